@@ -1,0 +1,55 @@
+#pragma once
+// The one place where arrays cross between Python and the core: no silent copies, no silent casts.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace pypgm::bind {
+
+namespace py = pybind11;
+
+/// A C-contiguous array of exactly this type; take it with `.noconvert()`.
+template <class T>
+using Array = py::array_t<T, py::array::c_style>;
+
+/// Borrows the entries of an array for the length of the call.
+template <class T>
+std::span<const T> view(const Array<T>& array) {
+  return {array.data(), static_cast<std::size_t>(array.size())};
+}
+
+/// Borrows the entries of an array the kernel writes to; refuses a read-only one.
+template <class T>
+std::span<T> mutable_view(Array<T>& array) {
+  return {array.mutable_data(), static_cast<std::size_t>(array.size())};
+}
+
+/// A fresh one-dimensional output.
+template <class T>
+Array<T> allocate(std::size_t size) {
+  return Array<T>(static_cast<py::ssize_t>(size));
+}
+
+/// Raises ValueError unless an array has the length it must have.
+inline void check_size(const char* name, std::size_t needed, std::size_t came) {
+  if (needed != came) {
+    throw py::value_error(std::string(name) + " must hold " + std::to_string(needed) +
+                          " entries, got " + std::to_string(came));
+  }
+}
+
+/// Raises ValueError for a negative thread count.
+inline void check_threads(int n_threads) {
+  if (n_threads < 0) {
+    throw py::value_error("n_threads must be 0 (all) or positive, got " +
+                          std::to_string(n_threads));
+  }
+}
+
+}  // namespace pypgm::bind

@@ -1,0 +1,13 @@
+// Everything the compiled core offers to Python, one line a stem.
+#include "bindings.hpp"
+
+namespace pypgm::bind {
+void bind_build_info(py::module_& m);
+}  // namespace pypgm::bind
+
+PYBIND11_MODULE(_core, m) {
+  using namespace pypgm::bind;
+  m.doc() = "Compiled kernels, plans and exact noise of pypgm.";
+  m.attr("__version__") = PYPGM_VERSION;
+  bind_build_info(m);
+}

@@ -1,0 +1,184 @@
+"""Named attributes with sizes: the first word of the vocabulary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["Clique", "Domain", "as_clique"]
+
+Clique = tuple[str, ...]
+Label = str | int | float | bool
+
+
+def as_clique(attributes: str | Iterable[str]) -> Clique:
+    """Return attribute names as a tuple; a single name stands for a clique of one."""
+    return (attributes,) if isinstance(attributes, str) else tuple(attributes)
+
+
+class Domain:
+    """Named attributes, each with a finite number of values, in a fixed order.
+
+    Parameters
+    ----------
+    attributes : mapping of str to int or sequence, or sequence of str
+        Either ``{name: size or labels}``, or the names alone with `shape` beside them.
+    shape : sequence of int, optional
+        Number of values of each attribute; only with a sequence of names.
+    labels : mapping of str to sequence, optional
+        Labels of some attributes, in the order of their codes; only with a sequence of names.
+
+    Raises
+    ------
+    ValueError
+        If a name comes twice, a size is not at least 1, or labels repeat or do not fit the size.
+    TypeError
+        If a name is not a string or a size not an integer.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": 85, "sex": ["F", "M"]})
+    >>> domain.shape
+    (85, 2)
+    >>> domain.size(("age", "sex"))
+    170
+    """
+
+    __slots__ = ("_index", "_labels", "attributes", "shape")
+
+    attributes: Clique
+    shape: tuple[int, ...]
+
+    def __init__(
+        self,
+        attributes: Mapping[str, int | Sequence[Label]] | Iterable[str],
+        shape: Iterable[int] | None = None,
+        labels: Mapping[str, Sequence[Label]] | None = None,
+    ) -> None:
+        if isinstance(attributes, Mapping):
+            if shape is not None or labels is not None:
+                raise TypeError("shape and labels go with a sequence of names, not with a mapping")
+            names = tuple(attributes)
+            labelled = {n: tuple(v) for n, v in attributes.items() if _is_labels(n, v)}
+            sizes = [len(labelled[n]) if n in labelled else v for n, v in attributes.items()]
+        else:
+            names = as_clique(attributes)
+            if shape is None:
+                raise TypeError("a domain from names needs their shape; pass shape=, or a mapping of name to size")
+            sizes = list(shape)
+            labelled = {n: tuple(v) for n, v in (labels or {}).items()}
+        if len(names) != len(sizes):
+            raise ValueError(f"{len(names)} attributes need as many sizes, got {len(sizes)}")
+        self.attributes = names
+        self.shape = tuple(_check_size(n, s) for n, s in zip(names, sizes, strict=True))
+        self._index = {name: i for i, name in enumerate(names)}
+        if len(self._index) != len(names):
+            raise ValueError(f"attribute {_first_repeat(names)!r} comes more than once")
+        for name, values in labelled.items():
+            _check_labels(name, values, self.shape[self.index(name)])
+        self._labels = labelled
+
+    @property
+    def labels(self) -> dict[str, tuple[Label, ...]]:
+        """Labels of the attributes that have them, in the order of their codes."""
+        return dict(self._labels)
+
+    def index(self, attribute: str) -> int:
+        """Return an attribute's position; ``ValueError`` if the domain does not have it."""
+        try:
+            return self._index[attribute]
+        except (KeyError, TypeError):
+            raise ValueError(f"unknown attribute {attribute!r}; the domain has {_some(self.attributes)}") from None
+
+    def indices(self, attributes: str | Iterable[str]) -> tuple[int, ...]:
+        """Return the positions of some attributes, in the order given.
+
+        Raises
+        ------
+        ValueError
+            If an attribute is unknown or comes twice.
+        """
+        clique = as_clique(attributes)
+        found = tuple(self.index(a) for a in clique)
+        if len(set(found)) != len(found):
+            raise ValueError(f"clique {clique} names attribute {_first_repeat(clique)!r} more than once")
+        return found
+
+    def canonical(self, attributes: str | Iterable[str]) -> Clique:
+        """Return some attributes in the domain's order."""
+        return tuple(self.attributes[i] for i in sorted(self.indices(attributes)))
+
+    def sizes(self, attributes: str | Iterable[str]) -> tuple[int, ...]:
+        """Return the number of values of some attributes, in the order given."""
+        return tuple(self.shape[i] for i in self.indices(attributes))
+
+    def size(self, attributes: str | Iterable[str] | None = None) -> int:
+        """Return the number of cells of the table over some attributes (all of them by default), exactly."""
+        return math.prod(self.shape if attributes is None else self.sizes(attributes))
+
+    def project(self, attributes: str | Iterable[str]) -> Domain:
+        """Return the domain of some attributes, in the order given."""
+        clique = as_clique(attributes)
+        sizes = self.sizes(clique)
+        return Domain(clique, sizes, {n: self._labels[n] for n in clique if n in self._labels})
+
+    def __contains__(self, attribute: object) -> bool:
+        return attribute in self._index
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Domain):
+            return NotImplemented
+        mine = (self.attributes, self.shape, self._labels)
+        return mine == (other.attributes, other.shape, other._labels)
+
+    def __hash__(self) -> int:
+        return hash((self.attributes, self.shape))
+
+    def __repr__(self) -> str:
+        shown = (f"{n}: {s}" for n, s in zip(self.attributes, self.shape, strict=True))
+        return f"Domain({_some(tuple(shown), 12)})"
+
+
+def _is_labels(name: str, value: object) -> bool:
+    if isinstance(value, str | bytes):
+        raise TypeError(f"attribute {name!r} needs a size or a list of labels, got {value!r}")
+    return isinstance(value, Sequence)
+
+
+def _check_size(name: object, size: object) -> int:
+    if not isinstance(name, str):
+        raise TypeError(f"attribute names are strings, got {name!r}")
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
+        raise TypeError(f"attribute {name!r} needs an integer size, got {size!r}")
+    number = int(size.__index__())
+    if number < 1:
+        raise ValueError(f"attribute {name!r} needs at least one value, got size {number}")
+    return number
+
+
+def _check_labels(name: str, labels: tuple[Label, ...], size: int) -> None:
+    if len(labels) != size:
+        raise ValueError(f"attribute {name!r} has {size} values, got {len(labels)} labels")
+    if len(set(labels)) != size:
+        raise ValueError(f"attribute {name!r}: label {_first_repeat(labels)!r} comes more than once")
+
+
+def _first_repeat(values: Sequence[object]) -> object:
+    seen: set[object] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    raise AssertionError("no value repeats")
+
+
+def _some(values: Sequence[object], limit: int = 8) -> str:
+    """Return the first few values as text, and how many are left out."""
+    shown = ", ".join(str(v) for v in values[:limit])
+    return shown if len(values) <= limit else f"{shown}, … ({len(values)} in all)"
