@@ -3,6 +3,8 @@
 
 namespace pypgm::bind {
 void bind_build_info(py::module_& m);
+void bind_noise(py::module_& m);
+void bind_selection(py::module_& m);
 }  // namespace pypgm::bind
 
 PYBIND11_MODULE(_core, m) {
@@ -10,4 +12,6 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "Compiled kernels, plans and exact noise of pypgm.";
   m.attr("__version__") = PYPGM_VERSION;
   bind_build_info(m);
+  bind_noise(m);
+  bind_selection(m);
 }
