@@ -48,6 +48,9 @@ class Dice {
     return product.high;
   }
 
+  /// True with probability 1 / n, n >= 1.
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+
   /// True with probability p / k, k >= 1. A uniform real U in [0, 1) is compared with p / k; of its binary
   /// digits only as many words are drawn as the comparison needs, in all but one case in 2^53 a single one.
   bool coin(const Fraction& p, std::uint64_t k) {
@@ -97,7 +100,7 @@ bool coin_exp_below_one(Dice& dice, const Fraction& p) {
 template <class Dice>
 bool coin_exp_one(Dice& dice) {
   std::uint64_t k = 2;
-  while (dice.below(k) == 0) ++k;
+  while (dice.one_in(k)) ++k;
   return k % 2 == 1;
 }
 

@@ -57,6 +57,13 @@ class PathDice {
     return outcome;
   }
 
+  bool one_in(std::uint64_t n) {
+    const bool success = step(2) == 0;
+    const double chance = 1.0 / static_cast<double>(n);
+    multiply_probability(success ? chance : 1.0 - chance);
+    return success;
+  }
+
   bool coin(const Fraction& p, std::uint64_t k) {
     const bool success = step(2) == 0;
     const double chance = to_double(p.numerator) / to_double(p.denominator) / static_cast<double>(k);
