@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pypgm.queries.base import Neighbours, Query, check_neighbours
+from pypgm.queries import Neighbours, Query
+from pypgm.queries.sensitivity import check_neighbours
 
 __all__ = ["Privacy"]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.base import Neighbours, check_neighbours, check_norm
+from pypgm.queries.sensitivity import Neighbours, check_neighbours, check_norm
 
 __all__ = ["Partition"]
 
