@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.rational import Number
 from pypgm.privacy.zcdp import zcdp_epsilon
 
 __all__ = ["Charge", "Ledger", "NoiseLaw"]
@@ -155,7 +156,7 @@ class Ledger:
     def report(self) -> str:
         """Return a table of the charges, one a line, and the sum."""
         unit = self._budget.unit
-        rows = [("what", "on", "noise", unit)]
+        rows: list[tuple[str, str, str, str]] = [("what", "on", "noise", unit)]
         for line in self.lines:
             shown = ", ".join(f"{name} {_short(value)}" for name, value in line.parameters.items())
             rows.append((line.what, line.on, f"{line.noise} ({shown})", _short(line.cost)))
@@ -163,7 +164,7 @@ class Ledger:
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
-    def epsilon(self, delta: Any = None) -> float:
+    def epsilon(self, delta: Number | None = None) -> float:
         """Return the epsilon that was spent, rounded up; under zCDP for a `delta`, by default the budget's own."""
         if self._budget.unit == "epsilon":
             return float(self.spent)

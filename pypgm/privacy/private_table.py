@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, NoReturn, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -176,7 +176,12 @@ class PrivateTable:
             raise ValueError("no record changes this answer, so rho gives no variance; pass variance")
         return Fraction(squared_sensitivity) / (2 * rho)
 
-    def l1_selector(self, candidates: Sequence[Clique], estimate: Callable[[Clique], ArrayLike]) -> L1Selector:
+    def l1_selector(
+        self,
+        candidates: Sequence[Clique],
+        estimate: Callable[[Clique], ArrayLike],
+        query: Callable[[Clique], Query | None] = lambda _: None,
+    ) -> L1Selector:
         """Return a way to select among cliques by how far public estimates are from the truth; reads nothing yet.
 
         Parameters
@@ -184,11 +189,14 @@ class PrivateTable:
         candidates : sequence of clique
             Chosen without looking at the data.
         estimate : callable
-            Gives a candidate's public estimate, counts in C order over the clique as given.
+            Gives a candidate's public estimate: counts, one for each answer of its query.
+        query : callable
+            Gives what of a candidate's table is compared, every cell by default. Its columns must be unit vectors,
+            as those of `Identity` and `Partition` are.
         """
         count = self.__data.count
         n_threads = self._n_threads
-        return L1Selector(self, candidates, estimate, lambda cliques: count(cliques, n_threads))
+        return L1Selector(self, candidates, estimate, query, lambda cliques: count(cliques, n_threads))
 
     def __repr__(self) -> str:
         return f"PrivateTable({self.domain!r}, {self._privacy!r})"
@@ -205,7 +213,7 @@ class PrivateTable:
     def __bool__(self) -> bool:
         return True
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a private table is neither pickled nor copied")
 
     def __copy__(self) -> NoReturn:
@@ -216,24 +224,26 @@ class PrivateTable:
 
 
 class L1Selector:
-    """Exponential mechanisms over cliques C with the score ``||M_C - estimate_C||_1``; the scores are never shown.
+    """Exponential mechanisms over cliques C with the score ``||Q M_C - estimate_C||_1``; the scores are never shown.
 
     The estimate is rounded to the grid 2^-16, so that scores are exact integers and one record changes one by at
     most 1 (add-remove) or 2 (replace), times the records a person may have. Made by `PrivateTable.l1_selector`.
     """
 
-    __slots__ = ("__count", "__scores", "_candidates", "_estimate", "_table")
+    __slots__ = ("__count", "__scores", "_candidates", "_estimate", "_query", "_table")
 
     def __init__(
         self,
         table: PrivateTable,
         candidates: Sequence[Clique],
         estimate: Callable[[Clique], ArrayLike],
+        query: Callable[[Clique], Query | None],
         count: Callable[[Sequence[Clique]], list[NDArray[np.int64]]],
     ) -> None:
         self._table = table
         self._candidates = [as_clique(c) for c in candidates]
         self._estimate = estimate
+        self._query = query
         self.__count = count
         self.__scores: NDArray[np.int64] | None = None
 
@@ -276,8 +286,11 @@ class L1Selector:
         scores = np.zeros(len(self._candidates), dtype=np.int64)
         for first, last in self._batches():
             for i, counts in zip(range(first, last), self.__count(self._candidates[first:last]), strict=True):
-                estimate = on_grid(self._candidates[i], self._estimate(self._candidates[i]), counts.size)
-                scores[i] = np.abs((counts << GRID_BITS) - estimate).sum(dtype=np.int64)
+                clique = self._candidates[i]
+                query = self._query(clique)
+                answers = counts if query is None else query.matvec(counts)
+                estimate = on_grid(clique, self._estimate(clique), answers.size)
+                scores[i] = np.abs((answers << GRID_BITS) - estimate).sum(dtype=np.int64)
         return scores
 
     def _batches(self) -> list[tuple[int, int]]:
@@ -292,7 +305,7 @@ class L1Selector:
             cells += size
         return [*batches, (first, len(sizes))]
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a private selector is neither pickled nor copied")
 
 

@@ -5,7 +5,8 @@ A mechanism that satisfies rho-zCDP satisfies (epsilon, delta)-DP with
 .. math:: \delta = \frac{\exp((a - 1)(a\rho - \epsilon))}{a - 1} \left(1 - \frac{1}{a}\right)^a
 
 for every a > 1 (Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy"). Floats only look
-for a good a and a good candidate; what is returned is then checked with 60 decimal digits, whose error is far below the margin.
+for a good a and a good candidate; what is returned is then checked with 60 decimal digits, whose error is far below
+the margin.
 """
 
 from __future__ import annotations

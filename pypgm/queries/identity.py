@@ -52,11 +52,11 @@ class Identity:
 
     def matvec(self, x: ArrayLike) -> NDArray[Any]:
         """Return a copy of the cells `x`, array_like of shape (size,)."""
-        return _vector("x", x, self.size).copy()
+        return np.array(_vector("x", x, self.size))
 
     def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
         """Return a copy of the answers `y`, array_like of shape (size,)."""
-        return _vector("y", y, self.size).copy()
+        return np.array(_vector("y", y, self.size))
 
     def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
         """Return by how much the answers of neighbouring tables differ at most.
@@ -87,7 +87,7 @@ class Identity:
 
 
 def _vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
-    vector = np.asarray(entries)
+    vector: NDArray[Any] = np.asarray(entries)
     if vector.shape != (size,):
         raise ValueError(f"{name} needs shape ({size},), got {vector.shape}")
     return vector
