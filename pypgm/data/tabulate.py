@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pypgm._core import build_info
 from pypgm.data._tabulate import Columns
 from pypgm.domain import Clique, Domain
-from pypgm.memory import refuse_too_large
+from pypgm.memory import check_fits, short
 
 __all__ = ["add_weights", "check_codes", "count"]
 
@@ -139,8 +139,7 @@ def _check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:
     sizes = [domain.size(clique) for clique in cliques]
     largest = cliques[sizes.index(max(sizes))]
     named = f"clique {largest}" if len(largest) <= 12 else f"a clique of {len(largest)} attributes"
-    what = named if len(cliques) == 1 else f"counting {len(cliques)} cliques (the largest: {named})"
-    refuse_too_large(what, sum(sizes), 8 * sum(sizes))
+    check_fits(8 * sum(sizes), None, f"counting {named} needs {short(max(sizes))} cells")
 
 
 def _threads(n_threads: int, n_cliques: int, work: int) -> int:
