@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "core/kernels.hpp"
 #include "core/threads.hpp"
 
 namespace pypgm::bind {
@@ -26,6 +27,7 @@ void bind_build_info(py::module_& m) {
         py::dict info;
         info["version"] = PYPGM_VERSION;
         info["compiler"] = compiler();
+        info["instruction_set"] = kernels().instruction_set;
         info["openmp"] = openmp_version();
         info["threads"] = max_threads();
         return info;

@@ -39,16 +39,15 @@ Array<T> allocate(std::size_t size) {
 /// Raises ValueError unless an array has the length it must have.
 inline void check_size(const char* name, std::size_t needed, std::size_t came) {
   if (needed != came) {
-    throw py::value_error(std::string(name) + " must hold " + std::to_string(needed) +
-                          " entries, got " + std::to_string(came));
+    throw py::value_error(std::string(name) + " must hold " + std::to_string(needed) + " entries, got " +
+                          std::to_string(came));
   }
 }
 
 /// Raises ValueError for a negative thread count.
 inline void check_threads(int n_threads) {
   if (n_threads < 0) {
-    throw py::value_error("n_threads must be 0 (all) or positive, got " +
-                          std::to_string(n_threads));
+    throw py::value_error("n_threads must be 0 (all) or positive, got " + std::to_string(n_threads));
   }
 }
 

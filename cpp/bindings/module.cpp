@@ -3,6 +3,9 @@
 
 namespace pypgm::bind {
 void bind_build_info(py::module_& m);
+void bind_descent(py::module_& m);
+void bind_junction_tree(py::module_& m);
+void bind_reduce(py::module_& m);
 }  // namespace pypgm::bind
 
 PYBIND11_MODULE(_core, m) {
@@ -10,4 +13,7 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "Compiled kernels, plans and exact noise of pypgm.";
   m.attr("__version__") = PYPGM_VERSION;
   bind_build_info(m);
+  bind_junction_tree(m);
+  bind_descent(m);
+  bind_reduce(m);
 }

@@ -1,0 +1,84 @@
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "bindings.hpp"
+#include "core/descent.hpp"
+
+namespace pypgm::bind {
+
+namespace {
+
+/// (clique index, group of each cell or empty, values, weights)
+using MeasurementArrays = std::tuple<int, Array<std::int32_t>, Array<double>, Array<double>>;
+
+std::vector<double> copy(const Array<double>& array) { return {array.data(), array.data() + array.size()}; }
+
+GroupedMeasurement checked_measurement(const JunctionTree& tree, const MeasurementArrays& arrays) {
+  const auto& [factor, groups, values, weights] = arrays;
+  if (factor < 0 || static_cast<std::size_t>(factor) >= tree.factors.size()) {
+    throw py::value_error("a measurement names clique " + std::to_string(factor) + ", the tree has " +
+                          std::to_string(tree.factors.size()));
+  }
+  const std::size_t cells = tree.factors[static_cast<std::size_t>(factor)].layout.small;
+  const auto n_values = static_cast<std::size_t>(values.size());
+  if (groups.size() == 0) {
+    check_size("values", cells, n_values);
+  } else {
+    check_size("groups", cells, static_cast<std::size_t>(groups.size()));
+  }
+  check_size("weights", n_values, static_cast<std::size_t>(weights.size()));
+  for (const std::int32_t g : view(groups)) {
+    if (g < 0 || static_cast<std::size_t>(g) >= n_values) {
+      throw py::value_error("groups must lie in [0, " + std::to_string(n_values) + "), got " +
+                            std::to_string(g));
+    }
+  }
+  return {factor, {groups.data(), groups.data() + groups.size()}, copy(values), copy(weights)};
+}
+
+std::unique_ptr<Descent> make_descent(const std::shared_ptr<JunctionTree>& tree,
+                                      const std::vector<MeasurementArrays>& measurements, double total,
+                                      const Array<double>& potentials, int n_threads) {
+  check_threads(n_threads);
+  check_size("potentials", static_cast<std::size_t>(tree->cost.factor_cells),
+             static_cast<std::size_t>(potentials.size()));
+  std::vector<GroupedMeasurement> checked;
+  for (const MeasurementArrays& m : measurements) checked.push_back(checked_measurement(*tree, m));
+  std::vector<double> start = copy(potentials);
+  const py::gil_scoped_release unlocked;
+  return std::make_unique<Descent>(tree, std::move(checked), total, std::move(start), n_threads);
+}
+
+Array<double> to_array(const std::vector<double>& values) {
+  return Array<double>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+}  // namespace
+
+void bind_descent(py::module_& m) {
+  py::class_<Descent>(m, "Descent",
+                      "Mirror descent for a weighted L2 loss over the marginals of a junction tree.")
+      .def(py::init(&make_descent), py::arg("tree"), py::arg("measurements"), py::arg("total"),
+           py::arg("potentials").noconvert(), py::arg("n_threads") = 0)
+      .def(
+          "try_step",
+          [](Descent& self, double alpha) {
+            Step step{};
+            {
+              const py::gil_scoped_release unlocked;
+              step = self.try_step(alpha);
+            }
+            return py::make_tuple(step.loss, step.linear, step.divergence);
+          },
+          py::arg("alpha"), "Evaluate a step: loss, linear change, divergence. One propagation.")
+      .def("accept", &Descent::accept, "Make the last evaluated step the current point.")
+      .def("gap", &Descent::gap, py::call_guard<py::gil_scoped_release>(),
+           "Bound on the loss above the optimum.")
+      .def_property_readonly("loss", &Descent::loss)
+      .def_property_readonly("log_partition", &Descent::log_partition)
+      .def_property_readonly("potentials", [](const Descent& self) { return to_array(self.potentials()); })
+      .def_property_readonly("marginals", [](const Descent& self) { return to_array(self.marginals()); });
+}
+
+}  // namespace pypgm::bind

@@ -1,0 +1,159 @@
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "bindings.hpp"
+#include "core/junction_tree.hpp"
+#include "core/propagation.hpp"
+
+namespace pypgm::bind {
+
+namespace {
+
+using Tree = std::shared_ptr<JunctionTree>;
+using EvidenceArrays = std::vector<std::pair<std::int32_t, Array<double>>>;
+
+void check_scopes(const std::vector<std::size_t>& sizes, const std::vector<Scope>& cliques) {
+  for (const std::size_t size : sizes) {
+    if (size == 0) throw py::value_error("every attribute needs at least one value, got a size of 0");
+  }
+  for (const Scope& clique : cliques) {
+    for (std::size_t i = 0; i < clique.size(); ++i) {
+      const bool ascending = i == 0 || clique[i - 1] < clique[i];
+      if (!ascending || clique[i] < 0 || static_cast<std::size_t>(clique[i]) >= sizes.size()) {
+        throw py::value_error("cliques must be ascending attribute indices below " +
+                              std::to_string(sizes.size()));
+      }
+    }
+  }
+}
+
+void check_order(std::size_t n, const std::vector<std::int32_t>& order) {
+  std::vector<std::uint8_t> seen(n, 0);
+  check_size("order", n, order.size());
+  for (const std::int32_t v : order) {
+    if (v < 0 || static_cast<std::size_t>(v) >= n || seen[static_cast<std::size_t>(v)]++ != 0) {
+      throw py::value_error("order must be a permutation of the attribute indices");
+    }
+  }
+}
+
+Tree make_tree(const std::vector<std::size_t>& sizes, const std::vector<Scope>& cliques,
+               const std::optional<std::vector<std::int32_t>>& order, bool exhaustive) {
+  check_scopes(sizes, cliques);
+  if (order) check_order(sizes.size(), *order);
+  const py::gil_scoped_release unlocked;
+  const Elimination elimination =
+      order ? eliminate_in_order(sizes, cliques, *order) : eliminate(sizes, cliques, exhaustive);
+  return std::make_shared<JunctionTree>(build_junction_tree(sizes, cliques, elimination));
+}
+
+/// Checks the arrays of one propagation and borrows them for its length.
+struct Inputs {
+  std::span<const double> potentials;
+  std::vector<Evidence> evidence;
+
+  Inputs(const JunctionTree& tree, const Array<double>& values, const EvidenceArrays& likelihoods,
+         int n_threads) {
+    check_threads(n_threads);
+    check_size("potentials", static_cast<std::size_t>(tree.cost.factor_cells),
+               static_cast<std::size_t>(values.size()));
+    potentials = view(values);
+    for (const auto& item : likelihoods) {
+      if (item.first < 0 || static_cast<std::size_t>(item.first) >= tree.sizes.size()) {
+        throw py::value_error("evidence names attribute " + std::to_string(item.first) + ", the tree has " +
+                              std::to_string(tree.sizes.size()));
+      }
+      check_size("log_likelihood", tree.sizes[static_cast<std::size_t>(item.first)],
+                 static_cast<std::size_t>(item.second.size()));
+      evidence.push_back({item.first, view(item.second)});
+    }
+  }
+};
+
+py::tuple marginals(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
+                    double total, int n_threads) {
+  const Inputs inputs(tree, potentials, evidence, n_threads);
+  Array<double> result = allocate<double>(inputs.potentials.size());
+  const auto out = mutable_view(result);
+  double log_z = 0;
+  {
+    const py::gil_scoped_release unlocked;
+    Workspace work(tree);
+    log_z = propagate(tree, inputs.potentials, inputs.evidence, total, work, n_threads);
+    read_marginals(tree, work, out, n_threads);
+  }
+  return py::make_tuple(result, log_z);
+}
+
+/// The tables of the tree cliques themselves, in a buffer the array owns: they can be most of the memory.
+py::tuple tables(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
+                 double total, int n_threads) {
+  const Inputs inputs(tree, potentials, evidence, n_threads);
+  auto owned = std::make_unique<std::vector<double>>();
+  double log_z = 0;
+  {
+    const py::gil_scoped_release unlocked;
+    Workspace work(tree);
+    log_z = propagate(tree, inputs.potentials, inputs.evidence, total, work, n_threads);
+    owned->swap(work.tables);
+  }
+  std::vector<double>* buffer = owned.release();
+  const py::capsule keeper(buffer, [](void* p) { delete static_cast<std::vector<double>*>(p); });
+  return py::make_tuple(Array<double>(static_cast<py::ssize_t>(buffer->size()), buffer->data(), keeper),
+                        log_z);
+}
+
+using UpwardPass = double (*)(const JunctionTree&, std::span<const double>, std::span<const Evidence>,
+                              Workspace&, int);
+
+template <UpwardPass pass>
+double upward(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
+              int n_threads) {
+  const Inputs inputs(tree, potentials, evidence, n_threads);
+  const py::gil_scoped_release unlocked;
+  Workspace work(tree);
+  return pass(tree, inputs.potentials, inputs.evidence, work, n_threads);
+}
+
+py::dict cost(const JunctionTree& tree) {
+  py::dict d;
+  d["width"] = tree.cost.width;
+  d["largest"] = tree.nodes[static_cast<std::size_t>(tree.cost.largest)].attributes;
+  d["largest_cells"] = tree.cost.largest_cells;
+  d["cells"] = tree.cost.cells;
+  d["operations"] = tree.cost.operations;
+  d["bytes"] = tree.cost.bytes;
+  return d;
+}
+
+std::vector<std::tuple<Scope, Scope, int, std::size_t>> nodes(const JunctionTree& tree) {
+  std::vector<std::tuple<Scope, Scope, int, std::size_t>> result;
+  for (const TreeNode& node : tree.nodes) {
+    result.emplace_back(node.attributes, node.separator, node.parent, node.offset);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_junction_tree(py::module_& m) {
+  py::class_<JunctionTree, Tree>(m, "JunctionTree", "A compiled junction tree over attribute indices.")
+      .def(py::init(&make_tree), py::arg("sizes"), py::arg("cliques"), py::arg("order") = py::none(),
+           py::arg("exhaustive") = false)
+      .def_readonly("order", &JunctionTree::order, "The elimination order.")
+      .def_property_readonly("nodes", &nodes,
+                             "(attributes, separator, parent, offset of the table) of each clique.")
+      .def_property_readonly("cost", &cost, "Width, cells, bytes and operations of one propagation.")
+      .def("marginals", &marginals, py::arg("potentials").noconvert(), py::arg("evidence"), py::arg("total"),
+           py::arg("n_threads") = 0, "Marginals of the given cliques, and log Z.")
+      .def("tables", &tables, py::arg("potentials").noconvert(), py::arg("evidence"), py::arg("total"),
+           py::arg("n_threads") = 0, "Marginals of the tree cliques, and log Z.")
+      .def("log_partition", &upward<&log_partition>, py::arg("potentials").noconvert(), py::arg("evidence"),
+           py::arg("n_threads") = 0, "log Z alone.")
+      .def("max_log_weight", &upward<&max_log_weight>, py::arg("potentials").noconvert(), py::arg("evidence"),
+           py::arg("n_threads") = 0, "Largest log-weight of a joint assignment.");
+}
+
+}  // namespace pypgm::bind

@@ -1,0 +1,74 @@
+#include "bindings.hpp"
+#include "core/reduce.hpp"
+
+namespace pypgm::bind {
+
+namespace {
+
+using Reduce = void (*)(std::span<const double>, const Layout&, std::span<double>, int);
+
+void logsumexp(std::span<const double> large, const Layout& layout, std::span<double> small, int n_threads) {
+  std::vector<double> scratch(layout.small);
+  reduce_logsumexp(large, layout, small, scratch, n_threads);
+}
+
+Layout checked_layout(const std::vector<std::size_t>& sizes, const std::vector<std::uint8_t>& kept) {
+  check_size("kept", sizes.size(), kept.size());
+  for (const std::size_t size : sizes) {
+    if (size == 0) throw py::value_error("every axis needs at least one entry, got a size of 0");
+  }
+  return make_layout(sizes, kept);
+}
+
+template <Reduce reduce>
+Array<double> bound_reduce(const Array<double>& table, const std::vector<std::size_t>& sizes,
+                           const std::vector<std::uint8_t>& kept, int n_threads) {
+  check_threads(n_threads);
+  const Layout layout = checked_layout(sizes, kept);
+  check_size("table", layout.large, static_cast<std::size_t>(table.size()));
+  Array<double> result = allocate<double>(layout.small);
+  const auto in = view(table);
+  const auto out = mutable_view(result);
+  {
+    const py::gil_scoped_release unlocked;
+    reduce(in, layout, out, n_threads);
+  }
+  return result;
+}
+
+template <Expand op>
+void bound_expand(Array<double>& large, const std::vector<std::size_t>& sizes, const Array<double>& small,
+                  const std::vector<std::uint8_t>& kept, int n_threads) {
+  check_threads(n_threads);
+  const Layout layout = checked_layout(sizes, kept);
+  check_size("large", layout.large, static_cast<std::size_t>(large.size()));
+  check_size("small", layout.small, static_cast<std::size_t>(small.size()));
+  const auto out = mutable_view(large);
+  const auto in = view(small);
+  {
+    const py::gil_scoped_release unlocked;
+    expand(op, out, layout, in, n_threads);
+  }
+}
+
+}  // namespace
+
+void bind_reduce(py::module_& m) {
+  const auto reduce = [&m](const char* name, auto function, const char* doc) {
+    m.def(name, function, py::arg("table").noconvert(), py::arg("sizes"), py::arg("kept"),
+          py::arg("n_threads") = 0, doc);
+  };
+  reduce("reduce_sum", &bound_reduce<reduce_sum>, "Sum a flat table onto its kept axes.");
+  reduce("reduce_max", &bound_reduce<reduce_max>, "Maximise a flat table onto its kept axes.");
+  reduce("reduce_logsumexp", &bound_reduce<logsumexp>, "Log of the summed exponentials, onto the kept axes.");
+  const auto expand = [&m](const char* name, auto function, const char* doc) {
+    m.def(name, function, py::arg("large").noconvert(), py::arg("sizes"), py::arg("small").noconvert(),
+          py::arg("kept"), py::arg("n_threads") = 0, doc);
+  };
+  expand("expand_assign", &bound_expand<Expand::assign>, "Repeat a small table along the axes it lacks.");
+  expand("expand_add", &bound_expand<Expand::add>, "Add a small table to a large one, in place.");
+  expand("expand_multiply", &bound_expand<Expand::multiply>,
+         "Multiply a large table by a small one, in place.");
+}
+
+}  // namespace pypgm::bind

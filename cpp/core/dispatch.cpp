@@ -1,0 +1,57 @@
+// Chooses the set of kernels for the machine the program runs on.
+#include "core/kernels.hpp"
+
+#if defined(PYPGM_X86) && defined(_MSC_VER)
+#include <immintrin.h>
+#include <intrin.h>
+#endif
+
+namespace pypgm {
+
+extern const Kernels kernels_baseline;
+
+#ifdef PYPGM_X86
+extern const Kernels kernels_avx2;
+extern const Kernels kernels_avx512;
+
+namespace {
+
+#ifdef _MSC_VER
+/// Bits of leaf 7 / leaf 1 and of the state the operating system saves.
+bool machine_has(bool avx512) {
+  int leaf1[4];
+  int leaf7[4];
+  __cpuid(leaf1, 1);
+  __cpuidex(leaf7, 7, 0);
+  const bool saves_state = (leaf1[2] >> 27 & 1) != 0;
+  const unsigned long long state = saves_state ? _xgetbv(0) : 0;
+  const bool avx2 = (state & 6) == 6 && (leaf1[2] >> 12 & 1) != 0 && (leaf7[1] >> 5 & 1) != 0;
+  if (!avx512) return avx2;
+  return avx2 && (state & 0xe6) == 0xe6 && (leaf7[1] >> 16 & 1) != 0 && (leaf7[1] >> 17 & 1) != 0 &&
+         (leaf7[1] >> 31 & 1) != 0;
+}
+#else
+bool machine_has(bool avx512) {
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (!avx512) return avx2;
+  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+}  // namespace
+
+const Kernels& kernels() {
+  static const Kernels& chosen =
+      machine_has(true) ? kernels_avx512 : (machine_has(false) ? kernels_avx2 : kernels_baseline);
+  return chosen;
+}
+
+#else
+
+const Kernels& kernels() { return kernels_baseline; }
+
+#endif
+
+}  // namespace pypgm

@@ -1,0 +1,220 @@
+#include "core/junction_tree.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+namespace pypgm {
+
+namespace {
+
+struct Edge {
+  int a;
+  int b;
+};
+
+struct Forest {
+  std::vector<Scope> cliques;
+  std::vector<Edge> edges;
+};
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+/// The maximal bags and the edges between them. A bag is joined to the bag of whichever of its other
+/// attributes goes next; where that one is no more than the rest of the bag, the two are one clique.
+Forest maximal_bags(std::size_t n_attributes, const Elimination& elimination) {
+  const auto& bags = elimination.bags;
+  std::vector<int> position(n_attributes);
+  for (std::size_t i = 0; i < bags.size(); ++i) position[at(elimination.order[i])] = static_cast<int>(i);
+  std::vector<int> clique_of(bags.size(), -1);
+  std::vector<Edge> bag_edges;
+  Forest forest;
+  for (std::size_t i = 0; i < bags.size(); ++i) {
+    if (clique_of[i] < 0) {
+      clique_of[i] = static_cast<int>(forest.cliques.size());
+      forest.cliques.push_back(bags[i]);
+    }
+    int next = static_cast<int>(bags.size());
+    for (const std::int32_t u : bags[i]) {
+      if (position[at(u)] > static_cast<int>(i)) next = std::min(next, position[at(u)]);
+    }
+    if (at(next) == bags.size()) continue;
+    if (bags[at(next)].size() + 1 == bags[i].size() && clique_of[at(next)] < 0) {
+      clique_of[at(next)] = clique_of[i];
+    } else {
+      bag_edges.push_back({static_cast<int>(i), next});
+    }
+  }
+  for (const Edge& e : bag_edges) {
+    const Edge joined{clique_of[at(e.a)], clique_of[at(e.b)]};
+    if (joined.a != joined.b) forest.edges.push_back(joined);
+  }
+  return forest;
+}
+
+std::size_t table_cells(std::span<const std::size_t> sizes, const Scope& scope) {
+  return std::accumulate(scope.begin(), scope.end(), std::size_t{1}, [&](std::size_t cells, std::int32_t a) {
+    return multiply_cells(cells, sizes[at(a)]);
+  });
+}
+
+/// The layout of the table over `inner` inside the table over `outer`, which holds it.
+Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
+  std::vector<std::size_t> outer_sizes;
+  std::vector<std::uint8_t> kept;
+  for (const std::int32_t a : outer) {
+    outer_sizes.push_back(sizes[at(a)]);
+    kept.push_back(std::binary_search(inner.begin(), inner.end(), a) ? 1 : 0);
+  }
+  return make_layout(outer_sizes, kept);
+}
+
+Scope intersection(const Scope& a, const Scope& b) {
+  Scope both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+
+/// Orders the cliques so that parents come before children: the largest table of each part is its root (its
+/// own message is the one that need not be made), and later parts hang below the first root.
+void root_forest(JunctionTree& tree, const Forest& forest) {
+  const std::size_t n = forest.cliques.size();
+  std::vector<std::vector<int>> beside(n);
+  for (const Edge& e : forest.edges) {
+    beside[at(e.a)].push_back(e.b);
+    beside[at(e.b)].push_back(e.a);
+  }
+  std::vector<int> by_size(n);
+  std::iota(by_size.begin(), by_size.end(), 0);
+  std::vector<std::size_t> cells(n);
+  for (std::size_t i = 0; i < n; ++i) cells[i] = table_cells(tree.sizes, forest.cliques[i]);
+  std::stable_sort(by_size.begin(), by_size.end(), [&](int a, int b) { return cells[at(a)] > cells[at(b)]; });
+  std::vector<int> node_of(n, -1);
+  std::vector<int> queue;
+  const auto visit = [&](int clique, int parent) {
+    node_of[at(clique)] = static_cast<int>(tree.nodes.size());
+    queue.push_back(clique);
+    TreeNode node;
+    node.attributes = forest.cliques[at(clique)];
+    node.parent = parent;
+    tree.nodes.push_back(std::move(node));
+  };
+  for (const int root : by_size) {
+    if (node_of[at(root)] >= 0) continue;
+    visit(root, tree.nodes.empty() ? -1 : 0);
+    for (std::size_t head = queue.size() - 1; head < queue.size(); ++head) {
+      const int clique = queue[head];
+      for (const int other : beside[at(clique)]) {
+        if (node_of[at(other)] < 0) visit(other, node_of[at(clique)]);
+      }
+    }
+  }
+}
+
+void compile_edges(JunctionTree& tree) {
+  std::size_t table_end = 0;
+  std::size_t message_end = 0;
+  std::vector<std::size_t> depth(tree.nodes.size(), 0);
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    TreeNode& node = tree.nodes[i];
+    if (node.parent >= 0) {
+      TreeNode& parent = tree.nodes[at(node.parent)];
+      node.separator = intersection(node.attributes, parent.attributes);
+      parent.children.push_back(static_cast<int>(i));
+      node.from_parent = nested_layout(tree.sizes, parent.attributes, node.separator);
+      depth[i] = depth[at(node.parent)] + 1;
+    }
+    node.to_separator = nested_layout(tree.sizes, node.attributes, node.separator);
+    node.cells = node.to_separator.large;
+    node.separator_cells = node.to_separator.small;
+    node.offset = table_end;
+    node.separator_offset = message_end;
+    table_end = std::min(kTooManyCells, table_end + node.cells);
+    message_end = std::min(kTooManyCells, message_end + node.separator_cells);
+    tree.levels.resize(std::max(tree.levels.size(), depth[i] + 1));
+    tree.levels[depth[i]].push_back(static_cast<int>(i));
+  }
+}
+
+/// Finds the smallest node that holds each scope by looking through the nodes of its rarest attribute.
+void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
+  std::vector<std::vector<int>> nodes_with(tree.sizes.size());
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    for (const std::int32_t a : tree.nodes[i].attributes) nodes_with[at(a)].push_back(static_cast<int>(i));
+  }
+  const auto place = [&](const Scope& scope) {
+    Placement found;
+    found.node = -1;
+    const auto rarest = std::min_element(scope.begin(), scope.end(), [&](std::int32_t a, std::int32_t b) {
+      return nodes_with[at(a)].size() < nodes_with[at(b)].size();
+    });
+    if (scope.empty()) found.node = 0;
+    for (std::size_t k = 0; !scope.empty() && k < nodes_with[at(*rarest)].size(); ++k) {
+      const int candidate = nodes_with[at(*rarest)][k];
+      const TreeNode& node = tree.nodes[at(candidate)];
+      const bool smaller = found.node < 0 || node.cells < tree.nodes[at(found.node)].cells;
+      if (smaller &&
+          std::includes(node.attributes.begin(), node.attributes.end(), scope.begin(), scope.end())) {
+        found.node = candidate;
+      }
+    }
+    assert(found.node >= 0);
+    found.layout = nested_layout(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
+    return found;
+  };
+  std::size_t end = 0;
+  for (const Scope& clique : cliques) {
+    Placement placement = place(clique);
+    placement.offset = end;
+    end = std::min(kTooManyCells, end + placement.layout.small);
+    tree.nodes[at(placement.node)].factors.push_back(static_cast<int>(tree.factors.size()));
+    tree.factors.push_back(std::move(placement));
+  }
+  for (std::size_t a = 0; a < tree.sizes.size(); ++a) {
+    tree.attributes.push_back(place({static_cast<std::int32_t>(a)}));
+  }
+}
+
+void estimate_cost(JunctionTree& tree) {
+  TreeCost& cost = tree.cost;
+  const auto exact_cells = [&](const Scope& scope) {
+    return std::accumulate(scope.begin(), scope.end(), 1.0, [&](double cells, std::int32_t a) {
+      return cells * static_cast<double>(tree.sizes[at(a)]);
+    });
+  };
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    const double cells = exact_cells(node.attributes);
+    if (cells > cost.largest_cells) {
+      cost.largest_cells = cells;
+      cost.largest = static_cast<int>(i);
+    }
+    cost.width = std::max(cost.width, node.attributes.size());
+    cost.cells += cells;
+    cost.separator_cells += exact_cells(node.separator);
+    // Up and down: each factor and child is multiplied in, the separator is summed out once by the node and
+    // once by each child, and the parent's answer is multiplied in.
+    cost.operations += cells * static_cast<double>(2 + node.factors.size() + 2 * node.children.size());
+  }
+  if (cost.width > 0) --cost.width;
+  for (const Placement& p : tree.factors) cost.factor_cells += static_cast<double>(p.layout.small);
+  cost.bytes = 8.0 * (cost.cells + cost.factor_cells + 3.0 * cost.separator_cells);
+}
+
+}  // namespace
+
+JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
+                                 const Elimination& elimination) {
+  JunctionTree tree;
+  tree.sizes.assign(sizes.begin(), sizes.end());
+  tree.order = elimination.order;
+  Forest forest = maximal_bags(sizes.size(), elimination);
+  if (forest.cliques.empty()) forest.cliques.emplace_back();
+  root_forest(tree, forest);
+  compile_edges(tree);
+  place_factors(tree, cliques);
+  estimate_cost(tree);
+  return tree;
+}
+
+}  // namespace pypgm

@@ -1,0 +1,232 @@
+// Compiled once for each instruction set, with PYPGM_ISA its name. Everything here has internal linkage but
+// the one table at the end, and no standard template is used: a symbol compiled for a newer machine and
+// shared with the rest of the library could otherwise be the one the linker keeps.
+#include "core/kernels.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+namespace pypgm {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kLanes = 8;
+
+/// exp(x) without branches: x = n ln 2 + r, a polynomial for exp(r), and 2^n in two factors, so that results
+/// below the normal range round once and overflow to infinity. The clamps let NaN through.
+inline double exp_one(double x) {
+  constexpr double kLog2e = 1.4426950408889634074;
+  constexpr double kLn2High = 6.93147180369123816490e-01;
+  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
+  double y = x < -746.0 ? -746.0 : x;
+  y = y > 710.0 ? 710.0 : y;
+  const double shifted = y * kLog2e + kRound;
+  const double n = shifted - kRound;
+  const double r = (y - n * kLn2High) - n * kLn2Low;
+  // Taylor coefficients to r^13: |r| <= ln(2)/2, so the rest is below 5e-18.
+  double p = 1.0 / 6227020800.0;
+  p = p * r + 1.0 / 479001600.0;
+  p = p * r + 1.0 / 39916800.0;
+  p = p * r + 1.0 / 3628800.0;
+  p = p * r + 1.0 / 362880.0;
+  p = p * r + 1.0 / 40320.0;
+  p = p * r + 1.0 / 5040.0;
+  p = p * r + 1.0 / 720.0;
+  p = p * r + 1.0 / 120.0;
+  p = p * r + 1.0 / 24.0;
+  p = p * r + 1.0 / 6.0;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  // Unsigned arithmetic: wrap-around is meant; the offset keeps the halved exponent non-negative.
+  const std::uint64_t k = std::bit_cast<std::uint64_t>(shifted) - std::bit_cast<std::uint64_t>(kRound);
+  const std::uint64_t half = ((k + 4096) >> 1) - 2048;
+  const double first = std::bit_cast<double>((half + 1023) << 52);
+  const double second = std::bit_cast<double>((k - half + 1023) << 52);
+  return p * first * second;
+}
+
+void exp_shifted(const double* in, std::size_t n, double shift, double* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = exp_one(in[i] - shift);
+}
+
+/// Reduces n values with a fixed number of partial results, so that the loop vectorises and the order of the
+/// operations is part of the program, not of the machine.
+template <class Op, class Load>
+inline double reduce_lanes(std::size_t n, double start, Op op, Load load) {
+  if (n < 2 * kLanes) {
+    double result = start;
+    for (std::size_t i = 0; i < n; ++i) result = op(result, load(i));
+    return result;
+  }
+  double lanes[kLanes];
+  for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = load(l);
+  std::size_t i = kLanes;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = op(lanes[l], load(i + l));
+  }
+  double result = start;
+  for (std::size_t l = 0; l < kLanes; ++l) result = op(result, lanes[l]);
+  for (; i < n; ++i) result = op(result, load(i));
+  return result;
+}
+
+constexpr auto kPlus = [](double a, double b) { return a + b; };
+constexpr auto kLarger = [](double a, double b) { return b > a ? b : a; };
+
+double max(const double* in, std::size_t n) {
+  return reduce_lanes(n, -kInfinity, kLarger, [=](std::size_t i) { return in[i]; });
+}
+
+double sum(const double* in, std::size_t n) {
+  return reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) { return in[i]; });
+}
+
+double dot(const double* a, const double* b, std::size_t n) {
+  return reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) { return a[i] * b[i]; });
+}
+
+void scale(double* table, std::size_t n, double factor) {
+  for (std::size_t i = 0; i < n; ++i) table[i] *= factor;
+}
+
+void add_scaled(const double* a, const double* b, double factor, std::size_t n, double* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + factor * b[i];
+}
+
+double residuals(const double* table, const double* value, const double* weight, std::size_t n,
+                 double* gradient) {
+  return 0.5 * reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) {
+           const double difference = table[i] - value[i];
+           const double weighted = weight[i] * difference;
+           gradient[i] += weighted;
+           return weighted * difference;
+         });
+}
+
+/// Walks a layout and hands its innermost runs to Row::shared (run present in the small table) or Row::apart.
+/// `extra` lies like the small table.
+template <class Row, class Large, class Small>
+void walk(Large* large, const double* extra, Small* small, const Axis* axes, std::size_t n_axes) {
+  if (n_axes == 0) {
+    Row::shared(large, extra, small, 1);
+    return;
+  }
+  const Axis& axis = axes[0];
+  if (n_axes == 1) {
+    if (axis.small != 0) {
+      Row::shared(large, extra, small, axis.size);
+    } else {
+      Row::apart(large, extra, small, axis.size);
+    }
+    return;
+  }
+  if (n_axes == 2) {
+    const std::size_t n = axes[1].size;
+    if (axes[1].small != 0) {
+      for (std::size_t i = 0; i < axis.size; ++i) Row::shared(large + i * axis.large, extra, small, n);
+    } else {
+      for (std::size_t i = 0; i < axis.size; ++i) {
+        Row::apart(large + i * axis.large, extra + i * axis.small, small + i * axis.small, n);
+      }
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < axis.size; ++i) {
+    walk<Row>(large + i * axis.large, extra + i * axis.small, small + i * axis.small, axes + 1, n_axes - 1);
+  }
+}
+
+template <class Op>
+struct ExpandRow {
+  static void shared(double* large, const double* /*extra*/, const double* small, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) large[i] = Op::apply(large[i], small[i]);
+  }
+  static void apart(double* large, const double* /*extra*/, const double* small, std::size_t n) {
+    const double value = *small;
+    for (std::size_t i = 0; i < n; ++i) large[i] = Op::apply(large[i], value);
+  }
+};
+
+struct Assign {
+  static double apply(double /*a*/, double b) { return b; }
+};
+struct Add {
+  static double apply(double a, double b) { return a + b; }
+};
+struct Multiply {
+  static double apply(double a, double b) { return a * b; }
+};
+
+struct SumRow {
+  static void shared(const double* large, const double* /*extra*/, double* small, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) small[i] += large[i];
+  }
+  static void apart(const double* large, const double* /*extra*/, double* small, std::size_t n) {
+    *small += sum(large, n);
+  }
+};
+
+struct MaxRow {
+  static void shared(const double* large, const double* /*extra*/, double* small, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) small[i] = kLarger(small[i], large[i]);
+  }
+  static void apart(const double* large, const double* /*extra*/, double* small, std::size_t n) {
+    *small = kLarger(*small, max(large, n));
+  }
+};
+
+struct ExpRow {
+  static void shared(const double* large, const double* shift, double* small, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) small[i] += exp_one(large[i] - shift[i]);
+  }
+  static void apart(const double* large, const double* shift, double* small, std::size_t n) {
+    const double s = *shift;
+    *small += reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) { return exp_one(large[i] - s); });
+  }
+};
+
+template <class Op>
+void expand(double* large, const double* small, const Axis* axes, std::size_t n_axes) {
+  walk<ExpandRow<Op>>(large, small, small, axes, n_axes);
+}
+
+template <class Row>
+void reduce(const double* large, double* small, const Axis* axes, std::size_t n_axes) {
+  walk<Row>(large, static_cast<const double*>(small), small, axes, n_axes);
+}
+
+void reduce_exp(const double* large, const double* shift, double* small, const Axis* axes,
+                std::size_t n_axes) {
+  walk<ExpRow>(large, shift, small, axes, n_axes);
+}
+
+}  // namespace
+
+#define PYPGM_JOIN_(a, b) a##b
+#define PYPGM_JOIN(a, b) PYPGM_JOIN_(a, b)
+#define PYPGM_TEXT_(a) #a
+#define PYPGM_TEXT(a) PYPGM_TEXT_(a)
+
+extern const Kernels PYPGM_JOIN(kernels_, PYPGM_ISA);
+const Kernels PYPGM_JOIN(kernels_, PYPGM_ISA) = {
+    PYPGM_TEXT(PYPGM_ISA),
+    exp_shifted,
+    max,
+    sum,
+    dot,
+    scale,
+    add_scaled,
+    residuals,
+    expand<Assign>,
+    expand<Add>,
+    expand<Multiply>,
+    reduce<SumRow>,
+    reduce<MaxRow>,
+    reduce_exp,
+};
+
+}  // namespace pypgm

@@ -1,0 +1,28 @@
+#include "core/layout.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace pypgm {
+
+Layout make_layout(std::span<const std::size_t> sizes, std::span<const std::uint8_t> kept) {
+  assert(sizes.size() == kept.size());
+  Layout layout;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    const std::size_t size = sizes[i];
+    const bool present = kept[i] != 0;
+    if (size > 1) {
+      if (!layout.axes.empty() && (layout.axes.back().small != 0) == present) {
+        layout.axes.back().size = multiply_cells(layout.axes.back().size, size);
+      } else {
+        layout.axes.push_back({size, layout.large, present ? layout.small : 0});
+      }
+    }
+    layout.large = multiply_cells(layout.large, size);
+    if (present) layout.small = multiply_cells(layout.small, size);
+  }
+  std::reverse(layout.axes.begin(), layout.axes.end());
+  return layout;
+}
+
+}  // namespace pypgm

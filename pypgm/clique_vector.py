@@ -1,0 +1,162 @@
+"""Tables over many cliques in one contiguous buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.factor import Factor
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["CliqueVector"]
+
+
+class CliqueVector:
+    """One table for each clique, one behind the other in a flat buffer.
+
+    Potentials (natural logs), marginals (counts) and gradients all have this form, so that adding, scaling and
+    dotting them are single passes.
+
+    Parameters
+    ----------
+    domain : Domain
+        All attributes.
+    cliques : sequence of cliques
+        Scopes, in any order; each is kept in the domain's order. A scope may come more than once: as
+        log-potentials its tables add up.
+    values : array_like of float, shape (total number of cells,), optional
+        The cells, clique by clique, each table in C order; zeros by default. A float64 array is kept, not copied.
+
+    Raises
+    ------
+    ValueError
+        If a clique names an attribute that is unknown or comes twice, or the number of values does not fit.
+
+    Examples
+    --------
+    >>> vector = CliqueVector(Domain({"a": 2, "b": 3}), [("a", "b"), ("b",)])
+    >>> vector.values.shape
+    (9,)
+    >>> vector["b"].values
+    array([0., 0., 0.])
+    """
+
+    __slots__ = ("_first", "_offsets", "cliques", "domain", "values")
+
+    domain: Domain
+    cliques: tuple[Clique, ...]
+    values: NDArray[np.float64]
+
+    def __init__(
+        self, domain: Domain, cliques: Sequence[str | Iterable[str]], values: ArrayLike | None = None
+    ) -> None:
+        self.domain = domain
+        self.cliques = tuple(domain.canonical(c) for c in cliques)
+        sizes = [domain.size(c) for c in self.cliques]
+        self._offsets = [0]
+        for size in sizes:
+            self._offsets.append(self._offsets[-1] + size)
+        self._first: dict[Clique, int] = {}
+        for i, clique in enumerate(self.cliques):
+            self._first.setdefault(clique, i)
+        cells = np.zeros(self._offsets[-1]) if values is None else np.ascontiguousarray(values, dtype=np.float64)
+        if cells.shape != (self._offsets[-1],):
+            raise ValueError(f"{len(sizes)} cliques need {self._offsets[-1]} values, got shape {cells.shape}")
+        self.values = cells
+
+    @classmethod
+    def from_factors(cls, domain: Domain, factors: Sequence[Factor]) -> CliqueVector:
+        """Put tables one behind the other, each with its axes brought into the domain's order."""
+        cells = [f.transpose(domain.canonical(f.domain.attributes)).datavector() for f in factors]
+        return cls(domain, [f.domain.attributes for f in factors], np.concatenate([np.empty(0), *cells]))
+
+    def table(self, index: int) -> NDArray[np.float64]:
+        """Return the cells of the clique at a position: a flat view in C order."""
+        return self.values[self._offsets[index] : self._offsets[index + 1]]
+
+    def __getitem__(self, clique: str | Iterable[str]) -> Factor:
+        """Return the (first) table of a clique, axes as asked: a view if they come in the domain's order."""
+        asked = as_clique(clique)
+        canonical = self.domain.canonical(asked)
+        if canonical not in self._first:
+            raise KeyError(f"no table over {asked}; the cliques are {_some(self.cliques)}")
+        factor = Factor(self.domain.project(canonical), self.table(self._first[canonical]))
+        return factor if asked == canonical else factor.transpose(asked)
+
+    def project(self, clique: str | Iterable[str]) -> Factor:
+        """Sum the first smallest table that holds a clique onto it; axes come in the order asked.
+
+        Raises
+        ------
+        ValueError
+            If no table holds the clique.
+        """
+        asked = as_clique(clique)
+        wanted = set(self.domain.canonical(asked))
+        holders = [(self.domain.size(c), i) for i, c in enumerate(self.cliques) if wanted <= set(c)]
+        if not holders:
+            raise ValueError(f"no clique holds {asked}; the cliques are {_some(self.cliques)}")
+        return self[self.cliques[min(holders)[1]]].project(asked)
+
+    def __len__(self) -> int:
+        return len(self.cliques)
+
+    def __add__(self, other: CliqueVector | float) -> CliqueVector:
+        return self._like(self.values + self._cells_of(other))
+
+    def __sub__(self, other: CliqueVector | float) -> CliqueVector:
+        return self._like(self.values - self._cells_of(other))
+
+    def __mul__(self, other: float) -> CliqueVector:
+        return self._like(self.values * other)
+
+    def __truediv__(self, other: float) -> CliqueVector:
+        return self._like(self.values / other)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> CliqueVector:
+        return self._like(-self.values)
+
+    def exp(self) -> CliqueVector:
+        """Return exp of every cell."""
+        return self._like(np.exp(self.values))
+
+    def log(self) -> CliqueVector:
+        """Return the natural log of every cell; log 0 is -inf."""
+        with np.errstate(divide="ignore"):
+            return self._like(np.log(self.values))
+
+    def dot(self, other: CliqueVector) -> float:
+        """Return the sum of cell-wise products with a vector over the same cliques."""
+        return float(self.values @ self._cells_of(other))
+
+    def normalize(self, total: float = 1.0) -> CliqueVector:
+        """Scale each table to a sum of `total`."""
+        tables = [Factor(self.domain.project(c), self.table(i)) for i, c in enumerate(self.cliques)]
+        return CliqueVector.from_factors(self.domain, [t.normalize(total) for t in tables])
+
+    def __repr__(self) -> str:
+        return f"CliqueVector({len(self.cliques)} cliques, {self.values.size} cells: {_some(self.cliques)})"
+
+    def _like(self, values: NDArray[np.float64]) -> CliqueVector:
+        return CliqueVector(self.domain, self.cliques, values)
+
+    def _cells_of(self, other: CliqueVector | float) -> NDArray[np.float64] | float:
+        if not isinstance(other, CliqueVector):
+            return other
+        if other.cliques != self.cliques or other.domain.shape != self.domain.shape:
+            raise ValueError(
+                f"both vectors need the same cliques, got {_some(self.cliques)} and {_some(other.cliques)}"
+            )
+        return other.values
+
+
+def _some(cliques: Sequence[Clique], limit: int = 6) -> str:
+    shown = ", ".join("(" + ", ".join(c) + ")" for c in cliques[:limit])
+    return shown if len(cliques) <= limit else f"{shown}, … ({len(cliques)} in all)"

@@ -1,0 +1,139 @@
+"""Noisy linear measurements of marginals: all that an estimate sees of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.factor import transpose_cells
+from pypgm.queries import Identity, Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LinearMeasurement", "Noise", "Query"]
+
+Query = Identity | Partition
+Noise = Literal["gaussian", "laplace"]
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class LinearMeasurement:
+    """Noisy answers to linear queries on the marginal of one clique.
+
+    Parameters
+    ----------
+    values : array_like of real, shape (rows of the query,) or the shape of the marginal
+        The noisy answers, in counts; integers stay integers. They follow the clique as it is written.
+    clique : str or sequence of str
+        The attributes of the marginal.
+    stddev : float or array_like of float, shape (rows of the query,)
+        Standard deviation of the noise, in counts: one for all answers, or one each.
+    query : Identity or Partition, optional
+        The linear query; None asks every cell.
+    noise : {"gaussian", "laplace"}
+        The law of the noise.
+
+    Raises
+    ------
+    ValueError
+        If a value is NaN or infinite, a standard deviation is not positive and finite, or lengths do not fit.
+    TypeError
+        If values are not real numbers.
+
+    Examples
+    --------
+    >>> m = LinearMeasurement([10, -2, 7], "a", stddev=2.0)
+    >>> m.clique, m.values.dtype
+    (('a',), dtype('int64'))
+    """
+
+    values: NDArray[np.int64] | NDArray[np.float64]
+    """The noisy answers, flat, in counts."""
+    clique: Clique
+    """The attributes of the marginal, as given."""
+    stddev: float | NDArray[np.float64]
+    """Standard deviation of the noise, in counts."""
+    query: Query | None
+    """The linear query; None for every cell."""
+    noise: Noise
+    """The law of the noise."""
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        clique: str | Iterable[str],
+        stddev: float | ArrayLike = 1.0,
+        query: Query | None = None,
+        noise: Noise = "gaussian",
+    ) -> None:
+        names = as_clique(clique)
+        answers = np.asarray(values)
+        if answers.dtype.kind not in "iuf":
+            raise TypeError(f"values of the measurement of {names} need to be real numbers, got dtype {answers.dtype}")
+        answers = answers.astype(np.int64 if answers.dtype.kind in "iu" else np.float64).reshape(-1)
+        if not np.isfinite(answers).all():
+            raise ValueError(f"values of the measurement of {names} need to be finite, got NaN or infinity")
+        if query is not None and answers.size != query.shape[0]:
+            raise ValueError(f"the query on {names} has {query.shape[0]} rows, got {answers.size} values")
+        if noise not in get_args(Noise):
+            raise ValueError(f"noise of the measurement of {names} needs to be one of {get_args(Noise)}, got {noise!r}")
+        answers.setflags(write=False)
+        object.__setattr__(self, "values", answers)
+        object.__setattr__(self, "clique", names)
+        object.__setattr__(self, "stddev", _checked_stddev(stddev, names, answers.size))
+        object.__setattr__(self, "query", query)
+        object.__setattr__(self, "noise", noise)
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return 1 / variance of each answer."""
+        return np.broadcast_to(1.0 / np.square(self.stddev), self.values.shape).astype(np.float64)
+
+    def checked(self, domain: Domain) -> LinearMeasurement:
+        """Return the measurement itself if it fits a domain, else raise ``ValueError``."""
+        cells = domain.size(self.clique)
+        asked = cells if self.query is None else self.query.shape[1]
+        if asked != cells:
+            raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {asked}")
+        if self.query is None and self.values.size != cells:
+            raise ValueError(f"clique {self.clique} has {cells} cells, its measurement {self.values.size} values")
+        return self
+
+    def groups(self, domain: Domain) -> NDArray[np.int32] | None:
+        """Return the row each cell is summed into, cells in the domain's order; None if each has its own.
+
+        Without groups, `in_order` brings the answers into that order.
+        """
+        if not isinstance(self.query, Partition):
+            return None
+        own = domain.project(self.clique)
+        return transpose_cells(self.query.groups.astype(np.int32), own, domain.canonical(self.clique))
+
+    def in_order(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one number a row of the query, rearranged as the cells are when the clique is put in order."""
+        if isinstance(self.query, Partition):
+            return answers
+        return transpose_cells(answers, domain.project(self.clique), domain.canonical(self.clique))
+
+    def __repr__(self) -> str:
+        asked = "" if self.query is None else f", {self.query!r}"
+        spread = f"stddev {self.stddev:.4g}" if isinstance(self.stddev, float) else "stddev each"
+        return f"LinearMeasurement({', '.join(self.clique)}: {self.values.size} values, {spread}{asked}, {self.noise})"
+
+
+def _checked_stddev(stddev: float | ArrayLike, clique: Clique, n_values: int) -> float | NDArray[np.float64]:
+    spread = np.asarray(stddev, dtype=np.float64)
+    if spread.shape not in {(), (n_values,)}:
+        raise ValueError(f"the measurement of {clique} needs one stddev or {n_values}, got shape {spread.shape}")
+    if not (np.isfinite(spread).all() and (spread > 0).all()):
+        raise ValueError(f"the measurement of {clique} needs a positive finite stddev")
+    if spread.ndim == 0:
+        return float(spread)
+    each = spread.copy()
+    each.setflags(write=False)
+    return each

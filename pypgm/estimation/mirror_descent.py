@@ -1,0 +1,219 @@
+"""Mirror descent on the marginal polytope, with a line search that needs no step size and a certificate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm import _core
+from pypgm.clique_vector import CliqueVector
+from pypgm.estimation.fit import Fit, FitState, ProgressLine, Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.domain import Domain
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.graphs import JunctionTree
+
+__all__ = ["Options", "mirror_descent", "relative_smoothness"]
+
+StepSize = float | Callable[[int], float] | None
+
+_GAP_EVERY = 10  # iterations between certificates: each costs half a propagation
+_MAX_HALVINGS = 30
+_MAX_IDLE = 20  # steps without descent after which rounding must be what hides it
+_GROWTH = 1.5
+_MAX_GROWTH = 1000.0  # of the step over the safe one
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """When to stop and what to watch; see `pypgm.estimate`."""
+
+    iterations: int
+    tolerance: float
+    stepsize: StepSize
+    time_limit: float | None
+    callback: Callable[[FitState], object] | None
+    progress: bool
+    n_threads: int
+
+
+def mirror_descent(
+    tree: JunctionTree,
+    measurements: Sequence[LinearMeasurement],
+    total: float,
+    start: CliqueVector,
+    options: Options,
+    started: float,
+) -> tuple[CliqueVector, CliqueVector, Fit]:
+    r"""Minimise :math:`L(\mu) = \frac12 \sum w (Q\mu - y)^2` over the marginals of distributions on a domain.
+
+    The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
+    Bregman model of smoothness :math:`1/\alpha` says; a rejected step is halved, an accepted one grows.
+
+    Parameters
+    ----------
+    tree : JunctionTree
+        Built for the distinct cliques of the measurements.
+    measurements : sequence of LinearMeasurement
+        Each on one of those cliques.
+    total : float
+        Number of records, counts.
+    start : CliqueVector
+        Potentials to start from, natural logs; -inf entries are structural zeros and stay.
+    options : Options
+        Limits, tolerance, step size, callback.
+    started : float
+        ``time.perf_counter()`` when the work began.
+
+    Returns
+    -------
+    potentials, marginals : CliqueVector
+        The best point found: natural logs, and counts.
+    fit : Fit
+        How it ended.
+
+    References
+    ----------
+    McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019,
+    Algorithm 1; Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
+    """
+    core = _core.Descent(
+        tree.plan, _core_measurements(tree, measurements), total, start.values, options.n_threads
+    )
+    run = _Run(core, total, relative_smoothness(measurements), options, started)
+    status = run.to_the_end()
+    potentials, marginals, loss = run.best()
+    fit = Fit(status, loss, run.gap, run.calls, time.perf_counter() - started, tuple(run.history))
+    return (
+        CliqueVector(start.domain, start.cliques, potentials),
+        CliqueVector(start.domain, start.cliques, marginals),
+        fit,
+    )
+
+
+def relative_smoothness(measurements: Sequence[LinearMeasurement]) -> float:
+    """Bound the smoothness of the loss relative to the entropy of the joint distribution, per count.
+
+    A quarter of the largest squared distance between two columns of the weighted queries; every cell is in one
+    row of a measurement, so a measurement adds a quarter of its two largest weights.
+    """
+    smoothness = 0.0
+    for m in measurements:
+        weights = m.weights()
+        if weights.size > 1:
+            smoothness += float(np.partition(weights, -2)[-2:].sum()) / 4
+    return smoothness
+
+
+class _Run:
+    """One descent: where it stands, and the best point it has seen."""
+
+    def __init__(
+        self, core: _core.Descent, total: float, smoothness: float, options: Options, started: float
+    ) -> None:
+        self.core = core
+        self.total = total
+        self.options = options
+        self.started = started
+        self.safe_step = 1.0 / (total * smoothness) if smoothness > 0 else 1.0 / total
+        self.step = 2 * self.safe_step
+        self.calls = 1
+        self.steps = 0
+        self.idle = 0
+        self.gap: float | None = None
+        self.lowest = core.loss
+        self.history = [core.loss]
+        self._best: tuple[NDArray[np.float64], NDArray[np.float64], float] | None = None
+
+    def to_the_end(self) -> Status:
+        line = ProgressLine(self.options.iterations, enabled=self.options.progress)
+        try:
+            status = self._loop(line)
+        except KeyboardInterrupt:
+            status = "interrupted"
+        finally:
+            line.close()
+        if self._best is None and (self.options.tolerance == 0 or self.gap is None):
+            self.gap = self.core.gap()
+        return status
+
+    def best(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        if self._best is not None and self._best[2] < self.core.loss:
+            return self._best
+        return self.core.potentials, self.core.marginals, self.core.loss
+
+    def _loop(self, line: ProgressLine) -> Status:
+        options = self.options
+        while self.calls < options.iterations:
+            if options.tolerance > 0 and self.steps % _GAP_EVERY == 0:
+                self.gap = self.core.gap()
+                if self.gap <= options.tolerance * (1 + abs(self.core.loss)):
+                    return "converged"
+            if not self._advance():
+                self.gap = self.core.gap()
+                return "converged"
+            state = FitState(self.calls, self.core.loss, self.gap, time.perf_counter() - self.started)
+            line.update(state)
+            if options.callback is not None and options.callback(state):
+                return "callback"
+            if options.time_limit is not None and state.seconds >= options.time_limit:
+                return "time"
+        return "iterations"
+
+    def _advance(self) -> bool:
+        """Take one step; return whether there may be more to gain."""
+        found = self._search() if self.options.stepsize is None else self._fixed(self.options.stepsize)
+        self.steps += 1
+        self.idle = 0 if self.core.loss < self.lowest else self.idle + 1
+        self.lowest = min(self.lowest, self.core.loss)
+        self.history.append(self.core.loss)
+        return found and (self.idle < _MAX_IDLE or self.options.stepsize is not None)
+
+    def _search(self) -> bool:
+        loss = self.core.loss
+        for _ in range(_MAX_HALVINGS):
+            new_loss, linear, divergence = self.core.try_step(self.step)
+            self.calls += 1
+            if new_loss <= loss + linear + self.total / self.step * divergence + 1e-12 * abs(loss):
+                self.core.accept()
+                self.step = min(self.step * _GROWTH, _MAX_GROWTH * self.safe_step)
+                return True
+            self.step /= 2
+            if self.calls >= self.options.iterations:
+                return True
+        # Rounding hides any descent that is left.
+        return False
+
+    def _fixed(self, stepsize: float | Callable[[int], float]) -> bool:
+        alpha = stepsize(self.steps + 1) if callable(stepsize) else stepsize
+        new_loss, _, _ = self.core.try_step(alpha)
+        self.calls += 1
+        if new_loss > self.core.loss and (self._best is None or self.core.loss < self._best[2]):
+            self._best = self.core.potentials, self.core.marginals, self.core.loss
+        self.core.accept()
+        return True
+
+
+def _core_measurements(
+    tree: JunctionTree, measurements: Sequence[LinearMeasurement]
+) -> list[tuple[int, NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]]:
+    """Return each measurement as (clique index, row of each cell or nothing, answers, weights), in domain order."""
+    domain: Domain = tree.domain
+    position = {clique: i for i, clique in enumerate(tree.cliques)}
+    arrays = []
+    for m in measurements:
+        groups = m.groups(domain)
+        arrays.append((
+            position[domain.canonical(m.clique)],
+            np.empty(0, dtype=np.int32) if groups is None else groups,
+            m.in_order(domain, m.values.astype(np.float64)),
+            m.in_order(domain, m.weights()),
+        ))
+    return arrays

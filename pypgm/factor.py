@@ -1,0 +1,198 @@
+"""A table over named attributes, and its algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from pypgm import _core
+from pypgm.domain import Clique, Domain, as_clique
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+__all__ = ["Factor", "transpose_cells"]
+
+_T = TypeVar("_T", bound=np.generic)
+
+
+class Factor:
+    """A table of real numbers with one axis for each attribute of its domain.
+
+    Whether the numbers are counts, probabilities or their natural logarithms is up to the caller. A factor is
+    not changed by its methods; each returns a new one.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attributes, in the order of the axes.
+    values : array_like of float, shape ``domain.shape`` or ``(domain.size(),)``
+        The table, or its cells in C order.
+
+    Raises
+    ------
+    ValueError
+        If the number of values does not fit the domain.
+
+    Examples
+    --------
+    >>> factor = Factor(Domain({"a": 2, "b": 3}), [[1, 2, 3], [4, 5, 6]])
+    >>> factor.project("b").values
+    array([5., 7., 9.])
+    """
+
+    __slots__ = ("_cells", "domain")
+
+    domain: Domain
+
+    def __init__(self, domain: Domain, values: ArrayLike) -> None:
+        cells = np.ascontiguousarray(values, dtype=np.float64)
+        if cells.shape not in {domain.shape, (domain.size(),)}:
+            raise ValueError(f"a table over {domain} needs shape {domain.shape}, got {cells.shape}")
+        self.domain = domain
+        self._cells = cells.reshape(-1)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The table, one axis an attribute: a view, shape ``domain.shape``."""
+        return self._cells.reshape(self.domain.shape)
+
+    def datavector(self) -> NDArray[np.float64]:
+        """Return the cells in C order, for any number of attributes: a view, shape ``(domain.size(),)``."""
+        return self._cells
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.float64]:
+        return np.array(self.values, dtype=dtype, copy=bool(copy))
+
+    def transpose(self, attributes: Iterable[str]) -> Factor:
+        """Return the same table with its axes in another order."""
+        clique = as_clique(attributes)
+        if sorted(self.domain.indices(clique)) != list(range(len(self.domain))):
+            raise ValueError(f"a transpose needs all of {self.domain.attributes}, got {clique}")
+        return Factor(self.domain.project(clique), transpose_cells(self._cells, self.domain, clique))
+
+    def expand(self, domain: Domain) -> Factor:
+        """Repeat the table along the attributes of `domain` it does not have; axes come in that domain's order."""
+        kept = [1 if a in self.domain else 0 for a in domain.attributes]
+        if sum(kept) != len(self.domain):
+            raise ValueError(f"cannot expand a table over {self.domain.attributes} to {domain.attributes}")
+        small = self._reordered(a for a in domain.attributes if a in self.domain)
+        large = np.empty(domain.size())
+        _core.expand_assign(large, domain.shape, small, kept)
+        return Factor(domain, large)
+
+    def project(self, attributes: str | Iterable[str]) -> Factor:
+        """Sum onto some attributes; axes come in the order asked."""
+        return self._reduce(_core.reduce_sum, as_clique(attributes))
+
+    def sum(self, attributes: str | Iterable[str] | None = None) -> Factor:
+        """Sum some attributes out (all of them by default)."""
+        return self._reduce(_core.reduce_sum, self._without(attributes))
+
+    def max(self, attributes: str | Iterable[str] | None = None) -> Factor:
+        """Maximise some attributes out (all of them by default)."""
+        return self._reduce(_core.reduce_max, self._without(attributes))
+
+    def logsumexp(self, attributes: str | Iterable[str] | None = None) -> Factor:
+        """Sum some attributes out of a table of logarithms (all of them by default), without overflow."""
+        return self._reduce(_core.reduce_logsumexp, self._without(attributes))
+
+    def exp(self) -> Factor:
+        """Return exp of every cell."""
+        return Factor(self.domain, np.exp(self._cells))
+
+    def log(self) -> Factor:
+        """Return the natural log of every cell; log 0 is -inf."""
+        with np.errstate(divide="ignore"):
+            return Factor(self.domain, np.log(self._cells))
+
+    def normalize(self, total: float = 1.0, *, log: bool = False) -> Factor:
+        """Scale the table to a sum of `total`; with `log`, a table of logarithms is shifted likewise.
+
+        Raises
+        ------
+        ValueError
+            If the table has no weight.
+        """
+        mass = float(self.logsumexp().datavector()[0]) if log else float(self.sum().datavector()[0])
+        if mass == (-np.inf if log else 0.0):
+            raise ValueError(f"the table over {self.domain.attributes} has no weight to normalize")
+        return Factor(self.domain, self._cells - mass + np.log(total) if log else self._cells * (total / mass))
+
+    def dot(self, other: Factor) -> float:
+        """Return the sum of cell-wise products with a table over the same attributes."""
+        return float(self._cells @ other._reordered(self.domain.attributes))
+
+    def __add__(self, other: Factor | float) -> Factor:
+        return self._combine(other, np.add)
+
+    def __sub__(self, other: Factor | float) -> Factor:
+        return self._combine(other, np.subtract)
+
+    def __mul__(self, other: Factor | float) -> Factor:
+        return self._combine(other, np.multiply)
+
+    def __truediv__(self, other: Factor | float) -> Factor:
+        """Divide cell by cell; 0 / 0 is 0."""
+        return self._combine(other, _divide)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Factor:
+        return Factor(self.domain, -self._cells)
+
+    def __repr__(self) -> str:
+        return f"Factor({self.domain!r}, {self.domain.size()} cells, sum {self._cells.sum():.6g})"
+
+    def _combine(
+        self, other: Factor | float, op: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+    ) -> Factor:
+        if not isinstance(other, Factor):
+            return Factor(self.domain, op(self._cells, np.asarray(other, dtype=np.float64)))
+        domain = _merge(self.domain, other.domain)
+        return Factor(domain, op(self.expand(domain)._cells, other.expand(domain)._cells))
+
+    def _reduce(self, reduce: Callable[..., NDArray[np.float64]], clique: Clique) -> Factor:
+        self.domain.indices(clique)
+        kept = [1 if a in clique else 0 for a in self.domain.attributes]
+        own_order = [a for a in self.domain.attributes if a in clique]
+        result = Factor(self.domain.project(own_order), reduce(self._cells, self.domain.shape, kept))
+        return result if tuple(own_order) == clique else result.transpose(clique)
+
+    def _without(self, attributes: str | Iterable[str] | None) -> Clique:
+        if attributes is None:
+            return ()
+        gone = self.domain.indices(attributes)
+        return tuple(a for i, a in enumerate(self.domain.attributes) if i not in gone)
+
+    def _reordered(self, attributes: Iterable[str]) -> NDArray[np.float64]:
+        clique = tuple(attributes)
+        return self._cells if clique == self.domain.attributes else self.transpose(clique)._cells
+
+
+def transpose_cells(cells: NDArray[_T], domain: Domain, attributes: Sequence[str]) -> NDArray[_T]:
+    """Return the cells of a table over `domain`, flat and in C order, with its axes in another order."""
+    # Axes of size 1 do not move cells; without them no table in memory has more axes than NumPy allows.
+    wide = [a for a in domain.attributes if domain.size(a) > 1]
+    position = {a: i for i, a in enumerate(wide)}
+    order = [position[a] for a in attributes if a in position]
+    table: NDArray[_T] = cells.reshape(domain.sizes(wide)).transpose(order)
+    return np.ascontiguousarray(table).reshape(-1)
+
+
+def _merge(a: Domain, b: Domain) -> Domain:
+    """Return the attributes of two domains, those of the first one first; sizes must agree."""
+    for name in b.attributes:
+        if name in a and a.size(name) != b.size(name):
+            raise ValueError(f"attribute {name!r} has {a.size(name)} values in one table, {b.size(name)} in the other")
+    names = a.attributes + tuple(n for n in b.attributes if n not in a)
+    sizes = [(a if n in a else b).size(n) for n in names]
+    return Domain(names, sizes, {**b.labels, **a.labels})
+
+
+def _divide(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((a == 0) & (b == 0), 0.0, a / b)

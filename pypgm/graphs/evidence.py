@@ -1,0 +1,79 @@
+"""What is known about single attributes, brought into one form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.domain import Domain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Evidence", "log_likelihoods"]
+
+Evidence = Mapping[str, Any]
+
+
+def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int, NDArray[np.float64]]]:
+    """Return (attribute index, natural log of the likelihood of each value) for each attribute with evidence.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attributes.
+    evidence : mapping of attribute to value, values or likelihood vector
+        A value is a label where the attribute has labels (an integer is a code only if no label is an
+        integer), else a code. A list, tuple or set allows each of its values. A NumPy float array of the
+        attribute's size holds the likelihood of each value.
+
+    Raises
+    ------
+    ValueError
+        If an attribute or value is unknown, a set of values is empty, or a likelihood vector has the wrong
+        length or a negative, infinite or NaN entry.
+    TypeError
+        If a value is neither a label nor a code.
+    """
+    found = []
+    for attribute, given in (evidence or {}).items():
+        index = domain.index(attribute)
+        with np.errstate(divide="ignore"):
+            found.append((index, np.log(_likelihood(domain, attribute, given))))
+    return found
+
+
+def _likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:
+    size = domain.size(attribute)
+    if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+        if given.shape != (size,):
+            raise ValueError(f"a likelihood of {attribute!r} needs shape ({size},), got {given.shape}")
+        if not (np.isfinite(given).all() and (given >= 0).all()):
+            raise ValueError(f"a likelihood of {attribute!r} needs finite entries of at least 0")
+        return np.asarray(given, dtype=np.float64)
+    several = given.tolist() if isinstance(given, np.ndarray) else given
+    values = list(several) if isinstance(several, list | tuple | Set) else [several]
+    if not values:
+        raise ValueError(f"evidence on {attribute!r} needs at least one value, got none")
+    likelihood = np.zeros(size)
+    likelihood[[_code(domain, attribute, v) for v in values]] = 1.0
+    return likelihood
+
+
+def _code(domain: Domain, attribute: str, value: object) -> int:
+    labels = domain.labels.get(attribute)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if labels is not None and value in labels:
+        return labels.index(value)
+    integer_labels = labels is not None and any(isinstance(x, int) for x in labels)
+    if isinstance(value, bool) or not isinstance(value, int) or integer_labels:
+        if labels is None:
+            raise TypeError(f"attribute {attribute!r} has no labels, so its evidence is a code, got {value!r}")
+        shown = ", ".join(repr(x) for x in labels[:10]) + (", …" if len(labels) > 10 else "")
+        raise ValueError(f"attribute {attribute!r} has no label {value!r}; its labels are {shown}")
+    if not 0 <= value < domain.size(attribute):
+        raise ValueError(f"codes of {attribute!r} are 0 to {domain.size(attribute) - 1}, got {value}")
+    return value

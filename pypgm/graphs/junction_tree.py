@@ -1,0 +1,227 @@
+"""Junction trees: a plan for exact inference, built once and run often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pypgm import _core
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain
+from pypgm.errors import ImpossibleEvidenceError
+from pypgm.factor import Factor
+from pypgm.graphs.evidence import Evidence, log_likelihoods
+from pypgm.graphs.memory import check_fits
+
+if TYPE_CHECKING:
+    import networkx
+    from numpy.typing import NDArray
+
+__all__ = ["JunctionTree", "TreeCost", "TreeNode"]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeCost:
+    """What one propagation takes, known before any table is made."""
+
+    width: int
+    """Attributes of the widest clique, less one."""
+    largest_clique: Clique
+    """The clique with the largest table."""
+    largest_cells: float
+    """Cells of that table."""
+    cells: float
+    """Cells of the tables of all tree cliques."""
+    bytes: float
+    """Bytes of the tables and messages of one propagation."""
+    operations: float
+    """Reads and writes of a cell in one propagation, roughly."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """A clique of the tree, the attributes it shares with its parent, and the parent's position (-1: root)."""
+
+    clique: Clique
+    separator: Clique
+    parent: int
+
+
+class JunctionTree:
+    """A junction tree over all attributes of a domain, compiled for exact inference.
+
+    Parameters
+    ----------
+    domain : Domain
+        All attributes; those in no clique become cliques of their own.
+    cliques : sequence of cliques
+        The scopes potentials will come on; they may repeat, nest and be disconnected.
+    effort : {"auto", "best"}
+        How long to look for a small tree: until the look costs as much as one propagation, or until all rules
+        and restarts have been tried. Work is counted, not timed, so a tree depends on its input alone.
+    order : sequence of str, optional
+        An elimination order of all attributes, instead of a search.
+    max_bytes : float, optional
+        Memory the tables may take; half of what is available by default.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the tables do not fit; nothing has been allocated then.
+    ValueError
+        If a clique or the order does not fit the domain, or `effort` is unknown.
+
+    Examples
+    --------
+    >>> domain = Domain({"a": 2, "b": 3, "c": 4})
+    >>> tree = JunctionTree(domain, [("a", "b"), ("b", "c")])
+    >>> tree.cost.cells
+    18.0
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        cliques: Sequence[str | Iterable[str]],
+        *,
+        effort: Literal["auto", "best"] = "auto",
+        order: Sequence[str] | None = None,
+        max_bytes: float | None = None,
+    ) -> None:
+        if effort not in {"auto", "best"}:
+            raise ValueError(f"effort needs to be 'auto' or 'best', got {effort!r}")
+        if order is not None and sorted(domain.indices(order)) != list(range(len(domain))):
+            raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(order)}")
+        self.domain = domain
+        self.cliques = tuple(domain.canonical(c) for c in cliques)
+        self.plan = _core.JunctionTree(
+            domain.shape,
+            [domain.indices(c) for c in self.cliques],
+            None if order is None else domain.indices(order),
+            effort == "best",
+        )
+        nodes = self.plan.nodes
+        self._offsets = [offset for _, _, _, offset in nodes]
+        self.nodes = tuple(
+            TreeNode(self._names(clique), self._names(separator), parent)
+            for clique, separator, parent, _ in nodes
+        )
+        cost = self.plan.cost
+        self.cost = TreeCost(
+            cost["width"], self._names(cost["largest"]), cost["largest_cells"], cost["cells"], cost["bytes"],
+            cost["operations"],
+        )
+        largest = self.cost.largest_clique
+        check_fits(
+            self.cost.bytes, max_bytes,
+            f"clique {largest} of the junction tree needs {self.cost.largest_cells:.3g} cells "
+            f"({self.cost.largest_cells * 8 / 2**30:.3g} GiB)",
+        )
+
+    @property
+    def order(self) -> Clique:
+        """The elimination order the tree came from."""
+        return self._names(self.plan.order)
+
+    def marginals(
+        self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
+    ) -> CliqueVector:
+        """Return the exact marginals of the tree's given cliques, in counts that sum to `total`.
+
+        Parameters
+        ----------
+        potentials : CliqueVector
+            Natural logs over the same cliques; -inf is a structural zero.
+        total : float
+            Sum of each marginal.
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector; cells against it are 0.
+        n_threads : int
+            0 for all threads; the bits of the answer do not depend on it.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If no joint assignment is left any weight.
+        ValueError
+            If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
+        """
+        values = self._checked(potentials)
+        cells, log_z = self.plan.marginals(
+            values, log_likelihoods(self.domain, evidence), _checked_total(total), n_threads
+        )
+        _check_possible(log_z, evidence)
+        return CliqueVector(self.domain, self.cliques, cells)
+
+    def log_partition(
+        self, potentials: CliqueVector, evidence: Evidence | None = None, *, n_threads: int = 0
+    ) -> float:
+        """Return log Z: the natural log of the summed weights of all joint assignments; -inf if none has any."""
+        values = self._checked(potentials)
+        return self.plan.log_partition(values, log_likelihoods(self.domain, evidence), n_threads)
+
+    def tables(
+        self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
+    ) -> list[Factor]:
+        """Return the exact marginal of each clique of the tree itself, in the order of `nodes`; see `marginals`."""
+        values = self._checked(potentials)
+        cells, log_z = self.plan.tables(
+            values, log_likelihoods(self.domain, evidence), _checked_total(total), n_threads
+        )
+        _check_possible(log_z, evidence)
+        return [self._table(cells, i) for i in range(len(self.nodes))]
+
+    def to_networkx(self) -> networkx.Graph:
+        """Return the tree as a graph: nodes are cliques, edges carry their ``separator``."""
+        import networkx
+
+        graph = networkx.Graph()
+        graph.add_nodes_from(node.clique for node in self.nodes)
+        edges = [n for n in self.nodes if n.separator]
+        graph.add_edges_from((self.nodes[n.parent].clique, n.clique, {"separator": n.separator}) for n in edges)
+        return graph
+
+    def __str__(self) -> str:
+        cost = self.cost
+        return (
+            f"JunctionTree of {len(self.nodes)} cliques over {len(self.domain)} attributes\n"
+            f"  width       {cost.width}\n"
+            f"  largest     {', '.join(cost.largest_clique)} ({cost.largest_cells:.4g} cells)\n"
+            f"  cells       {cost.cells:.4g}\n"
+            f"  memory      {cost.bytes / 2**20:.4g} MiB\n"
+            f"  operations  {cost.operations:.4g} a propagation"
+        )
+
+    def __repr__(self) -> str:
+        return f"JunctionTree({len(self.nodes)} cliques, width {self.cost.width}, {self.cost.cells:.4g} cells)"
+
+    def _table(self, cells: NDArray[np.float64], index: int) -> Factor:
+        domain = self.domain.project(self.nodes[index].clique)
+        offset = self._offsets[index]
+        return Factor(domain, cells[offset : offset + domain.size()])
+
+    def _names(self, indices: Iterable[int]) -> Clique:
+        return tuple(self.domain.attributes[i] for i in indices)
+
+    def _checked(self, potentials: CliqueVector) -> NDArray[np.float64]:
+        if potentials.cliques != self.cliques or potentials.domain.shape != self.domain.shape:
+            raise ValueError(f"the tree was built for {self.cliques[:6]} …, got potentials over {potentials!r}")
+        if not (potentials.values < np.inf).all():
+            bad = next(c for i, c in enumerate(potentials.cliques) if not (potentials.table(i) < np.inf).all())
+            raise ValueError(f"potentials need finite logarithms or -inf; the table over {bad} holds NaN or +inf")
+        return potentials.values
+
+
+def _checked_total(total: float) -> float:
+    if not 0 < total < np.inf:
+        raise ValueError(f"total needs to be positive and finite, got {total}")
+    return float(total)
+
+
+def _check_possible(log_z: float, evidence: Evidence | None) -> None:
+    if log_z == -np.inf:
+        what = f"the evidence on {', '.join(evidence)}" if evidence else "the potentials"
+        raise ImpossibleEvidenceError(f"no joint assignment is left any weight by {what}")

@@ -1,0 +1,173 @@
+"""A graphical model: answers to any query, synthetic records, a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.inference.calibrated import project_tables
+
+if TYPE_CHECKING:
+    import os
+
+    from pypgm.data import Dataset
+    from pypgm.estimation.fit import Fit
+    from pypgm.factor import Factor
+    from pypgm.graphs.evidence import Evidence
+
+__all__ = ["GraphicalModel"]
+
+
+class GraphicalModel:
+    r"""The distribution :math:`p(x) \propto \exp \sum_C \theta_C(x_C)` over a domain, times a number of records.
+
+    Parameters
+    ----------
+    potentials : CliqueVector
+        Natural logs :math:`\theta_C`; -inf is a structural zero.
+    total : float
+        Number of records; all marginals sum to it.
+    marginals : CliqueVector, optional
+        Marginals over the cliques of the potentials, counts, if they are known already.
+    fit : Fit, optional
+        How an estimate ended.
+    tree : JunctionTree, optional
+        Built for the cliques of the potentials, if there is one already.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2, "sex": ["F", "M"]})
+    >>> model = GraphicalModel(pypgm.CliqueVector(domain, [("a", "sex")], [0.0, 1.0, 1.0, 0.0]), total=100.0)
+    >>> model.query("a", {"sex": "F"}).values.round(4)
+    array([0.2689, 0.7311])
+    """
+
+    def __init__(
+        self,
+        potentials: CliqueVector,
+        total: float,
+        *,
+        marginals: CliqueVector | None = None,
+        fit: Fit | None = None,
+        tree: JunctionTree | None = None,
+    ) -> None:
+        self.potentials = potentials
+        self.total = float(total)
+        self.fit = fit
+        self.tree = JunctionTree(potentials.domain, potentials.cliques) if tree is None else tree
+        self.marginals = self.tree.marginals(potentials, total) if marginals is None else marginals
+
+    @property
+    def domain(self) -> Domain:
+        """All attributes."""
+        return self.potentials.domain
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The cliques that have a potential."""
+        return self.potentials.cliques
+
+    @cached_property
+    def _tables(self) -> list[Factor]:
+        return self.tree.tables(self.potentials, self.total)
+
+    def project(self, clique: str | Iterable[str]) -> Factor:
+        """Return the marginal of any clique, measured or not, in counts that sum to `total`.
+
+        Parameters
+        ----------
+        clique : str or sequence of str
+            Attributes, in any order; axes come in the order asked. The empty clique gives the total.
+
+        Raises
+        ------
+        ValueError
+            If an attribute is unknown or comes twice.
+        ModelTooLargeError
+            If a table on the way would not fit.
+        """
+        asked = as_clique(clique)
+        wanted = set(self.domain.canonical(asked))
+        if any(wanted <= set(c) for c in self.cliques):
+            return self.marginals.project(asked)
+        return project_tables(self.domain, self.tree.nodes, self._tables, asked)
+
+    def project_many(self, cliques: Sequence[str | Iterable[str]]) -> list[Factor]:
+        """Return the marginals of many cliques, in the order asked; see `project`."""
+        return [self.project(c) for c in cliques]
+
+    def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
+        """Return the probabilities of some attributes, given what is known of others.
+
+        Parameters
+        ----------
+        targets : str or sequence of str
+            Attributes of the answer, in any order.
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector (a NumPy float array).
+
+        Returns
+        -------
+        Factor
+            Conditional probabilities that sum to 1, axes in the order asked.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ValueError
+            If an attribute, label or code is unknown.
+        """
+        asked = as_clique(targets)
+        self.domain.indices(asked)
+        if not evidence:
+            return self.project(asked).normalize()
+        tables = self.tree.tables(self.potentials, 1.0, evidence)
+        return project_tables(self.domain, self.tree.nodes, tables, asked).normalize()
+
+    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
+        """Draw synthetic records by randomised rounding along the junction tree.
+
+        Counts of the records follow the model's far more closely than independent draws would: in a tree of pairs
+        every 1- and 2-way count of a clique is within 2 of the model's.
+
+        Parameters
+        ----------
+        rows : int, optional
+            Number of records; the rounded total by default.
+        rng : Generator or int, optional
+            Source of the rounding; the operating system's entropy by default.
+
+        Raises
+        ------
+        ValueError
+            If `rows` is negative.
+        """
+        from pypgm.data import Dataset
+        from pypgm.models.sampling import Step, draw_records
+
+        steps = [
+            Step(node.clique, node.separator, table.datavector())
+            for node, table in zip(self.tree.nodes, self._tables, strict=True)
+        ]
+        n_rows = round(self.total) if rows is None else rows
+        return Dataset(draw_records(self.domain, steps, n_rows, rng), self.domain)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, whole or not at all; see `pypgm.load`."""
+        from pypgm.models.storage import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        return (
+            f"GraphicalModel({len(self.domain)} attributes, {len(self.cliques)} cliques, "
+            f"total {self.total:.6g}, {self.potentials.values.size} parameters)"
+        )
