@@ -6,6 +6,7 @@ void bind_build_info(py::module_& m);
 void bind_descent(py::module_& m);
 void bind_junction_tree(py::module_& m);
 void bind_reduce(py::module_& m);
+void bind_sampling(py::module_& m);
 }  // namespace pypgm::bind
 
 PYBIND11_MODULE(_core, m) {
@@ -16,4 +17,5 @@ PYBIND11_MODULE(_core, m) {
   bind_junction_tree(m);
   bind_descent(m);
   bind_reduce(m);
+  bind_sampling(m);
 }

@@ -1,0 +1,1 @@
+"""Models and what they give: answers and synthetic records."""
