@@ -206,7 +206,8 @@ def nearest_counts(measurement: LinearMeasurement, total: float) -> NDArray[np.f
     active = np.flatnonzero(answers[order] > multipliers * variance[order])
     # Rounding may leave none active where one answer towers over the total: then the first takes it all.
     multiplier = multipliers[active[-1]] if active.size else multipliers[0]
-    return np.maximum(0.0, answers - multiplier * variance)
+    counts: NDArray[np.float64] = np.maximum(0.0, answers - multiplier * variance)
+    return counts
 
 
 def _select_tree(
