@@ -1,0 +1,97 @@
+"""How much memory a structure may take, and the refusal of one that takes more."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from pathlib import Path
+
+from pypgm.errors import ModelTooLargeError
+
+__all__ = ["check_fits", "memory_limit", "short"]
+
+_GIB = 2.0**30
+
+
+def memory_limit(max_bytes: float | None) -> float:
+    """Return the bytes a structure may take: as given, or half of what the process can still have.
+
+    Raises
+    ------
+    ValueError
+        If `max_bytes` is not positive.
+    """
+    if max_bytes is None:
+        return _available() / 2
+    if not max_bytes > 0:
+        raise ValueError(f"max_bytes needs to be positive, got {max_bytes}")
+    return float(max_bytes)
+
+
+def check_fits(needed: float, max_bytes: float | None, what: str) -> None:
+    """Raise ModelTooLargeError, naming the ways out, if `needed` bytes (exact, however many) are more than allowed."""
+    limit = memory_limit(max_bytes)
+    if needed > limit:
+        gib = short(needed >> 30) if isinstance(needed, int) and needed >> 40 else f"{needed / _GIB:.3g}"
+        raise ModelTooLargeError(
+            f"{what}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: "
+            "use fewer or smaller cliques, or pass max_bytes"
+        )
+
+
+def short(number: int) -> str:
+    """Return an integer in three digits; beyond the range of a float, its power of ten.
+
+    Examples
+    --------
+    >>> short(1234567), short(10**1000)
+    ('1.23e+06', '1e+1000')
+    """
+    return f"{number:.3g}" if number.bit_length() < 1000 else f"1e+{int(number.bit_length() * math.log10(2))}"
+
+
+def _available() -> float:
+    """Return bytes available to the process, as the system or the control group says; 4 GiB if neither does."""
+    found = [b for b in (_system_available(), _cgroup_available()) if b is not None]
+    return min(found, default=4 * _GIB)
+
+
+def _system_available() -> float | None:
+    if sys.platform == "win32":
+        return _windows_available()
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) / 2
+    except (ValueError, OSError):
+        return None
+
+
+def _cgroup_available() -> float | None:
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+    return None if limit == "max" else max(0.0, float(limit) - float(used))
+
+
+def _windows_available() -> float | None:
+    import ctypes
+
+    class MemoryStatus(ctypes.Structure):
+        _fields_ = (
+            ("length", ctypes.c_ulong),
+            ("load", ctypes.c_ulong),
+            *((name, ctypes.c_ulonglong) for name in ("total", "available", "a", "b", "c", "d", "e")),
+        )
+
+    status = MemoryStatus(length=ctypes.sizeof(MemoryStatus))
+    windll = getattr(ctypes, "windll", None)
+    if windll is None or not windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
+        return None
+    return float(status.available)
