@@ -167,7 +167,7 @@ def test_the_gil_is_released_while_noise_is_drawn():
 
     def work():
         started.set()
-        wide_noise(4_000_000)
+        wide_noise(1_000_000)
         done.set()
 
     thread = threading.Thread(target=work)
