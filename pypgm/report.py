@@ -34,8 +34,7 @@ def release_lines(release: Release, seconds: float) -> list[str]:
         Wall time of the whole run.
     """
     return [
-        *str(release.ledger).splitlines(),
-        f"records: {release.model.total:,.0f} (from the released measurements)",
+        *release.summary().splitlines(),
         *model_lines(release.model),
         f"time: {seconds:.1f} s",
     ]
