@@ -1,0 +1,90 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/threads.hpp"
+
+using pypgm::kGrain;
+using pypgm::max_threads;
+using pypgm::openmp_version;
+using pypgm::parallel_for;
+using pypgm::threads_for;
+
+TEST_CASE("parallel_for visits every index exactly once") {
+  for (const int n_threads : {0, 1, 2, 5}) {
+    for (const std::size_t n : {0, 1, 2, 3, 1000}) {
+      CAPTURE(n_threads);
+      CAPTURE(n);
+      std::vector<int> visits(n, 0);
+      parallel_for(n, n_threads, [&](std::size_t i) { ++visits[i]; });
+      CHECK(std::all_of(visits.begin(), visits.end(), [](int count) { return count == 1; }));
+    }
+  }
+}
+
+TEST_CASE("parallel_for with one thread runs in order on the calling thread") {
+  const auto caller = std::this_thread::get_id();
+  std::vector<std::size_t> order;
+  parallel_for(5, 1, [&](std::size_t i) {
+    CHECK(std::this_thread::get_id() == caller);
+    order.push_back(i);
+  });
+  CHECK(order == std::vector<std::size_t>{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("parallel_for with one thread makes no team: it ends at the first exception") {
+  std::size_t begun = 0;
+  const auto fail_at_second = [&](std::size_t i) {
+    ++begun;
+    if (i == 1) throw std::runtime_error("second");
+  };
+  CHECK_THROWS_WITH_AS(parallel_for(10, 1, fail_at_second), "second", std::runtime_error);
+  CHECK(begun == 2);
+}
+
+TEST_CASE("parallel_for rethrows one exception after the loop, with its type") {
+  std::atomic<int> thrown = 0;
+  const auto fail_often = [&](std::size_t i) {
+    if (i % 10 == 0) {
+      ++thrown;
+      throw std::out_of_range("index " + std::to_string(i));
+    }
+  };
+  CHECK_THROWS_AS(parallel_for(100, 2, fail_often), std::out_of_range);
+  CHECK(thrown >= 1);
+  const auto fail_once = [](std::size_t i) {
+    if (i == 37) throw std::invalid_argument("the one");
+  };
+  CHECK_THROWS_WITH_AS(parallel_for(100, 2, fail_once), "the one", std::invalid_argument);
+}
+
+TEST_CASE("parallel_for works again after an exception") {
+  CHECK_THROWS(parallel_for(4, 2, [](std::size_t) { throw std::runtime_error("once"); }));
+  std::atomic<std::size_t> sum = 0;
+  parallel_for(4, 2, [&](std::size_t i) { sum += i; });
+  CHECK(sum == 6);
+}
+
+TEST_CASE("threads_for gives every thread at least a grain of work") {
+  CHECK(threads_for(0, 8) == 1);
+  CHECK(threads_for(kGrain - 1, 8) == 1);
+  CHECK(threads_for(2 * kGrain - 1, 8) == 1);
+  CHECK(threads_for(2 * kGrain, 8) == 2);
+  CHECK(threads_for(7 * kGrain, 8) == 7);
+  CHECK(threads_for(1000 * kGrain, 8) == 8);
+}
+
+TEST_CASE("threads_for with 0 offers what the machine has") {
+  CHECK(threads_for(1000 * kGrain, 0) == std::min(1000, max_threads()));
+  CHECK(threads_for(1000 * kGrain, 1) == 1);
+}
+
+TEST_CASE("max_threads is one where there is no OpenMP") {
+  CHECK(max_threads() >= 1);
+  if (openmp_version() == 0) CHECK(max_threads() == 1);
+}
