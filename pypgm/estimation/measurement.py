@@ -9,16 +9,15 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import transpose_cells
-from pypgm.queries import Identity, Partition
+from pypgm.queries import Partition, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LinearMeasurement", "Noise", "Query"]
+__all__ = ["LinearMeasurement", "Noise"]
 
-Query = Identity | Partition
 Noise = Literal["gaussian", "laplace"]
 
 
@@ -34,7 +33,7 @@ class LinearMeasurement:
         The attributes of the marginal.
     stddev : float or array_like of float, shape (rows of the query,)
         Standard deviation of the noise, in counts: one for all answers, or one each.
-    query : Identity or Partition, optional
+    query : Query, optional
         The linear query; None asks every cell.
     noise : {"gaussian", "laplace"}
         The law of the noise.

@@ -14,7 +14,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
-from pypgm.graphs.memory import check_fits
+from pypgm.memory import check_fits
 
 if TYPE_CHECKING:
     import networkx
