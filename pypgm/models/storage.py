@@ -47,7 +47,8 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         If it cannot be read.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # NumPy leaves a file it opened itself open when the archive is broken.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes().decode())
             arrays = {name: archive[name] for name in archive.files if name != "header"}
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
