@@ -5,7 +5,10 @@ namespace pypgm::bind {
 void bind_build_info(py::module_& m);
 void bind_descent(py::module_& m);
 void bind_junction_tree(py::module_& m);
+void bind_noise(py::module_& m);
 void bind_reduce(py::module_& m);
+void bind_sampling(py::module_& m);
+void bind_selection(py::module_& m);
 }  // namespace pypgm::bind
 
 PYBIND11_MODULE(_core, m) {
@@ -15,5 +18,8 @@ PYBIND11_MODULE(_core, m) {
   bind_build_info(m);
   bind_junction_tree(m);
   bind_descent(m);
+  bind_noise(m);
   bind_reduce(m);
+  bind_sampling(m);
+  bind_selection(m);
 }

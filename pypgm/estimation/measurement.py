@@ -9,16 +9,15 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import transpose_cells
-from pypgm.queries import Identity, Partition
+from pypgm.queries import Partition, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LinearMeasurement", "Noise", "Query"]
+__all__ = ["LinearMeasurement", "Noise"]
 
-Query = Identity | Partition
 Noise = Literal["gaussian", "laplace"]
 
 
@@ -34,7 +33,7 @@ class LinearMeasurement:
         The attributes of the marginal.
     stddev : float or array_like of float, shape (rows of the query,)
         Standard deviation of the noise, in counts: one for all answers, or one each.
-    query : Identity or Partition, optional
+    query : Query, optional
         The linear query; None asks every cell.
     noise : {"gaussian", "laplace"}
         The law of the noise.
@@ -127,13 +126,13 @@ class LinearMeasurement:
 
 
 def _checked_stddev(stddev: float | ArrayLike, clique: Clique, n_values: int) -> float | NDArray[np.float64]:
-    spread = np.asarray(stddev, dtype=np.float64)
+    spread: NDArray[np.float64] = np.asarray(stddev, dtype=np.float64)
     if spread.shape not in {(), (n_values,)}:
         raise ValueError(f"the measurement of {clique} needs one stddev or {n_values}, got shape {spread.shape}")
     if not (np.isfinite(spread).all() and (spread > 0).all()):
         raise ValueError(f"the measurement of {clique} needs a positive finite stddev")
     if spread.ndim == 0:
         return float(spread)
-    each = spread.copy()
+    each: NDArray[np.float64] = spread.copy()
     each.setflags(write=False)
     return each

@@ -12,7 +12,7 @@ from pypgm.domain import Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
-from pypgm.graphs.memory import check_fits
+from pypgm.memory import check_fits
 
 __all__ = ["eliminate", "variable_elimination"]
 

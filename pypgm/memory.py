@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from pathlib import Path
 
 from pypgm.errors import ModelTooLargeError
 
-__all__ = ["check_fits", "memory_limit"]
+__all__ = ["check_fits", "memory_limit", "short"]
 
 _GIB = 2.0**30
 
@@ -29,13 +30,25 @@ def memory_limit(max_bytes: float | None) -> float:
 
 
 def check_fits(needed: float, max_bytes: float | None, what: str) -> None:
-    """Raise ModelTooLargeError, naming the ways out, if `needed` bytes are more than allowed."""
+    """Raise ModelTooLargeError, naming the ways out, if `needed` bytes (exact, however many) are more than allowed."""
     limit = memory_limit(max_bytes)
     if needed > limit:
+        gib = short(needed >> 30) if isinstance(needed, int) and needed >> 40 else f"{needed / _GIB:.3g}"
         raise ModelTooLargeError(
-            f"{what}; all tables need {needed / _GIB:.3g} GiB, the limit is {limit / _GIB:.3g} GiB: "
+            f"{what}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: "
             "use fewer or smaller cliques, or pass max_bytes"
         )
+
+
+def short(number: int) -> str:
+    """Return an integer in three digits; beyond the range of a float, its power of ten.
+
+    Examples
+    --------
+    >>> short(1234567), short(10**1000)
+    ('1.23e+06', '1e+1000')
+    """
+    return f"{number:.3g}" if number.bit_length() < 1000 else f"1e+{int(number.bit_length() * math.log10(2))}"
 
 
 def _available() -> float:

@@ -1,0 +1,70 @@
+#include "core/noise.hpp"
+
+#include <cmath>
+#include <string>
+
+namespace pypgm {
+
+namespace {
+
+void check(const char* what, Rational value, int bits) {
+  const std::uint64_t limit = std::uint64_t{1} << bits;
+  if (value.numerator < 1 || value.numerator >= limit || value.denominator < 1 ||
+      value.denominator >= limit) {
+    throw std::invalid_argument(std::string(what) +
+                                " must be a positive rational with numerator and denominator below 2^" +
+                                std::to_string(bits) + ", got " + std::to_string(value.numerator) + "/" +
+                                std::to_string(value.denominator));
+  }
+}
+
+Rational checked_scale(Rational scale) {
+  check("the scale of discrete Laplace noise", scale, kScaleBits);
+  return scale;
+}
+
+/// floor(sqrt(n / d)) = floor(sqrt(floor(n / d))).
+std::uint64_t floor_sqrt(Rational variance) {
+  const std::uint64_t whole = variance.numerator / variance.denominator;
+  auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(whole)));
+  while (root * root > whole) --root;
+  while ((root + 1) * (root + 1) <= whole) ++root;
+  return root;
+}
+
+std::uint64_t laplace_scale(Rational variance) {
+  check("the variance of discrete Gaussian noise", variance, kVarianceBits);
+  return floor_sqrt(variance) + 1;
+}
+
+template <class Law>
+void add(std::span<std::int64_t> counts, const Law& law) {
+  SecureWords& words = secure_words();
+  Dice<SecureWords> dice(words);
+  for (std::int64_t& count : counts) count = saturating_add(count, law(dice));
+}
+
+}  // namespace
+
+DiscreteLaplace::DiscreteLaplace(Rational scale)
+    : t_(checked_scale(scale).numerator),
+      s_(scale.denominator),
+      denominator_(make_fraction(Wide(0), Wide(t_))),
+      shift_(Fraction::kBits - denominator_.denominator.bit_width()) {}
+
+DiscreteGaussian::DiscreteGaussian(Rational variance)
+    : laplace_({laplace_scale(variance), 1}),
+      n_(variance.numerator),
+      d_t_(variance.denominator * laplace_scale(variance)),
+      denominator_(make_fraction(Wide(0), Wide(variance.numerator) * 2 * d_t_ * laplace_scale(variance))),
+      width_(denominator_.denominator.bit_width()) {}
+
+void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale) {
+  add(counts, DiscreteLaplace(scale));
+}
+
+void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance) {
+  add(counts, DiscreteGaussian(variance));
+}
+
+}  // namespace pypgm

@@ -1,0 +1,65 @@
+#pragma once
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace pypgm {
+
+/// Anything that hands out independent uniform 64-bit words; samplers are templates on it, so a test can
+/// script it.
+template <class Source>
+concept WordSource = requires(Source& source) {
+  { source.next() } -> std::same_as<std::uint64_t>;
+};
+
+/// Blocks of the ChaCha20 keystream made side by side (the compiler turns lanes into vector registers).
+inline constexpr std::size_t kChaChaLanes = 8;
+inline constexpr std::size_t kChaChaWords = 16 * kChaChaLanes;
+
+/// The ChaCha20 keystream of RFC 8439: blocks counter, counter + 1, ..., one after the other, as 32-bit
+/// words.
+void chacha20(const std::array<std::uint32_t, 8>& key, std::uint32_t counter,
+              const std::array<std::uint32_t, 3>& nonce, std::span<std::uint32_t, kChaChaWords> out);
+
+/// Fills a buffer from the operating system's generator; throws std::system_error or std::runtime_error if it
+/// cannot: there is no weaker fallback.
+void system_entropy(std::span<std::uint8_t> out);
+
+/// A cryptographically secure stream of words: ChaCha20 keyed by the operating system. Each refill replaces
+/// the key by the first 256 bits of its own keystream, and a word is wiped as it is handed out, so a later
+/// look at the memory does not give back earlier noise. Not to be shared between threads, never copied.
+class SecureWords {
+ public:
+  SecureWords();
+  ~SecureWords();
+  SecureWords(const SecureWords&) = delete;
+  SecureWords& operator=(const SecureWords&) = delete;
+
+  std::uint64_t next() {
+    if (used_ == kWords) refill();
+    const std::uint64_t word = words_[used_];
+    words_[used_++] = 0;
+    return word;
+  }
+
+  /// Takes a fresh key from the operating system and drops what was buffered.
+  void rekey();
+
+ private:
+  static constexpr std::size_t kKeyWords = 8;
+  static constexpr std::size_t kWords = (kChaChaWords - kKeyWords) / 2;
+
+  void refill();
+
+  std::array<std::uint32_t, kKeyWords> key_{};
+  std::array<std::uint64_t, kWords> words_{};
+  std::size_t used_ = kWords;
+};
+
+/// The calling thread's own stream, rekeyed first if the process was forked since it was last asked for. Ask
+/// once a call and keep the reference for that call alone: a fork cannot happen on this thread in between.
+SecureWords& secure_words();
+
+}  // namespace pypgm

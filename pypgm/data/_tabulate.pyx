@@ -1,0 +1,223 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, embedsignature=True
+"""Counting records into tables: one pass over typed columns a clique, without the GIL.
+
+A clique's cells are numbered in C order. Rows are taken in chunks that stay in cache: each column adds its codes times its
+stride to a chunk of cell numbers, then the cells are incremented. A column's type matters in the first step alone, so
+columns of any types mix freely.
+"""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+ctypedef fused code_t:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+cdef enum:
+    CHUNK = 2048
+
+cdef enum Kind:
+    INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
+
+cdef struct Column:
+    const char* data
+    Py_ssize_t step  # bytes from one code to the next; negative for a reversed view
+    Kind kind
+    uint64_t size    # codes lie in 0 .. size - 1
+
+
+def _layout(const code_t[:] codes):
+    """Return address, step in bytes and kind of a column of at least one code."""
+    cdef Kind kind
+    if code_t is int8_t:
+        kind = INT8
+    elif code_t is int16_t:
+        kind = INT16
+    elif code_t is int32_t:
+        kind = INT32
+    elif code_t is int64_t:
+        kind = INT64
+    elif code_t is uint8_t:
+        kind = UINT8
+    elif code_t is uint16_t:
+        kind = UINT16
+    elif code_t is uint32_t:
+        kind = UINT32
+    else:
+        kind = UINT64
+    return <size_t>&codes[0], codes.strides[0], <int>kind
+
+
+cdef bint _add_codes(const code_t* data, Py_ssize_t step, Py_ssize_t n, uint64_t size, uint64_t stride,
+                     uint64_t* cells) noexcept nogil:
+    """Add code * stride to each cell number; tell whether a code lies outside 0 .. size - 1."""
+    cdef Py_ssize_t i
+    cdef uint64_t code
+    cdef uint64_t outside = 0
+    cdef const char* at = <const char*>data
+    if step == <Py_ssize_t>sizeof(code_t):
+        for i in range(n):
+            code = <uint64_t>data[i]  # a negative code becomes larger than any size
+            outside |= code >= size
+            cells[i] += code * stride
+    else:
+        for i in range(n):
+            code = <uint64_t>(<const code_t*>(at + i * step))[0]
+            outside |= code >= size
+            cells[i] += code * stride
+    return outside != 0
+
+
+cdef bint _add_column(const Column* column, Py_ssize_t row, Py_ssize_t n, uint64_t stride,
+                      uint64_t* cells) noexcept nogil:
+    cdef const char* data = column.data + row * column.step
+    if column.kind == INT8:
+        return _add_codes[int8_t](<const int8_t*>data, column.step, n, column.size, stride, cells)
+    if column.kind == INT16:
+        return _add_codes[int16_t](<const int16_t*>data, column.step, n, column.size, stride, cells)
+    if column.kind == INT32:
+        return _add_codes[int32_t](<const int32_t*>data, column.step, n, column.size, stride, cells)
+    if column.kind == INT64:
+        return _add_codes[int64_t](<const int64_t*>data, column.step, n, column.size, stride, cells)
+    if column.kind == UINT8:
+        return _add_codes[uint8_t](<const uint8_t*>data, column.step, n, column.size, stride, cells)
+    if column.kind == UINT16:
+        return _add_codes[uint16_t](<const uint16_t*>data, column.step, n, column.size, stride, cells)
+    if column.kind == UINT32:
+        return _add_codes[uint32_t](<const uint32_t*>data, column.step, n, column.size, stride, cells)
+    return _add_codes[uint64_t](<const uint64_t*>data, column.step, n, column.size, stride, cells)
+
+
+cdef class Columns:
+    """Columns of equal length, borrowed for counting.
+
+    Parameters
+    ----------
+    columns : sequence of 1-D integer arrays
+        Aligned and in native byte order, of any integer type and stride; all of length `n_rows`.
+    sizes : sequence of int
+        Number of values of each column.
+    n_rows : int
+    """
+
+    cdef Column* _columns
+    cdef object _owners
+    cdef readonly Py_ssize_t n_rows
+
+    def __cinit__(self, columns, sizes, Py_ssize_t n_rows):
+        cdef Py_ssize_t i
+        if len(columns) != len(sizes):
+            raise ValueError(f"{len(columns)} columns need as many sizes, got {len(sizes)}")
+        self._owners = tuple(columns)
+        self.n_rows = n_rows
+        self._columns = <Column*>PyMem_Malloc((len(columns) + 1) * sizeof(Column))
+        if self._columns == NULL:
+            raise MemoryError
+        for i in range(len(self._owners)):
+            if len(self._owners[i]) != n_rows:
+                raise ValueError(f"column {i} needs {n_rows} codes, got {len(self._owners[i])}")
+            if n_rows > 0:
+                address, step, kind = _layout(self._owners[i])
+                self._columns[i] = Column(<const char*><size_t>address, step, <Kind><int>kind, sizes[i])
+
+    def __dealloc__(self):
+        PyMem_Free(self._columns)
+
+    def first_outside(self, Py_ssize_t position):
+        """Return the first row at which a column leaves its range, or -1."""
+        cdef uint64_t cells[CHUNK]
+        cdef Py_ssize_t row = 0
+        cdef Py_ssize_t n, i
+        cdef bint outside = False
+        if not 0 <= position < len(self._owners):
+            raise IndexError(f"column {position} of {len(self._owners)}")
+        cdef const Column* column = &self._columns[position]
+        memset(cells, 0, sizeof(cells))
+        with nogil:
+            while row < self.n_rows:
+                n = min(CHUNK, self.n_rows - row)
+                if _add_column(column, row, n, 0, cells):
+                    outside = True
+                    break
+                row += n
+        if not outside:
+            return -1
+        for i in range(row, row + n):
+            if _add_column(column, i, 1, 0, cells):
+                return i
+        raise AssertionError("a column changed while it was read")
+
+    def count(self, const int64_t[::1] clique, int64_t[::1] table):
+        """Add the number of rows of each cell to a clique's table; tell whether all codes were in range.
+
+        Parameters
+        ----------
+        clique : memoryview of int64
+            Positions of the clique's columns, in the order of the table's axes.
+        table : memoryview of int64
+            One entry a cell, in C order. Its content is undefined when a code is out of range.
+        """
+        self._check(clique, table.shape[0])
+        if self.n_rows == 0:
+            return True
+        cdef bint inside
+        with nogil:
+            inside = self._count(clique, &table[0], NULL, NULL)
+        return inside
+
+    def add_weights(self, const int64_t[::1] clique, const double[::1] weights, double[::1] table):
+        """Add each row's weight to its cell of a clique's table; the rest is as in `count`."""
+        self._check(clique, table.shape[0])
+        if weights.shape[0] != self.n_rows:
+            raise ValueError(f"{self.n_rows} rows need as many weights, got {weights.shape[0]}")
+        if self.n_rows == 0:
+            return True
+        cdef bint inside
+        with nogil:
+            inside = self._count(clique, NULL, &weights[0], &table[0])
+        return inside
+
+    cdef int _check(self, const int64_t[::1] clique, Py_ssize_t n_cells) except -1:
+        """Refuse a table whose number of cells is not the product of its columns' sizes."""
+        cells = 1
+        for i in range(clique.shape[0]):
+            if not 0 <= clique[i] < len(self._owners):
+                raise IndexError(f"column {clique[i]} of {len(self._owners)}")
+            if self.n_rows > 0:
+                cells *= self._columns[clique[i]].size
+        if self.n_rows > 0 and cells != n_cells:
+            raise ValueError(f"the table needs {cells} cells, got {n_cells}")
+        return 0
+
+    cdef bint _count(self, const int64_t[::1] clique, int64_t* counts, const double* weights,
+                     double* sums) noexcept nogil:
+        cdef uint64_t cells[CHUNK]
+        cdef uint64_t stride
+        cdef Py_ssize_t row = 0
+        cdef Py_ssize_t n, i, axis
+        cdef bint outside
+        while row < self.n_rows:
+            n = min(CHUNK, self.n_rows - row)
+            memset(cells, 0, sizeof(cells))
+            outside = False
+            stride = 1
+            for axis in range(clique.shape[0] - 1, -1, -1):
+                outside |= _add_column(&self._columns[clique[axis]], row, n, stride, cells)
+                stride *= self._columns[clique[axis]].size
+            if outside:
+                return False
+            if weights == NULL:
+                for i in range(n):
+                    counts[cells[i]] += 1
+            else:
+                for i in range(n):
+                    sums[cells[i]] += weights[row + i]
+            row += n
+        return True

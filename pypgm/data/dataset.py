@@ -1,0 +1,194 @@
+"""Records as columns of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pypgm.data import tabulate
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.factor import Factor
+
+__all__ = ["Dataset"]
+
+
+class Dataset:
+    """Records of a domain: one column of integer codes for each attribute.
+
+    Columns are kept as they are, of any integer type and stride, and not copied (one in foreign byte order or at odd
+    addresses is). No records at all are a valid table.
+
+    Parameters
+    ----------
+    columns : mapping of str to array_like of int, shape (n_records,)
+        Codes ``0 .. size - 1`` of each attribute of the domain, and of nothing else.
+    domain : Domain
+    weights : array_like of float, shape (n_records,), optional
+        Weight of each record, finite and not negative; 1 if left out.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, unknown, of another length or not one-dimensional, or a code or weight lies outside its
+        range. The message names the column, the row (the first is 0) and the range, never the value.
+    TypeError
+        If a column does not hold integers.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": 85, "sex": ["F", "M"]})
+    >>> data = Dataset({"age": [30, 41, 30], "sex": [0, 1, 1]}, domain)
+    >>> data
+    Dataset(3 records; age: 85, sex: 2)
+    >>> data.project("sex").values
+    array([1., 2.])
+    """
+
+    __slots__ = ("columns", "domain", "weights")
+
+    columns: dict[str, NDArray[Any]]
+    domain: Domain
+    weights: NDArray[np.float64] | None
+
+    def __init__(self, columns: Mapping[str, ArrayLike], domain: Domain, weights: ArrayLike | None = None) -> None:
+        _check_names(tuple(columns.keys()), domain)
+        self.domain = domain
+        self.columns = {name: _as_codes(name, columns[name]) for name in domain}
+        _check_lengths(self.columns)
+        tabulate.check_codes(self.columns, domain)
+        self.weights = None if weights is None else _as_weights(weights, self._length(weights))
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self._length(() if self.weights is None else self.weights)
+
+    def count(self, cliques: Sequence[str | Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
+        """Count the records of each cell of some cliques' tables, exactly.
+
+        Parameters
+        ----------
+        cliques : sequence of tuple of str
+            The attributes of each table, in the order of its axes.
+        n_threads : int, default 0
+            Threads across cliques; 0 takes all the machine has. The counts are the same for any number.
+
+        Returns
+        -------
+        list of ndarray of int64, shape (domain.size(clique),)
+            Number of records of each cell, in C order over the clique as given.
+
+        Raises
+        ------
+        ValueError
+            If a clique does not fit the domain, or the records have weights (use `project`).
+        ModelTooLargeError
+            If the tables do not fit half of the memory available; it is raised before memory is taken.
+
+        Examples
+        --------
+        >>> data = Dataset({"a": [0, 1, 1], "b": [1, 0, 1]}, Domain({"a": 2, "b": 2}))
+        >>> data.count([("a", "b")])
+        [array([0, 1, 1, 1])]
+        """
+        if self.weights is not None:
+            raise ValueError("counts need records without weights; project() adds weights up")
+        if isinstance(cliques, str):
+            raise TypeError(f"count needs a sequence of cliques, got the name {cliques!r}; write [({cliques!r},)]")
+        return tabulate.count(self.columns, self.domain, [as_clique(c) for c in cliques], n_threads)
+
+    def project(self, clique: str | Iterable[str]) -> Factor:
+        """Return the table of some attributes: the records of each cell, or the sum of their weights.
+
+        Parameters
+        ----------
+        clique : str or iterable of str
+            Attributes, in the order of the table's axes.
+
+        Returns
+        -------
+        Factor
+            Counts over ``domain.project(clique)``.
+
+        Raises
+        ------
+        ValueError
+            If the clique does not fit the domain.
+        ModelTooLargeError
+            If the table does not fit half of the memory available.
+
+        Examples
+        --------
+        >>> data = Dataset({"a": [0, 1, 1]}, Domain({"a": 2}), weights=[0.5, 1.0, 1.0])
+        >>> data.project("a").values
+        array([0.5, 2. ])
+        """
+        names = as_clique(clique)
+        if self.weights is None:
+            table = self.count([names])[0].astype(np.float64)
+        else:
+            table = tabulate.add_weights(self.columns, self.domain, names, self.weights)
+        return Factor(self.domain.project(names), table)
+
+    def __len__(self) -> int:
+        return self.n_records
+
+    def __repr__(self) -> str:
+        weighted = "" if self.weights is None else "weighted "
+        inside = repr(self.domain).removeprefix("Domain(")
+        return f"Dataset({self.n_records} {weighted}records; {inside}"
+
+    def _length(self, otherwise: ArrayLike) -> int:
+        """Return the length of the columns; a domain without attributes has that of `otherwise`."""
+        return len(next(iter(self.columns.values()), np.atleast_1d(otherwise)))
+
+
+def _check_names(names: Sequence[object], domain: Domain) -> None:
+    missing = [name for name in domain if name not in names]
+    if missing:
+        raise ValueError(f"the domain needs a column for each attribute; missing: {', '.join(map(repr, missing))}")
+    extra = [name for name in names if name not in domain]
+    if extra:
+        raise ValueError(f"columns without an attribute in the domain: {', '.join(map(repr, extra))}")
+
+
+def _as_codes(name: str, column: ArrayLike) -> NDArray[Any]:
+    if np.ma.isMaskedArray(column):
+        raise TypeError(f"column {name!r} needs plain integer codes, got a masked array; give missing values a code")
+    codes = np.asarray(column)
+    if codes.size == 0 and not isinstance(column, np.ndarray):
+        codes = codes.astype(np.int64)
+    if codes.ndim != 1:
+        raise ValueError(f"column {name!r} needs one dimension, got shape {codes.shape}")
+    if codes.dtype.kind not in "iu":
+        raise TypeError(f"column {name!r} needs integer codes, got dtype {codes.dtype}{_way_out(codes.dtype.kind)}")
+    return np.require(codes.astype(codes.dtype.newbyteorder("="), copy=False), requirements="A")
+
+
+def _way_out(kind: str) -> str:
+    ways = {
+        "b": "; pass column.astype('uint8')",
+        "f": "; give missing values a code of their own, and pass integers",
+    }
+    return ways.get(kind, "; number the labels from 0, in the order of the domain")
+
+
+def _check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:
+    first = next(iter(columns), "")
+    for name, column in columns.items():
+        if len(column) != len(columns[first]):
+            lengths = f"{len(columns[first])} for {first!r} and {len(column)} for {name!r}"
+            raise ValueError(f"columns need equal lengths, got {lengths}")
+
+
+def _as_weights(weights: ArrayLike, n_records: int) -> NDArray[np.float64]:
+    values = np.ascontiguousarray(weights, dtype=np.float64)
+    if values.shape != (n_records,):
+        raise ValueError(f"weights need one entry for each of {n_records} records, got shape {values.shape}")
+    bad = ~np.isfinite(values) | (values < 0)
+    if bad.any():
+        raise ValueError(f"weights need to be finite and not negative; row {int(bad.argmax())} (the first is 0) is not")
+    return values

@@ -1,0 +1,117 @@
+"""Files that are read whole or not at all, and written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import secrets
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+__all__ = ["open_text", "replacing", "replacing_text"]
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@contextlib.contextmanager
+def open_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """Open a text file in UTF-8, plain or compressed with gzip, and say what is wrong with it in plain words.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Whether the file is compressed is told by its first bytes, not by its name.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the file is not UTF-8 text, or its compressed data are broken or end too early.
+
+    Examples
+    --------
+    >>> with open_text("table.csv.gz") as file:  # doctest: +SKIP
+    ...     header = file.readline()
+    """
+    with Path(path).open("rb") as file:
+        packed = file.peek(2)[:2] == _GZIP_MAGIC
+        raw = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
+        try:
+            with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+                yield text
+        except EOFError:
+            raise ValueError(f"{os.fspath(path)} is truncated: its compressed data end too early") from None
+        except (gzip.BadGzipFile, zlib.error):
+            raise ValueError(f"{os.fspath(path)} is damaged: its compressed data do not unpack") from None
+        except UnicodeDecodeError:
+            raise ValueError(f"{os.fspath(path)} needs to be text in UTF-8, and is not") from None
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Write a file that appears under its name when it is complete, and not at all if writing fails.
+
+    The bytes go to a temporary file in the same directory, which then takes the name. What is there already and is not
+    a regular file (a pipe, ``/dev/stdout``) is written to directly.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "greeting")
+    ...     with replacing(path) as file:
+    ...         count = file.write(b"hello")
+    ...     path.read_bytes()
+    b'hello'
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        try:
+            file = draft.open("xb")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+        with file:
+            yield file
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    r"""Write a text file in UTF-8 as `replacing` does; a name that ends in ``.gz`` compresses it.
+
+    The same text gives the same bytes: no time and no name go into the compressed file.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Examples
+    --------
+    >>> with replacing_text("table.csv.gz") as file:  # doctest: +SKIP
+    ...     file.write("age,sex\n")
+    """
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(replacing(path))
+        if os.fspath(path).endswith(".gz"):
+            packed = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
+            file = cast("BinaryIO", stack.enter_context(packed))
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()

@@ -1,0 +1,8 @@
+"""Whole mechanisms: records and a budget in, a release out."""
+
+from __future__ import annotations
+
+from pypgm.mechanisms.mst import mst
+from pypgm.mechanisms.release import Release
+
+__all__ = ["Release", "mst"]

@@ -1,0 +1,66 @@
+"""Who a neighbour is: the unit that differential privacy protects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pypgm.queries import Neighbours, Query
+from pypgm.queries.sensitivity import check_neighbours
+
+__all__ = ["Privacy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """The neighbour relation of a release and the number of records a person may have in the table.
+
+    Parameters
+    ----------
+    neighbours : {"add-remove", "replace"}
+        "add-remove": neighbouring tables differ by one person's records being there or not; the number of
+        records is private. "replace": by one person's records being others; the number of records is public.
+    records_per_person : int
+        Most records one person contributes. It multiplies every sensitivity.
+
+    Raises
+    ------
+    ValueError
+        If the relation is unknown or `records_per_person` is not a positive integer.
+
+    Examples
+    --------
+    >>> from pypgm.queries import Identity
+    >>> Privacy("replace", records_per_person=3).squared_l2_sensitivity(Identity(4))
+    18
+    """
+
+    neighbours: Neighbours = "add-remove"
+    records_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        check_neighbours(self.neighbours)
+        k = self.records_per_person
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ValueError(f"records_per_person must be a positive integer, got {k!r}")
+
+    @property
+    def total_is_public(self) -> bool:
+        """Whether the number of records may be told: under "replace" all neighbours have as many."""
+        return self.neighbours == "replace"
+
+    def l1_sensitivity(self, query: Query) -> int:
+        """Return by how much the answers to `query` change at most in the L1 norm, exactly."""
+        return int(query.sensitivity(self.neighbours, 1)) * self.records_per_person
+
+    def squared_l2_sensitivity(self, query: Query) -> int:
+        """Return the square of the most the answers to `query` change in the L2 norm, exactly."""
+        return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person**2
+
+    @property
+    def l1_score_range(self) -> int:
+        """R of the scores ``||M - estimate||_1``: twice the most one score changes.
+
+        One record changes one cell of every marginal by 1, so a score changes by at most 1 under add-remove and 2
+        under replace; changes of either sign may meet in one pair of neighbours, so the range is twice that.
+        """
+        return 2 * (2 if self.neighbours == "replace" else 1) * self.records_per_person
