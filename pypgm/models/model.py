@@ -10,7 +10,7 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, as_clique
-from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.calibrated import project_tables
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class GraphicalModel:
         tree: JunctionTree | None = None,
     ) -> None:
         self.potentials = potentials
-        self.total = float(total)
+        self.total = checked_total(total)
         self.fit = fit
         self.tree = JunctionTree(potentials.domain, potentials.cliques) if tree is None else tree
         self.marginals = self.tree.marginals(potentials, total) if marginals is None else marginals
