@@ -150,7 +150,7 @@ def test_a_damaged_byte_is_never_a_foreign_error(tmp_path):
         damaged = bytearray(whole)
         damaged[position] ^= 0xFF
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="model.uai.gz"):
+        with pytest.raises(ValueError, match=r"model\.uai\.gz"):
             pypgm.read_uai(path)
 
 
