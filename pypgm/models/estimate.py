@@ -13,6 +13,7 @@ from pypgm.estimation.fit import FitState
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import Options, mirror_descent
 from pypgm.estimation.total import estimate_total
+from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.models.model import GraphicalModel
 
@@ -128,10 +129,8 @@ def _start(domain: Domain, cliques: list[tuple[str, ...]], warm_start: Graphical
     for i, scope in enumerate(warm_start.potentials.cliques):
         home = next((c for c in cliques if set(scope) <= set(c)), None)
         if home is not None:
-            table = warm_start.potentials[scope] if scope == home else warm_start.potentials[scope].expand(
-                domain.project(home)
-            )
-            start[home].datavector()[:] += table.datavector()
+            table = Factor(domain.project(scope), warm_start.potentials.table(i))
+            start[home].datavector()[:] += table.expand(domain.project(home)).datavector()
     return start
 
 
