@@ -64,7 +64,7 @@ class Factor:
         return self._cells
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.float64]:
-        return np.array(self.values, dtype=dtype, copy=bool(copy))
+        return np.array(self.values, dtype=dtype, copy=copy)
 
     def transpose(self, attributes: Iterable[str]) -> Factor:
         """Return the same table with its axes in another order."""
@@ -78,6 +78,7 @@ class Factor:
         kept = [1 if a in self.domain else 0 for a in domain.attributes]
         if sum(kept) != len(self.domain):
             raise ValueError(f"cannot expand a table over {self.domain.attributes} to {domain.attributes}")
+        _check_same_sizes(self.domain, domain)
         small = self._reordered(a for a in domain.attributes if a in self.domain)
         large = np.empty(domain.size())
         _core.expand_assign(large, domain.shape, small, kept)
@@ -185,12 +186,16 @@ def transpose_cells(cells: NDArray[_T], domain: Domain, attributes: Sequence[str
 
 def _merge(a: Domain, b: Domain) -> Domain:
     """Return the attributes of two domains, those of the first one first; sizes must agree."""
-    for name in b.attributes:
-        if name in a and a.size(name) != b.size(name):
-            raise ValueError(f"attribute {name!r} has {a.size(name)} values in one table, {b.size(name)} in the other")
+    _check_same_sizes(a, b)
     names = a.attributes + tuple(n for n in b.attributes if n not in a)
     sizes = [(a if n in a else b).size(n) for n in names]
     return Domain(names, sizes, {**b.labels, **a.labels})
+
+
+def _check_same_sizes(a: Domain, b: Domain) -> None:
+    for name, size in zip(a.attributes, a.shape, strict=True):
+        if name in b and b.size(name) != size:
+            raise ValueError(f"attribute {name!r} has {size} values in one table, {b.size(name)} in the other")
 
 
 def _divide(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

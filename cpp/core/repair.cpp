@@ -37,7 +37,9 @@ class Repair {
   }
 
  private:
-  double weight(std::size_t row, std::size_t value) const { return table_.weights[row * table_.n_new + value]; }
+  double weight(std::size_t row, std::size_t value) const {
+    return table_.weights[row * table_.n_new + value];
+  }
   std::int32_t& count(std::size_t row, std::size_t value) const {
     return table_.counts[row * table_.n_new + value];
   }
@@ -77,7 +79,8 @@ class Repair {
       }
     }
     const auto drop = [left, pairs](std::vector<std::size_t>& rows) {
-      rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(left), rows.begin() + static_cast<std::ptrdiff_t>(pairs));
+      rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(left),
+                 rows.begin() + static_cast<std::ptrdiff_t>(pairs));
     };
     drop(lacking);
     drop(surplus);
@@ -220,13 +223,13 @@ class Repair {
   Xoshiro& random_;
   std::vector<double> choice_;
   std::size_t n_rows_ = 0;
-  std::vector<std::size_t> wanted_;            ///< of each row: records it has too many
-  std::vector<double> row_sums_;               ///< of weights
+  std::vector<std::size_t> wanted_;  ///< of each row: records it has too many
+  std::vector<double> row_sums_;     ///< of weights
   std::vector<std::int64_t> column_counts_;
   std::vector<std::vector<std::size_t>> values_of_;  ///< of each column: its new values
-  std::vector<char> reached_;                  ///< of each row, column and the pool
+  std::vector<char> reached_;                        ///< of each row, column and the pool
   std::vector<std::size_t> from_;
-  std::vector<std::size_t> cell_;              ///< the new value by which a vertex was reached
+  std::vector<std::size_t> cell_;  ///< the new value by which a vertex was reached
   std::vector<std::size_t> queue_;
 };
 

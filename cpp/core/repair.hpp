@@ -9,11 +9,11 @@ namespace pypgm {
 
 /// A rounded table whose row sums are to be changed. Cells are in C order, rows by n_new.
 struct RowRepair {
-  std::span<std::int32_t> counts;                ///< rounded, in and out
-  std::span<const double> weights;               ///< probability of each cell in any unit; 0: structural zero
-  std::span<const double> targets;               ///< of each row: expected number of records
-  std::span<const std::uint32_t> column_of;      ///< of each new value: the column it counts in
-  std::span<const double> column_sums;           ///< of each column: expected number of records
+  std::span<std::int32_t> counts;            ///< rounded, in and out
+  std::span<const double> weights;           ///< probability of each cell in any unit; 0: structural zero
+  std::span<const double> targets;           ///< of each row: expected number of records
+  std::span<const std::uint32_t> column_of;  ///< of each new value: the column it counts in
+  std::span<const double> column_sums;       ///< of each column: expected number of records
   std::size_t n_new = 0;
 };
 

@@ -102,7 +102,8 @@ Conditional choose_rows(const SamplingStep& step, const Cells& given, const Cell
     add_row(chosen, step, value, given.offset[value], fresh, kNegligible * total);
     const auto present = static_cast<double>(n[value]);
     if (chosen.sums.size() == before) {
-      if (n[value] > 0) throw std::invalid_argument("the table gives probability 0 to drawn separator values");
+      if (n[value] > 0)
+        throw std::invalid_argument("the table gives probability 0 to drawn separator values");
       continue;
     }
     const double mean = free ? static_cast<double>(rows) * (chosen.sums.back() / total) : present;
@@ -195,7 +196,8 @@ void RecordSampler::draw(const SamplingStep& step) {
     if (step.in_separator[axis] == 0) continue;
     const auto size = static_cast<std::uint32_t>(step.sizes[axis]);
     const std::vector<std::int32_t>& values = columns_[step.attributes[axis]];
-    for (std::size_t i = 0; i < rows_; ++i) group[i] = group[i] * size + static_cast<std::uint32_t>(values[i]);
+    for (std::size_t i = 0; i < rows_; ++i)
+      group[i] = group[i] * size + static_cast<std::uint32_t>(values[i]);
   }
   std::vector<std::int64_t> n(given.offset.size(), 0);
   for (const std::uint32_t value : group) ++n[value];

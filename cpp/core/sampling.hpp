@@ -13,11 +13,11 @@ inline constexpr std::size_t kMaxRecords = 0x7fffffff;
 
 /// What to draw next: some attributes given some that are drawn already.
 struct SamplingStep {
-  std::span<const double> table;          ///< C order over the attributes: non-negative, finite positive sum
-  std::vector<std::size_t> attributes;    ///< column of each axis
-  std::vector<std::size_t> sizes;         ///< entries of each axis
-  std::vector<std::uint8_t> in_separator; ///< of each axis: 1 if it is drawn already
-  std::vector<std::uint8_t> in_margin;    ///< of each axis: 1 if it belongs to the margin that is kept close
+  std::span<const double> table;           ///< C order over the attributes: non-negative, finite positive sum
+  std::vector<std::size_t> attributes;     ///< column of each axis
+  std::vector<std::size_t> sizes;          ///< entries of each axis
+  std::vector<std::uint8_t> in_separator;  ///< of each axis: 1 if it is drawn already
+  std::vector<std::uint8_t> in_margin;     ///< of each axis: 1 if it belongs to the margin that is kept close
 };
 
 /// Draws the columns of a table of records attribute by attribute from conditional distributions, by
@@ -37,8 +37,8 @@ class RecordSampler {
   ///   counts of the margin are the floor or ceiling of N p(margin) unless zeros of the table prevent it;
   /// - otherwise: less than 1 from n_s p(new | s); counts of the margin are the floor or ceiling of
   ///   sum over s of n_s p(margin | s).
-  /// (To 2^-32 of a record, in which fractions are counted.) Cells of p below 1e-280 count as zero, since they
-  /// may underflow to zero in the next table; zeros get no record.
+  /// (To 2^-32 of a record, in which fractions are counted.) Cells of p below 1e-280 count as zero, since
+  /// they may underflow to zero in the next table; zeros get no record.
   ///
   /// O(rows) time plus O(cells): of all s in the first case, of those with n_s > 0 in the second.
   /// Throws std::invalid_argument where n_s > 0 and p(s) = 0.

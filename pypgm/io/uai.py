@@ -75,7 +75,9 @@ def _read_scope(tokens: _Tokens, n_attributes: int) -> tuple[str, ...]:
     return tuple(str(i) for i in indices)
 
 
-def _read_table(tokens: _Tokens, domain: Domain, scope: tuple[str, ...]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _read_table(
+    tokens: _Tokens, domain: Domain, scope: tuple[str, ...]
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     table_domain = domain.project(scope)
     cells = tokens.integer(f"the length of the table over {scope}")
     if cells != table_domain.size():

@@ -13,6 +13,7 @@ from pypgm.estimation.fit import FitState
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import Options, mirror_descent
 from pypgm.estimation.total import estimate_total
+from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.models.model import GraphicalModel
 
@@ -106,7 +107,14 @@ def estimate(
     if stop != "optimum":
         raise ValueError(f"stop needs to be 'optimum', got {stop!r}")
     options = Options(
-        iterations, _TOLERANCE if tolerance is None else tolerance, stepsize, time_limit, callback, progress, n_threads
+        iterations,
+        _TOLERANCE if tolerance is None else tolerance,
+        stepsize,
+        time_limit,
+        callback,
+        progress,
+        n_threads,
+        started,
     )
     _check_options(options)
     fitting = [m.checked(domain) for m in measurements]
@@ -114,7 +122,7 @@ def estimate(
     cliques = list(dict.fromkeys(domain.canonical(m.clique) for m in fitting))
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
     start = _start(domain, cliques, warm_start)
-    potentials, marginals, fit = mirror_descent(tree, fitting, records, start, options, started)
+    potentials, marginals, fit = mirror_descent(tree, fitting, records, start, options)
     return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree)
 
 
@@ -128,10 +136,8 @@ def _start(domain: Domain, cliques: list[tuple[str, ...]], warm_start: Graphical
     for i, scope in enumerate(warm_start.potentials.cliques):
         home = next((c for c in cliques if set(scope) <= set(c)), None)
         if home is not None:
-            table = warm_start.potentials[scope] if scope == home else warm_start.potentials[scope].expand(
-                domain.project(home)
-            )
-            start[home].datavector()[:] += table.datavector()
+            table = Factor(domain.project(scope), warm_start.potentials.table(i))
+            start[home].datavector()[:] += table.expand(domain.project(home)).datavector()
     return start
 
 

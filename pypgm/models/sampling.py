@@ -111,9 +111,7 @@ def draw_records(
     }
 
 
-def _draw(
-    sampler: _core.RecordSampler, domain: Domain, step: Step, table: NDArray[np.float64], margin: Clique
-) -> None:
+def _draw(sampler: _core.RecordSampler, domain: Domain, step: Step, table: NDArray[np.float64], margin: Clique) -> None:
     clique, separator = step.clique, step.separator
     if len(separator) == len(clique):
         return

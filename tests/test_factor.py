@@ -1,0 +1,212 @@
+"""Factor: its algebra against NumPy, tables of many attributes, every refusal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from models import domains
+
+from pypgm import Domain, Factor
+
+
+@st.composite
+def factors(draw, **sizes):
+    domain = draw(domains(**sizes))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return Factor(domain, rng.normal(size=domain.shape))
+
+
+@st.composite
+def factors_and_cliques(draw):
+    factor = draw(factors())
+    order = draw(st.permutations(factor.domain.attributes))
+    return factor, tuple(order[: draw(st.integers(0, len(order)))])
+
+
+@pytest.fixture
+def table():
+    return Factor(Domain({"a": 2, "b": 3}), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+def summed(factor, clique):
+    axes = [factor.domain.index(a) for a in clique]
+    return np.einsum(factor.values, list(range(len(factor.domain))), axes)
+
+
+@given(factors_and_cliques())
+def test_project_sums_in_the_order_asked(case):
+    factor, clique = case
+    result = factor.project(clique)
+    assert result.domain.attributes == clique
+    np.testing.assert_allclose(result.values, summed(factor, clique), rtol=1e-12, atol=1e-12)
+
+
+@given(factors_and_cliques(), st.integers(0, 2**32 - 1))
+def test_project_and_expand_are_adjoint(case, seed):
+    large, clique = case
+    domain = large.domain.project(clique)
+    small = Factor(domain, np.random.default_rng(seed).normal(size=domain.shape))
+    assert large.project(clique).dot(small) == pytest.approx(large.dot(small.expand(large.domain)), abs=1e-10)
+
+
+@given(factors_and_cliques())
+def test_sum_max_and_logsumexp_take_attributes_out(case):
+    factor, clique = case
+    axes = tuple(factor.domain.index(a) for a in clique)
+    kept = tuple(a for a in factor.domain.attributes if a not in clique)
+    for method, reduce in (("sum", np.sum), ("max", np.max), ("logsumexp", np.logaddexp.reduce)):
+        result = getattr(factor, method)(clique)
+        assert result.domain.attributes == kept
+        wanted = factor.values
+        for axis in sorted(axes, reverse=True):
+            wanted = reduce(wanted, axis=axis)
+        np.testing.assert_allclose(result.values, wanted, rtol=1e-12, atol=1e-12)
+
+
+@given(factors())
+def test_everything_goes_out_by_default(factor):
+    assert factor.sum().values == pytest.approx(factor.values.sum(), abs=1e-12)
+    assert factor.max().values == factor.values.max()
+    assert factor.logsumexp().values == pytest.approx(np.log(np.exp(factor.values).sum()), abs=1e-12)
+
+
+@given(factors(), st.randoms(use_true_random=False))
+def test_transpose_moves_axes_and_back(factor, random):
+    order = list(factor.domain.attributes)
+    random.shuffle(order)
+    moved = factor.transpose(order)
+    axes = [factor.domain.index(a) for a in order]
+    np.testing.assert_array_equal(moved.values, factor.values.transpose(axes))
+    np.testing.assert_array_equal(moved.transpose(factor.domain.attributes).values, factor.values)
+
+
+def test_arithmetic_merges_attributes(table):
+    other = Factor(Domain({"b": 3, "c": 2}), np.arange(6.0).reshape(3, 2))
+    left, right = table.values[:, :, None], other.values[None, :, :]
+    assert (table + other).domain.attributes == ("a", "b", "c")
+    np.testing.assert_array_equal((table + other).values, left + right)
+    np.testing.assert_array_equal((table - other).values, left - right)
+    np.testing.assert_array_equal((table * other).values, left * right)
+    np.testing.assert_array_equal((other * table).values, (left * right).transpose(1, 2, 0))
+
+
+def test_arithmetic_with_numbers(table):
+    np.testing.assert_array_equal((table + 1).values, table.values + 1)
+    np.testing.assert_array_equal((1 + table).values, table.values + 1)
+    np.testing.assert_array_equal((table - 1).values, table.values - 1)
+    np.testing.assert_array_equal((2 * table).values, table.values * 2)
+    np.testing.assert_array_equal((table / 2).values, table.values / 2)
+    np.testing.assert_array_equal((-table).values, -table.values)
+
+
+def test_zero_by_zero_is_zero_and_nothing_else_is():
+    domain = Domain({"a": 4})
+    quotient = Factor(domain, [0.0, 1.0, 6.0, np.nan]) / Factor(domain, [0.0, 0.0, 3.0, 0.0])
+    np.testing.assert_array_equal(quotient.values, [0.0, np.inf, 2.0, np.nan])
+    np.testing.assert_array_equal((Factor(domain, np.zeros(4)) / 0).values, np.zeros(4))
+
+
+def test_log_and_exp_know_zero():
+    factor = Factor(Domain({"a": 3}), [0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(factor.log().values, [-np.inf, 0.0, np.log(2.0)])
+    np.testing.assert_allclose(factor.log().exp().values, factor.values, rtol=1e-15)
+
+
+def test_rows_without_weight_stay_minus_infinity():
+    factor = Factor(Domain({"a": 2, "b": 2}), [[-np.inf, -np.inf], [0.0, -np.inf]])
+    np.testing.assert_array_equal(factor.logsumexp("b").values, [-np.inf, 0.0])
+    np.testing.assert_array_equal(factor.max("b").values, [-np.inf, 0.0])
+
+
+def test_logsumexp_does_not_overflow():
+    factor = Factor(Domain({"a": 2, "b": 2}), [[1e4, 1e4], [-1e4, -1e4]])
+    np.testing.assert_allclose(factor.logsumexp("b").values, np.array([1e4, -1e4]) + np.log(2), rtol=1e-15)
+
+
+def test_normalize_scales_to_a_total(table):
+    np.testing.assert_allclose(table.normalize(42.0).values, table.values * 2, rtol=1e-15)
+    logs = (table.log() + 2000.0).normalize(42.0, log=True)
+    np.testing.assert_allclose(logs.exp().values, table.values * 2, rtol=1e-12)
+
+
+def test_conversion_to_numpy(table):
+    assert np.asarray(table).base is not None
+    np.testing.assert_array_equal(np.asarray(table), table.values)
+    assert np.asarray(table, dtype=np.float32).dtype == np.float32
+    copied = np.array(table)
+    copied[0, 0] = 99
+    assert table.values[0, 0] == 1.0
+
+
+def test_views_share_memory(table):
+    assert np.shares_memory(table.values, table.datavector())
+    np.testing.assert_array_equal(table.datavector(), [1, 2, 3, 4, 5, 6])
+
+
+def test_flat_and_strided_values_are_accepted():
+    domain = Domain({"a": 2, "b": 3})
+    np.testing.assert_array_equal(Factor(domain, range(6)).values, np.arange(6.0).reshape(2, 3))
+    strided = np.arange(24)[::2].reshape(2, 6)[:, ::2]
+    np.testing.assert_array_equal(Factor(domain, strided).values, strided)
+    column_major = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(Factor(domain, column_major).datavector(), np.arange(6.0))
+
+
+def test_labels_survive_algebra():
+    domain = Domain({"sex": ["F", "M"], "b": 2})
+    factor = Factor(domain, np.ones(4))
+    assert factor.project("sex").domain.labels == {"sex": ("F", "M")}
+    assert (factor * factor.project("b")).domain == domain
+
+
+def test_seventy_attributes_of_which_most_have_one_value():
+    sizes = {f"x{i}": 3 if i in (0, 35, 69) else 1 for i in range(70)}
+    domain = Domain(sizes)
+    cells = np.arange(27.0)
+    factor = Factor(domain, cells)
+    cube = cells.reshape(3, 3, 3)
+    np.testing.assert_array_equal(factor.datavector(), cells)
+    np.testing.assert_array_equal(factor.project(("x69", "x3", "x0")).values, cube.sum(1).T.reshape(3, 1, 3))
+    backwards = factor.transpose(domain.attributes[::-1])
+    np.testing.assert_array_equal(backwards.datavector(), cube.transpose(2, 1, 0).ravel())
+    np.testing.assert_array_equal((factor * factor).datavector(), cells**2)
+    np.testing.assert_array_equal(
+        factor.project("x35").expand(domain).datavector(),
+        np.repeat(cube.sum((0, 2)), 3).reshape(1, 9).repeat(3, 0).ravel(),
+    )
+    assert "70 in all" in repr(factor)
+
+
+def test_no_attributes_is_one_number():
+    factor = Factor(Domain({}), 3.0)
+    assert factor.values == 3.0
+    assert factor.datavector().shape == (1,)
+    assert (factor + factor).sum().values == 6.0
+
+
+def test_repr_tells_attributes_cells_and_sum(table):
+    assert repr(table) == "Factor(Domain(a: 2, b: 3), 6 cells, sum 21)"
+
+
+REFUSED = [
+    (lambda f: Factor(f.domain, np.zeros((3, 2))), r"needs shape \(2, 3\), got \(3, 2\)"),
+    (lambda f: Factor(f.domain, np.zeros(5)), r"needs shape \(2, 3\), got \(5,\)"),
+    (lambda f: f.transpose(("a",)), r"a transpose needs all of \('a', 'b'\), got \('a',\)"),
+    (lambda f: f.expand(Domain({"a": 2, "c": 2})), r"cannot expand a table over \('a', 'b'\) to \('a', 'c'\)"),
+    (lambda f: f.expand(Domain({"a": 2, "b": 4})), "attribute 'b' has 3 values in one table, 4 in the other"),
+    (lambda f: f.project("zip"), "unknown attribute 'zip'"),
+    (lambda f: f.project(("a", "a")), "'a' more than once"),
+    (lambda f: f.sum("zip"), "unknown attribute 'zip'"),
+    (lambda f: f.dot(Factor(Domain({"a": 2, "c": 3}), np.zeros(6))), "unknown attribute 'b'"),
+    (lambda f: f + Factor(Domain({"b": 4}), np.zeros(4)), "attribute 'b' has 3 values in one table, 4 in the other"),
+    (lambda f: (f * 0).normalize(), r"the table over \('a', 'b'\) has no weight to normalize"),
+    (lambda f: (f * 0).log().normalize(log=True), r"the table over \('a', 'b'\) has no weight to normalize"),
+]
+
+
+@pytest.mark.parametrize(("refused", "message"), REFUSED)
+def test_refusals(table, refused, message):
+    with pytest.raises(ValueError, match=message):
+        refused(table)
