@@ -177,7 +177,10 @@ def _add_synth_arguments(synth: argparse.ArgumentParser) -> None:
     _add_budget_arguments(synth)
     synth.add_argument("--model", metavar="MODEL", help="where to keep the model, for query and info")
     synth.add_argument(
-        "--rows", metavar="N", type=_rows, help="synthetic records (default: the noisy number of records)"
+        "--rows",
+        metavar="N",
+        type=_rows,
+        help="synthetic records (default: the model's number, noisy under add-remove)",
     )
     synth.add_argument(
         "--neighbours",
