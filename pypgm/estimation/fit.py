@@ -30,7 +30,7 @@ class Fit:
     """How an estimate ended."""
 
     status: Status
-    """Why it ended: the gap met the tolerance, or what ran out or stopped it."""
+    """Why it ended: the gap met the tolerance or rounding hides any descent left, or what ran out or stopped it."""
     loss: float
     """The loss at the answer, on counts."""
     gap: float | None

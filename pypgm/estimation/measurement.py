@@ -75,6 +75,8 @@ class LinearMeasurement:
         answers = np.asarray(values)
         if answers.dtype.kind not in "iuf":
             raise TypeError(f"values of the measurement of {names} need to be real numbers, got dtype {answers.dtype}")
+        if answers.dtype.kind == "u" and (answers > np.iinfo(np.int64).max).any():
+            raise ValueError(f"values of the measurement of {names} need to fit int64, got {answers.max()}")
         answers = answers.astype(np.int64 if answers.dtype.kind in "iu" else np.float64).reshape(-1)
         if not np.isfinite(answers).all():
             raise ValueError(f"values of the measurement of {names} need to be finite, got NaN or infinity")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -134,7 +135,8 @@ class _Run:
             status = "interrupted"
         finally:
             line.close()
-        if self._best is None and (self.options.tolerance == 0 or self.gap is None):
+        if self.options.tolerance == 0 or self.gap is None:
+            # Where an earlier point was better, the bound at the last one holds for it all the more.
             self.gap = self.core.gap()
         return status
 
@@ -187,6 +189,8 @@ class _Run:
 
     def _fixed(self, stepsize: float | Callable[[int], float]) -> bool:
         alpha = stepsize(self.steps + 1) if callable(stepsize) else stepsize
+        if not 0 < alpha < math.inf:
+            raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {self.steps + 1}")
         new_loss, _, _ = self.core.try_step(alpha)
         self.calls += 1
         if new_loss > self.core.loss and (self._best is None or self.core.loss < self._best[2]):

@@ -155,7 +155,7 @@ class JunctionTree:
         """
         values = self._checked(potentials)
         cells, log_z = self.plan.marginals(
-            values, log_likelihoods(self.domain, evidence), _checked_total(total), n_threads
+            values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads
         )
         _check_possible(log_z, evidence)
         return CliqueVector(self.domain, self.cliques, cells)
@@ -171,7 +171,7 @@ class JunctionTree:
         """Return the exact marginal of each clique of the tree itself, in the order of `nodes`; see `marginals`."""
         values = self._checked(potentials)
         cells, log_z = self.plan.tables(
-            values, log_likelihoods(self.domain, evidence), _checked_total(total), n_threads
+            values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads
         )
         _check_possible(log_z, evidence)
         return [self._table(cells, i) for i in range(len(self.nodes))]
@@ -211,13 +211,19 @@ class JunctionTree:
     def _checked(self, potentials: CliqueVector) -> NDArray[np.float64]:
         if potentials.cliques != self.cliques or potentials.domain.shape != self.domain.shape:
             raise ValueError(f"the tree was built for {self.cliques[:6]} …, got potentials over {potentials!r}")
-        if not (potentials.values < np.inf).all():
-            bad = next(c for i, c in enumerate(potentials.cliques) if not (potentials.table(i) < np.inf).all())
-            raise ValueError(f"potentials need finite logarithms or -inf; the table over {bad} holds NaN or +inf")
+        check_logarithms(potentials)
         return potentials.values
 
 
-def _checked_total(total: float) -> float:
+def check_logarithms(potentials: CliqueVector) -> None:
+    """Raise ``ValueError``, naming the first table with a NaN or +inf, unless all entries are finite or -inf."""
+    if not (potentials.values < np.inf).all():
+        bad = next(c for i, c in enumerate(potentials.cliques) if not (potentials.table(i) < np.inf).all())
+        raise ValueError(f"potentials need finite logarithms or -inf; the table over {bad} holds NaN or +inf")
+
+
+def checked_total(total: float) -> float:
+    """Return a total as a float, ``ValueError`` unless it is positive and finite."""
     if not 0 < total < np.inf:
         raise ValueError(f"total needs to be positive and finite, got {total}")
     return float(total)

@@ -14,7 +14,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import Options, mirror_descent
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
-from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.models.model import GraphicalModel
 
 __all__ = ["estimate"]
@@ -118,7 +118,7 @@ def estimate(
     )
     _check_options(options)
     fitting = [m.checked(domain) for m in measurements]
-    records = estimate_total(domain, fitting)[0] if total is None else _checked_total(total)
+    records = estimate_total(domain, fitting)[0] if total is None else checked_total(total)
     cliques = list(dict.fromkeys(domain.canonical(m.clique) for m in fitting))
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
     start = _start(domain, cliques, warm_start)
@@ -152,9 +152,3 @@ def _check_options(options: Options) -> None:
         raise ValueError(f"time_limit needs to be positive, got {options.time_limit}")
     if options.n_threads < 0:
         raise ValueError(f"n_threads needs to be 0 (all) or positive, got {options.n_threads}")
-
-
-def _checked_total(total: float) -> float:
-    if not 0 < total < math.inf:
-        raise ValueError(f"total needs to be positive and finite, got {total}")
-    return float(total)

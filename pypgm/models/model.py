@@ -13,7 +13,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.fit import Fit
-from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.calibrated import project_tables
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import read_archive, write_archive
@@ -62,7 +62,7 @@ class GraphicalModel:
         tree: JunctionTree | None = None,
     ) -> None:
         self.potentials = potentials
-        self.total = float(total)
+        self.total = checked_total(total)
         self.fit = fit
         self.tree = JunctionTree(potentials.domain, potentials.cliques) if tree is None else tree
         self.marginals = self.tree.marginals(potentials, total) if marginals is None else marginals
