@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _verdict(error: BaseException) -> tuple[int, str]:
     """Return the exit status that an error means, and what to say about it."""
     if isinstance(error, KeyboardInterrupt):
-        return 130, "interrupted; nothing was written"
+        return 130, "interrupted; no unfinished file was left"
     if isinstance(error, BrokenPipeError):
         # Whoever read the output has left; point the rest nowhere, so that closing it does not complain.
         with contextlib.suppress(OSError):
