@@ -42,9 +42,7 @@ def seconds_per_iteration(
 
     def wall(iterations: int) -> float:
         started = time.perf_counter()
-        pypgm.estimate(
-            domain, measurements, ROWS, stepsize=1e-4, tolerance=0, iterations=iterations, n_threads=threads
-        )
+        pypgm.estimate(domain, measurements, ROWS, stepsize=1e-4, tolerance=0, iterations=iterations, n_threads=threads)
         return time.perf_counter() - started
 
     return statistics.median((wall(3 * n) - wall(n)) / (2 * n) for _ in range(5))

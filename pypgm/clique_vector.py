@@ -52,9 +52,7 @@ class CliqueVector:
     cliques: tuple[Clique, ...]
     values: NDArray[np.float64]
 
-    def __init__(
-        self, domain: Domain, cliques: Sequence[str | Iterable[str]], values: ArrayLike | None = None
-    ) -> None:
+    def __init__(self, domain: Domain, cliques: Sequence[str | Iterable[str]], values: ArrayLike | None = None) -> None:
         self.domain = domain
         self.cliques = tuple(domain.canonical(c) for c in cliques)
         sizes = [domain.size(c) for c in self.cliques]

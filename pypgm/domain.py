@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeGuard
 
 __all__ = ["Clique", "Domain", "as_clique"]
 
@@ -59,8 +60,8 @@ class Domain:
             if shape is not None or labels is not None:
                 raise TypeError("shape and labels go with a sequence of names, not with a mapping")
             names = tuple(attributes)
-            labelled = {n: tuple(v) for n, v in attributes.items() if _is_labels(n, v)}
-            sizes = [len(labelled[n]) if n in labelled else v for n, v in attributes.items()]
+            labelled = {n: tuple(v) for n, v in attributes.items() if _is_labels(v, n)}
+            sizes: list[Any] = [len(labelled[n]) if n in labelled else v for n, v in attributes.items()]
         else:
             names = as_clique(attributes)
             if shape is None:
@@ -145,7 +146,7 @@ class Domain:
         return f"Domain({_some(tuple(shown), 12)})"
 
 
-def _is_labels(name: str, value: object) -> bool:
+def _is_labels(value: int | Sequence[Label], name: str) -> TypeGuard[Sequence[Label]]:
     if isinstance(value, str | bytes):
         raise TypeError(f"attribute {name!r} needs a size or a list of labels, got {value!r}")
     return isinstance(value, Sequence)

@@ -5,8 +5,9 @@ namespace pypgm::bind {
 void bind_build_info(py::module_& m);
 void bind_descent(py::module_& m);
 void bind_junction_tree(py::module_& m);
-void bind_reduce(py::module_& m);
 void bind_noise(py::module_& m);
+void bind_reduce(py::module_& m);
+void bind_sampling(py::module_& m);
 void bind_selection(py::module_& m);
 }  // namespace pypgm::bind
 
@@ -17,7 +18,8 @@ PYBIND11_MODULE(_core, m) {
   bind_build_info(m);
   bind_junction_tree(m);
   bind_descent(m);
-  bind_reduce(m);
   bind_noise(m);
+  bind_reduce(m);
+  bind_sampling(m);
   bind_selection(m);
 }

@@ -4,17 +4,10 @@
 #include <vector>
 
 #include "core/junction_tree.hpp"
+#include "core/l2_loss.hpp"
 #include "core/propagation.hpp"
 
 namespace pypgm {
-
-/// A noisy linear measurement of one of the tree's given cliques: sums of its cells over groups.
-struct GroupedMeasurement {
-  int factor = 0;                    ///< index of the clique
-  std::vector<std::int32_t> groups;  ///< group of each cell of the clique; empty: every cell its own
-  std::vector<double> values;        ///< measured counts, one a group
-  std::vector<double> weights;       ///< 1 / variance, one a group
-};
 
 /// What a step would do, in count units.
 struct Step {
@@ -23,29 +16,24 @@ struct Step {
   double divergence;  ///< KL(p' || p) of the joint distributions, natural log, not times the total
 };
 
-/// Mirror descent for the loss L(mu) = 1/2 sum of w (Q mu - y)^2 over the marginals mu (counts) of a
-/// graphical model. It holds potentials theta (natural logs) on the given cliques, their marginals and the
-/// gradient there; a step tries theta - alpha g and is then accepted or dropped. No allocation after
-/// construction.
+/// Mirror descent for an L2Loss over the marginals mu (counts) of a graphical model. It holds potentials theta
+/// (natural logs) on the given cliques, their marginals and the gradient there; a step tries theta - alpha g and is
+/// then accepted or dropped. -inf potentials are structural zeros and stay. No allocation after construction.
 class Descent {
  public:
-  /// `potentials` is the start: -inf entries are structural zeros and stay.
-  Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
-          double total, std::vector<double> potentials, int n_threads);
+  Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements, double total,
+          std::vector<double> potentials, int n_threads);
 
   /// Evaluates theta - alpha g, leaving the current point as it is. One propagation.
   Step try_step(double alpha);
   /// Makes the point of the last try_step the current one.
   void accept();
-  /// Bound on L(mu) - min L: <g, mu> - min over all distributions of <g, nu>, by max-product. One upward
-  /// pass.
+  /// Bound on L(mu) - min L: <g, mu> - min over all distributions of <g, nu>, by max-product. One upward pass.
   double gap();
 
   double loss() const { return current_.loss; }
-  double log_partition() const { return current_.log_z; }
   const std::vector<double>& potentials() const { return current_.potentials; }
   const std::vector<double>& marginals() const { return current_.marginals; }
-  const JunctionTree& tree() const { return *tree_; }
 
  private:
   struct Point {
@@ -57,19 +45,23 @@ class Descent {
   };
 
   void evaluate(Point& point);
-  double loss_at(std::size_t factor, Point& point, std::vector<double>& sums) const;
-  double dot(const std::vector<double>& a, const std::vector<double>& b) const;
 
   std::shared_ptr<const JunctionTree> tree_;
-  std::vector<GroupedMeasurement> measurements_;
-  std::vector<std::vector<int>> measurements_of_;  ///< by factor
+  L2Loss loss_;
   double total_;
   int n_threads_;
   Workspace work_;
   Point current_;
   Point candidate_;
-  std::vector<double> losses_;             ///< by factor
-  std::vector<std::vector<double>> sums_;  ///< by factor: room for group sums
 };
+
+/// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `room` is as long as g.
+double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient, std::span<const double> marginals,
+                       std::span<const double> potentials, double total, std::span<double> room, Workspace& work,
+                       int n_threads);
+
+/// out = a + factor * b.
+void add_scaled(std::span<const double> a, std::span<const double> b, double factor, std::span<double> out,
+                int n_threads);
 
 }  // namespace pypgm

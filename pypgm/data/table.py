@@ -132,7 +132,8 @@ def _check_header(header: Sequence[str], domain: Domain, ignore_extra: bool) -> 
         raise _TableError(f" has more than one column for {_names(repeated)}")
     extra = [name for name in header if name not in domain]
     if extra and not ignore_extra:
-        raise _TableError(f" has columns that the domain does not: {_names(extra)}; leave them out with ignore_extra")
+        way_out = "ignore_extra=True or --ignore-extra leaves them out"
+        raise _TableError(f" has columns that the domain does not: {_names(extra)}; {way_out}")
 
 
 def _chunks(rows: Iterator[list[str]], n_fields: int, first_row: int) -> Iterator[list[list[str]]]:

@@ -128,13 +128,13 @@ class LinearMeasurement:
 
 
 def _checked_stddev(stddev: float | ArrayLike, clique: Clique, n_values: int) -> float | NDArray[np.float64]:
-    spread = np.asarray(stddev, dtype=np.float64)
+    spread: NDArray[np.float64] = np.asarray(stddev, dtype=np.float64)
     if spread.shape not in {(), (n_values,)}:
         raise ValueError(f"the measurement of {clique} needs one stddev or {n_values}, got shape {spread.shape}")
     if not (np.isfinite(spread).all() and (spread > 0).all()):
         raise ValueError(f"the measurement of {clique} needs a positive finite stddev")
     if spread.ndim == 0:
         return float(spread)
-    each = spread.copy()
+    each: NDArray[np.float64] = spread.copy()
     each.setflags(write=False)
     return each

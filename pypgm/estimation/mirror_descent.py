@@ -43,6 +43,8 @@ class Options:
     callback: Callable[[FitState], object] | None
     progress: bool
     n_threads: int
+    started: float
+    """``time.perf_counter()`` when the work began."""
 
 
 def mirror_descent(
@@ -51,7 +53,6 @@ def mirror_descent(
     total: float,
     start: CliqueVector,
     options: Options,
-    started: float,
 ) -> tuple[CliqueVector, CliqueVector, Fit]:
     r"""Minimise :math:`L(\mu) = \frac12 \sum w (Q\mu - y)^2` over the marginals of distributions on a domain.
 
@@ -69,9 +70,7 @@ def mirror_descent(
     start : CliqueVector
         Potentials to start from, natural logs; -inf entries are structural zeros and stay.
     options : Options
-        Limits, tolerance, step size, callback.
-    started : float
-        ``time.perf_counter()`` when the work began.
+        Limits, tolerance, step size, callback, and when the work began.
 
     Returns
     -------
@@ -85,13 +84,11 @@ def mirror_descent(
     McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019,
     Algorithm 1; Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
     """
-    core = _core.Descent(
-        tree.plan, _core_measurements(tree, measurements), total, start.values, options.n_threads
-    )
-    run = _Run(core, total, relative_smoothness(measurements), options, started)
+    core = _core.Descent(tree.plan, _core_measurements(tree, measurements), total, start.values, options.n_threads)
+    run = _Run(core, total, relative_smoothness(measurements), options)
     status = run.to_the_end()
     potentials, marginals, loss = run.best()
-    fit = Fit(status, loss, run.gap, run.calls, time.perf_counter() - started, tuple(run.history))
+    fit = Fit(status, loss, run.gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
     return (
         CliqueVector(start.domain, start.cliques, potentials),
         CliqueVector(start.domain, start.cliques, marginals),
@@ -116,13 +113,10 @@ def relative_smoothness(measurements: Sequence[LinearMeasurement]) -> float:
 class _Run:
     """One descent: where it stands, and the best point it has seen."""
 
-    def __init__(
-        self, core: _core.Descent, total: float, smoothness: float, options: Options, started: float
-    ) -> None:
+    def __init__(self, core: _core.Descent, total: float, smoothness: float, options: Options) -> None:
         self.core = core
         self.total = total
         self.options = options
-        self.started = started
         self.safe_step = 1.0 / (total * smoothness) if smoothness > 0 else 1.0 / total
         self.step = 2 * self.safe_step
         self.calls = 1
@@ -161,7 +155,7 @@ class _Run:
             if not self._advance():
                 self.gap = self.core.gap()
                 return "converged"
-            state = FitState(self.calls, self.core.loss, self.gap, time.perf_counter() - self.started)
+            state = FitState(self.calls, self.core.loss, self.gap, time.perf_counter() - options.started)
             line.update(state)
             if options.callback is not None and options.callback(state):
                 return "callback"
@@ -214,10 +208,12 @@ def _core_measurements(
     arrays = []
     for m in measurements:
         groups = m.groups(domain)
-        arrays.append((
-            position[domain.canonical(m.clique)],
-            np.empty(0, dtype=np.int32) if groups is None else groups,
-            m.in_order(domain, m.values.astype(np.float64)),
-            m.in_order(domain, m.weights()),
-        ))
+        arrays.append(
+            (
+                position[domain.canonical(m.clique)],
+                np.empty(0, dtype=np.int32) if groups is None else groups,
+                m.in_order(domain, m.values.astype(np.float64)),
+                m.in_order(domain, m.weights()),
+            )
+        )
     return arrays

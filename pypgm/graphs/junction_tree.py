@@ -106,17 +106,21 @@ class JunctionTree:
         nodes = self.plan.nodes
         self._offsets = [offset for _, _, _, offset in nodes]
         self.nodes = tuple(
-            TreeNode(self._names(clique), self._names(separator), parent)
-            for clique, separator, parent, _ in nodes
+            TreeNode(self._names(clique), self._names(separator), parent) for clique, separator, parent, _ in nodes
         )
         cost = self.plan.cost
         self.cost = TreeCost(
-            cost["width"], self._names(cost["largest"]), cost["largest_cells"], cost["cells"], cost["bytes"],
+            cost["width"],
+            self._names(cost["largest"]),
+            cost["largest_cells"],
+            cost["cells"],
+            cost["bytes"],
             cost["operations"],
         )
         largest = self.cost.largest_clique
         check_fits(
-            self.cost.bytes, max_bytes,
+            self.cost.bytes,
+            max_bytes,
             f"clique {largest} of the junction tree needs {self.cost.largest_cells:.3g} cells "
             f"({self.cost.largest_cells * 8 / 2**30:.3g} GiB)",
         )
@@ -156,9 +160,7 @@ class JunctionTree:
         _check_possible(log_z, evidence)
         return CliqueVector(self.domain, self.cliques, cells)
 
-    def log_partition(
-        self, potentials: CliqueVector, evidence: Evidence | None = None, *, n_threads: int = 0
-    ) -> float:
+    def log_partition(self, potentials: CliqueVector, evidence: Evidence | None = None, *, n_threads: int = 0) -> float:
         """Return log Z: the natural log of the summed weights of all joint assignments; -inf if none has any."""
         values = self._checked(potentials)
         return self.plan.log_partition(values, log_likelihoods(self.domain, evidence), n_threads)
@@ -174,11 +176,11 @@ class JunctionTree:
         _check_possible(log_z, evidence)
         return [self._table(cells, i) for i in range(len(self.nodes))]
 
-    def to_networkx(self) -> networkx.Graph:
+    def to_networkx(self) -> networkx.Graph[Clique]:
         """Return the tree as a graph: nodes are cliques, edges carry their ``separator``."""
         import networkx
 
-        graph = networkx.Graph()
+        graph: networkx.Graph[Clique] = networkx.Graph()
         graph.add_nodes_from(node.clique for node in self.nodes)
         edges = [n for n in self.nodes if n.separator]
         graph.add_edges_from((self.nodes[n.parent].clique, n.clique, {"separator": n.separator}) for n in edges)

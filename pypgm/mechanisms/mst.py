@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.arguments import as_budget, as_privacy
@@ -92,6 +92,9 @@ def mst(
     ``3 d D^2 / (2 rho)`` for each attribute, ``rho / (3 (d - 1))`` for each selection, variance
     ``3 (d - 1) D^2 / (2 rho)`` for each pair.
 
+    Selections score a pair on the groups it will be measured in, not on the cells merged into them: the groups come
+    from released values, and a sum over groups moves no more than its cells when one record changes.
+
     References
     ----------
     McKenna, Miklau and Sheldon 2021, "Winning the NIST Contest: A scalable and general approach to differentially
@@ -117,8 +120,8 @@ def mst(
     read = [_read(m, groups[m.clique[0]]) for m in singles]
     total = table.public_total
     records = float(max(1, total)) if total is not None else estimate_total(domain, read)[0]
-    pairs = _select_tree(table, _independent(read, groups, records), groups, limit.limit / shares)
-    doubles = _measure(table, pairs, limit.limit / shares, lambda pair: _pair_query(domain, groups, pair))
+    pairs = _select_tree(table, _independent(read, records), groups, limit.limit / shares)
+    doubles = _measure(table, pairs, limit.limit / shares, lambda pair: _pair_query(groups, pair))
     options: dict[str, Any] = {"iterations": iterations, "tolerance": tolerance, "time_limit": time_limit}
     options |= {"max_bytes": max_bytes, "callback": callback}
     model = estimate(
@@ -159,8 +162,7 @@ def _groups(measurement: LinearMeasurement, compress: bool) -> Partition:
     if not compress or low.sum() < 2:
         return Partition(np.arange(low.size))
     groups = np.where(low, 0, np.cumsum(~low))
-    # The first cell's group comes first, so that groups are numbered in the order of their first cells.
-    return Partition(np.unique(groups, return_inverse=True)[1])
+    return Partition(groups)
 
 
 def _is_identity(groups: Partition) -> bool:
@@ -176,7 +178,7 @@ def _read(measurement: LinearMeasurement, groups: Partition) -> LinearMeasuremen
     return LinearMeasurement(sums, measurement.clique, stddev, groups)
 
 
-def _pair_query(domain: Domain, groups: Groups, pair: Clique) -> Query | None:
+def _pair_query(groups: Groups, pair: Clique) -> Query | None:
     """Return the partition of a pair's cells that its attributes' groups make; None if every cell is its own."""
     first, second = (groups[a] for a in pair)
     if _is_identity(first) and _is_identity(second):
@@ -185,9 +187,7 @@ def _pair_query(domain: Domain, groups: Groups, pair: Clique) -> Query | None:
     return Partition(np.add.outer(first.groups * columns, second.groups).ravel(), rows * columns)
 
 
-def _independent(
-    read: Sequence[LinearMeasurement], groups: Groups, total: float
-) -> Callable[[Clique], NDArray[np.float64]]:
+def _independent(read: Sequence[LinearMeasurement], total: float) -> Callable[[Clique], NDArray[np.float64]]:
     """Return the independent model's estimate of a pair, one count a group of cells."""
     tables = {m.clique[0]: nearest_counts(m, total) for m in read}
     return lambda pair: (np.multiply.outer(tables[pair[0]], tables[pair[1]]) / total).ravel()
@@ -206,7 +206,8 @@ def nearest_counts(measurement: LinearMeasurement, total: float) -> NDArray[np.f
     active = np.flatnonzero(answers[order] > multipliers * variance[order])
     # Rounding may leave none active where one answer towers over the total: then the first takes it all.
     multiplier = multipliers[active[-1]] if active.size else multipliers[0]
-    return np.maximum(0.0, answers - multiplier * variance)
+    counts: NDArray[np.float64] = np.maximum(0.0, answers - multiplier * variance)
+    return counts
 
 
 def _select_tree(
@@ -218,7 +219,7 @@ def _select_tree(
     """Select a spanning tree: d - 1 exponential mechanisms over the pairs that join two components."""
     domain = table.domain
     pairs = list(itertools.combinations(domain.attributes, 2))
-    selector = table.l1_selector(pairs, independent, lambda pair: _pair_query(domain, groups, pair))
+    selector = table.l1_selector(pairs, independent, lambda pair: _pair_query(groups, pair))
     component = {a: i for i, a in enumerate(domain)}
     tree: list[Clique] = []
     for _ in range(len(domain) - 1):

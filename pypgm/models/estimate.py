@@ -107,7 +107,14 @@ def estimate(
     if stop != "optimum":
         raise ValueError(f"stop needs to be 'optimum', got {stop!r}")
     options = Options(
-        iterations, _TOLERANCE if tolerance is None else tolerance, stepsize, time_limit, callback, progress, n_threads
+        iterations,
+        _TOLERANCE if tolerance is None else tolerance,
+        stepsize,
+        time_limit,
+        callback,
+        progress,
+        n_threads,
+        started,
     )
     _check_options(options)
     fitting = [m.checked(domain) for m in measurements]
@@ -115,7 +122,7 @@ def estimate(
     cliques = list(dict.fromkeys(domain.canonical(m.clique) for m in fitting))
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
     start = _start(domain, cliques, warm_start)
-    potentials, marginals, fit = mirror_descent(tree, fitting, records, start, options, started)
+    potentials, marginals, fit = mirror_descent(tree, fitting, records, start, options)
     return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree)
 
 

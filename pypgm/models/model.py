@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,19 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
+from pypgm.estimation.fit import Fit
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.calibrated import project_tables
+from pypgm.models.sampling import Step, draw_records
+from pypgm.models.storage import read_archive, write_archive
 
 if TYPE_CHECKING:
     import os
 
-    from pypgm.data import Dataset
-    from pypgm.estimation.fit import Fit
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["GraphicalModel"]
+__all__ = ["GraphicalModel", "load"]
 
 
 class GraphicalModel:
@@ -150,9 +153,6 @@ class GraphicalModel:
         ValueError
             If `rows` is negative.
         """
-        from pypgm.data import Dataset
-        from pypgm.models.sampling import Step, draw_records
-
         steps = [
             Step(node.clique, node.separator, table.datavector())
             for node, table in zip(self.tree.nodes, self._tables, strict=True)
@@ -161,13 +161,61 @@ class GraphicalModel:
         return Dataset(draw_records(self.domain, steps, n_rows, rng), self.domain)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all; see `pypgm.load`."""
-        from pypgm.models.storage import save
+        """Write the model to a file, whole or not at all; `pypgm.load` reads it.
 
-        save(self, path)
+        Raises
+        ------
+        OSError
+            If the file cannot be written; nothing is left behind then.
+        """
+        header = {
+            "attributes": self.domain.attributes,
+            "shape": self.domain.shape,
+            "labels": self.domain.labels,
+            "cliques": self.cliques,
+            "total": self.total,
+            "fit": None if self.fit is None else dataclasses.asdict(self.fit),
+        }
+        write_archive(path, header, {"potentials": self.potentials.values})
 
     def __repr__(self) -> str:
         return (
             f"GraphicalModel({len(self.domain)} attributes, {len(self.cliques)} cliques, "
             f"total {self.total:.6g}, {self.potentials.values.size} parameters)"
         )
+
+
+def load(path: str | os.PathLike[str]) -> GraphicalModel:
+    """Read a model that `GraphicalModel.save` wrote.
+
+    Returns
+    -------
+    GraphicalModel
+        The same model; its marginals are computed anew.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a model file, is truncated, or is of another version.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pypgm
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.npz"
+    >>> model = GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 2}), ["a"]), 10.0)
+    >>> model.save(path)
+    >>> pypgm.load(path).project("a").values
+    array([5., 5.])
+    """
+    header, arrays = read_archive(path)
+    try:
+        domain = Domain(header["attributes"], header["shape"], header["labels"])
+        fit = header["fit"]
+        if fit is not None:
+            fit = Fit(**{**fit, "history": tuple(fit["history"])})
+        potentials = CliqueVector(domain, header["cliques"], arrays["potentials"])
+        return GraphicalModel(potentials, header["total"], fit=fit)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error

@@ -1,65 +1,37 @@
-"""Model files: an .npz archive of arrays and one JSON header; no pickle."""
+"""Model files: an .npz archive of one JSON header and arrays; no pickle."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
-import tempfile
 import zipfile
+import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain
-from pypgm.estimation.fit import Fit
-from pypgm.models.model import GraphicalModel
+from pypgm.data.files import replacing
 
-__all__ = ["load", "save"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["read_archive", "write_archive"]
 
 _FORMAT = "pypgm model"
 _VERSION = 1
 
 
-def save(model: GraphicalModel, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file, whole or not at all.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; nothing is left behind then.
-    """
-    header = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "attributes": model.domain.attributes,
-        "shape": model.domain.shape,
-        "labels": model.domain.labels,
-        "cliques": model.cliques,
-        "total": model.total,
-        "fit": None if model.fit is None else dataclasses.asdict(model.fit),
-    }
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, header=text, potentials=model.potentials.values)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> None:
+    """Write a header and arrays to a file, whole or not at all; ``OSError`` if it cannot be written."""
+    marked = {"format": _FORMAT, "version": _VERSION, **header}
+    text = np.frombuffer(json.dumps(marked, default=_plain).encode(), dtype=np.uint8)
+    with replacing(path) as file:
+        np.savez_compressed(file, allow_pickle=False, header=text, **arrays)
 
 
-def load(path: str | os.PathLike[str]) -> GraphicalModel:
-    """Read a model that `GraphicalModel.save` wrote.
-
-    Returns
-    -------
-    GraphicalModel
-        The same model; its marginals are computed anew.
+def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+    """Read what `write_archive` wrote.
 
     Raises
     ------
@@ -67,30 +39,23 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel:
         If the file is not a model file, is truncated, or is of another version.
     OSError
         If it cannot be read.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile, pypgm
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.npz"
-    >>> model = GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 2}), ["a"]), 10.0)
-    >>> model.save(path)
-    >>> pypgm.load(path).project("a").values
-    array([5., 5.])
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # NumPy leaves a file it opened itself open when the archive is broken.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes().decode())
-            potentials = archive["potentials"]
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            arrays = {name: archive[name] for name in archive.files if name != "header"}
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
-    return _build(header, potentials, path)
-
-
-def _build(header: Any, potentials: np.ndarray[Any, Any], path: str | os.PathLike[str]) -> GraphicalModel:
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ValueError(f"{path}: not a pypgm model file")
     if header.get("version") != _VERSION:
         raise ValueError(f"{path}: model files of version {_VERSION} can be read, got version {header.get('version')}")
-    domain = Domain(header["attributes"], header["shape"], header["labels"])
-    fit = None if header["fit"] is None else Fit(**{**header["fit"], "history": tuple(header["fit"]["history"])})
-    return GraphicalModel(CliqueVector(domain, header["cliques"], potentials), header["total"], fit=fit)
+    return header, arrays
+
+
+def _plain(value: object) -> object:
+    """Return a NumPy scalar, such as a label taken from an array, as the number it holds."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a label needs to be a string or a number to be saved, got {value!r}")

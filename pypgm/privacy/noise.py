@@ -65,6 +65,8 @@ def add_discrete_gaussian(counts: NDArray[np.int64], variance: Fraction) -> NDAr
     >>> add_discrete_gaussian(np.zeros(3, dtype=np.int64), Fraction(9, 4)).dtype
     dtype('int64')
     """
+    if drawable_variance(variance) != variance:
+        raise ValueError(f"variance {variance} cannot be drawn with exactly; pass drawable_variance of it")
     return _core.add_discrete_gaussian(_counts(counts), variance.numerator, variance.denominator)
 
 
@@ -95,6 +97,8 @@ def add_discrete_laplace(counts: NDArray[np.int64], scale: Fraction) -> NDArray[
     >>> add_discrete_laplace(np.zeros(3, dtype=np.int64), Fraction(2)).shape
     (3,)
     """
+    if drawable_scale(scale) != scale:
+        raise ValueError(f"scale {scale} cannot be drawn with exactly; pass drawable_scale of it")
     return _core.add_discrete_laplace(_counts(counts), scale.numerator, scale.denominator)
 
 

@@ -53,4 +53,6 @@ def select_exponential(scores: NDArray[np.int64], rate: Fraction) -> int:
     """
     if not isinstance(scores, np.ndarray) or scores.dtype != np.int64 or scores.ndim != 1:
         raise TypeError("a selection needs a one-dimensional int64 array of scores")
+    if drawable_rate(rate) != rate:
+        raise ValueError(f"rate {rate} cannot be drawn with exactly; pass drawable_rate of it")
     return _core.select_exponential(np.ascontiguousarray(scores), rate.numerator, rate.denominator)

@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "bindings.hpp"
+#include "core/layout.hpp"
+#include "core/sampling.hpp"
+
+namespace pypgm::bind {
+
+namespace {
+
+RecordSampler make_sampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed) {
+  if (rows > kMaxRecords) {
+    throw py::value_error("at most " + std::to_string(kMaxRecords) + " records can be drawn, got " +
+                          std::to_string(rows));
+  }
+  return {rows, n_attributes, seed};
+}
+
+void check_step(const RecordSampler& sampler, const SamplingStep& step) {
+  check_size("sizes", step.attributes.size(), step.sizes.size());
+  check_size("in_separator", step.attributes.size(), step.in_separator.size());
+  check_size("in_margin", step.attributes.size(), step.in_margin.size());
+  std::size_t cells = 1;
+  for (std::size_t axis = 0; axis < step.sizes.size(); ++axis) {
+    if (step.sizes[axis] == 0) throw py::value_error("every axis needs at least one entry, got a size of 0");
+    cells = multiply_cells(cells, step.sizes[axis]);
+    if (step.attributes[axis] >= sampler.n_attributes()) {
+      throw py::value_error("attribute " + std::to_string(step.attributes[axis]) + " is out of range");
+    }
+    if (step.in_separator[axis] != 0 && !sampler.is_drawn(step.attributes[axis], step.sizes[axis])) {
+      throw py::value_error("separator attribute " + std::to_string(step.attributes[axis]) +
+                            " has not been drawn with this size");
+    }
+  }
+  check_size("table", cells, step.table.size());
+  if (cells > kMaxRecords) {
+    throw py::value_error("a table to draw from may have " + std::to_string(kMaxRecords) + " cells, got " +
+                          std::to_string(cells));
+  }
+}
+
+void draw(RecordSampler& sampler, const Array<double>& table, std::vector<std::size_t> attributes,
+          std::vector<std::size_t> sizes, std::vector<std::uint8_t> in_separator,
+          std::vector<std::uint8_t> in_margin) {
+  const SamplingStep step{view(table), std::move(attributes), std::move(sizes), std::move(in_separator),
+                          std::move(in_margin)};
+  check_step(sampler, step);
+  const py::gil_scoped_release unlocked;
+  sampler.draw(step);
+}
+
+Array<std::int32_t> column(const RecordSampler& sampler, std::size_t attribute) {
+  if (attribute >= sampler.n_attributes()) {
+    throw py::value_error("attribute " + std::to_string(attribute) + " is out of range");
+  }
+  const auto values = sampler.column(attribute);
+  Array<std::int32_t> result = allocate<std::int32_t>(values.size());
+  std::copy(values.begin(), values.end(), mutable_view(result).begin());
+  return result;
+}
+
+}  // namespace
+
+void bind_sampling(py::module_& m) {
+  py::class_<RecordSampler>(m, "RecordSampler", "Draws columns of records by randomised rounding.")
+      .def(py::init(&make_sampler), py::arg("rows"), py::arg("n_attributes"), py::arg("seed"))
+      .def("draw", &draw, py::arg("table").noconvert(), py::arg("attributes"), py::arg("sizes"),
+           py::arg("in_separator"), py::arg("in_margin"),
+           "Draw the attributes of a table that are not in its separator, given the separator.")
+      .def("column", &column, py::arg("attribute"), "A copy of the values drawn of an attribute.");
+}
+
+}  // namespace pypgm::bind

@@ -1,0 +1,267 @@
+"""
+Compiled kernels, plans and exact noise of pypgm.
+"""
+
+from __future__ import annotations
+import collections.abc
+import numpy
+import numpy.typing
+import typing
+
+__all__: list[str] = [
+    "Descent",
+    "JunctionTree",
+    "RATE_BITS",
+    "RecordSampler",
+    "SCALE_BITS",
+    "VARIANCE_BITS",
+    "add_discrete_gaussian",
+    "add_discrete_laplace",
+    "build_info",
+    "expand_add",
+    "expand_assign",
+    "expand_multiply",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_sum",
+    "select_exponential",
+]
+
+class JunctionTree:
+    """
+    A compiled junction tree over attribute indices.
+    """
+    def __init__(
+        self,
+        sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        cliques: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+        order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
+        exhaustive: bool = False,
+    ) -> None: ...
+    def log_partition(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> float:
+        """
+        log Z alone.
+        """
+    def marginals(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> tuple:
+        """
+        Marginals of the given cliques, and log Z.
+        """
+    def max_log_weight(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> float:
+        """
+        Largest log-weight of a joint assignment.
+        """
+    def tables(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> tuple:
+        """
+        Marginals of the tree cliques, and log Z.
+        """
+    @property
+    def cost(self) -> dict:
+        """
+        Width, cells, bytes and operations of one propagation.
+        """
+    @property
+    def nodes(self) -> list[tuple[list[int], list[int], int, int]]:
+        """
+        (attributes, separator, parent, offset of the table) of each clique.
+        """
+    @property
+    def order(self) -> list[int]:
+        """
+        The elimination order.
+        """
+
+class Descent:
+    """
+    Mirror descent for a weighted L2 loss over the marginals of a junction tree.
+    """
+    def __init__(
+        self,
+        tree: JunctionTree,
+        measurements: collections.abc.Sequence[
+            tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def accept(self) -> None:
+        """
+        Make the last evaluated step the current point.
+        """
+    def gap(self) -> float:
+        """
+        Bound on the loss above the optimum.
+        """
+    def try_step(self, alpha: typing.SupportsFloat | typing.SupportsIndex) -> tuple[float, float, float]:
+        """
+        Evaluate a step: loss, linear change, divergence. One propagation.
+        """
+    @property
+    def log_partition(self) -> float: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def marginals(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+class RecordSampler:
+    """
+    Draws columns of records by randomised rounding.
+    """
+    def __init__(
+        self,
+        rows: typing.SupportsInt | typing.SupportsIndex,
+        n_attributes: typing.SupportsInt | typing.SupportsIndex,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None: ...
+    def column(self, attribute: typing.SupportsInt | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.int32]:
+        """
+        A copy of the values drawn of an attribute.
+        """
+    def draw(
+        self,
+        table: numpy.typing.NDArray[numpy.float64],
+        attributes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        in_separator: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        in_margin: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    ) -> None:
+        """
+        Draw the attributes of a table that are not in its separator, given the separator.
+        """
+
+def add_discrete_gaussian(
+    counts: numpy.typing.NDArray[numpy.int64],
+    variance_numerator: typing.SupportsInt | typing.SupportsIndex,
+    variance_denominator: typing.SupportsInt | typing.SupportsIndex,
+) -> numpy.typing.NDArray[numpy.int64]:
+    """
+    Counts plus exact discrete Gaussian noise of a rational variance parameter.
+    """
+
+def add_discrete_laplace(
+    counts: numpy.typing.NDArray[numpy.int64],
+    scale_numerator: typing.SupportsInt | typing.SupportsIndex,
+    scale_denominator: typing.SupportsInt | typing.SupportsIndex,
+) -> numpy.typing.NDArray[numpy.int64]:
+    """
+    Counts plus exact discrete Laplace noise of a rational scale.
+    """
+
+def build_info() -> dict:
+    """
+    Facts about this build.
+    """
+
+def expand_add(
+    large: numpy.typing.NDArray[numpy.float64],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    small: numpy.typing.NDArray[numpy.float64],
+    kept: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> None:
+    """
+    Add a small table to a large one, in place.
+    """
+
+def expand_assign(
+    large: numpy.typing.NDArray[numpy.float64],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    small: numpy.typing.NDArray[numpy.float64],
+    kept: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> None:
+    """
+    Repeat a small table along the axes it lacks.
+    """
+
+def expand_multiply(
+    large: numpy.typing.NDArray[numpy.float64],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    small: numpy.typing.NDArray[numpy.float64],
+    kept: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> None:
+    """
+    Multiply a large table by a small one, in place.
+    """
+
+def reduce_logsumexp(
+    table: numpy.typing.NDArray[numpy.float64],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    kept: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Log of the summed exponentials, onto the kept axes.
+    """
+
+def reduce_max(
+    table: numpy.typing.NDArray[numpy.float64],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    kept: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Maximise a flat table onto its kept axes.
+    """
+
+def reduce_sum(
+    table: numpy.typing.NDArray[numpy.float64],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    kept: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Sum a flat table onto its kept axes.
+    """
+
+def select_exponential(
+    scores: numpy.typing.NDArray[numpy.int64],
+    rate_numerator: typing.SupportsInt | typing.SupportsIndex,
+    rate_denominator: typing.SupportsInt | typing.SupportsIndex,
+) -> int:
+    """
+    An index drawn with probability proportional to exp(rate * score), exactly.
+    """
+
+RATE_BITS: int = 62
+SCALE_BITS: int = 48
+VARIANCE_BITS: int = 62
+__version__: str = "0.1.0"

@@ -1,0 +1,147 @@
+"""What a person reads at the end: a release and a model in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.schema import label_texts
+from pypgm.domain import Domain
+from pypgm.memory import short
+
+if TYPE_CHECKING:
+    from pypgm.factor import Factor
+    from pypgm.mechanisms import Release
+    from pypgm.models import GraphicalModel
+
+__all__ = ["cells", "compare", "domain_lines", "model_lines", "release_lines"]
+
+_CHUNK = 65536
+
+
+def release_lines(release: Release, seconds: float) -> list[str]:
+    """Return the lines that sum a release up: the budget spent, the noisy number of records, the model.
+
+    Everything in them follows from what was released.
+
+    Parameters
+    ----------
+    release : Release
+    seconds : float
+        Wall time of the whole run.
+    """
+    return [
+        *release.summary().splitlines(),
+        *model_lines(release.model),
+        f"time: {seconds:.1f} s",
+    ]
+
+
+def model_lines(model: GraphicalModel) -> list[str]:
+    r"""Return the lines that sum a model up: its size, its largest clique, how its estimate ended.
+
+    Parameters
+    ----------
+    model : GraphicalModel
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> potentials = pypgm.CliqueVector(pypgm.Domain({"a": 2, "b": 3}), [("a", "b")])
+    >>> print("\n".join(model_lines(pypgm.models.GraphicalModel(potentials, 10.0))))
+    model: 2 attributes, 1 clique, 6 parameters; largest clique: a, b (6 cells)
+    """
+    domain = model.domain
+    largest = max(model.cliques, key=domain.size, default=())
+    size = f"{_many(len(domain), 'attribute')}, {_many(len(model.cliques), 'clique')}, "
+    size += f"{_many(model.potentials.values.size, 'parameter')}; "
+    lines = [f"model: {size}largest clique: {', '.join(largest) or 'none'} ({domain.size(largest):,} cells)"]
+    if model.fit is not None:
+        gap = "" if model.fit.gap is None else f" (at most {model.fit.gap:.3g} above the optimum)"
+        ended = f"{model.fit.status} after {_many(model.fit.iterations, 'iteration')}"
+        lines.append(f"fit: {ended}, loss {model.fit.loss:.6g}{gap}, {model.fit.seconds:.1f} s")
+    return lines
+
+
+def domain_lines(domain: Domain) -> list[str]:
+    """Return a line for each attribute: its size, and its first labels.
+
+    Parameters
+    ----------
+    domain : Domain
+
+    Examples
+    --------
+    >>> domain_lines(Domain({"age": 85, "sex": ["F", "M"]}))
+    ['  age  85', '  sex   2  F, M']
+    """
+    wide = max((len(name) for name in domain), default=0)
+    digits = max((len(short(size)) for size in domain.shape), default=0)
+    lines = []
+    for name, size in zip(domain.attributes, domain.shape, strict=True):
+        texts = label_texts(domain, name) or []
+        shown = ", ".join(texts[:6]) + (", …" if len(texts) > 6 else "")
+        lines.append(f"  {name:<{wide}}  {size:>{digits}}  {shown}".rstrip())
+    return lines
+
+
+def cells(factor: Factor) -> Iterator[tuple[str, ...]]:
+    """Yield each cell of a table as text: the label or code of each attribute, then the number.
+
+    Parameters
+    ----------
+    factor : Factor
+        Counts or probabilities.
+
+    Examples
+    --------
+    >>> from pypgm import Factor
+    >>> list(cells(Factor(Domain({"sex": ["F", "M"]}), [3, 4.5])))
+    [('F', '3'), ('M', '4.5')]
+    """
+    domain, numbers = factor.domain, factor.datavector()
+    texts = [label_texts(domain, name) for name in domain]
+    for start in range(0, len(numbers), _CHUNK):
+        stop = min(start + _CHUNK, len(numbers))
+        codes = _codes(domain.shape, start, stop)
+        columns = [c if t is None else [t[i] for i in c] for c, t in zip(codes, texts, strict=True)]
+        for row, number in enumerate(numbers[start:stop].tolist()):
+            yield (*(str(column[row]) for column in columns), f"{number:.10g}")
+
+
+def compare(synthetic: Factor, *, unsafe_data: Factor) -> list[tuple[str, float, float]]:
+    """Return for each cell its name, the real count and the synthetic one. The real counts are not private.
+
+    Parameters
+    ----------
+    synthetic : Factor
+        Counts of synthetic records, or of a model.
+    unsafe_data : Factor
+        Counts of the real records over the same attributes.
+
+    Examples
+    --------
+    >>> from pypgm import Factor
+    >>> sex = Domain({"sex": ["F", "M"]})
+    >>> compare(Factor(sex, [3, 4]), unsafe_data=Factor(sex, [2, 5]))
+    [('F', 2.0, 3.0), ('M', 5.0, 4.0)]
+    """
+    names = [" · ".join(cell[:-1]) for cell in cells(synthetic)]
+    return list(zip(names, unsafe_data.datavector().tolist(), synthetic.datavector().tolist(), strict=True))
+
+
+def _codes(shape: Sequence[int], start: int, stop: int) -> list[list[int]]:
+    """Return the code of each attribute in cells start .. stop - 1, for any number of attributes."""
+    rest: NDArray[np.int64] = np.arange(start, stop)
+    codes = []
+    for size in reversed(shape):
+        rest, code = np.divmod(rest, size)
+        codes.append(code.tolist())
+    return codes[::-1]
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,349 @@
+"""The command line, in process: what it writes, what it says, and how it ends."""
+
+from __future__ import annotations
+
+import builtins
+import csv
+import gzip
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import cli, demo, mechanisms
+from pypgm.data import read_domain, read_table
+
+DOMAIN = {"age": 5, "sex": ["F", "M"], "income": ["low", "high"]}
+BUDGET = ["--epsilon", "1", "--delta", "1e-9"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with a table of 600 records and its domain."""
+    monkeypatch.chdir(tmp_path)
+    write_records(600)
+    (tmp_path / "domain.json").write_text(json.dumps(DOMAIN))
+    return tmp_path
+
+
+def write_records(n):
+    rng = np.random.default_rng(n)
+    with open("people.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["income", "age", "sex"])
+        writer.writerows([["low", "high"][a > 2], a, "FM"[a % 2]] for a in rng.integers(0, 5, n).tolist())
+
+
+def synth(*more, out="out.csv"):
+    return cli.main(["synth", "people.csv", "--domain", "domain.json", "--out", out, *BUDGET, *more])
+
+
+def one_line(capsys):
+    """Return the one line on standard error, and check that there is nothing else."""
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("pypgm: ")
+    assert output.err.count("\n") == 1
+    assert "Traceback" not in output.err
+    return output.err
+
+
+def test_synth_writes_records_and_a_model(folder, capsys):
+    assert synth("--model", "people.pgm", "--rows", "50", out="out.csv.gz") == 0
+    data = read_table("out.csv.gz", read_domain("domain.json"))
+    assert data.n_records == 50
+    assert gzip.decompress((folder / "out.csv.gz").read_bytes()).startswith(b"age,sex,income\n")
+    assert pypgm.load("people.pgm").domain == data.domain
+    output = capsys.readouterr()
+    assert output.out == ""
+    for text in ("measure", "spent", "records (noisy)", "parameters", "time: ", "wrote out.csv.gz"):
+        assert text in output.err
+    assert sorted(os.listdir()) == ["domain.json", "out.csv.gz", "people.csv", "people.pgm"]
+
+
+def test_quiet_says_nothing(folder, capsys):
+    assert synth("--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_table_without_records_runs_to_the_end(folder):
+    write_records(0)
+    assert synth() == 0
+    assert (folder / "out.csv").read_text().startswith("age,sex,income\n")
+
+
+def test_extra_columns_need_the_option(folder, capsys):
+    (folder / "people.csv").write_text("zip,age,sex,income\n1,2,F,low\n")
+    assert synth() == 2
+    assert "'zip'" in one_line(capsys)
+    assert synth("--ignore-extra", "--quiet") == 0
+
+
+def test_numbers_reach_the_mechanism_exactly(folder, monkeypatch):
+    asked = {}
+
+    def mst(data, **options):
+        asked.update(options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mechanisms, "mst", mst)
+    arguments = ["synth", "people.csv", "--domain", "domain.json", "--out", "out.csv"]
+    more = ["--epsilon", "0.1", "--delta", "1e-9", "--neighbours", "replace", "--time-limit", "7.5"]
+    assert cli.main([*arguments, *more]) == 130
+    assert (asked["budget"].epsilon, asked["budget"].delta) == (Fraction(1, 10), Fraction(1, 10**9))
+    assert (asked["neighbours"], asked["time_limit"], asked["progress"]) == ("replace", 7.5, False)
+
+
+def test_what_is_printed_follows_from_the_release_alone(folder, monkeypatch, capsys):
+    release = mechanisms.mst(read_table("people.csv", read_domain("domain.json")), epsilon=1, delta=1e-9)
+    monkeypatch.setattr(mechanisms, "mst", lambda data, **options: release)
+    said = []
+    for n in (600, 7):
+        write_records(n)
+        assert synth() == 0
+        said.append([line for line in capsys.readouterr().err.splitlines() if not line.startswith("time: ")])
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_ctrl_c_leaves_nothing(folder, monkeypatch, capsys, early):
+    release = mechanisms.mst(read_table("people.csv", read_domain("domain.json")), epsilon=1, delta=1e-9)
+
+    def mst(data, **options):
+        if early:
+            raise KeyboardInterrupt
+        release.model.fit = replace(release.model.fit, status="interrupted")
+        return release
+
+    monkeypatch.setattr(mechanisms, "mst", mst)
+    assert synth("--model", "people.pgm") == 130
+    assert "interrupted" in one_line(capsys)
+    assert sorted(os.listdir()) == ["domain.json", "people.csv"]
+
+
+def test_an_unforeseen_error_tells_no_value(folder, monkeypatch, capsys):
+    def mst(data, **options):
+        raise KeyError("zebra")
+
+    monkeypatch.setattr(mechanisms, "mst", mst)
+    assert synth() == 1
+    message = one_line(capsys)
+    assert "unexpected KeyError" in message
+    assert "zebra" not in message
+
+
+def test_what_does_not_fit_memory_is_told(folder, monkeypatch, capsys):
+    def mst(data, **options):
+        raise pypgm.ModelTooLargeError("clique ('age', 'sex') is too large")
+
+    monkeypatch.setattr(mechanisms, "mst", mst)
+    assert synth() == 1
+    assert "too large" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--epsilon", "0"], "epsilon must be more than 0"),
+        (["--epsilon", "-1"], "epsilon must be more than 0"),
+        (["--epsilon", "inf"], "--epsilon: needs a number such as 0.1"),
+        (["--delta", "nan"], "--delta: needs a number"),
+        (["--delta", "1"], r"delta must lie in [0, 1)"),
+        (["--delta", "0"], "delta must be more than 0"),
+        (["--rows", "-5"], "--rows"),
+        (["--rows", "1.5"], "--rows: needs a number of records"),
+        (["--time-limit", "0"], "--time-limit: needs seconds"),
+        (["--time-limit", "soon"], "--time-limit: needs seconds"),
+        (["--neighbours", "friends"], "--neighbours"),
+        (["--domain", "none.json"], "none.json: No such file"),
+        (["--domain", "people.csv"], "people.csv needs to be JSON"),
+        (["--out", "people.csv"], "people.csv would be written over"),
+        (["--out", "domain.json"], "would be written over"),
+        (["--model", "out.csv"], "out.csv would be written over"),
+        (["--out", "none/out.csv"], "there is no directory"),
+        (["--out", "."], "is a directory"),
+        (["--colour"], "unrecognized arguments: --colour"),
+    ],
+)
+def test_refused_usage(folder, capsys, change, message):
+    assert synth(*change) == 2
+    assert message in one_line(capsys)
+    assert sorted(os.listdir()) == ["domain.json", "people.csv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "people.csv is empty"),
+        ("1,F,low\n2,M,high\n", "needs a header line"),
+        ("age,sex,income\n1,F,zebra\n", "column 'income', row 1"),
+        (
+            "age,sex,income\n1,F,low\n9,F,low\n",
+            "column 'age', row 2 (the header is row 0): needs an integer from 0 to 4",
+        ),
+    ],
+)
+def test_refused_tables(folder, capsys, text, message):
+    (folder / "people.csv").write_text(text)
+    assert synth() == 2
+    said = one_line(capsys)
+    assert message in said
+    assert "zebra" not in said
+    assert sorted(os.listdir()) == ["domain.json", "people.csv"]
+
+
+def test_no_command(capsys):
+    assert cli.main([]) == 2
+    assert "COMMAND" in one_line(capsys)
+
+
+@pytest.fixture
+def model(folder):
+    """Keep a model with a known table: sex and income, age uniform."""
+    domain = pypgm.Domain(DOMAIN)
+    potentials = pypgm.CliqueVector(domain, [("sex", "income")], np.log([10.0, 20.0, 30.0, 40.0]))
+    pypgm.GraphicalModel(potentials, 100.0).save("people.pgm")
+    return "people.pgm"
+
+
+def answer(text):
+    header, *rows = csv.reader(text.splitlines())
+    return header, {tuple(row[:-1]): float(row[-1]) for row in rows}
+
+
+def test_query_prints_counts(model, capsys):
+    assert cli.main(["query", model, "income,sex", "age"]) == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    header, table = answer(first)
+    assert header == ["income", "sex", "count"]
+    assert table[("high", "F")] == pytest.approx(20)
+    assert table[("low", "M")] == pytest.approx(30)
+    assert answer(second)[1] == {(str(a),): pytest.approx(20) for a in range(5)}
+
+
+def test_query_given(model, capsys):
+    assert cli.main(["query", model, "income", "--given", "sex=M", "--given", "age=1", "--given", "age=2"]) == 0
+    header, table = answer(capsys.readouterr().out)
+    assert header == ["income", "probability"]
+    assert table == {("low",): pytest.approx(3 / 7), ("high",): pytest.approx(4 / 7)}
+    assert cli.main(["query", model, "sex", "--given", "sex=F", "--given", "sex=M"]) == 0
+    assert answer(capsys.readouterr().out)[1] == {("F",): pytest.approx(0.3), ("M",): pytest.approx(0.7)}
+
+
+def test_query_writes_a_file(model, capsys):
+    assert cli.main(["query", model, "sex", "--out", "sex.csv"]) == 0
+    assert capsys.readouterr() == ("", "")
+    with open("sex.csv") as file:
+        assert answer(file.read())[1] == {("F",): pytest.approx(30), ("M",): pytest.approx(70)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.pgm", "sex"], "none.pgm"),
+        (["people.csv", "sex"], "people.csv"),
+        (["people.pgm", "zip"], "unknown attribute 'zip'"),
+        (["people.pgm", "sex,sex"], "more than once"),
+        (["people.pgm", "sex", "--given", "zip=1"], "NAME=VALUE with an attribute of the model, got 'zip=1'"),
+        (["people.pgm", "sex", "--given", "age"], "NAME=VALUE"),
+        (["people.pgm", "sex", "--given", "income=middle"], "'income' needs one of 'low', 'high'"),
+        (["people.pgm", "sex", "--given", "age=5"], "an integer from 0 to 4"),
+        (["people.pgm", "sex", "age", "--out", "x.csv"], "--out holds one marginal, got 2"),
+        (["people.pgm", "sex", "--out", "people.pgm"], "written over"),
+    ],
+)
+def test_refused_queries(model, capsys, arguments, message):
+    assert cli.main(["query", *arguments]) == 2
+    assert message in one_line(capsys)
+    assert "x.csv" not in os.listdir()
+
+
+def test_evidence_of_probability_zero(folder, capsys):
+    domain = pypgm.Domain({"a": 2, "b": 2})
+    pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("a",)], [0.0, -np.inf]), 10.0).save("m.pgm")
+    assert cli.main(["query", "m.pgm", "b", "--given", "a=1"]) == 2
+    one_line(capsys)
+
+
+def test_a_truncated_model(model, folder, capsys):
+    (folder / model).write_bytes((folder / model).read_bytes()[:-100])
+    assert cli.main(["info", model]) == 2
+    assert "people.pgm" in one_line(capsys)
+
+
+def test_info(model, capsys):
+    assert cli.main(["info", model]) == 0
+    said = capsys.readouterr().out
+    for text in ("3 attributes, 1 clique, 4 parameters", "sex, income (4 cells)", "total: 100 records", "F, M"):
+        assert text in said
+
+
+def test_the_titanic_is_whole():
+    people = demo.titanic()
+    assert people.n_records == 2201
+    assert people.project("survived").values.tolist() == [1490, 711]
+    assert people.project("sex").values.tolist() == [470, 1731]
+    assert people.project("age").values.tolist() == [109, 2092]
+    assert people.project(("class", "survived")).values.tolist() == [[122, 203], [167, 118], [528, 178], [673, 212]]
+
+
+def test_demo_draws_a_picture(folder, capsys):
+    pytest.importorskip("matplotlib")
+    assert cli.main(["demo", "--epsilon", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "ε = 2, δ = 1e-9" in said
+    assert "* not private" in said
+    assert said.splitlines()[-1] == f"picture: {folder / 'pypgm-demo.png'}"
+    assert (folder / "pypgm-demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_without_matplotlib(folder, monkeypatch, capsys):
+    real_import = builtins.__import__
+
+    def without(name, *rest):
+        if name.startswith("matplotlib"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real_import(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert cli.main(["demo"]) == 0
+    said = capsys.readouterr().out
+    assert 'pip install "pypgm[plot]"' in said
+    assert "class × survived" in said
+    assert "pypgm-demo.png" not in os.listdir()
+
+
+def test_help_teaches(capsys):
+    for arguments in ([], ["synth"], ["query"], ["info"], ["demo"]):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*arguments, "--help"])
+        assert ended.value.code == 0
+    assert capsys.readouterr().out.count("examples:") == 3
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"pypgm {pypgm.__version__}\n"
+
+
+def test_a_reader_that_leaves(folder):
+    pypgm.GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 300_000}), [("a",)]), 1.0).save("wide.pgm")
+    code = "import sys; from pypgm.cli import main; sys.exit(main(['query', 'wide.pgm', 'a']))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1
+
+
+def test_importing_the_package_leaves_pictures_alone():
+    code = "import sys, pypgm, pypgm.cli; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
