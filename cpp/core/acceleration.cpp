@@ -15,16 +15,19 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// target / now, the factor that makes one the other; 1 where there is nothing to scale.
 void ratios(std::span<const double> target, std::span<double> now) {
-  for (std::size_t i = 0; i < now.size(); ++i) now[i] = now[i] > 0 && target[i] > 0 ? target[i] / now[i] : 1.0;
+  for (std::size_t i = 0; i < now.size(); ++i)
+    now[i] = now[i] > 0 && target[i] > 0 ? target[i] / now[i] : 1.0;
 }
 
 }  // namespace
 
-Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
-                           double total, std::vector<double> potentials, int n_threads)
+Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree,
+                           std::vector<GroupedMeasurement> measurements, double total,
+                           std::vector<double> potentials, int n_threads)
     : tree_(std::move(tree)),
       loss_(*tree_, measurements),
-      validates_(std::any_of(measurements.begin(), measurements.end(), [](const auto& m) { return !m.holdout.empty(); })),
+      validates_(std::any_of(measurements.begin(), measurements.end(),
+                             [](const auto& m) { return !m.holdout.empty(); })),
       total_(total),
       n_threads_(n_threads),
       work_(*tree_),
@@ -115,8 +118,8 @@ void Acceleration::pass_separator(int from, int to) {
 
 void Acceleration::settle(int sweeps) {
   const int n = static_cast<int>(tree_->nodes.size());
-  // Parents come before children, so each node is entered from its parent with all news the walk has gathered, and
-  // left towards the next node over the path between the two.
+  // Parents come before children, so each node is entered from its parent with all news the walk has
+  // gathered, and left towards the next node over the path between the two.
   const auto depth_first = [&] {
     std::vector<int> order;
     std::vector<int> stack{0};
@@ -142,7 +145,8 @@ void Acceleration::settle(int sweeps) {
       here = node;
       fit_node(node);
     }
-    for (; here != 0; here = tree_->nodes[at(here)].parent) pass_separator(here, tree_->nodes[at(here)].parent);
+    for (; here != 0; here = tree_->nodes[at(here)].parent)
+      pass_separator(here, tree_->nodes[at(here)].parent);
     // What the walk brought to the root is told to all.
     for (int node = 1; node < n; ++node) pass_separator(tree_->nodes[at(node)].parent, node);
   }

@@ -15,12 +15,12 @@ struct Progress {
   double curvature;   ///< sum of w (Q (z' - z))^2
 };
 
-/// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, and an average x of the z that is
-/// the answer. No allocation after construction.
+/// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, and an average x of the z
+/// that is the answer. No allocation after construction.
 class Acceleration {
  public:
-  Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements, double total,
-               std::vector<double> potentials, int n_threads);
+  Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
+               double total, std::vector<double> potentials, int n_threads);
 
   /// theta -= s * gradient at (1-a) x + a z; x = (1-a) x + a z'. One propagation.
   Progress advance(double s, double a);
@@ -28,8 +28,8 @@ class Acceleration {
   bool restart();
   /// Bound on L(x) - min L; one upward pass.
   double gap();
-  /// Moves theta until its marginals are x, by proportional fitting: each sweep walks the tree once and scales each
-  /// clique on the way to its part of x. Afterwards x is theta's own marginals.
+  /// Moves theta until its marginals are x, by proportional fitting: each sweep walks the tree once and
+  /// scales each clique on the way to its part of x. Afterwards x is theta's own marginals.
   void settle(int sweeps);
 
   double loss();

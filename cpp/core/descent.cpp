@@ -11,7 +11,9 @@ namespace pypgm {
 
 namespace {
 
-double dot(std::span<const double> a, std::span<const double> b) { return kernels().dot(a.data(), b.data(), a.size()); }
+double dot(std::span<const double> a, std::span<const double> b) {
+  return kernels().dot(a.data(), b.data(), a.size());
+}
 
 }  // namespace
 
@@ -25,9 +27,9 @@ void add_scaled(std::span<const double> a, std::span<const double> b, double fac
   });
 }
 
-double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient, std::span<const double> marginals,
-                       std::span<const double> potentials, double total, std::span<double> room, Workspace& work,
-                       int n_threads) {
+double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
+                       std::span<const double> marginals, std::span<const double> potentials, double total,
+                       std::span<double> room, Workspace& work, int n_threads) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < room.size(); ++i) {
     room[i] = potentials[i] == -kInfinity ? -kInfinity : -gradient[i];
@@ -62,7 +64,8 @@ Step Descent::try_step(double alpha) {
   evaluate(candidate_);
   const double before = dot(current_.gradient, current_.marginals);
   const double after = dot(current_.gradient, candidate_.marginals);
-  // KL(p' || p) = <theta' - theta, tau'> - (log Z' - log Z), and theta' - theta = -alpha g even where theta is -inf.
+  // KL(p' || p) = <theta' - theta, tau'> - (log Z' - log Z), and theta' - theta = -alpha g even where theta
+  // is -inf.
   const double divergence = -alpha * after / total_ - (candidate_.log_z - current_.log_z);
   return {candidate_.loss, after - before, divergence};
 }

@@ -16,19 +16,21 @@ struct Step {
   double divergence;  ///< KL(p' || p) of the joint distributions, natural log, not times the total
 };
 
-/// Mirror descent for an L2Loss over the marginals mu (counts) of a graphical model. It holds potentials theta
-/// (natural logs) on the given cliques, their marginals and the gradient there; a step tries theta - alpha g and is
-/// then accepted or dropped. -inf potentials are structural zeros and stay. No allocation after construction.
+/// Mirror descent for an L2Loss over the marginals mu (counts) of a graphical model. It holds potentials
+/// theta (natural logs) on the given cliques, their marginals and the gradient there; a step tries theta -
+/// alpha g and is then accepted or dropped. -inf potentials are structural zeros and stay. No allocation
+/// after construction.
 class Descent {
  public:
-  Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements, double total,
-          std::vector<double> potentials, int n_threads);
+  Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
+          double total, std::vector<double> potentials, int n_threads);
 
   /// Evaluates theta - alpha g, leaving the current point as it is. One propagation.
   Step try_step(double alpha);
   /// Makes the point of the last try_step the current one.
   void accept();
-  /// Bound on L(mu) - min L: <g, mu> - min over all distributions of <g, nu>, by max-product. One upward pass.
+  /// Bound on L(mu) - min L: <g, mu> - min over all distributions of <g, nu>, by max-product. One upward
+  /// pass.
   double gap();
 
   double loss() const { return current_.loss; }
@@ -55,10 +57,11 @@ class Descent {
   Point candidate_;
 };
 
-/// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `room` is as long as g.
-double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient, std::span<const double> marginals,
-                       std::span<const double> potentials, double total, std::span<double> room, Workspace& work,
-                       int n_threads);
+/// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `room` is as long as
+/// g.
+double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
+                       std::span<const double> marginals, std::span<const double> potentials, double total,
+                       std::span<double> room, Workspace& work, int n_threads);
 
 /// out = a + factor * b.
 void add_scaled(std::span<const double> a, std::span<const double> b, double factor, std::span<double> out,

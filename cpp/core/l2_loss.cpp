@@ -34,12 +34,14 @@ L2Loss::L2Loss(const JunctionTree& tree, std::vector<GroupedMeasurement> measure
 
 double L2Loss::one(const GroupedMeasurement& m, std::span<const double> table, Against against,
                    std::span<double> gradient, std::vector<double>& sums) const {
-  const double* target = against == Against::values ? m.values.data()
-                                                    : (against == Against::holdout ? m.holdout.data() : zeros_.data());
+  const double* target = against == Against::values
+                             ? m.values.data()
+                             : (against == Against::holdout ? m.holdout.data() : zeros_.data());
   const Kernels& k = kernels();
   if (m.groups.empty()) {
-    return gradient.empty() ? k.squares(table.data(), target, m.weights.data(), table.size())
-                            : k.residuals(table.data(), target, m.weights.data(), table.size(), gradient.data());
+    return gradient.empty()
+               ? k.squares(table.data(), target, m.weights.data(), table.size())
+               : k.residuals(table.data(), target, m.weights.data(), table.size(), gradient.data());
   }
   const std::size_t rows = m.values.size();
   std::fill_n(sums.begin(), rows, 0.0);
@@ -54,7 +56,8 @@ double L2Loss::one(const GroupedMeasurement& m, std::span<const double> table, A
   return loss;
 }
 
-double L2Loss::run(std::span<const double> tables, Against against, std::span<double> gradient, int n_threads) {
+double L2Loss::run(std::span<const double> tables, Against against, std::span<double> gradient,
+                   int n_threads) {
   assert(tables.size() == cells_);
   parallel_for(slices_.size(), threads_for(cells_, n_threads), [&](std::size_t f) {
     Slice& slice = slices_[f];
@@ -62,7 +65,8 @@ double L2Loss::run(std::span<const double> tables, Against against, std::span<do
     const auto out = gradient.empty() ? gradient : gradient.subspan(slice.offset, slice.cells);
     std::fill(out.begin(), out.end(), 0.0);
     losses_[f] = 0;
-    for (const int m : slice.measurements) losses_[f] += one(measurements_[at(m)], table, against, out, slice.sums);
+    for (const int m : slice.measurements)
+      losses_[f] += one(measurements_[at(m)], table, against, out, slice.sums);
   });
   double loss = 0;
   for (const double part : losses_) loss += part;

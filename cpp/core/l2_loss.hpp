@@ -13,11 +13,12 @@ struct GroupedMeasurement {
   std::vector<std::int32_t> groups;  ///< group of each cell of the clique; empty: every cell its own
   std::vector<double> values;        ///< measured counts, one a group
   std::vector<double> weights;       ///< 1 / variance, one a group
-  std::vector<double> holdout;       ///< other measured counts of the same cells, to validate with; may be empty
+  std::vector<double> holdout;  ///< other measured counts of the same cells, to validate with; may be empty
 };
 
-/// L(mu) = 1/2 sum of w (Q mu - y)^2 over the marginals mu (counts) of a tree's given cliques. Every method takes
-/// the tables of those cliques one behind the other. No allocation after construction; any n_threads, same bits.
+/// L(mu) = 1/2 sum of w (Q mu - y)^2 over the marginals mu (counts) of a tree's given cliques. Every method
+/// takes the tables of those cliques one behind the other. No allocation after construction; any n_threads,
+/// same bits.
 class L2Loss {
  public:
   L2Loss(const JunctionTree& tree, std::vector<GroupedMeasurement> measurements);
@@ -48,7 +49,7 @@ class L2Loss {
   std::vector<Slice> slices_;   ///< by clique
   std::vector<double> losses_;  ///< by clique
   std::size_t cells_ = 0;
-  std::vector<double> zeros_;   ///< what nothing is compared with
+  std::vector<double> zeros_;  ///< what nothing is compared with
 };
 
 }  // namespace pypgm
