@@ -210,8 +210,12 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel:
     array([5., 5.])
     """
     header, arrays = read_archive(path)
-    domain = Domain(header["attributes"], header["shape"], header["labels"])
-    fit = header["fit"]
-    if fit is not None:
-        fit = Fit(**{**fit, "history": tuple(fit["history"])})
-    return GraphicalModel(CliqueVector(domain, header["cliques"], arrays["potentials"]), header["total"], fit=fit)
+    try:
+        domain = Domain(header["attributes"], header["shape"], header["labels"])
+        fit = header["fit"]
+        if fit is not None:
+            fit = Fit(**{**fit, "history": tuple(fit["history"])})
+        potentials = CliqueVector(domain, header["cliques"], arrays["potentials"])
+        return GraphicalModel(potentials, header["total"], fit=fit)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
