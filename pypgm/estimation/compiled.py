@@ -25,9 +25,10 @@ def compiled_measurements(
     answers: Sequence[NDArray[np.float64]] | None = None,
     holdout: Sequence[NDArray[np.float64]] | None = None,
 ) -> list[Compiled]:
-    """Return measurements as (clique index, row of each cell or nothing, answers, weights, held-out answers or nothing).
+    """Return measurements as (clique index, row of each cell, answers, weights, held-out answers).
 
-    All follow the domain's order. `answers` stand in for the measurements' own values where they are given.
+    All follow the domain's order; rows are empty where each cell has its own, and held-out answers where there are none.
+    `answers` stand in for the measurements' own values where they are given.
     """
     domain = tree.domain
     position = {clique: i for i, clique in reversed(list(enumerate(tree.cliques)))}
