@@ -27,7 +27,7 @@ def compiled_measurements(
 ) -> list[Compiled]:
     """Return measurements as (clique index, row of each cell, answers, weights, held-out answers).
 
-    All follow the domain's order; rows are empty where each cell has its own, and held-out answers where there are none.
+    All follow the domain's order; rows are empty where each cell has its own, held-out answers where there are none.
     `answers` stand in for the measurements' own values where they are given.
     """
     domain = tree.domain
