@@ -76,7 +76,7 @@ def test_consistent_data_are_reproduced_with_most_entropy():
     cliques = [("a", "b"), ("c", "b"), ("c", "d"), ("a", "d")]
     marginals = {c: reference.project(domain, truth, c) for c in cliques}
     measurements = [LinearMeasurement(t, c) for c, t in marginals.items()]
-    model = pypgm.estimate(domain, measurements, tolerance=1e-12, iterations=20000)
+    model = pypgm.estimate(domain, measurements, stop="optimum", tolerance=1e-12, iterations=20000)
     assert model.total == pytest.approx(1000.0, rel=1e-9)
     for clique, table in marginals.items():
         np.testing.assert_allclose(model.project(clique).values, table, atol=1e-3)
@@ -91,7 +91,9 @@ def test_gap_bounds_the_distance_to_the_optimum(problem):
     least = reference.least_loss(domain, measurements, total, steps=3000)
     matrices = [reference.query_matrix(domain, m) for m in measurements]
     for iterations in (1, 4, 400):
-        model = pypgm.estimate(domain, measurements, total, iterations=iterations, tolerance=1e-7)
+        model = pypgm.estimate(
+            domain, measurements, total, method="mirror_descent", iterations=iterations, tolerance=1e-7
+        )
         assert model.fit.loss - least <= model.fit.gap + 1e-6 * (1 + model.fit.loss)
         table = reference.joint(reference.log_joint(model.potentials), total)
         assert model.fit.loss == pytest.approx(reference.loss(measurements, matrices, table), rel=1e-6, abs=1e-8)
@@ -103,7 +105,7 @@ def test_gap_bounds_the_distance_to_the_optimum(problem):
 @given(problems())
 def test_loss_never_rises_and_marginals_are_those_of_the_potentials(problem):
     domain, measurements, total = problem
-    model = pypgm.estimate(domain, measurements, total, iterations=200)
+    model = pypgm.estimate(domain, measurements, total, method="mirror_descent", iterations=200)
     history = np.array(model.fit.history)
     assert (np.diff(history) <= 1e-9 * (1 + history[:-1])).all()
     assert model.fit.loss == pytest.approx(history.min(), rel=1e-9)

@@ -13,10 +13,15 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+constexpr double kLargestRatio =
+    1e100;  // of one scaling: beyond it cells are so rare that the next sweep will do
+
 /// target / now, the factor that makes one the other; 1 where there is nothing to scale.
 void ratios(std::span<const double> target, std::span<double> now) {
-  for (std::size_t i = 0; i < now.size(); ++i)
-    now[i] = now[i] > 0 && target[i] > 0 ? target[i] / now[i] : 1.0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    now[i] =
+        now[i] > 0 && target[i] > 0 ? std::clamp(target[i] / now[i], 1 / kLargestRatio, kLargestRatio) : 1.0;
+  }
 }
 
 }  // namespace
