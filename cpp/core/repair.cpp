@@ -12,7 +12,10 @@ namespace pypgm {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kPartners = 8;  // how many rows are looked at for a good partner
+constexpr std::size_t kPartners = 8;  // rows tried for a value in common
+// Of moves towards the means against shares: at 4 the bias of single counts is least, at some 0.04 of a
+// record in small tables, and the total variation is within a few percent of its least.
+constexpr double kPreference = 4;
 
 class Repair {
  public:
@@ -61,21 +64,17 @@ class Repair {
     return chosen;
   }
 
-  /// A value below its mean in one row and above it in the other.
-  std::size_t choose_good(std::size_t to, std::size_t from) {
-    for (std::size_t value = 0; value < n_new_; ++value) {
-      choice_[value] = std::max(shortfall(to, value), 0.0) * std::max(-shortfall(from, value), 0.0);
-    }
-    return choose();
-  }
-
-  /// A value both rows admit, if there is one, with one side of the above.
-  std::size_t choose_possible(std::size_t to, std::size_t from) {
-    for (const bool one_sided : {true, false}) {
+  /// A new value that one row may gain and the other lose, or kNone. The first kind of weight makes the moves
+  /// that leave both cells a mean rounded down or up likely; the shares beside it are why a rare value is not
+  /// taken for want of such moves. Where they vanish, the first row's weights decide.
+  std::size_t choose_common(std::size_t to, std::size_t from) {
+    for (const bool vanished : {false, true}) {
       for (std::size_t value = 0; value < n_new_; ++value) {
-        const bool admitted = weight(to, value) > 0 && count(from, value) > 0;
-        const double gain = std::max(shortfall(to, value), 0.0) + std::max(-shortfall(from, value), 0.0);
-        choice_[value] = !admitted ? 0 : one_sided ? gain : weight(to, value);
+        choice_[value] = 0;
+        if (count(from, value) == 0 || !(weight(to, value) > 0)) continue;
+        const double gains = std::max(shortfall(to, value), 0.0) * std::max(-shortfall(from, value), 0.0);
+        const double shares = table_.share(to, value) * table_.share(from, value);
+        choice_[value] = vanished ? weight(to, value) : kPreference * gains + shares;
       }
       const std::size_t value = choose();
       if (value != kNone) return value;
@@ -90,10 +89,9 @@ class Repair {
     for (std::size_t pair = 0; pair < pairs; ++pair) {
       std::size_t value = kNone;
       for (std::size_t other = pair; other < std::min(pairs, pair + kPartners) && value == kNone; ++other) {
-        value = choose_good(lacking[pair], surplus[other]);
+        value = choose_common(lacking[pair], surplus[other]);
         if (value != kNone) std::swap(surplus[pair], surplus[other]);
       }
-      if (value == kNone) value = choose_possible(lacking[pair], surplus[pair]);
       if (value != kNone) {
         ++count(lacking[pair], value);
         --count(surplus[pair], value);
