@@ -37,6 +37,7 @@ class Repair {
     shuffle<std::size_t>(lacking, random_);
     shuffle<std::size_t>(surplus, random_);
     move_pairs(lacking, surplus);
+    move_by_value(lacking, surplus);
     if (lacking.empty() && surplus.empty()) return;
     count_columns();
     if (!lacking.empty() && !surplus.empty()) move_chains(lacking, surplus);
@@ -83,7 +84,7 @@ class Repair {
     return kNone;
   }
 
-  /// Direct moves. What is left in the lists has found no value in common.
+  /// Direct moves between random pairs. What is left in the lists has found no value in common.
   void move_pairs(std::vector<std::size_t>& lacking, std::vector<std::size_t>& surplus) {
     const std::size_t pairs = std::min(lacking.size(), surplus.size());
     std::size_t left = 0;
@@ -105,6 +106,36 @@ class Repair {
       rows->erase(rows->begin() + static_cast<std::ptrdiff_t>(left),
                   rows->begin() + static_cast<std::ptrdiff_t>(pairs));
     }
+  }
+
+  /// Direct moves between rows that chance has not brought together: each row that lacks a record looks for
+  /// one with too many that has a value it admits. What is left has none.
+  void move_by_value(std::vector<std::size_t>& lacking, std::vector<std::size_t>& surplus) {
+    if (lacking.empty() || surplus.empty()) return;
+    std::vector<std::vector<std::size_t>> holders(n_new_);  // of each value: places in surplus
+    for (std::size_t place = 0; place < surplus.size(); ++place) {
+      for (std::size_t value = 0; value < n_new_; ++value) {
+        if (count(surplus[place], value) > 0) holders[value].push_back(place);
+      }
+    }
+    std::erase_if(lacking, [&](std::size_t row) {
+      for (;;) {
+        for (std::size_t value = 0; value < n_new_; ++value) {
+          choice_[value] = holders[value].empty() ? 0 : weight(row, value);
+        }
+        const std::size_t value = choose();
+        if (value == kNone) return false;
+        const std::size_t place = holders[value].back();
+        const std::size_t from = surplus[place];
+        holders[value].pop_back();
+        if (from == kNone || count(from, value) == 0) continue;
+        surplus[place] = kNone;
+        ++count(row, value);
+        --count(from, value);
+        return true;
+      }
+    });
+    std::erase(surplus, kNone);
   }
 
   void count_columns() {
