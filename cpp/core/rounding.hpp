@@ -7,8 +7,8 @@
 
 namespace pypgm {
 
-/// The fractional parts of a table, as a list of cells. Several cells may share a row and a column; cells of
-/// fraction 0 may be left out.
+/// The fractional parts of a table, as a list of cells, row after row. Several cells may share a row and a
+/// column; cells of fraction 0 may be left out.
 struct Fractions {
   std::size_t n_rows = 0;
   std::size_t n_columns = 0;
