@@ -110,8 +110,6 @@ class RowMerge {
     return cells;
   }
 
-  bool fractional(std::uint32_t cell) const { return cell != kNone && table_.units[cell] != 0; }
-
   void meet(Group& upper, const Group& lower, std::size_t row, std::size_t size) {
     open_.assign(size * size, kNone);
     for (std::uint32_t column = 0; column < upper.size(); ++column) {
@@ -126,19 +124,25 @@ class RowMerge {
         open = column;
         continue;
       }
-      const std::array<std::uint32_t, 4> cycle{upper[open], lower[open], b, a};
-      shift_cycle(cycle, table_.units, up_, random_);
-      const std::uint32_t other = open;
-      open = kNone;
-      for (const std::uint32_t shifted : {other, column}) {
-        const bool both = fractional(upper[shifted]) && fractional(lower[shifted]);
-        if (both) {
-          open = shifted;
-        } else if (!fractional(upper[shifted])) {
-          upper[shifted] = fractional(lower[shifted]) ? lower[shifted] : kNone;
-        }
+      open = close(upper, lower, open, column);
+    }
+  }
+
+  /// Shifts the cycle through two columns of two groups; returns the one that still has two fractional cells,
+  /// if one has.
+  std::uint32_t close(Group& upper, const Group& lower, std::uint32_t first, std::uint32_t second) {
+    const std::array<std::uint32_t, 4> cycle{upper[first], lower[first], lower[second], upper[second]};
+    shift_cycle(cycle, table_.units, up_, random_);
+    std::uint32_t open = kNone;
+    for (const std::uint32_t column : {first, second}) {
+      const bool lower_left = table_.units[lower[column]] != 0;
+      if (table_.units[upper[column]] == 0) {
+        upper[column] = lower_left ? lower[column] : kNone;
+      } else if (lower_left) {
+        open = column;
       }
     }
+    return open;
   }
 
   Fractions& table_;
