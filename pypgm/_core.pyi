@@ -131,7 +131,7 @@ class Descent:
         """
     def try_step(self, alpha: typing.SupportsFloat | typing.SupportsIndex) -> tuple[float, float, float]:
         """
-        Evaluate a step: loss, linear change, divergence. One propagation.
+        Evaluate a step: loss, slope, curvature. One propagation.
         """
     @property
     def loss(self) -> float: ...

@@ -72,9 +72,9 @@ void bind_descent(py::module_& m) {
               const py::gil_scoped_release unlocked;
               step = self.try_step(alpha);
             }
-            return py::make_tuple(step.loss, step.linear, step.divergence);
+            return py::make_tuple(step.loss, step.slope, step.curvature);
           },
-          py::arg("alpha"), "Evaluate a step: loss, linear change, divergence. One propagation.")
+          py::arg("alpha"), "Evaluate a step: loss, slope, curvature. One propagation.")
       .def("accept", &Descent::accept, "Make the last evaluated step the current point.")
       .def("gap", &Descent::gap, py::call_guard<py::gil_scoped_release>(),
            "Bound on the loss above the optimum.")
@@ -97,11 +97,13 @@ void bind_descent(py::module_& m) {
           py::arg("s"), py::arg("a"), "One step: loss and validation loss of the average, slope, curvature.")
       .def("restart", &Acceleration::restart, py::call_guard<py::gil_scoped_release>(),
            "Start the average anew where the last point is better.")
-      .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(), "Bound on the loss above the optimum.")
+      .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(),
+           "Bound on the loss above the optimum.")
       .def("settle", &Acceleration::settle, py::arg("sweeps"), py::call_guard<py::gil_scoped_release>(),
            "Fit the potentials to the average by proportional fitting.")
       .def("loss", &Acceleration::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
-      .def_property_readonly("potentials", [](const Acceleration& self) { return to_array(self.potentials()); })
+      .def_property_readonly("potentials",
+                             [](const Acceleration& self) { return to_array(self.potentials()); })
       .def_property_readonly("average", [](const Acceleration& self) { return to_array(self.average()); });
 }
 

@@ -43,7 +43,8 @@ Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMe
       loss_(*tree_, std::move(measurements)),
       total_(total),
       n_threads_(n_threads),
-      work_(*tree_) {
+      work_(*tree_),
+      change_(potentials.size()) {
   for (Point* point : {&current_, &candidate_}) {
     point->potentials.resize(potentials.size());
     point->marginals.resize(potentials.size());
@@ -54,7 +55,7 @@ Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMe
 }
 
 void Descent::evaluate(Point& point) {
-  point.log_z = propagate(*tree_, point.potentials, {}, total_, work_, n_threads_);
+  propagate(*tree_, point.potentials, {}, total_, work_, n_threads_);
   read_marginals(*tree_, work_, point.marginals, n_threads_);
   point.loss = loss_.gradient(point.marginals, point.gradient, n_threads_);
 }
@@ -62,12 +63,8 @@ void Descent::evaluate(Point& point) {
 Step Descent::try_step(double alpha) {
   add_scaled(current_.potentials, current_.gradient, -alpha, candidate_.potentials, n_threads_);
   evaluate(candidate_);
-  const double before = dot(current_.gradient, current_.marginals);
-  const double after = dot(current_.gradient, candidate_.marginals);
-  // KL(p' || p) = <theta' - theta, tau'> - (log Z' - log Z), and theta' - theta = -alpha g even where theta
-  // is -inf.
-  const double divergence = -alpha * after / total_ - (candidate_.log_z - current_.log_z);
-  return {candidate_.loss, after - before, divergence};
+  add_scaled(candidate_.marginals, current_.marginals, -1.0, change_, n_threads_);
+  return {candidate_.loss, dot(current_.gradient, change_), loss_.curvature(change_, n_threads_)};
 }
 
 void Descent::accept() { std::swap(current_, candidate_); }

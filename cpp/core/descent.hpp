@@ -9,11 +9,12 @@
 
 namespace pypgm {
 
-/// What a step would do, in count units.
+/// What a step would do, in count units: the loss changes by slope + curvature / 2.
 struct Step {
-  double loss;        ///< L at the new marginals
-  double linear;      ///< <g, mu' - mu>, g the gradient and mu the marginals before
-  double divergence;  ///< KL(p' || p) of the joint distributions, natural log, not times the total
+  double loss;   ///< L at the new marginals mu'
+  double slope;  ///< <g, mu' - mu>, g the gradient and mu the marginals before; minus the total times the
+                 ///< symmetric divergence KL(p' || p) + KL(p || p') of the joint distributions, over the step
+  double curvature;  ///< sum of w (Q (mu' - mu))^2
 };
 
 /// Mirror descent for an L2Loss over the marginals mu (counts) of a graphical model. It holds potentials
@@ -43,7 +44,6 @@ class Descent {
     std::vector<double> marginals;
     std::vector<double> gradient;
     double loss = 0;
-    double log_z = 0;
   };
 
   void evaluate(Point& point);
@@ -55,6 +55,7 @@ class Descent {
   Workspace work_;
   Point current_;
   Point candidate_;
+  std::vector<double> change_;  ///< of the marginals, by the last step tried
 };
 
 /// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `room` is as long as
