@@ -142,16 +142,21 @@ class _Path:
         self._watch = watch
 
     def validate(self, limit: int) -> tuple[Status, int]:
-        """Run until the held-out loss has not fallen for a while; return why it ended and the best iteration."""
-        best, best_loss = 1, math.inf
+        """Run until the held-out loss has not fallen for a while; return why it ended and the best iteration.
+
+        Only a loss that goes on falling says that noise is fitted: where both have risen the path has overshot, and
+        will come back.
+        """
+        best, best_loss, fitted_at_best = 1, math.inf, math.inf
         try:
             while self.calls < limit:
                 if self._is_optimal():
                     return "converged", best
                 held_out = self._advance()
                 if held_out < best_loss:
-                    best, best_loss = self._taken, held_out
-                if self._taken - best >= max(_MIN_PATIENCE, _PATIENCE * self._taken):
+                    best, best_loss, fitted_at_best = self._taken, held_out, self.history[-1]
+                idle = self._taken - best
+                if idle >= max(_MIN_PATIENCE, _PATIENCE * self._taken) and self.history[-1] < fitted_at_best:
                     return "validated", best
                 ended = self._watched()
                 if ended is not None:
