@@ -139,8 +139,9 @@ class _Run:
 
     def _search(self) -> bool:
         for _ in range(_MAX_HALVINGS):
-            _, slope, curvature = self.core.try_step(self.step)
+            self.core.try_step(self.step)
             self.calls += 1
+            slope, curvature = self.core.change()
             # The Bregman model of this step allows curvature / 2 <= total / step * KL. With KL the mean of both
             # directions the right side is -slope / 2, free of differences of large logarithms.
             if curvature <= -slope:
@@ -157,7 +158,7 @@ class _Run:
         alpha = stepsize(self.steps + 1) if callable(stepsize) else stepsize
         if not 0 < alpha < math.inf:
             raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {self.steps + 1}")
-        new_loss, _, _ = self.core.try_step(alpha)
+        new_loss = self.core.try_step(alpha)
         self.calls += 1
         if new_loss > self.core.loss and (self._best is None or self.core.loss < self._best[2]):
             self._best = self.core.potentials, self.core.marginals, self.core.loss
