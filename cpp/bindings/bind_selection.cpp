@@ -1,3 +1,4 @@
+#include "bind_random_bits.hpp"
 #include "bindings.hpp"
 #include "core/selection.hpp"
 
@@ -7,12 +8,14 @@ void bind_selection(py::module_& m) {
   m.attr("RATE_BITS") = kRateBits;
   m.def(
       "select_exponential",
-      [](const Array<std::int64_t>& scores, std::uint64_t numerator, std::uint64_t denominator) {
+      [](const Array<std::int64_t>& scores, std::uint64_t numerator, std::uint64_t denominator,
+         SeededWords* words) {
         const std::span<const std::int64_t> entries = view(scores);
         const py::gil_scoped_release unlocked;
-        return select_exponential(entries, {numerator, denominator});
+        return select_exponential(entries, {numerator, denominator}, stream(words));
       },
       py::arg("scores").noconvert(), py::arg("rate_numerator"), py::arg("rate_denominator"),
+      py::arg("words") = py::none(),
       "An index drawn with probability proportional to exp(rate * score), exactly.");
 }
 

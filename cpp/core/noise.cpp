@@ -38,9 +38,8 @@ std::uint64_t laplace_scale(Rational variance) {
 }
 
 template <class Law>
-void add(std::span<std::int64_t> counts, const Law& law) {
-  SecureWords& words = secure_words();
-  Dice<SecureWords> dice(words);
+void add(std::span<std::int64_t> counts, const Law& law, WordStream& words) {
+  Dice<WordStream> dice(words);
   for (std::int64_t& count : counts) count = saturating_add(count, law(dice));
 }
 
@@ -59,12 +58,12 @@ DiscreteGaussian::DiscreteGaussian(Rational variance)
       denominator_(make_fraction(Wide(0), Wide(variance.numerator) * 2 * d_t_ * laplace_scale(variance))),
       width_(denominator_.denominator.bit_width()) {}
 
-void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale) {
-  add(counts, DiscreteLaplace(scale));
+void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale, WordStream& words) {
+  add(counts, DiscreteLaplace(scale), words);
 }
 
-void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance) {
-  add(counts, DiscreteGaussian(variance));
+void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance, WordStream& words) {
+  add(counts, DiscreteGaussian(variance), words);
 }
 
 }  // namespace pypgm

@@ -27,8 +27,9 @@ std::size_t select_exponential(Dice& dice, std::span<const std::int64_t> scores,
   }
 }
 
-/// The same from the calling thread's secure stream. Throws std::invalid_argument for no scores or a rate out
-/// of bounds.
-std::size_t select_exponential(std::span<const std::int64_t> scores, Rational rate);
+/// The same, by default from the calling thread's secure stream. Throws std::invalid_argument for no scores
+/// or a rate out of bounds.
+std::size_t select_exponential(std::span<const std::int64_t> scores, Rational rate,
+                               WordStream& words = secure_words());
 
 }  // namespace pypgm

@@ -72,7 +72,7 @@ class Ledger:
     Fraction(3, 4)
     """
 
-    __slots__ = ("_budget", "_lines", "_lock", "_spent")
+    __slots__ = ("_budget", "_lines", "_lock", "_not_private", "_spent")
 
     def __init__(self, budget: Budget) -> None:
         if not isinstance(budget, Budget):
@@ -80,12 +80,22 @@ class Ledger:
         self._budget = budget
         self._lines: list[Charge] = []
         self._spent = Fraction(0)
+        self._not_private = ""
         self._lock = threading.Lock()
 
     @property
     def budget(self) -> Budget:
         """The most that can be charged."""
         return self._budget
+
+    @property
+    def not_private(self) -> str:
+        """Why the charges protect nobody; empty where they do."""
+        return self._not_private
+
+    def mark_not_private(self, reason: str) -> None:
+        """Say for good, in reports and files, that what is charged here protects nobody, and why."""
+        self._not_private = reason
 
     @property
     def lines(self) -> tuple[Charge, ...]:
@@ -161,6 +171,8 @@ class Ledger:
             shown = ", ".join(f"{name} {_short(value)}" for name, value in line.parameters.items())
             rows.append((line.what, line.on, f"{line.noise} ({shown})", _short(line.cost)))
         rows.append(("spent", f"of {self._budget!r}", f"{_short(self.remaining)} left", _short(self.spent)))
+        if self._not_private:
+            rows.append(("not private", self._not_private, "", ""))
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
@@ -177,7 +189,9 @@ class Ledger:
         """Return what `from_dict` takes: text and lists only, rationals as "a/b"."""
         budget = self._budget
         wanted = {"rho": budget.limit} if budget.epsilon is None else {"epsilon": budget.epsilon, "delta": budget.delta}
+        reason = {"not_private": self._not_private} if self._not_private else {}
         return {
+            **reason,
             "budget": {name: str(value) for name, value in wanted.items()},
             "lines": [
                 {
@@ -204,6 +218,7 @@ class Ledger:
         """
         try:
             ledger = cls(Budget(**stored["budget"]))
+            ledger.mark_not_private(str(stored.get("not_private", "")))
             for line in stored["lines"]:
                 parameters = {str(name): Fraction(value) for name, value in line["parameters"].items()}
                 ledger.charge(Charge(line["what"], line["on"], Fraction(line["cost"]), line["noise"], parameters))
@@ -219,7 +234,8 @@ class Ledger:
 
     def __repr__(self) -> str:
         unit = self._budget.unit
-        return f"Ledger({self._budget!r}: {len(self.lines)} charges, {unit} {_short(self.spent)} spent)"
+        spent = f"{len(self.lines)} charges, {unit} {_short(self.spent)} spent"
+        return f"Ledger({self._budget!r}: {spent}{', not private' if self._not_private else ''})"
 
 
 def _short(value: Fraction) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn, Protocol, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm import _core
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.ledger import Ledger
@@ -19,6 +20,7 @@ from pypgm.privacy.noise import (
     drawable_scale,
     drawable_variance,
     laplace_stddev,
+    unsafe_words,
 )
 from pypgm.privacy.rational import isqrt_down
 from pypgm.privacy.relation import Privacy
@@ -65,6 +67,8 @@ class PrivateTable:
         The neighbour relation and the records a person may have.
     ledger : Ledger
         Where every answer is charged.
+    unsafe_seed : int, optional
+        Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
 
     Raises
     ------
@@ -72,15 +76,26 @@ class PrivateTable:
         If the records are weighted: weights have no bound that a sensitivity could rest on.
     """
 
-    __slots__ = ("__data", "_ledger", "_n_threads", "_privacy")
+    __slots__ = ("__data", "_ledger", "_n_threads", "_privacy", "_words")
 
-    def __init__(self, data: Counts, privacy: Privacy, ledger: Ledger, *, n_threads: int = 0) -> None:
+    def __init__(
+        self,
+        data: Counts,
+        privacy: Privacy,
+        ledger: Ledger,
+        *,
+        n_threads: int = 0,
+        unsafe_seed: int | None = None,
+    ) -> None:
         if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         self.__data = data
         self._privacy = privacy
         self._ledger = ledger
         self._n_threads = n_threads
+        self._words = unsafe_words(unsafe_seed)
+        if self._words is not None:
+            ledger.mark_not_private("noise drawn from a seed")
 
     @property
     def domain(self) -> Domain:
@@ -160,13 +175,13 @@ class PrivateTable:
         if scale is not None:
             b = drawable_scale(scale)
             self._ledger.charge_laplace("measure", on, scale=b, sensitivity=self._privacy.l1_sensitivity(query))
-            return (lambda counts: add_discrete_laplace(counts, b)), laplace_stddev(b), "laplace"
+            return (lambda counts: add_discrete_laplace(counts, b, self._words)), laplace_stddev(b), "laplace"
         squared = self._privacy.squared_l2_sensitivity(query)
         if variance is None:
             variance = self._variance(rho, squared)
         s = drawable_variance(variance)
         self._ledger.charge_gaussian("measure", on, variance=s, squared_sensitivity=squared)
-        return (lambda counts: add_discrete_gaussian(counts, s)), math.sqrt(s), "gaussian"
+        return (lambda counts: add_discrete_gaussian(counts, s, self._words)), math.sqrt(s), "gaussian"
 
     @staticmethod
     def _variance(rho: Fraction | None, squared_sensitivity: int) -> Fraction:
@@ -196,7 +211,9 @@ class PrivateTable:
         """
         count = self.__data.count
         n_threads = self._n_threads
-        return L1Selector(self, candidates, estimate, query, lambda cliques: count(cliques, n_threads))
+        return L1Selector(
+            self, candidates, estimate, query, lambda cliques: count(cliques, n_threads), words=self._words
+        )
 
     def __repr__(self) -> str:
         return f"PrivateTable({self.domain!r}, {self._privacy!r})"
@@ -230,7 +247,7 @@ class L1Selector:
     most 1 (add-remove) or 2 (replace), times the records a person may have. Made by `PrivateTable.l1_selector`.
     """
 
-    __slots__ = ("__count", "__scores", "_candidates", "_estimate", "_query", "_table")
+    __slots__ = ("__count", "__scores", "_candidates", "_estimate", "_query", "_table", "_words")
 
     def __init__(
         self,
@@ -239,12 +256,15 @@ class L1Selector:
         estimate: Callable[[Clique], ArrayLike],
         query: Callable[[Clique], Query | None],
         count: Callable[[Sequence[Clique]], list[NDArray[np.int64]]],
+        *,
+        words: _core.SeededWords | None = None,
     ) -> None:
         self._table = table
         self._candidates = [as_clique(c) for c in candidates]
         self._estimate = estimate
         self._query = query
         self.__count = count
+        self._words = words
         self.__scores: NDArray[np.int64] | None = None
 
     def select(self, among: Sequence[int], *, rho: Fraction | None = None, epsilon: Fraction | None = None) -> int:
@@ -280,7 +300,7 @@ class L1Selector:
         self._table.ledger.charge_exponential("select", on, epsilon=used, score_range=score_range)
         if self.__scores is None:
             self.__scores = self._score()
-        return chosen[select_exponential(self.__scores[chosen], rate)]
+        return chosen[select_exponential(self.__scores[chosen], rate, self._words)]
 
     def _score(self) -> NDArray[np.int64]:
         scores = np.zeros(len(self._candidates), dtype=np.int64)

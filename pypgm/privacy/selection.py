@@ -21,7 +21,7 @@ def drawable_rate(rate: Fraction) -> Fraction:
     return drawable
 
 
-def select_exponential(scores: NDArray[np.int64], rate: Fraction) -> int:
+def select_exponential(scores: NDArray[np.int64], rate: Fraction, words: _core.SeededWords | None = None) -> int:
     """Return an index drawn with probability proportional to exp(rate * score).
 
     A uniform candidate is accepted with probability exp(-rate * gap to the best), an exact coin on rationals, else
@@ -34,6 +34,8 @@ def select_exponential(scores: NDArray[np.int64], rate: Fraction) -> int:
         At least one.
     rate : Fraction
         As `drawable_rate` gives it.
+    words : SeededWords, optional
+        The stream of a run that is declared not private.
 
     Raises
     ------
@@ -55,4 +57,4 @@ def select_exponential(scores: NDArray[np.int64], rate: Fraction) -> int:
         raise TypeError("a selection needs a one-dimensional int64 array of scores")
     if drawable_rate(rate) != rate:
         raise ValueError(f"rate {rate} cannot be drawn with exactly; pass drawable_rate of it")
-    return _core.select_exponential(np.ascontiguousarray(scores), rate.numerator, rate.denominator)
+    return _core.select_exponential(np.ascontiguousarray(scores), rate.numerator, rate.denominator, words)
