@@ -346,4 +346,4 @@ def test_a_reader_that_leaves(folder):
 
 def test_importing_the_package_leaves_pictures_alone():
     code = "import sys, pypgm, pypgm.cli; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-I", "-c", code], check=False).returncode == 0

@@ -16,7 +16,7 @@ from pypgm import CliqueVector, Domain, GraphicalModel, LinearMeasurement
 from pypgm.queries import Identity, Partition
 
 SMALL = Domain({"a": 2, "b": 3, "c": 2})
-EXACT = {"tolerance": 1e-10, "iterations": 20000}
+EXACT = {"stop": "optimum", "tolerance": 1e-10, "iterations": 20000}
 
 
 @st.composite

@@ -130,7 +130,7 @@ def test_threads_cannot_overdraw():
         for _ in range(50):
             try:
                 ledger.charge(Charge("measure", "a", Fraction(1), "discrete Gaussian"))
-            except BudgetError:  # noqa: PERF203 - each charge is tried by itself
+            except BudgetError:
                 refused.append(1)
 
     threads = [threading.Thread(target=work) for _ in range(4)]

@@ -170,9 +170,7 @@ class JunctionTree:
     ) -> list[Factor]:
         """Return the exact marginal of each clique of the tree itself, in the order of `nodes`; see `marginals`."""
         values = self._checked(potentials)
-        cells, log_z = self.plan.tables(
-            values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads
-        )
+        cells, log_z = self.plan.tables(values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads)
         _check_possible(log_z, evidence)
         return [self._table(cells, i) for i in range(len(self.nodes))]
 

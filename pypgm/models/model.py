@@ -217,10 +217,14 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel:
     array([5., 5.])
     """
     header, arrays = read_archive(path)
-    domain = Domain(header["attributes"], header["shape"], header["labels"])
-    fit = header["fit"]
-    if fit is not None:
-        fit = Fit(**{**fit, "history": tuple(fit["history"])})
-    model = GraphicalModel(CliqueVector(domain, header["cliques"], arrays["potentials"]), header["total"], fit=fit)
-    model.not_private = header.get("not_private", "")
+    try:
+        domain = Domain(header["attributes"], header["shape"], header["labels"])
+        fit = header["fit"]
+        if fit is not None:
+            fit = Fit(**{**fit, "history": tuple(fit["history"])})
+        potentials = CliqueVector(domain, header["cliques"], arrays["potentials"])
+        model = GraphicalModel(potentials, header["total"], fit=fit)
+        model.not_private = header.get("not_private", "")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
     return model
