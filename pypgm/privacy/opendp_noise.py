@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,10 @@ def _as_adder(measurement: Callable[[Any], Any]) -> Callable[[NDArray[np.int64]]
     return lambda counts: np.array(measurement(counts), dtype=np.int64)
 
 
-def _opendp() -> Any:
+def _opendp() -> ModuleType:
     try:
-        import opendp.prelude as odp
+        from opendp import prelude
     except ImportError as error:
         raise ImportError("noise='opendp' needs OpenDP: pip install 'pypgm[opendp]'") from error
-    odp.enable_features("contrib")
-    return odp
+    prelude.enable_features("contrib")
+    return prelude
