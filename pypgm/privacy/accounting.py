@@ -46,6 +46,6 @@ def dp_events(ledger: Ledger) -> DpEvent:
     events = []
     for cost, times in Counter(line.cost for line in ledger.lines if line.cost > 0).items():
         upper = math.nextafter(float(cost), math.inf)
-        one = dp_accounting.DiscreteLaplaceDpEvent(upper, 1) if pure else dp_accounting.ZCDpEvent(upper)
+        one = dp_accounting.dp_event.DiscreteLaplaceDpEvent(upper, 1) if pure else dp_accounting.ZCDpEvent(upper)
         events.append(dp_accounting.SelfComposedDpEvent(one, times))
     return dp_accounting.ComposedDpEvent(events)

@@ -36,7 +36,7 @@ def laplace(scale: Fraction) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]
     """Return OpenDP's discrete Laplace measurement of int64 counts; ``ImportError`` if it is not installed."""
     odp = _opendp()
     space = odp.vector_domain(odp.atom_domain(T="i64")), odp.l1_distance(T="i64")
-    return _as_adder(odp.make_laplace(*space, scale=float(scale)))
+    return _as_adder(odp.m.make_laplace(*space, scale=float(scale)))
 
 
 def gaussian(variance: Fraction) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
@@ -49,7 +49,7 @@ def gaussian(variance: Fraction) -> Callable[[NDArray[np.int64]], NDArray[np.int
     root = Fraction(math.isqrt(variance.numerator), math.isqrt(variance.denominator))
     if root**2 != variance or Fraction(float(root)) != root:
         raise ValueError(f"variance {variance} is not the square of a float; pass drawable_variance of it")
-    return _as_adder(odp.make_gaussian(*space, scale=float(root)))
+    return _as_adder(odp.m.make_gaussian(*space, scale=float(root)))
 
 
 def _as_adder(measurement: Callable[[Any], Any]) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
