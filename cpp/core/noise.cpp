@@ -47,7 +47,7 @@ void add(std::span<std::int64_t> counts, const Law& law, WordStream& words) {
 }
 
 constexpr std::size_t kChunk = 4096;      // draws a thread takes at a time, about a millisecond
-constexpr std::size_t kWorkOfADraw = 64;  // a draw costs as much as so many table entries
+constexpr std::size_t kWorkOfADraw = 16;  // a draw costs as much as so many table entries
 
 template <class Law>
 void add_in_parallel(std::span<std::int64_t> counts, const Law& law, int n_threads) {
