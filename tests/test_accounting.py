@@ -7,10 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.optimize import brentq
 
 from pypgm import Dataset, Domain
 from pypgm.mechanisms import mst
-from pypgm.privacy import Budget, Ledger, Privacy, dp_events, zcdp_delta, zcdp_epsilon
+from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, dp_events, zcdp_delta, zcdp_epsilon
 
 GRID = [(sigma, delta) for sigma in np.geomspace(0.5, 50, 25) for delta in np.geomspace(1e-12, 1e-2, 20)]
 
@@ -102,3 +104,46 @@ def check_configurations(count):
         again = Ledger.from_dict(json.loads(json.dumps(ledger.to_dict())))
         assert again.spent == ledger.spent
         assert all(isinstance(line.cost, Fraction) for line in ledger.lines)
+
+
+def gaussian_epsilon(rho, delta):
+    """Epsilon of the continuous Gaussian mechanism (Balle and Wang 2018), which no discrete release may be held to."""
+    mu = math.sqrt(2 * rho)
+
+    def excess(epsilon):
+        upper, lower = stats.norm.logcdf([mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu])
+        return math.exp(upper) - math.exp(epsilon + lower) - delta
+
+    return brentq(excess, 0, 200) if excess(0) > 0 else 0.0
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-9, 1e-6, 1e-3])
+def test_the_tight_conversion_lies_between_the_exact_gaussian_and_the_classic_formula(delta):
+    for rho in np.geomspace(1e-5, 20, 30):
+        epsilon = zcdp_epsilon(float(rho), delta)
+        assert gaussian_epsilon(rho, delta) <= epsilon <= rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+def test_many_gaussians_are_one_of_their_joint_sensitivity():
+    many, one = Ledger(Budget(rho=10)), Ledger(Budget(rho=10))
+    for _ in range(7):
+        many.charge_gaussian("measure", "a", variance=Fraction(50, 3), squared_sensitivity=1)
+    one.charge_gaussian("measure", "a", variance=Fraction(50, 3), squared_sensitivity=7)
+    assert many.spent == one.spent
+    assert many.epsilon(1e-9) == one.epsilon(1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_replace_is_add_remove_with_twice_the_sensitivities(k):
+    """Of identity marginals: variances that a mechanism emits double, scales double, at the same budget."""
+    domain = Domain({"a": 2, "b": 3, "c": 2})
+    data = Dataset({a: [0, 1, 1] for a in domain}, domain)
+    emitted = {}
+    for neighbours in ("add-remove", "replace"):
+        privacy = Privacy(neighbours, k)
+        release = mst(data, budget=Budget(rho="1/2"), privacy=privacy, compress=False, iterations=1)
+        emitted[neighbours] = [line.parameters["variance"] for line in release.ledger.lines if line.what == "measure"]
+        table = PrivateTable(data, privacy, Ledger(Budget(epsilon=100)))
+        table.measure("b", scale=Fraction(3))
+        emitted[neighbours].append(table.ledger.spent)
+    assert [r / a for a, r in zip(*emitted.values(), strict=True)] == [2] * 6
