@@ -39,9 +39,8 @@ def main() -> None:
 
     def distance(project: Callable[[tuple[str, ...]], object]) -> float:
         shares = (np.asarray(project(p)).ravel() for p in pairs)
-        return float(
-            np.mean([np.abs(s / s.sum() - truth[p] / data.n_records).sum() / 2 for p, s in zip(pairs, shares)])
-        )
+        both = zip(pairs, shares, strict=True)
+        return float(np.mean([np.abs(s / s.sum() - truth[p] / data.n_records).sum() / 2 for p, s in both]))
 
     one_way = {a: data.project(a).values for a in domain.attributes}
     print(f"product of exact one-way marginals: {distance(lambda p: np.outer(one_way[p[0]], one_way[p[1]])):.4f}")

@@ -125,13 +125,17 @@ class Descent:
         """
         Make the last evaluated step the current point.
         """
+    def change(self) -> tuple[float, float]:
+        """
+        Slope and curvature of the loss over the last step tried.
+        """
     def gap(self) -> float:
         """
         Bound on the loss above the optimum.
         """
-    def try_step(self, alpha: typing.SupportsFloat | typing.SupportsIndex) -> tuple[float, float, float]:
+    def try_step(self, alpha: typing.SupportsFloat | typing.SupportsIndex) -> float:
         """
-        Evaluate a step: loss, linear change, divergence. One propagation.
+        The loss a step leads to. One propagation.
         """
     @property
     def loss(self) -> float: ...

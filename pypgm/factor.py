@@ -64,7 +64,11 @@ class Factor:
         return self._cells
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.float64]:
-        return np.array(self.values, dtype=dtype, copy=copy)
+        if dtype is None or np.dtype(dtype) == np.float64:
+            return self.values.copy() if copy else self.values
+        if copy is False:
+            raise ValueError(f"a table of float64 cannot become {np.dtype(dtype)} without a copy")
+        return self.values.astype(dtype)
 
     def transpose(self, attributes: Iterable[str]) -> Factor:
         """Return the same table with its axes in another order."""

@@ -337,7 +337,8 @@ def test_version(capsys):
 def test_a_reader_that_leaves(folder):
     pypgm.GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 300_000}), [("a",)]), 1.0).save("wide.pgm")
     code = "import sys; from pypgm.cli import main; sys.exit(main(['query', 'wide.pgm', 'a']))"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    command = [sys.executable, "-I", "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""

@@ -76,7 +76,7 @@ def test_consistent_data_are_reproduced_with_most_entropy():
     cliques = [("a", "b"), ("c", "b"), ("c", "d"), ("a", "d")]
     marginals = {c: reference.project(domain, truth, c) for c in cliques}
     measurements = [LinearMeasurement(t, c) for c, t in marginals.items()]
-    model = pypgm.estimate(domain, measurements, tolerance=1e-12, iterations=20000)
+    model = pypgm.estimate(domain, measurements, stop="optimum", tolerance=1e-12, iterations=20000)
     assert model.total == pytest.approx(1000.0, rel=1e-9)
     for clique, table in marginals.items():
         np.testing.assert_allclose(model.project(clique).values, table, atol=1e-3)
@@ -91,7 +91,9 @@ def test_gap_bounds_the_distance_to_the_optimum(problem):
     least = reference.least_loss(domain, measurements, total, steps=3000)
     matrices = [reference.query_matrix(domain, m) for m in measurements]
     for iterations in (1, 4, 400):
-        model = pypgm.estimate(domain, measurements, total, iterations=iterations, tolerance=1e-7)
+        model = pypgm.estimate(
+            domain, measurements, total, method="mirror_descent", iterations=iterations, tolerance=1e-7
+        )
         assert model.fit.loss - least <= model.fit.gap + 1e-6 * (1 + model.fit.loss)
         table = reference.joint(reference.log_joint(model.potentials), total)
         assert model.fit.loss == pytest.approx(reference.loss(measurements, matrices, table), rel=1e-6, abs=1e-8)
@@ -103,7 +105,7 @@ def test_gap_bounds_the_distance_to_the_optimum(problem):
 @given(problems())
 def test_loss_never_rises_and_marginals_are_those_of_the_potentials(problem):
     domain, measurements, total = problem
-    model = pypgm.estimate(domain, measurements, total, iterations=200)
+    model = pypgm.estimate(domain, measurements, total, method="mirror_descent", iterations=200)
     history = np.array(model.fit.history)
     assert (np.diff(history) <= 1e-9 * (1 + history[:-1])).all()
     assert model.fit.loss == pytest.approx(history.min(), rel=1e-9)
@@ -186,7 +188,7 @@ def test_every_cell_its_own_group_is_the_identity_and_groups_follow_the_clique()
     groups = np.array([[0, 1, 1], [0, 0, 1]])
     one = LinearMeasurement([100.0, 200.0], ("a", "b"), query=Partition(groups.ravel()))
     two = LinearMeasurement([100.0, 200.0], ("b", "a"), query=Partition(groups.T.ravel()))
-    model, other = (pypgm.estimate(SMALL, [m], **EXACT) for m in (one, two))
+    model, other = (pypgm.estimate(SMALL, [m], method="mirror_descent", **EXACT) for m in (one, two))
     close(model, other, 1e-6)
     np.testing.assert_allclose(model.project(("a", "b")).values[groups == 0], 100 / 3, rtol=1e-4)
 
@@ -237,7 +239,7 @@ def test_attributes_of_one_value():
 
 def test_tolerance_is_relative_to_the_loss():
     for tolerance in (1.0, 1e-2, 1e-4):
-        fit = pypgm.estimate(SMALL, measured(), 290.0, tolerance=tolerance, iterations=20000).fit
+        fit = pypgm.estimate(SMALL, measured(), 290.0, stop="optimum", tolerance=tolerance, iterations=20000).fit
         assert fit.status == "converged"
         assert fit.gap <= tolerance * (1 + fit.history[-1]) * (1 + 1e-12)
 
@@ -252,7 +254,7 @@ def test_tolerance_of_zero_computes_the_gap_once_at_the_end():
 
 def test_iterations_bound_oracle_calls():
     for iterations in (1, 2, 7):
-        fit = pypgm.estimate(SMALL, measured(), iterations=iterations, tolerance=0).fit
+        fit = pypgm.estimate(SMALL, measured(), stop="optimum", iterations=iterations, tolerance=0).fit
         assert fit.status == "iterations"
         assert fit.iterations == iterations
         assert fit.gap is not None
@@ -303,7 +305,7 @@ def test_interruption_returns_the_best_point():
         if state.iteration >= 10:
             raise KeyboardInterrupt
 
-    model = pypgm.estimate(SMALL, measured(), callback=interrupt, tolerance=1e-12)
+    model = pypgm.estimate(SMALL, measured(), method="mirror_descent", callback=interrupt, tolerance=1e-12)
     assert model.fit.status == "interrupted"
     assert model.fit.loss == pytest.approx(min(model.fit.history), rel=1e-9)
     assert model.fit.gap is not None
@@ -331,7 +333,7 @@ def test_progress_is_a_line_on_standard_error(capsys):
 
 
 def test_warm_start_saves_iterations():
-    first = pypgm.estimate(SMALL, measured(), 300.0, tolerance=1e-6)
+    first = pypgm.estimate(SMALL, measured(), 300.0, method="mirror_descent", tolerance=1e-6)
     again = pypgm.estimate(SMALL, measured(), 300.0, tolerance=1e-6, warm_start=first)
     assert again.fit.iterations < first.fit.iterations
     assert again.fit.history[0] == pytest.approx(first.fit.loss, rel=1e-12)

@@ -165,7 +165,7 @@ def test_forty_attributes_are_refused_with_their_size():
     with pytest.raises(ModelTooLargeError) as caught:
         JunctionTree(domain, [domain.attributes])
     message = str(caught.value)
-    assert "'x0', 'x1'" in message
+    assert "(x0, x1, " in message
     assert "needs 1e+40 cells (7.45e+31 GiB)" in message
     assert "the limit is" in message
     assert "fewer or smaller cliques" in message
@@ -188,7 +188,7 @@ def test_the_limit_is_the_one_given():
     domain = Domain({"a": 100, "b": 100})
     needed = JunctionTree(domain, [("a", "b")]).cost.bytes
     JunctionTree(domain, [("a", "b")], max_bytes=needed)
-    with pytest.raises(ModelTooLargeError, match=r"clique \('a', 'b'\) of the junction tree needs 1e\+04 cells"):
+    with pytest.raises(ModelTooLargeError, match=r"clique \(a, b\) of the junction tree needs 1e\+04 cells"):
         JunctionTree(domain, [("a", "b")], max_bytes=needed - 1)
 
 

@@ -64,17 +64,15 @@ void bind_descent(py::module_& m) {
                       "Mirror descent for a weighted L2 loss over the marginals of a junction tree.")
       .def(py::init(&make_solver<Descent>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
            py::arg("potentials").noconvert(), py::arg("n_threads") = 0)
+      .def("try_step", &Descent::try_step, py::arg("alpha"), py::call_guard<py::gil_scoped_release>(),
+           "The loss a step leads to. One propagation.")
       .def(
-          "try_step",
-          [](Descent& self, double alpha) {
-            Step step{};
-            {
-              const py::gil_scoped_release unlocked;
-              step = self.try_step(alpha);
-            }
-            return py::make_tuple(step.loss, step.linear, step.divergence);
+          "change",
+          [](Descent& self) {
+            const Change change = self.change();
+            return py::make_tuple(change.slope, change.curvature);
           },
-          py::arg("alpha"), "Evaluate a step: loss, linear change, divergence. One propagation.")
+          "Slope and curvature of the loss over the last step tried.")
       .def("accept", &Descent::accept, "Make the last evaluated step the current point.")
       .def("gap", &Descent::gap, py::call_guard<py::gil_scoped_release>(),
            "Bound on the loss above the optimum.")
@@ -97,11 +95,13 @@ void bind_descent(py::module_& m) {
           py::arg("s"), py::arg("a"), "One step: loss and validation loss of the average, slope, curvature.")
       .def("restart", &Acceleration::restart, py::call_guard<py::gil_scoped_release>(),
            "Start the average anew where the last point is better.")
-      .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(), "Bound on the loss above the optimum.")
+      .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(),
+           "Bound on the loss above the optimum.")
       .def("settle", &Acceleration::settle, py::arg("sweeps"), py::call_guard<py::gil_scoped_release>(),
            "Fit the potentials to the average by proportional fitting.")
       .def("loss", &Acceleration::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
-      .def_property_readonly("potentials", [](const Acceleration& self) { return to_array(self.potentials()); })
+      .def_property_readonly("potentials",
+                             [](const Acceleration& self) { return to_array(self.potentials()); })
       .def_property_readonly("average", [](const Acceleration& self) { return to_array(self.average()); });
 }
 

@@ -13,10 +13,15 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+constexpr double kLargestRatio =
+    1e100;  // of one scaling: beyond it cells are so rare that the next sweep will do
+
 /// target / now, the factor that makes one the other; 1 where there is nothing to scale.
 void ratios(std::span<const double> target, std::span<double> now) {
-  for (std::size_t i = 0; i < now.size(); ++i)
-    now[i] = now[i] > 0 && target[i] > 0 ? target[i] / now[i] : 1.0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    now[i] =
+        now[i] > 0 && target[i] > 0 ? std::clamp(target[i] / now[i], 1 / kLargestRatio, kLargestRatio) : 1.0;
+  }
 }
 
 }  // namespace
@@ -25,9 +30,7 @@ Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree,
                            std::vector<GroupedMeasurement> measurements, double total,
                            std::vector<double> potentials, int n_threads)
     : tree_(std::move(tree)),
-      loss_(*tree_, measurements),
-      validates_(std::any_of(measurements.begin(), measurements.end(),
-                             [](const auto& m) { return !m.holdout.empty(); })),
+      loss_(*tree_, std::move(measurements)),
       total_(total),
       n_threads_(n_threads),
       work_(*tree_),
@@ -35,7 +38,8 @@ Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree,
       x_(theta_.size()),
       z_(theta_.size()),
       next_(theta_.size()),
-      gradient_(theta_.size()) {
+      gradient_(theta_.size()),
+      terms_(tree_->factors.size()) {
   marginals_into(z_);
   x_ = z_;
 }
@@ -46,37 +50,72 @@ void Acceleration::marginals_into(std::vector<double>& out) {
 }
 
 Progress Acceleration::advance(double s, double a) {
-  Progress progress{};
-  // next = x + a (z - x), then the step along the gradient there.
-  add_scaled(z_, x_, -1.0, next_, n_threads_);
-  add_scaled(x_, next_, a, next_, n_threads_);
-  loss_.gradient(next_, gradient_, n_threads_);
-  add_scaled(theta_, gradient_, -s, theta_, n_threads_);
-  marginals_into(next_);
-  // z - z', whose sign the products below do not mind or turn.
-  add_scaled(z_, next_, -1.0, z_, n_threads_);
-  progress.slope = -kernels().dot(gradient_.data(), z_.data(), z_.size());
-  progress.curvature = loss_.curvature(z_, n_threads_);
-  std::swap(z_, next_);
-  add_scaled(z_, x_, -1.0, next_, n_threads_);
-  add_scaled(x_, next_, a, x_, n_threads_);
-  progress.loss = loss_.value(x_, n_threads_);
-  if (validates_) progress.validation = loss_.validation(x_, n_threads_);
-  return progress;
+  const Kernels& k = kernels();
+  NodeHooks hooks;
+  // theta -= s * gradient at x + a (z - x)
+  hooks.before = [&](const TreeNode& node, int /*threads*/) {
+    for (const int f : node.factors) {
+      const auto x = slice(*tree_, x_, f);
+      const auto z = slice(*tree_, z_, f);
+      const auto at_mean = slice(*tree_, next_, f);
+      const auto gradient = slice(*tree_, gradient_, f);
+      const auto theta = slice(*tree_, theta_, f);
+      k.add_scaled(z.data(), x.data(), -1.0, x.size(), at_mean.data());
+      k.add_scaled(x.data(), at_mean.data(), a, x.size(), at_mean.data());
+      loss_.gradient(f, at_mean, gradient);
+      k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
+    }
+  };
+  // z' - z goes through `next`, then x += a (z' - x).
+  hooks.after = [&](const TreeNode& node, int threads) {
+    for (const int f : node.factors) {
+      const auto x = slice(*tree_, x_, f);
+      const auto z = slice(*tree_, z_, f);
+      const auto moved = slice(*tree_, next_, f);
+      Progress& term = terms_[at(f)];
+      std::copy(z.begin(), z.end(), moved.begin());
+      read_marginal(*tree_, work_, f, z, threads);
+      k.add_scaled(z.data(), moved.data(), -1.0, z.size(), moved.data());
+      term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
+      term.curvature = loss_.curvature(f, moved);
+      k.add_scaled(z.data(), x.data(), -1.0, x.size(), moved.data());
+      k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
+      term.loss = loss_.value(f, x);
+      term.validation = loss_.validates() ? loss_.validation(f, x) : 0.0;
+    }
+  };
+  propagate(*tree_, theta_, {}, total_, work_, n_threads_, hooks);
+  Progress sum{};
+  for (const Progress& term : terms_) {
+    sum.loss += term.loss;
+    sum.validation += term.validation;
+    sum.slope += term.slope;
+    sum.curvature += term.curvature;
+  }
+  return sum;
 }
 
+double Acceleration::loss_of(std::span<const double> marginals) {
+  double loss = 0;
+  for (int f = 0; f < static_cast<int>(terms_.size()); ++f)
+    loss += loss_.value(f, slice(*tree_, marginals, f));
+  return loss;
+}
+
+double Acceleration::loss() { return loss_of(x_); }
+
 bool Acceleration::restart() {
-  if (loss_.value(z_, n_threads_) >= loss_.value(x_, n_threads_)) return false;
+  if (loss_of(z_) >= loss_of(x_)) return false;
   x_ = z_;
   return true;
 }
 
 double Acceleration::gap() {
-  loss_.gradient(x_, gradient_, n_threads_);
+  for (int f = 0; f < static_cast<int>(terms_.size()); ++f) {
+    loss_.gradient(f, slice(*tree_, x_, f), slice(*tree_, gradient_, f));
+  }
   return frank_wolfe_gap(*tree_, gradient_, x_, theta_, total_, next_, work_, n_threads_);
 }
-
-double Acceleration::loss() { return loss_.value(x_, n_threads_); }
 
 void Acceleration::fit_node(int index) {
   const TreeNode& node = tree_->nodes[at(index)];

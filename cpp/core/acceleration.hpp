@@ -32,22 +32,24 @@ class Acceleration {
   /// scales each clique on the way to its part of x. Afterwards x is theta's own marginals.
   void settle(int sweeps);
 
+  /// L(x).
   double loss();
   const std::vector<double>& potentials() const { return theta_; }
   const std::vector<double>& average() const { return x_; }
 
  private:
   void marginals_into(std::vector<double>& out);
+  double loss_of(std::span<const double> marginals);
   void fit_node(int index);
   void pass_separator(int from, int to);
 
   std::shared_ptr<const JunctionTree> tree_;
   L2Loss loss_;
-  bool validates_;
   double total_;
   int n_threads_;
   Workspace work_;
   std::vector<double> theta_, x_, z_, next_, gradient_;
+  std::vector<Progress> terms_;  ///< by clique
 };
 
 }  // namespace pypgm

@@ -1,11 +1,10 @@
 #include "core/descent.hpp"
 
-#include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/kernels.hpp"
-#include "core/threads.hpp"
 
 namespace pypgm {
 
@@ -16,16 +15,6 @@ double dot(std::span<const double> a, std::span<const double> b) {
 }
 
 }  // namespace
-
-void add_scaled(std::span<const double> a, std::span<const double> b, double factor, std::span<double> out,
-                int n_threads) {
-  const std::size_t chunks = (a.size() + kGrain - 1) / kGrain;
-  parallel_for(chunks, threads_for(a.size(), n_threads), [&](std::size_t c) {
-    const std::size_t from = c * kGrain;
-    const std::size_t cells = std::min(kGrain, a.size() - from);
-    kernels().add_scaled(a.data() + from, b.data() + from, factor, cells, out.data() + from);
-  });
-}
 
 double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
                        std::span<const double> marginals, std::span<const double> potentials, double total,
@@ -43,31 +32,58 @@ Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMe
       loss_(*tree_, std::move(measurements)),
       total_(total),
       n_threads_(n_threads),
-      work_(*tree_) {
+      work_(*tree_),
+      losses_(tree_->factors.size()) {
   for (Point* point : {&current_, &candidate_}) {
     point->potentials.resize(potentials.size());
     point->marginals.resize(potentials.size());
     point->gradient.resize(potentials.size());
   }
   current_.potentials = std::move(potentials);
-  evaluate(current_);
+  candidate_.potentials = current_.potentials;
+  // A step of length 0 from where we are.
+  evaluate(candidate_, 0.0);
+  accept();
 }
 
-void Descent::evaluate(Point& point) {
-  point.log_z = propagate(*tree_, point.potentials, {}, total_, work_, n_threads_);
-  read_marginals(*tree_, work_, point.marginals, n_threads_);
-  point.loss = loss_.gradient(point.marginals, point.gradient, n_threads_);
+void Descent::evaluate(Point& point, double alpha) {
+  NodeHooks hooks;
+  hooks.before = [&](const TreeNode& node, int /*threads*/) {
+    for (const int f : node.factors) {
+      const auto from = slice(*tree_, current_.potentials, f);
+      const auto along = slice(*tree_, current_.gradient, f);
+      kernels().add_scaled(from.data(), along.data(), -alpha, from.size(),
+                           slice(*tree_, point.potentials, f).data());
+    }
+  };
+  hooks.after = [&](const TreeNode& node, int threads) {
+    for (const int f : node.factors) {
+      const auto marginal = slice(*tree_, point.marginals, f);
+      read_marginal(*tree_, work_, f, marginal, threads);
+      losses_[static_cast<std::size_t>(f)] = loss_.gradient(f, marginal, slice(*tree_, point.gradient, f));
+    }
+  };
+  propagate(*tree_, point.potentials, {}, total_, work_, n_threads_, hooks);
+  point.loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
 }
 
-Step Descent::try_step(double alpha) {
-  add_scaled(current_.potentials, current_.gradient, -alpha, candidate_.potentials, n_threads_);
-  evaluate(candidate_);
-  const double before = dot(current_.gradient, current_.marginals);
-  const double after = dot(current_.gradient, candidate_.marginals);
-  // KL(p' || p) = <theta' - theta, tau'> - (log Z' - log Z), and theta' - theta = -alpha g even where theta
-  // is -inf.
-  const double divergence = -alpha * after / total_ - (candidate_.log_z - current_.log_z);
-  return {candidate_.loss, after - before, divergence};
+double Descent::try_step(double alpha) {
+  evaluate(candidate_, alpha);
+  return candidate_.loss;
+}
+
+Change Descent::change() {
+  Change change{0, 0};
+  std::vector<double>& difference = work_.factors;
+  for (int f = 0; f < static_cast<int>(losses_.size()); ++f) {
+    const auto before = slice(*tree_, current_.marginals, f);
+    const auto moved = slice(*tree_, difference, f);
+    kernels().add_scaled(slice(*tree_, candidate_.marginals, f).data(), before.data(), -1.0, before.size(),
+                         moved.data());
+    change.slope += dot(slice(*tree_, current_.gradient, f), moved);
+    change.curvature += loss_.curvature(f, moved);
+  }
+  return change;
 }
 
 void Descent::accept() { std::swap(current_, candidate_); }

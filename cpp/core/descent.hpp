@@ -9,11 +9,11 @@
 
 namespace pypgm {
 
-/// What a step would do, in count units.
-struct Step {
-  double loss;        ///< L at the new marginals
-  double linear;      ///< <g, mu' - mu>, g the gradient and mu the marginals before
-  double divergence;  ///< KL(p' || p) of the joint distributions, natural log, not times the total
+/// How the loss changed over a step from marginals mu to mu', in count units: by slope + curvature / 2.
+struct Change {
+  double slope;      ///< <g, mu' - mu>, g the gradient at mu; minus the total times the symmetric divergence
+                     ///< KL(p' || p) + KL(p || p') of the joint distributions, over the step
+  double curvature;  ///< sum of w (Q (mu' - mu))^2
 };
 
 /// Mirror descent for an L2Loss over the marginals mu (counts) of a graphical model. It holds potentials
@@ -25,9 +25,11 @@ class Descent {
   Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
           double total, std::vector<double> potentials, int n_threads);
 
-  /// Evaluates theta - alpha g, leaving the current point as it is. One propagation.
-  Step try_step(double alpha);
-  /// Makes the point of the last try_step the current one.
+  /// The loss at theta - alpha g, which becomes the candidate; the current point stays. One propagation.
+  double try_step(double alpha);
+  /// How the loss changed from the current point to the candidate.
+  Change change();
+  /// Makes the candidate the current point.
   void accept();
   /// Bound on L(mu) - min L: <g, mu> - min over all distributions of <g, nu>, by max-product. One upward
   /// pass.
@@ -43,10 +45,9 @@ class Descent {
     std::vector<double> marginals;
     std::vector<double> gradient;
     double loss = 0;
-    double log_z = 0;
   };
 
-  void evaluate(Point& point);
+  void evaluate(Point& point, double alpha);
 
   std::shared_ptr<const JunctionTree> tree_;
   L2Loss loss_;
@@ -55,6 +56,7 @@ class Descent {
   Workspace work_;
   Point current_;
   Point candidate_;
+  std::vector<double> losses_;  ///< by clique
 };
 
 /// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `room` is as long as
@@ -63,8 +65,11 @@ double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradien
                        std::span<const double> marginals, std::span<const double> potentials, double total,
                        std::span<double> room, Workspace& work, int n_threads);
 
-/// out = a + factor * b.
-void add_scaled(std::span<const double> a, std::span<const double> b, double factor, std::span<double> out,
-                int n_threads);
+/// The part of a buffer of all given tables that holds one clique's.
+template <class Buffer>
+auto slice(const JunctionTree& tree, Buffer& buffer, int factor) {
+  const Placement& place = tree.factors[static_cast<std::size_t>(factor)];
+  return std::span(buffer).subspan(place.offset, place.layout.small);
+}
 
 }  // namespace pypgm

@@ -16,40 +16,37 @@ struct GroupedMeasurement {
   std::vector<double> holdout;  ///< other measured counts of the same cells, to validate with; may be empty
 };
 
-/// L(mu) = 1/2 sum of w (Q mu - y)^2 over the marginals mu (counts) of a tree's given cliques. Every method
-/// takes the tables of those cliques one behind the other. No allocation after construction; any n_threads,
-/// same bits.
+/// L(mu) = 1/2 sum of w (Q mu - y)^2 over the marginals mu (counts) of a tree's given cliques, clique by
+/// clique: a term is the part of one clique, given its table. Terms of different cliques may be taken at the
+/// same time. No allocation after construction.
 class L2Loss {
  public:
   L2Loss(const JunctionTree& tree, std::vector<GroupedMeasurement> measurements);
 
-  /// L(mu); writes the gradient in mu.
-  double gradient(std::span<const double> marginals, std::span<double> gradient, int n_threads);
-  /// L(mu).
-  double value(std::span<const double> marginals, int n_threads);
-  /// 1/2 sum of w (Q mu - y')^2 with the held-out counts y'. Requires them.
-  double validation(std::span<const double> marginals, int n_threads);
-  /// sum of w (Q d)^2.
-  double curvature(std::span<const double> difference, int n_threads);
+  /// The term of L(mu); writes its gradient.
+  double gradient(int factor, std::span<const double> table, std::span<double> gradient);
+  /// The term of L(mu).
+  double value(int factor, std::span<const double> table);
+  /// The term of 1/2 sum of w (Q mu - y')^2 with the held-out counts y'. Requires them.
+  double validation(int factor, std::span<const double> table);
+  /// The term of sum of w (Q d)^2.
+  double curvature(int factor, std::span<const double> difference);
+
+  /// Whether there are held-out counts.
+  bool validates() const { return validates_; }
 
  private:
   enum class Against { values, holdout, nothing };
-  struct Slice {
-    std::size_t offset;
-    std::size_t cells;
-    std::vector<int> measurements;
-    std::vector<double> sums;  ///< room for group sums
-  };
 
-  double run(std::span<const double> tables, Against against, std::span<double> gradient, int n_threads);
-  double one(const GroupedMeasurement& m, std::span<const double> table, Against against,
-             std::span<double> gradient, std::vector<double>& sums) const;
+  double term(int factor, std::span<const double> table, Against against, std::span<double> gradient);
+  double term(const GroupedMeasurement& m, std::span<const double> table, Against against,
+              std::span<double> gradient, std::vector<double>& sums) const;
 
   std::vector<GroupedMeasurement> measurements_;
-  std::vector<Slice> slices_;   ///< by clique
-  std::vector<double> losses_;  ///< by clique
-  std::size_t cells_ = 0;
-  std::vector<double> zeros_;  ///< what nothing is compared with
+  std::vector<std::vector<int>> measurements_of_;  ///< by clique
+  std::vector<std::vector<double>> sums_;          ///< by clique: room for group sums
+  std::vector<double> zeros_;                      ///< what nothing is compared with
+  bool validates_ = false;
 };
 
 }  // namespace pypgm

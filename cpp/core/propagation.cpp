@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/kernels.hpp"
+#include "core/product.hpp"
 #include "core/reduce.hpp"
 #include "core/threads.hpp"
 
@@ -23,10 +24,9 @@ namespace pypgm {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTiny = 1e-307;      // what one exponential or product may lose when it underflows
 constexpr double kTolerated = 1e-17;  // of a table that sums to 1; far below what rounding does
 
-enum class Space { linear, log, max };
+const NodeHooks kNoHooks;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -36,6 +36,7 @@ struct Pass {
   std::span<const Evidence> evidence;
   Workspace& work;
   Space space;
+  const NodeHooks& hooks;
 
   std::span<double> table(const TreeNode& node) const {
     return std::span<double>(work.tables).subspan(node.offset, node.cells);
@@ -63,84 +64,6 @@ void for_level(const JunctionTree& tree, const std::vector<int>& level, int n_th
   }
 }
 
-/// Multiplies (adds, in log space) tables into a node's table; the first one is assigned.
-struct Product {
-  const Pass& pass;
-  std::span<double> table;
-  int threads;
-  bool empty = true;
-
-  void take(const Layout& layout, std::span<const double> factor) {
-    const Expand op = empty ? Expand::assign : (pass.space == Space::linear ? Expand::multiply : Expand::add);
-    expand(op, table, layout, factor, threads);
-    empty = false;
-  }
-  void finish() {
-    if (empty) std::fill(table.begin(), table.end(), pass.space == Space::linear ? 1.0 : 0.0);
-  }
-};
-
-/// exp(in - max in); returns the maximum. A table of -inf becomes a table of 0 at scale 0.
-double scaled_exp(std::span<const double> in, std::span<double> out) {
-  const double top = kernels().max(in.data(), in.size());
-  const double shift = top == -kInfinity ? 0.0 : top;
-  kernels().exp_shifted(in.data(), in.size(), shift, out.data());
-  return shift;
-}
-
-/// exp of a table that fills its clique, in chunks beside each other.
-double scaled_exp(std::span<const double> in, std::span<double> out, int threads) {
-  const std::size_t chunks = threads > 1 ? (in.size() + kGrain - 1) / kGrain : 1;
-  if (chunks <= 1) return scaled_exp(in, out);
-  std::vector<double> tops(chunks);
-  const auto chunk = [&](std::size_t c) {
-    return in.subspan(c * kGrain, std::min(kGrain, in.size() - c * kGrain));
-  };
-  parallel_for(chunks, threads,
-               [&](std::size_t c) { tops[c] = kernels().max(chunk(c).data(), chunk(c).size()); });
-  const double top = *std::max_element(tops.begin(), tops.end());
-  const double shift = top == -kInfinity ? 0.0 : top;
-  parallel_for(chunks, threads, [&](std::size_t c) {
-    kernels().exp_shifted(chunk(c).data(), chunk(c).size(), shift, out.data() + c * kGrain);
-  });
-  return shift;
-}
-
-void take_factors(const Pass& pass, const TreeNode& node, Product& product, double& scale, double& loss) {
-  for (const int f : node.factors) {
-    const Placement& place = pass.tree.factors[at(f)];
-    const auto potential = pass.potentials.subspan(place.offset, place.layout.small);
-    if (pass.space != Space::linear) {
-      product.take(place.layout, potential);
-      continue;
-    }
-    loss += kTiny;
-    if (product.empty && place.layout.small == place.layout.large) {
-      scale += scaled_exp(potential, product.table, product.threads);
-      product.empty = false;
-      continue;
-    }
-    const auto weights = std::span<double>(pass.work.factors).subspan(place.offset, place.layout.small);
-    scale += scaled_exp(potential, weights);
-    product.take(place.layout, weights);
-  }
-}
-
-void take_evidence(const Pass& pass, int index, Product& product, double& scale, double& loss) {
-  for (const Evidence& e : pass.evidence) {
-    const Placement& place = pass.tree.attributes[static_cast<std::size_t>(e.attribute)];
-    if (place.node != index) continue;
-    if (pass.space != Space::linear) {
-      product.take(place.layout, e.log_likelihood);
-      continue;
-    }
-    loss += kTiny;
-    std::vector<double> weights(e.log_likelihood.size());
-    scale += scaled_exp(e.log_likelihood, weights);
-    product.take(place.layout, weights);
-  }
-}
-
 /// Sums a table onto a separator, or maximises, as the space asks.
 void reduce_table(const Pass& pass, const TreeNode& node, std::span<const double> table, const Layout& layout,
                   std::span<double> out, int threads) {
@@ -165,21 +88,33 @@ double normalise(Space space, std::span<double> message) {
 void send_up(const Pass& pass, int index, int threads) {
   const TreeNode& node = pass.tree.nodes[at(index)];
   Workspace& work = pass.work;
-  Product product{pass, pass.table(node), threads};
+  if (pass.hooks.before) pass.hooks.before(node, threads);
+  Product product(pass.space, pass.table(node), threads);
+  for (const int f : node.factors) {
+    const Placement& place = pass.tree.factors[at(f)];
+    const auto room = std::span<double>(work.factors).subspan(place.offset, place.layout.small);
+    product.take_logarithms(place.layout, pass.potentials.subspan(place.offset, place.layout.small), room);
+  }
+  for (const Evidence& e : pass.evidence) {
+    const Placement& place = pass.tree.attributes[static_cast<std::size_t>(e.attribute)];
+    if (place.node != index) continue;
+    std::vector<double> room(e.log_likelihood.size());
+    product.take_logarithms(place.layout, e.log_likelihood, room);
+  }
   double scale = 0;
   double loss = 0;
-  take_factors(pass, node, product, scale, loss);
-  take_evidence(pass, index, product, scale, loss);
   for (const int c : node.children) {
     const TreeNode& child = pass.tree.nodes[at(c)];
     scale += work.log_scale[at(c)];
-    loss += work.loss[at(c)] + kTiny;
+    loss += work.loss[at(c)];
     // A message of one entry is 1 after scaling: there is nothing to multiply by.
     if (child.separator_cells > 1) product.take(child.from_parent, pass.slice(work.messages, child));
   }
   product.finish();
+  scale += product.scale();
+  loss += product.loss();
   const auto message = pass.slice(work.messages, node);
-  reduce_table(pass, node, product.table, node.to_separator, message, threads);
+  reduce_table(pass, node, pass.table(node), node.to_separator, message, threads);
   const double peak = normalise(pass.space, message);
   work.peak[at(index)] = peak;
   if (pass.space != Space::linear) {
@@ -232,8 +167,9 @@ void send_down(const Pass& pass, int index, double total, int threads) {
   const double largest = divide(pass.space, answer, pass.slice(work.messages, node), work.peak[at(index)]);
   expand(linear ? Expand::multiply : Expand::add, pass.table(node), node.to_separator, answer, threads);
   const double rows = static_cast<double>(node.cells / node.separator_cells);
-  if (linear)
-    work.loss[at(index)] = parent_loss + (1.0 + rows) * work.table_loss[at(index)] * largest / total;
+  if (!linear) return;
+  work.loss[at(index)] = parent_loss + (1.0 + rows) * work.table_loss[at(index)] * largest / total;
+  if (pass.hooks.after) pass.hooks.after(node, threads);
 }
 
 void pass_down(const Pass& pass, double total, int n_threads) {
@@ -244,6 +180,7 @@ void pass_down(const Pass& pass, double total, int n_threads) {
   if (pass.space == Space::linear) {
     work.loss[0] = work.table_loss[0] / work.peak[0];
     for (double& x : table) x *= factor;
+    if (pass.hooks.after) pass.hooks.after(root, n_threads);
   } else {
     const double shift = std::log(total) - work.peak[0];
     for (double& x : table) x += shift;
@@ -282,33 +219,46 @@ Workspace::Workspace(const JunctionTree& tree)
 }
 
 double propagate(const JunctionTree& tree, std::span<const double> potentials,
-                 std::span<const Evidence> evidence, double total, Workspace& work, int n_threads) {
-  Pass pass{tree, potentials, evidence, work, Space::linear};
-  double log_z = pass_up(pass, n_threads);
-  if (trustworthy(pass, log_z, false)) {
-    pass_down(pass, total, n_threads);
-    if (trustworthy(pass, log_z, true)) return log_z;
+                 std::span<const Evidence> evidence, double total, Workspace& work, int n_threads,
+                 const NodeHooks& hooks) {
+  const Pass linear{tree, potentials, evidence, work, Space::linear, hooks};
+  double log_z = pass_up(linear, n_threads);
+  if (trustworthy(linear, log_z, false)) {
+    pass_down(linear, total, n_threads);
+    if (trustworthy(linear, log_z, true)) return log_z;
   }
-  pass.space = Space::log;
-  log_z = pass_up(pass, n_threads);
+  // The potentials are prepared by now; the marginals are there when all tables are back from their
+  // logarithms.
+  const Pass logarithms{tree, potentials, evidence, work, Space::log, kNoHooks};
+  log_z = pass_up(logarithms, n_threads);
   if (log_z == -kInfinity) return log_z;
-  pass_down(pass, total, n_threads);
+  pass_down(logarithms, total, n_threads);
   kernels().exp_shifted(work.tables.data(), work.tables.size(), 0.0, work.tables.data());
+  if (hooks.after) {
+    for (const TreeNode& node : tree.nodes) hooks.after(node, n_threads);
+  }
   return log_z;
 }
 
 double log_partition(const JunctionTree& tree, std::span<const double> potentials,
                      std::span<const Evidence> evidence, Workspace& work, int n_threads) {
-  Pass pass{tree, potentials, evidence, work, Space::linear};
-  const double log_z = pass_up(pass, n_threads);
-  if (trustworthy(pass, log_z, false)) return log_z;
-  pass.space = Space::log;
-  return pass_up(pass, n_threads);
+  const Pass linear{tree, potentials, evidence, work, Space::linear, kNoHooks};
+  const double log_z = pass_up(linear, n_threads);
+  if (trustworthy(linear, log_z, false)) return log_z;
+  return pass_up(Pass{tree, potentials, evidence, work, Space::log, kNoHooks}, n_threads);
 }
 
 double max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
                       std::span<const Evidence> evidence, Workspace& work, int n_threads) {
-  return pass_up(Pass{tree, potentials, evidence, work, Space::max}, n_threads);
+  return pass_up(Pass{tree, potentials, evidence, work, Space::max, kNoHooks}, n_threads);
+}
+
+void read_marginal(const JunctionTree& tree, const Workspace& work, int factor, std::span<double> marginal,
+                   int n_threads) {
+  const Placement& place = tree.factors[at(factor)];
+  const TreeNode& node = tree.nodes[at(place.node)];
+  reduce_sum(std::span<const double>(work.tables).subspan(node.offset, node.cells), place.layout, marginal,
+             n_threads);
 }
 
 void read_marginals(const JunctionTree& tree, const Workspace& work, std::span<double> marginals,
@@ -316,10 +266,8 @@ void read_marginals(const JunctionTree& tree, const Workspace& work, std::span<d
   std::size_t cells = 0;
   for (const Placement& p : tree.factors) cells += p.layout.large;
   const auto read = [&](std::size_t f, int threads) {
-    const Placement& place = tree.factors[f];
-    const TreeNode& node = tree.nodes[at(place.node)];
-    reduce_sum(std::span<const double>(work.tables).subspan(node.offset, node.cells), place.layout,
-               marginals.subspan(place.offset, place.layout.small), threads);
+    const auto marginal = marginals.subspan(tree.factors[f].offset, tree.factors[f].layout.small);
+    read_marginal(tree, work, static_cast<int>(f), marginal, threads);
   };
   const int threads = threads_for(cells, n_threads);
   if (tree.factors.size() >= 2 * at(threads)) {

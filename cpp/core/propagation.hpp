@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -28,13 +29,22 @@ struct Workspace {
   std::vector<double> loss;  ///< a node: the same for its message, and on the way down for its marginal
 };
 
+/// What a caller does with a clique of the tree while its table is in cache. Called for each node once, for
+/// different nodes at the same time, with the number of threads it may use itself.
+struct NodeHooks {
+  std::function<void(const TreeNode&, int threads)>
+      before;                                               ///< prepares the potentials of the node's factors
+  std::function<void(const TreeNode&, int threads)> after;  ///< `work.tables` holds the node's marginal
+};
+
 /// Fills `work.tables` with the marginals of the tree cliques, in counts that sum to `total`, and returns the
 /// natural log of the partition function (over all attributes of the domain).
 /// Potentials: natural logs of the given cliques one behind the other, each in C order; -inf is weight zero.
 /// If everything has weight zero it returns -inf and the tables mean nothing.
 /// Any n_threads gives the same bits.
 double propagate(const JunctionTree& tree, std::span<const double> potentials,
-                 std::span<const Evidence> evidence, double total, Workspace& work, int n_threads);
+                 std::span<const Evidence> evidence, double total, Workspace& work, int n_threads,
+                 const NodeHooks& hooks = {});
 
 /// The log partition function alone: one pass towards the root.
 double log_partition(const JunctionTree& tree, std::span<const double> potentials,
@@ -44,7 +54,11 @@ double log_partition(const JunctionTree& tree, std::span<const double> potential
 double max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
                       std::span<const Evidence> evidence, Workspace& work, int n_threads);
 
-/// Reads the marginals of the given cliques off the propagated tables, one behind the other.
+/// Reads the marginal of one given clique off the propagated tables.
+void read_marginal(const JunctionTree& tree, const Workspace& work, int factor, std::span<double> marginal,
+                   int n_threads);
+
+/// Reads the marginals of all given cliques, one behind the other.
 void read_marginals(const JunctionTree& tree, const Workspace& work, std::span<double> marginals,
                     int n_threads);
 

@@ -5,94 +5,25 @@
 #include <vector>
 
 #include "core/descent.hpp"
-#include "random_models.hpp"
+#include "random_problems.hpp"
 
 namespace pypgm {
 namespace {
 
+using test::dot;
+using test::gradient_by_hand;
 using test::kInfinity;
-
-constexpr double kTotal = 40.0;
-
-struct Problem {
-  test::Structure structure;
-  std::vector<GroupedMeasurement> measurements;
-  std::vector<double> potentials;
-};
-
-Problem random_problem(std::mt19937_64& random) {
-  Problem p;
-  p.structure = test::random_structure(random, 4, 3);
-  p.structure.cliques.push_back({0, 2});
-  for (std::size_t f = 0; f < p.structure.cliques.size(); ++f) {
-    const std::size_t cells = test::cells_of(p.structure.sizes, p.structure.cliques[f]);
-    for (std::size_t repeat = test::below(random, 3); repeat > 0; --repeat) {
-      GroupedMeasurement m;
-      m.factor = static_cast<int>(f);
-      std::size_t rows = cells;
-      if (test::below(random, 2) == 0) {
-        rows = 2;
-        for (std::size_t i = 0; i < cells; ++i)
-          m.groups.push_back(static_cast<std::int32_t>(test::below(random, 2)));
-      }
-      for (std::size_t j = 0; j < rows; ++j) {
-        m.values.push_back(30 * test::uniform(random) - 5);
-        m.weights.push_back(0.01 + test::uniform(random));
-      }
-      p.measurements.push_back(m);
-    }
-  }
-  p.potentials.resize(test::cells_of(p.structure));
-  for (double& x : p.potentials) x = 2 * test::uniform(random) - 1;
-  return p;
-}
-
-double loss_by_hand(const Problem& p, const std::vector<double>& marginals) {
-  double loss = 0;
-  for (const GroupedMeasurement& m : p.measurements) {
-    std::size_t offset = 0;
-    for (int f = 0; f < m.factor; ++f) {
-      offset += test::cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(f)]);
-    }
-    const std::size_t cells =
-        test::cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(m.factor)]);
-    std::vector<double> answers(m.values.size(), 0.0);
-    for (std::size_t i = 0; i < cells; ++i) {
-      answers[m.groups.empty() ? i : static_cast<std::size_t>(m.groups[i])] += marginals[offset + i];
-    }
-    for (std::size_t j = 0; j < answers.size(); ++j) {
-      loss += 0.5 * m.weights[j] * (answers[j] - m.values[j]) * (answers[j] - m.values[j]);
-    }
-  }
-  return loss;
-}
-
-/// The gradient of a quadratic by central differences, exact but for rounding.
-std::vector<double> gradient_by_hand(const Problem& p, std::vector<double> marginals) {
-  std::vector<double> gradient(marginals.size());
-  for (std::size_t i = 0; i < marginals.size(); ++i) {
-    const double here = marginals[i];
-    marginals[i] = here + 1;
-    const double ahead = loss_by_hand(p, marginals);
-    marginals[i] = here - 1;
-    gradient[i] = (ahead - loss_by_hand(p, marginals)) / 2;
-    marginals[i] = here;
-  }
-  return gradient;
-}
-
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
+using test::kTotal;
+using test::loss_by_hand;
+using test::Problem;
+using test::random_problem;
 
 Descent descent_of(const Problem& p) {
   return {std::make_shared<JunctionTree>(test::tree_of(p.structure)), p.measurements, kTotal, p.potentials,
           1};
 }
 
-TEST_CASE("loss, step and divergence by brute force") {
+TEST_CASE("loss, slope and curvature of a step by brute force") {
   std::mt19937_64 random(12);
   for (int round = 0; round < 150; ++round) {
     CAPTURE(round);
@@ -102,22 +33,26 @@ TEST_CASE("loss, step and divergence by brute force") {
     CHECK(descent.loss() == doctest::Approx(loss_by_hand(p, here.marginals)).epsilon(1e-10));
     const std::vector<double> gradient = gradient_by_hand(p, here.marginals);
     const double alpha = 0.05;
-    const Step step = descent.try_step(alpha);
+    const double loss = descent.try_step(alpha);
+    const Change step = descent.change();
     std::vector<double> moved = p.potentials;
     for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= alpha * gradient[i];
     const test::BruteForce there(p.structure, moved, kTotal);
-    CHECK(step.loss == doctest::Approx(loss_by_hand(p, there.marginals)).epsilon(1e-8));
-    CHECK(std::abs(step.linear - (dot(gradient, there.marginals) - dot(gradient, here.marginals))) < 1e-7);
-    // KL(p' || p), each p = exp(sum of potentials - log Z).
-    double divergence = here.log_z - there.log_z;
+    CHECK(loss == doctest::Approx(loss_by_hand(p, there.marginals)).epsilon(1e-8));
+    CHECK(std::abs(step.slope - (dot(gradient, there.marginals) - dot(gradient, here.marginals))) < 1e-7);
+    CHECK(loss ==
+          doctest::Approx(descent.loss() + step.slope + step.curvature / 2).epsilon(1e-8).scale(1e-3));
+    // The slope is minus total / alpha times KL(p' || p) + KL(p || p'), each p = exp(sum of potentials - log
+    // Z).
+    double divergence = 0;
     for (std::size_t i = 0; i < moved.size(); ++i) {
-      divergence += (moved[i] - p.potentials[i]) * there.marginals[i] / kTotal;
+      divergence += (moved[i] - p.potentials[i]) * (there.marginals[i] - here.marginals[i]) / kTotal;
     }
-    CHECK(std::abs(step.divergence - divergence) < 1e-9);
-    CHECK(step.divergence > -1e-12);
+    CHECK(std::abs(step.slope + kTotal / alpha * divergence) < 1e-6);
+    CHECK(step.slope < 1e-12);
     CHECK(descent.potentials() == p.potentials);
     descent.accept();
-    CHECK(descent.loss() == step.loss);
+    CHECK(descent.loss() == loss);
     for (std::size_t i = 0; i < moved.size(); ++i) {
       CHECK(std::abs(descent.potentials()[i] - moved[i]) < 1e-9);
       CHECK(std::abs(descent.marginals()[i] - there.marginals[i]) < 1e-7);

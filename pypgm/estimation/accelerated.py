@@ -15,8 +15,6 @@ from pypgm.estimation.compiled import Compiled, compiled_measurements, safe_step
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
@@ -29,7 +27,7 @@ _MAX_GROWTH = 1000.0  # of the step over the safe one
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
-_ENDS_OF_VALIDATION = ("validated", "converged", "iterations")  # all others end the estimate
+_LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
 _SWEEPS = 10  # of proportional fitting: the marginals then miss the average by less than 1e-5 a clique
 
 
@@ -89,15 +87,19 @@ def accelerated(
         return _Path(core, step, options, watch, calls)
 
     try:
-        if stop == "validated":
-            run = path(compiled_measurements(tree, measurements, *_thinned(measurements, rng)), 0)
-            status, best = run.validate(options.iterations // 2)
-            if status in _ENDS_OF_VALIDATION:
-                run = path(whole, run.calls)
-                status = run.follow(best) or status
-        else:
+        if stop == "optimum" or options.iterations < _LEAST_TO_VALIDATE:
             run = path(whole, 0)
             status = run.follow(options.iterations - 1, to_tolerance=True) or "iterations"
+        else:
+            run = path(_thinned(whole, rng), 0)
+            status, best = run.validate(options.iterations // 2)
+            if status == "converged":
+                # Noise too small to be fitted: the tolerance is where the measurements themselves end.
+                run = path(whole, run.calls)
+                status = run.follow(options.iterations - run.calls, to_tolerance=True) or "iterations"
+            elif status in {"validated", "iterations"}:
+                run = path(whole, run.calls)
+                status = run.follow(min(best, options.iterations - run.calls)) or status
     finally:
         watch.close()
     run.core.settle(_SWEEPS)
@@ -112,17 +114,16 @@ def accelerated(
     )
 
 
-def _thinned(
-    measurements: Sequence[LinearMeasurement], rng: np.random.Generator
-) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-    """Split each answer y with noise of variance v into y + c xi and y - xi / c, xi ~ Normal(0, v).
+def _thinned(arrays: Sequence[Compiled], rng: np.random.Generator) -> list[Compiled]:
+    """Split each answer y, of variance v, into y + c xi to fit and y - xi / c to validate, where xi ~ Normal(0, v).
 
     The two have the same mean; for Gaussian noise they are independent, for any noise of that variance uncorrelated.
     """
-    noise = [rng.normal(0.0, np.broadcast_to(m.stddev, m.values.shape)) for m in measurements]
-    fitted = [m.values + _THINNING * xi for m, xi in zip(measurements, noise, strict=True)]
-    held = [m.values - xi / _THINNING for m, xi in zip(measurements, noise, strict=True)]
-    return fitted, held
+    thinned = []
+    for clique, rows, values, weights, _ in arrays:
+        noise = rng.normal(0.0, 1.0 / np.sqrt(weights))
+        thinned.append((clique, rows, values + _THINNING * noise, weights, values - noise / _THINNING))
+    return thinned
 
 
 class _Path:
@@ -141,16 +142,23 @@ class _Path:
         self._watch = watch
 
     def validate(self, limit: int) -> tuple[Status, int]:
-        """Run until the held-out loss has not fallen for a while; return why it ended and the best iteration."""
-        best, best_loss = 1, math.inf
+        """Run until the held-out loss has not fallen for a while; return why it ended and the best iteration.
+
+        Only a loss that goes on falling says that noise is fitted: where both have risen the path has overshot, and
+        will come back.
+        """
+        best, best_loss, fitted_at_best = 1, math.inf, math.inf
         try:
             while self.calls < limit:
+                if self._is_optimal():
+                    return "converged", best
                 held_out = self._advance()
                 if held_out < best_loss:
-                    best, best_loss = self._taken, held_out
-                if self._taken - best >= max(_MIN_PATIENCE, _PATIENCE * self._taken):
+                    best, best_loss, fitted_at_best = self._taken, held_out, self.history[-1]
+                idle = self._taken - best
+                if idle >= max(_MIN_PATIENCE, _PATIENCE * self._taken) and self.history[-1] < fitted_at_best:
                     return "validated", best
-                ended = "converged" if self._is_optimal() else self._watched()
+                ended = self._watched()
                 if ended is not None:
                     return ended, best
         except KeyboardInterrupt:
@@ -161,8 +169,10 @@ class _Path:
         """Take some steps; return why it ended before, None if it did not."""
         try:
             for _ in range(steps):
+                if to_tolerance and self._is_optimal():
+                    return "converged"
                 self._advance()
-                ended = "converged" if to_tolerance and self._is_optimal() else self._watched()
+                ended = self._watched()
                 if ended is not None:
                     return ended
         except KeyboardInterrupt:

@@ -19,31 +19,23 @@ __all__ = ["Compiled", "compiled_measurements", "safe_step"]
 Compiled = tuple[int, "NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
 
 
-def compiled_measurements(
-    tree: JunctionTree,
-    measurements: Sequence[LinearMeasurement],
-    answers: Sequence[NDArray[np.float64]] | None = None,
-    holdout: Sequence[NDArray[np.float64]] | None = None,
-) -> list[Compiled]:
-    """Return measurements as (clique index, row of each cell, answers, weights, held-out answers).
+def compiled_measurements(tree: JunctionTree, measurements: Sequence[LinearMeasurement]) -> list[Compiled]:
+    """Return measurements as (clique index, row of each cell, answers, weights, held-out answers), in domain order.
 
-    All follow the domain's order; rows are empty where each cell has its own, held-out answers where there are none.
-    `answers` stand in for the measurements' own values where they are given.
+    Rows are empty where each cell has its own; there are no held-out answers.
     """
     domain = tree.domain
     position = {clique: i for i, clique in reversed(list(enumerate(tree.cliques)))}
-    values = [m.values.astype(np.float64) for m in measurements] if answers is None else answers
-    held = [np.empty(0)] * len(measurements) if holdout is None else holdout
     arrays = []
-    for m, given, other in zip(measurements, values, held, strict=True):
+    for m in measurements:
         groups = m.groups(domain)
         arrays.append(
             (
                 position[domain.canonical(m.clique)],
                 np.empty(0, dtype=np.int32) if groups is None else groups,
-                m.in_order(domain, given),
+                m.in_order(domain, m.values.astype(np.float64)),
                 m.in_order(domain, m.weights()),
-                m.in_order(domain, other) if other.size else other,
+                np.empty(0),
             )
         )
     return arrays

@@ -38,7 +38,8 @@ def mirror_descent(
     r"""Minimise :math:`L(\mu) = \frac12 \sum w (Q\mu - y)^2` over the marginals of distributions on a domain.
 
     The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
-    Bregman model of smoothness :math:`1/\alpha` says; a rejected step is halved, an accepted one grows.
+    Bregman model of smoothness :math:`1/\alpha` says, with the symmetric divergence; a rejected step is halved, an
+    accepted one grows.
 
     Parameters
     ----------
@@ -137,11 +138,13 @@ class _Run:
         return found and (self.idle < _MAX_IDLE or self.options.stepsize is not None)
 
     def _search(self) -> bool:
-        loss = self.core.loss
         for _ in range(_MAX_HALVINGS):
-            new_loss, linear, divergence = self.core.try_step(self.step)
+            self.core.try_step(self.step)
             self.calls += 1
-            if new_loss <= loss + linear + self.total / self.step * divergence + 1e-12 * abs(loss):
+            slope, curvature = self.core.change()
+            # The Bregman model of this step allows curvature / 2 <= total / step * KL. With KL the mean of both
+            # directions the right side is -slope / 2, free of differences of large logarithms.
+            if curvature <= -slope:
                 self.core.accept()
                 self.step = min(self.step * _GROWTH, _MAX_GROWTH * self.safe_step)
                 return True
@@ -155,7 +158,7 @@ class _Run:
         alpha = stepsize(self.steps + 1) if callable(stepsize) else stepsize
         if not 0 < alpha < math.inf:
             raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {self.steps + 1}")
-        new_loss, _, _ = self.core.try_step(alpha)
+        new_loss = self.core.try_step(alpha)
         self.calls += 1
         if new_loss > self.core.loss and (self._best is None or self.core.loss < self._best[2]):
             self._best = self.core.potentials, self.core.marginals, self.core.loss

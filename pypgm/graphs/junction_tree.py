@@ -10,7 +10,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Clique, Domain, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
@@ -121,7 +121,7 @@ class JunctionTree:
         check_fits(
             self.cost.bytes,
             max_bytes,
-            f"clique {largest} of the junction tree needs {self.cost.largest_cells:.3g} cells "
+            f"clique ({listed(largest)}) of the junction tree needs {self.cost.largest_cells:.3g} cells "
             f"({self.cost.largest_cells * 8 / 2**30:.3g} GiB)",
         )
 

@@ -117,7 +117,8 @@ class _Tokens:
     def weight(self) -> float:
         found = self.word("an entry of a table")
         try:
-            value = float(found)
+            # Python's own underscores in numbers are not the format's.
+            value = math.nan if "_" in found else float(found)
         except ValueError:
             value = math.nan
         if not (math.isfinite(value) and value >= 0):

@@ -48,8 +48,9 @@ def estimate(
     r"""Find the graphical model whose marginals are closest to noisy measurements.
 
     Minimises :math:`\frac12 \sum_i (q_i^\top \mu - y_i)^2 / \sigma_i^2` over the marginals :math:`\mu` (counts)
-    of all distributions on the domain; among the distributions with those marginals the answer is the one of
-    largest entropy.
+    of all distributions on the domain; among the distributions with those marginals the answer is the one closest, in
+    relative entropy, to the independent model the measurements suggest. Where every cell of a clique is measured that
+    is the one of largest entropy.
 
     Parameters
     ----------

@@ -38,15 +38,15 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     OSError
         If it cannot be read.
     """
-    try:
-        # NumPy leaves a file it opened itself open when the archive is broken.
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            header = json.loads(archive["header"].tobytes().decode())
-            arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except OSError:
-        raise
-    except Exception as error:  # a damaged archive fails in as many ways as there are bytes in it
-        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
+    # Opened here, because NumPy leaves a file it opened itself open when the archive is broken.
+    with Path(path).open("rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                header = json.loads(archive["header"].tobytes().decode())
+                arrays = {name: archive[name] for name in archive.files if name != "header"}
+        except Exception as error:
+            # One damaged byte makes the readers of archives raise errors of a dozen kinds.
+            raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ValueError(f"{path}: not a pypgm model file")
     if header.get("version") != _VERSION:
