@@ -39,7 +39,9 @@ def check_exact_loss(delta: Delta = zcdp_delta) -> Finding:
         exact, stated = _delta(losses, float(epsilon)), delta(rho, epsilon)
         if stated < exact * (1 - 1e-9) - 1e-15:
             found.append(("accounting", f"{name} at epsilon {epsilon}: delta {exact:.3e} is true, {stated:.3e} stated"))
-    return finding("exact privacy loss", "zCDP to (epsilon, delta)", found, f"{count} points, never below the exact loss")
+    return finding(
+        "exact privacy loss", "zCDP to (epsilon, delta)", found, f"{count} points, never below the exact loss"
+    )
 
 
 Losses = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -112,9 +114,7 @@ def _monotone(epsilon_of: Callable[..., float], rho: Fraction, delta: Fraction, 
         yield "accounting", f"epsilon does not rise as delta falls at {float(delta):g}"
 
 
-def _inverse(
-    rho_of: Callable[..., Fraction], delta_of: Delta, rho: Fraction, delta: Fraction, epsilon: float
-) -> Found:
+def _inverse(rho_of: Callable[..., Fraction], delta_of: Delta, rho: Fraction, delta: Fraction, epsilon: float) -> Found:
     """Go from rho to epsilon and back: rho is a rational of 32 bits, rounded down, so it returns to within 2^-31."""
     exact = Fraction(epsilon)
     back = delta_of(rho, exact)
@@ -176,4 +176,6 @@ def check_accounting_library() -> Finding:
         count += 1
         if ours > theirs + 1e-9:
             found.append(("accounting", f"{times} x sigma {sigma}, delta {delta}: {ours:.9g}, theirs {theirs:.9g}"))
-    return finding("accounting library", "dp-accounting", found, f"{count} Gaussian ledgers, ours at most theirs + 1e-9")
+    return finding(
+        "accounting library", "dp-accounting", found, f"{count} Gaussian ledgers, ours at most theirs + 1e-9"
+    )

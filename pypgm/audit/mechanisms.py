@@ -92,7 +92,10 @@ def _costs(trace: Trace, budget: Budget) -> Found:
     for line in trace.charges:
         owed = _cost(line, budget.unit)
         if line.cost < owed:
-            yield "wrong charge", f"{line.noise} on {line.on} costs {float(owed):.6g}, {float(line.cost):.6g} is charged"
+            yield (
+                "wrong charge",
+                f"{line.noise} on {line.on} costs {float(owed):.6g}, {float(line.cost):.6g} is charged",
+            )
     spent = sum((line.cost for line in trace.charges), Fraction(0))
     if spent > budget.limit:
         yield "overspent", f"{budget.unit} {float(spent):.6g} is spent, {float(budget.limit):.6g} was asked for"

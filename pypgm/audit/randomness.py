@@ -47,7 +47,9 @@ def check_streams(words: Words = _core.secure_words, forks: int = 8, each: int =
     drawn = np.concatenate(streams)
     doubles = drawn.size - np.unique(drawn).size
     found = [("shared stream", f"{doubles} of {drawn.size} words came more than once")] if doubles else []
-    return finding("streams", f"{len(streams) - 1} forks x {_THREADS} threads", found, f"{drawn.size} words, all different")
+    return finding(
+        "streams", f"{len(streams) - 1} forks x {_THREADS} threads", found, f"{drawn.size} words, all different"
+    )
 
 
 def _threads(words: Words, each: int) -> NDArray[np.uint64]:
@@ -219,4 +221,3 @@ def check_open_table(make: Callable[..., Any] = PrivateTable) -> Finding:
         if tell(tables[0]) != tell(tables[1]):
             found.append(("records counted exactly", f"{name} tells tables of different length apart"))
     return finding("private table", "PrivateTable", found, f"{len(asks)} ways in are shut")
-
