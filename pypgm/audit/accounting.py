@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -22,8 +23,32 @@ __all__ = ["check_accounting_library", "check_conversions", "check_exact_loss", 
 Delta = Callable[[Fraction, Fraction], float]
 Found = Iterator[tuple[str, str]]
 
-_SIGMAS = tuple(Fraction(s) for s in "1/2 3/4 1 3/2 2 3 5 10 30 100".split())
-_EPSILONS = tuple(Fraction(s) for s in "0 1/100 1/20 1/10 1/5 1/3 1/2 3/4 1 3/2 2 5/2 3 4 5 6 8 10 12 15".split())
+_SIGMAS = tuple(Fraction(s) for s in ["1/2", "3/4", "1", "3/2", "2", "3", "5", "10", "30", "100"])
+_EPSILONS = tuple(
+    Fraction(s)
+    for s in [
+        "0",
+        "1/100",
+        "1/20",
+        "1/10",
+        "1/5",
+        "1/3",
+        "1/2",
+        "3/4",
+        "1",
+        "3/2",
+        "2",
+        "5/2",
+        "3",
+        "4",
+        "5",
+        "6",
+        "8",
+        "10",
+        "12",
+        "15",
+    ]
+)
 _COUNTS = (1, 2, 5)
 
 
@@ -33,7 +58,8 @@ def check_exact_loss(delta: Delta = zcdp_delta) -> Finding:
     Exact losses come from the pmf itself: of the discrete Gaussian alone and composed by convolution, of the
     discrete Laplace law and of a randomised response, all of them at the rho the ledger charges.
     """
-    found, count = [], 0
+    found: list[tuple[str, str]] = []
+    count = 0
     for (name, rho, losses), epsilon in itertools.product(_known_losses(), _EPSILONS):
         count += 1
         exact, stated = _delta(losses, float(epsilon)), delta(rho, epsilon)
@@ -90,7 +116,8 @@ def check_conversions(
     delta_of: Delta = zcdp_delta,
 ) -> Finding:
     """Demand monotone conversions that invert one another on the safe side and never exceed RDP on a grid of orders."""
-    found, count = [], 0
+    found: list[tuple[str, str]] = []
+    count = 0
     for delta, rho in itertools.product(_DELTAS, [Fraction(2) ** i for i in (-14, -9, -4, 0, 4)]):
         if delta_of(rho, Fraction(0)) > delta:  # else every epsilon >= 0 is fine, and nothing rises
             count += 1
@@ -163,13 +190,14 @@ def check_line_costs(ledger_of: Callable[[Budget], Ledger] = Ledger) -> Finding:
 def check_accounting_library() -> Finding:
     """Compare with Google's dp-accounting, where it is installed: Gaussian ledgers at most its RDP bound + 1e-9."""
     try:
-        from dp_accounting import dp_event
-        from dp_accounting.rdp import RdpAccountant
+        dp_event = importlib.import_module("dp_accounting.dp_event")
+        rdp = importlib.import_module("dp_accounting.rdp")
     except ImportError:
         return skipped("accounting library", "dp-accounting", "dp-accounting is not installed")
-    found, count = [], 0
+    found: list[tuple[str, str]] = []
+    count = 0
     for sigma, times, delta in itertools.product((1.0, 3.0, 20.0, 100.0), (1, 20, 160), (1e-4, 1e-6, 1e-9)):
-        accountant = RdpAccountant()
+        accountant = rdp.RdpAccountant()
         accountant.compose(dp_event.GaussianDpEvent(sigma), times)
         theirs = float(accountant.get_epsilon(delta))
         ours = zcdp_epsilon(times / (2 * Fraction(sigma) ** 2), delta)

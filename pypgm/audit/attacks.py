@@ -47,7 +47,7 @@ def check_precision_of_draws(subject: str, measure: Measure, n: int = 1_000_000)
 
 
 def check_precision_of_releases(subject: str, mechanism: Mechanism, releases: int = 2000) -> Finding:
-    """The same, on every measured value of whole releases, half of them of a table with one record more."""
+    """Try the same on every measured value of whole releases, half of them of a table with one record more."""
     pair = audit_pairs(2)[1]
     events, values = [0, 0], 0
     budget = Budget(epsilon=3, delta=Fraction(1, 10**6))
@@ -96,9 +96,9 @@ def check_gaussian_audit(
     other = observe(mechanism, pair.other, budget, pair.privacy, like=one)
     claimed = math.sqrt(2 * budget.limit)
     sides = [np.zeros(runs), np.zeros(runs)]
-    for draw_, twin in zip(one.draws, other.draws, strict=True):
-        for side, source in zip(sides, (draw_, twin), strict=True):
-            side += _ratio(draw_, twin, (redraw or _again)(source, source.private, runs))
+    for draws in zip(one.draws, other.draws, strict=True):
+        for side, source in enumerate(draws):
+            sides[side] += _ratio(*draws, (redraw or _again)(source, source.private, runs))
     bound = lower_bound(sides[0], sides[1])
     figures = f"mu >= {bound:.3f}, claimed {claimed:.3f} ({bound / claimed:.2f} of it), {runs} runs a side"
     found = [("too little noise", figures)] if bound > claimed else []

@@ -41,6 +41,7 @@ DEFECTS = {
     "too little noise": "an attack tells neighbours apart better than the claim allows",
     "accounting": "a conversion gives a smaller loss than the exact one, or needlessly more than another bound",
     "unsafe source": "a float or seeded random generator where releases are made",
+    "no release": "the subject ends in an exception where it should release something",
     "open table": "the private table gives away what it must not",
 }
 
@@ -85,7 +86,7 @@ def finding(check: str, subject: str, found: Iterable[tuple[str, str]], figures:
         raise ValueError(f"defects need names from DEFECTS, got {unknown}")
     if not pairs:
         return Finding(check, subject, "ok", figures)
-    first = {name: text for name, text in reversed(pairs)}
+    first = dict(reversed(pairs))
     return Finding(check, subject, "failed", "; ".join(f"{name}: {first[name]}" for name in names), names)
 
 

@@ -50,7 +50,8 @@ def check_calibration(runs: Runs) -> Finding:
     A measurement's answers may differ by its sensitivity; of a selection the log-probabilities, known in closed
     form from scores and rate, may change by at most epsilon, and so may their range.
     """
-    found, compared = [], 0
+    found: list[tuple[str, str]] = []
+    compared = 0
     for pair, one, other in runs.traces:
         lines = _lines(one)
         for draw, twin, line in zip(one.draws, other.draws, lines, strict=False):
@@ -80,7 +81,8 @@ def _calibration(pair: Pair, draw: Draw, twin: Draw, line: Charge) -> Found:
 
 def check_charges(runs: Runs) -> Finding:
     """Follow each run line by line: charged first, drawn as charged, cost as the parameters say, sum within budget."""
-    found, count = [], 0
+    found: list[tuple[str, str]] = []
+    count = 0
     for pair, one, _ in runs.traces:
         count += len(one.charges)
         found.extend(_protocol(one, add_remove=pair.privacy.neighbours == "add-remove"))
@@ -173,9 +175,11 @@ def check_noninterference(runs: Runs) -> Finding:
 
     The finished release is then used with the records taken away: projected, drawn from, summarised, saved, loaded.
     """
-    found = []
+    found: list[tuple[str, str]] = []
     for _, one, other in runs.traces:
         found.extend(_same_run(one, other))
+        if one.error:
+            found.append(("no release", one.error))
         if one.release is not None:
             found.extend(_kept(one))
             found.extend(_use(one, other))

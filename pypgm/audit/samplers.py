@@ -36,7 +36,9 @@ Found = Iterator[tuple[str, str]]
 ALPHA = 1e-9
 """Chance that a sound sampler fails one statistical test."""
 
-SCALES = tuple(Fraction(s) for s in "3/10 1/2 7/10 1 2 27/10 5 10 100 1234567/12345 1000 10000".split())
+SCALES = tuple(
+    Fraction(s) for s in ["3/10", "1/2", "7/10", "1", "2", "27/10", "5", "10", "100", "1234567/12345", "1000", "10000"]
+)
 """Scales of the statistical tests: with two families, 24 samplers."""
 
 _WORD = 1 << 64
@@ -72,7 +74,8 @@ def _odds() -> list[Fraction]:
 
 def _digits(coin: Callable[..., Any], p: Fraction, k: int) -> Found:
     """Follow the digits of p / k in base 2^64: below a digit the coin is true, above false, on it undecided."""
-    rest, prefix = p / k, []
+    rest = p / k
+    prefix: list[int] = []
     for _ in range(3):
         rest *= _WORD
         digit = math.floor(rest)
@@ -157,7 +160,8 @@ _ENUMERATED: tuple[tuple[Law, Fraction, float], ...] = (
 def enumerate_law(law: Law, parameter: Fraction, least: float) -> Mapping[int, float]:
     """Return lower bounds of the shipped sampler's probabilities from its branches; parameter: scale or variance."""
     follow = _core.enumerate_laplace if law == "laplace" else _core.enumerate_gaussian
-    return follow(parameter.numerator, parameter.denominator, least)
+    law_of_results: Mapping[int, float] = follow(parameter.numerator, parameter.denominator, least)
+    return law_of_results
 
 
 def check_branches(enumerate_: Callable[[Law, Fraction, float], Mapping[int, float]] = enumerate_law) -> Finding:

@@ -49,10 +49,7 @@ def _worst(query: Any, privacy: Privacy) -> tuple[int, int]:
     """Return the largest L1 and squared L2 change of the answers over all that k records can do."""
     cells = query.shape[1]
     columns = [query.matvec(row) for row in np.eye(cells, dtype=np.int64)]
-    if privacy.neighbours == "add-remove":
-        steps = columns
-    else:
-        steps = [a - b for a, b in itertools.product(columns, repeat=2)]
+    steps = columns if privacy.neighbours == "add-remove" else [a - b for a, b in itertools.product(columns, repeat=2)]
     k = privacy.records_per_person
     every = [k * s for s in steps]
     if k == 2:  # two records may also do two different things; that is never worse, as norms are convex
@@ -70,7 +67,7 @@ def check_conservation(subject: str, mechanism: Mechanism, configurations: int =
         fullest = max(fullest, spent / budget.limit)
         where = f"{len(data.domain)} attributes, {budget!r}, {privacy}"
         if trace.error:
-            found.append(("exception tells", f"{where}: {trace.error}"))
+            found.append(("no release", f"{where}: {trace.error}"))
         if spent > budget.limit:
             found.append(("overspent", f"{where}: {float(spent):.6g} of {float(budget.limit):.6g}"))
         ledger = getattr(trace.release, "ledger", None)

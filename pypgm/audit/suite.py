@@ -40,7 +40,7 @@ __all__ = ["MEASUREMENTS", "MECHANISMS", "STEPS", "suite"]
 
 def _mst(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     def tell(state: Any) -> None:
-        print(state.iterations, state.loss)  # what a callback is given is part of what must not depend on records
+        print(state.iteration, state.loss)  # what a callback is given is part of what must not depend on records
 
     return mechanisms.mst(data, budget=budget, privacy=privacy, iterations=2, callback=tell, **more)
 

@@ -190,7 +190,7 @@ def observe(
             trace.release = mechanism(records, budget, privacy)
         except DivergedError as error:
             trace.diverged = str(error)
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is what the mechanism told)
+        except Exception as error:  # whatever it is, the mechanism told it
             trace.error = f"{type(error).__name__}: {error}"
     trace.text = said.getvalue()
     if like is not None and not trace.diverged and not trace.error and sampler.used < len(like.draws):
