@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from pypgm.audit.finding import DEFECTS, Finding
 from pypgm.audit.report import run
-from pypgm.audit.suite import MECHANISMS, suite
+from pypgm.audit.tiers import MECHANISMS, suite
 
 __all__ = ["DEFECTS", "MECHANISMS", "Finding", "run", "suite"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pypgm.audit.finding import Finding
 from pypgm.audit.report import failures, row, run, write_report
-from pypgm.audit.suite import suite
+from pypgm.audit.tiers import suite
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

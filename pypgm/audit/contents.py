@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["contents", "first_difference", "reaches"]
+__all__ = ["contents", "differences", "reaches"]
 
 _CLOCK = {"seconds"}  # fields that hold wall time
 _CLOSED = (type, types.ModuleType, types.BuiltinFunctionType)
@@ -25,12 +25,9 @@ def contents(root: object) -> dict[str, Any]:
     return found
 
 
-def first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """Return the path of the first thing that is not the same in both, empty if all is."""
-    for path in [*one, *other]:
-        if one.get(path, "missing") != other.get(path, "missing"):
-            return path
-    return ""
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Return the paths of all that is not the same in both."""
+    return [path for path in {**one, **other} if one.get(path, "missing") != other.get(path, "missing")]
 
 
 def reaches(root: object, wanted: Callable[[object], bool]) -> str:

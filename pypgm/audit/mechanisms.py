@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import pypgm
-from pypgm.audit.contents import contents, first_difference, reaches
+from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
 from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, observe
@@ -188,7 +188,9 @@ def check_noninterference(runs: Runs) -> Finding:
 
 def _same_run(one: Trace, other: Trace) -> Found:
     if other.diverged:
-        name = "domain from the data" if other.diverged.startswith("size") else "path depends on the data"
+        same = all((a.what, a.on) == (b.what, b.on) for a, b in zip(one.charges, other.charges, strict=False))
+        sizes = same and other.diverged.startswith("size")
+        name = "domain from the data" if sizes else "path depends on the data"
         yield name, other.diverged
         return
     if one.error != other.error:
@@ -199,17 +201,14 @@ def _same_run(one: Trace, other: Trace) -> Found:
 
 
 def _same_release(mine: dict[str, Any], theirs: dict[str, Any]) -> Found:
-    path = first_difference(mine, theirs)
-    if not path:
-        return
-    a, b = mine.get(path), theirs.get(path)
-    sizes = isinstance(a, tuple) and isinstance(b, tuple) and a[1] != b[1]
-    if sizes or ".domain" in path or "._shape" in path:
-        yield "domain from the data", f"{path} differs in shape"
-    elif ".measurements" in path:
-        yield "noise added outside the sampler", f"{path} differs though the noise is the same"
-    else:
-        yield "private state kept", f"{path} differs though the noise is the same"
+    for path in differences(mine, theirs):
+        a, b = mine.get(path), theirs.get(path)
+        if isinstance(a, tuple) and isinstance(b, tuple) and a[1] != b[1]:
+            yield "domain from the data", f"{path} differs in shape"
+        elif ".measurements" in path:
+            yield "noise added outside the sampler", f"{path} differs though the noise is the same"
+        else:
+            yield "private state kept", f"{path} differs though the noise is the same"
 
 
 def _kept(one: Trace) -> Found:

@@ -23,7 +23,7 @@ _EMPTY = np.empty((0, 3), dtype=np.int64)
 _RARE = np.array([[0, 0, 0]] * 60 + [[2, 1, 1]])  # duplicates and one rare record
 _CONSTANT = np.array([[1, 0, 1]] * 40)
 _MIXED = np.random.default_rng(5).integers(0, [3, 2, 2], size=(30, 3))
-_NEW = ([0, 0, 0], [2, 1, 1], [1, 0, 1])
+_NEW = ([0, 0, 0], [2, 1, 1], [0, 0, 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +48,20 @@ def neighbour_pairs(privacies: Sequence[Privacy] = PRIVACIES) -> list[Pair]:
     for privacy in privacies:
         k = privacy.records_per_person
         for name, base in (("empty", _EMPTY), ("a rare record", _RARE), ("constant", _CONSTANT), ("mixed", _MIXED)):
-            for new in _NEW:
-                more = np.array([new] * k)
-                if privacy.neighbours == "replace" and base.shape[0] < k:
-                    continue
-                other = np.vstack([base, more]) if privacy.neighbours == "add-remove" else np.vstack([base[:-k], more])
-                pairs.append(Pair(f"{name}, {new}", table(base), table(other), privacy, neighbours=True))
+            pairs += [_pair(name, base, new, privacy) for new in _NEW if len(base) or privacy.neighbours != "replace"]
+        # (a, b) goes from a rare cell to a frequent one, (b, c) from a frequent one to a rare one: scores of the two
+        # change by as much as they can, in opposite directions.
+        crossed = np.array([[1, 1, 0]] * 10 + [[2, 0, 0]] * 10 + [[0, 0, 0]] * k)
+        pairs.append(_pair("crossed", crossed, [1, 1, 1], privacy))
     return pairs
+
+
+def _pair(name: str, base: Records, new: list[int], privacy: Privacy) -> Pair:
+    """Return a table and the same with new records, in the place of its last ones under "replace"."""
+    k = privacy.records_per_person
+    kept = base if privacy.neighbours == "add-remove" else base[:-k]
+    other = np.vstack([kept, [new] * k])
+    return Pair(f"{name}, {new}", table(base), table(other), privacy, neighbours=True)
 
 
 def far_pairs(privacies: Sequence[Privacy] = PRIVACIES[::2]) -> list[Pair]:

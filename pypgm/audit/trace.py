@@ -220,10 +220,12 @@ def _all_output() -> Iterator[io.StringIO]:
     level = root.level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), warnings.catch_warnings():
+    output = contextlib.redirect_stdout(said), contextlib.redirect_stderr(said)
+    with output[0], output[1], warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
             yield said
         finally:
+            said.writelines(f"{w.category.__name__}: {w.message}\n" for w in warned)
             root.removeHandler(handler)
             root.setLevel(level)
