@@ -9,6 +9,7 @@ import numpy.typing
 import typing
 
 __all__: list[str] = [
+    "Acceleration",
     "Descent",
     "JunctionTree",
     "RATE_BITS",
@@ -113,6 +114,7 @@ class Descent:
                 typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
             ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
@@ -129,14 +131,59 @@ class Descent:
         """
     def try_step(self, alpha: typing.SupportsFloat | typing.SupportsIndex) -> tuple[float, float, float]:
         """
-        Evaluate a step: loss, linear change, divergence. One propagation.
+        Evaluate a step: loss, slope, curvature. One propagation.
         """
-    @property
-    def log_partition(self) -> float: ...
     @property
     def loss(self) -> float: ...
     @property
     def marginals(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+class Acceleration:
+    """
+    Accelerated mirror descent whose answer is an average.
+    """
+    def __init__(
+        self,
+        tree: JunctionTree,
+        measurements: collections.abc.Sequence[
+            tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def advance(
+        self, s: typing.SupportsFloat | typing.SupportsIndex, a: typing.SupportsFloat | typing.SupportsIndex
+    ) -> tuple[float, float, float, float]:
+        """
+        One step: loss and validation loss of the average, slope, curvature.
+        """
+    def gap(self) -> float:
+        """
+        Bound on the loss above the optimum.
+        """
+    def loss(self) -> float:
+        """
+        The loss of the average.
+        """
+    def restart(self) -> bool:
+        """
+        Start the average anew where the last point is better.
+        """
+    def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Fit the potentials to the average by proportional fitting.
+        """
+    @property
+    def average(self) -> numpy.typing.NDArray[numpy.float64]: ...
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
 

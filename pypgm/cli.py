@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _verdict(error: BaseException) -> tuple[int, str]:
     """Return the exit status that an error means, and what to say about it."""
     if isinstance(error, KeyboardInterrupt):
-        return 130, "interrupted; nothing was written"
+        return 130, "interrupted; no unfinished file was left"
     if isinstance(error, BrokenPipeError):
         # Whoever read the output has left; point the rest nowhere, so that closing it does not complain.
         with contextlib.suppress(OSError):
@@ -177,7 +177,10 @@ def _add_synth_arguments(synth: argparse.ArgumentParser) -> None:
     _add_budget_arguments(synth)
     synth.add_argument("--model", metavar="MODEL", help="where to keep the model, for query and info")
     synth.add_argument(
-        "--rows", metavar="N", type=_rows, help="synthetic records (default: the noisy number of records)"
+        "--rows",
+        metavar="N",
+        type=_rows,
+        help="synthetic records (default: the model's number, noisy under add-remove)",
     )
     synth.add_argument(
         "--neighbours",

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, Domain, as_clique, listed
 from pypgm.factor import Factor
+from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -62,6 +63,7 @@ class CliqueVector:
         self._first: dict[Clique, int] = {}
         for i, clique in enumerate(self.cliques):
             self._first.setdefault(clique, i)
+        check_fits(8 * self._offsets[-1], None, f"{len(sizes)} cliques need {short(self._offsets[-1])} cells")
         cells = np.zeros(self._offsets[-1]) if values is None else np.ascontiguousarray(values, dtype=np.float64)
         if cells.shape != (self._offsets[-1],):
             raise ValueError(f"{len(sizes)} cliques need {self._offsets[-1]} values, got shape {cells.shape}")
@@ -155,6 +157,5 @@ class CliqueVector:
         return other.values
 
 
-def _some(cliques: Sequence[Clique], limit: int = 6) -> str:
-    shown = ", ".join("(" + ", ".join(c) + ")" for c in cliques[:limit])
-    return shown if len(cliques) <= limit else f"{shown}, … ({len(cliques)} in all)"
+def _some(cliques: Sequence[Clique]) -> str:
+    return listed(["(" + ", ".join(c) + ")" for c in cliques], 6)

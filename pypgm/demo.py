@@ -13,6 +13,7 @@ import numpy as np
 
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
+from pypgm.plot import bars
 from pypgm.report import compare
 
 __all__ = ["CLIQUES", "DOMAIN", "PICTURE", "draw", "table_lines", "titanic"]
@@ -84,8 +85,6 @@ def draw(synthetic: Dataset, title: str, *, unsafe_data: Dataset) -> Path:
     OSError
         If the picture cannot be written.
     """
-    from pypgm.plot import bars
-
     tables = [synthetic.project(clique) for clique in CLIQUES]
     bars(PICTURE, tables, title, unsafe_data=[unsafe_data.project(clique) for clique in CLIQUES])
     return Path(PICTURE).resolve()

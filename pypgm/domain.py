@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-__all__ = ["Clique", "Domain", "as_clique"]
+__all__ = ["Clique", "Domain", "as_clique", "listed"]
 
 Clique = tuple[str, ...]
 Label = str | int | float | bool
@@ -89,7 +89,7 @@ class Domain:
         try:
             return self._index[attribute]
         except (KeyError, TypeError):
-            raise ValueError(f"unknown attribute {attribute!r}; the domain has {_some(self.attributes)}") from None
+            raise ValueError(f"unknown attribute {attribute!r}; the domain has {listed(self.attributes)}") from None
 
     def indices(self, attributes: str | Iterable[str]) -> tuple[int, ...]:
         """Return the positions of some attributes, in the order given.
@@ -143,7 +143,7 @@ class Domain:
 
     def __repr__(self) -> str:
         shown = (f"{n}: {s}" for n, s in zip(self.attributes, self.shape, strict=True))
-        return f"Domain({_some(tuple(shown), 12)})"
+        return f"Domain({listed(tuple(shown), 12)})"
 
 
 def _is_labels(value: int | Sequence[Label], name: str) -> TypeGuard[Sequence[Label]]:
@@ -179,7 +179,7 @@ def _first_repeat(values: Sequence[object]) -> object:
     raise AssertionError("no value repeats")
 
 
-def _some(values: Sequence[object], limit: int = 8) -> str:
+def listed(values: Sequence[object], limit: int = 8) -> str:
     """Return the first few values as text, and how many are left out."""
     shown = ", ".join(str(v) for v in values[:limit])
     return shown if len(values) <= limit else f"{shown}, … ({len(values)} in all)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import sys
@@ -12,6 +13,7 @@ from pypgm.errors import ModelTooLargeError
 __all__ = ["check_fits", "memory_limit", "short"]
 
 _GIB = 2.0**30
+_ALWAYS = 2**24  # bytes that fit anywhere: not worth asking the system
 
 
 def memory_limit(max_bytes: float | None) -> float:
@@ -29,15 +31,19 @@ def memory_limit(max_bytes: float | None) -> float:
     return float(max_bytes)
 
 
-def check_fits(needed: float, max_bytes: float | None, what: str) -> None:
+def check_fits(
+    needed: float,
+    max_bytes: float | None,
+    what: str,
+    way_out: str = "use fewer or smaller cliques, or pass max_bytes",
+) -> None:
     """Raise ModelTooLargeError, naming the ways out, if `needed` bytes (exact, however many) are more than allowed."""
+    if max_bytes is None and needed <= _ALWAYS:
+        return
     limit = memory_limit(max_bytes)
     if needed > limit:
         gib = short(needed >> 30) if isinstance(needed, int) and needed >> 40 else f"{needed / _GIB:.3g}"
-        raise ModelTooLargeError(
-            f"{what}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: "
-            "use fewer or smaller cliques, or pass max_bytes"
-        )
+        raise ModelTooLargeError(f"{what}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
 
 
 def short(number: int) -> str:
@@ -81,8 +87,6 @@ def _cgroup_available() -> float | None:
 
 
 def _windows_available() -> float | None:
-    import ctypes
-
     class MemoryStatus(ctypes.Structure):
         _fields_ = (
             ("length", ctypes.c_ulong),

@@ -337,7 +337,8 @@ def test_version(capsys):
 def test_a_reader_that_leaves(folder):
     pypgm.GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 300_000}), [("a",)]), 1.0).save("wide.pgm")
     code = "import sys; from pypgm.cli import main; sys.exit(main(['query', 'wide.pgm', 'a']))"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    command = [sys.executable, "-I", "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
@@ -346,4 +347,4 @@ def test_a_reader_that_leaves(folder):
 
 def test_importing_the_package_leaves_pictures_alone():
     code = "import sys, pypgm, pypgm.cli; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-I", "-c", code], check=False).returncode == 0

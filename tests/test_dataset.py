@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pypgm import memory
 from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.errors import ModelTooLargeError
@@ -122,10 +123,19 @@ def test_refused_cliques():
 def test_a_table_too_large_is_refused_before_memory_is_taken():
     domain = Domain([f"x{i}" for i in range(1200)], [10] * 1200)
     data = Dataset({name: [] for name in domain}, domain)
-    with pytest.raises(ModelTooLargeError, match=r"a clique of 1200 attributes needs 1e\+1200 cells"):
+    with pytest.raises(ModelTooLargeError, match=r"a clique of 1200 attributes needs 1e\+1200 cells; one table holds"):
         data.count([domain.attributes])
-    with pytest.raises(ModelTooLargeError, match=r"clique .*'x0'.* needs 1e\+12 cells"):
-        data.count([domain.attributes[:12]])
+    with pytest.raises(ModelTooLargeError, match=r"clique .*'x0'.* needs 1e\+10 cells; one table holds"):
+        data.project(domain.attributes[:10])
+
+
+def test_tables_that_do_not_fit_memory_together_are_refused(monkeypatch):
+    monkeypatch.setattr(memory, "_available", lambda: 2.0**25)
+    domain = Domain({"a": 1024, "b": 1024, "c": 1024})
+    data = Dataset({name: [0] for name in domain}, domain)
+    assert len(data.count([("a", "b"), ("b", "c")])) == 2
+    with pytest.raises(ModelTooLargeError, match=r"all tables need 0.0234 GiB, the limit is 0.0156 GiB: count fewer"):
+        data.count([("a", "b"), ("b", "c"), ("a", "c")])
 
 
 def test_codes_changed_after_construction_are_refused():

@@ -17,8 +17,9 @@ def test_version_is_the_one_of_the_metadata():
     assert pypgm.build_info()["version"] == pypgm.__version__
 
 
-def test_build_info_tells_compiler_openmp_and_threads():
+def test_build_info_tells_compiler_instruction_set_openmp_and_threads():
     info = pypgm.build_info()
+    assert info["instruction_set"] in {"baseline", "avx2", "avx512"}
     assert isinstance(info["compiler"], str)
     assert info["compiler"]
     assert info["openmp"] >= 0

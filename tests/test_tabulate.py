@@ -143,6 +143,8 @@ def test_the_compiled_counter_checks_what_it_is_given():
         Columns([column], [2], 4)
     with pytest.raises(ValueError, match="needs 2 cells, got 3"):
         columns.count(here, np.zeros(3, dtype=np.int64))
+    with pytest.raises(ValueError, match="less than 4294967296 cells"):
+        Columns([column, column], [2**16, 2**16], 3).count(np.arange(2), table)
     with pytest.raises(ValueError, match="3 rows need as many weights"):
         columns.add_weights(here, np.ones(2), np.zeros(2))
     with pytest.raises(IndexError):

@@ -3,19 +3,20 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "core/acceleration.hpp"
 #include "core/descent.hpp"
 
 namespace pypgm::bind {
 
 namespace {
 
-/// (clique index, group of each cell or empty, values, weights)
-using MeasurementArrays = std::tuple<int, Array<std::int32_t>, Array<double>, Array<double>>;
+/// (clique index, group of each cell or empty, values, weights, held-out values or empty)
+using MeasurementArrays = std::tuple<int, Array<std::int32_t>, Array<double>, Array<double>, Array<double>>;
 
 std::vector<double> copy(const Array<double>& array) { return {array.data(), array.data() + array.size()}; }
 
 GroupedMeasurement checked_measurement(const JunctionTree& tree, const MeasurementArrays& arrays) {
-  const auto& [factor, groups, values, weights] = arrays;
+  const auto& [factor, groups, values, weights, holdout] = arrays;
   if (factor < 0 || static_cast<std::size_t>(factor) >= tree.factors.size()) {
     throw py::value_error("a measurement names clique " + std::to_string(factor) + ", the tree has " +
                           std::to_string(tree.factors.size()));
@@ -28,18 +29,20 @@ GroupedMeasurement checked_measurement(const JunctionTree& tree, const Measureme
     check_size("groups", cells, static_cast<std::size_t>(groups.size()));
   }
   check_size("weights", n_values, static_cast<std::size_t>(weights.size()));
+  if (holdout.size() != 0) check_size("holdout", n_values, static_cast<std::size_t>(holdout.size()));
   for (const std::int32_t g : view(groups)) {
     if (g < 0 || static_cast<std::size_t>(g) >= n_values) {
       throw py::value_error("groups must lie in [0, " + std::to_string(n_values) + "), got " +
                             std::to_string(g));
     }
   }
-  return {factor, {groups.data(), groups.data() + groups.size()}, copy(values), copy(weights)};
+  return {factor, {groups.data(), groups.data() + groups.size()}, copy(values), copy(weights), copy(holdout)};
 }
 
-std::unique_ptr<Descent> make_descent(const std::shared_ptr<JunctionTree>& tree,
-                                      const std::vector<MeasurementArrays>& measurements, double total,
-                                      const Array<double>& potentials, int n_threads) {
+template <class Solver>
+std::unique_ptr<Solver> make_solver(const std::shared_ptr<JunctionTree>& tree,
+                                    const std::vector<MeasurementArrays>& measurements, double total,
+                                    const Array<double>& potentials, int n_threads) {
   check_threads(n_threads);
   check_size("potentials", static_cast<std::size_t>(tree->cost.factor_cells),
              static_cast<std::size_t>(potentials.size()));
@@ -47,7 +50,7 @@ std::unique_ptr<Descent> make_descent(const std::shared_ptr<JunctionTree>& tree,
   for (const MeasurementArrays& m : measurements) checked.push_back(checked_measurement(*tree, m));
   std::vector<double> start = copy(potentials);
   const py::gil_scoped_release unlocked;
-  return std::make_unique<Descent>(tree, std::move(checked), total, std::move(start), n_threads);
+  return std::make_unique<Solver>(tree, std::move(checked), total, std::move(start), n_threads);
 }
 
 Array<double> to_array(const std::vector<double>& values) {
@@ -59,7 +62,7 @@ Array<double> to_array(const std::vector<double>& values) {
 void bind_descent(py::module_& m) {
   py::class_<Descent>(m, "Descent",
                       "Mirror descent for a weighted L2 loss over the marginals of a junction tree.")
-      .def(py::init(&make_descent), py::arg("tree"), py::arg("measurements"), py::arg("total"),
+      .def(py::init(&make_solver<Descent>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
            py::arg("potentials").noconvert(), py::arg("n_threads") = 0)
       .def(
           "try_step",
@@ -69,16 +72,39 @@ void bind_descent(py::module_& m) {
               const py::gil_scoped_release unlocked;
               step = self.try_step(alpha);
             }
-            return py::make_tuple(step.loss, step.linear, step.divergence);
+            return py::make_tuple(step.loss, step.slope, step.curvature);
           },
-          py::arg("alpha"), "Evaluate a step: loss, linear change, divergence. One propagation.")
+          py::arg("alpha"), "Evaluate a step: loss, slope, curvature. One propagation.")
       .def("accept", &Descent::accept, "Make the last evaluated step the current point.")
       .def("gap", &Descent::gap, py::call_guard<py::gil_scoped_release>(),
            "Bound on the loss above the optimum.")
       .def_property_readonly("loss", &Descent::loss)
-      .def_property_readonly("log_partition", &Descent::log_partition)
       .def_property_readonly("potentials", [](const Descent& self) { return to_array(self.potentials()); })
       .def_property_readonly("marginals", [](const Descent& self) { return to_array(self.marginals()); });
+  py::class_<Acceleration>(m, "Acceleration", "Accelerated mirror descent whose answer is an average.")
+      .def(py::init(&make_solver<Acceleration>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
+           py::arg("potentials").noconvert(), py::arg("n_threads") = 0)
+      .def(
+          "advance",
+          [](Acceleration& self, double s, double a) {
+            Progress progress{};
+            {
+              const py::gil_scoped_release unlocked;
+              progress = self.advance(s, a);
+            }
+            return py::make_tuple(progress.loss, progress.validation, progress.slope, progress.curvature);
+          },
+          py::arg("s"), py::arg("a"), "One step: loss and validation loss of the average, slope, curvature.")
+      .def("restart", &Acceleration::restart, py::call_guard<py::gil_scoped_release>(),
+           "Start the average anew where the last point is better.")
+      .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(),
+           "Bound on the loss above the optimum.")
+      .def("settle", &Acceleration::settle, py::arg("sweeps"), py::call_guard<py::gil_scoped_release>(),
+           "Fit the potentials to the average by proportional fitting.")
+      .def("loss", &Acceleration::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
+      .def_property_readonly("potentials",
+                             [](const Acceleration& self) { return to_array(self.potentials()); })
+      .def_property_readonly("average", [](const Acceleration& self) { return to_array(self.average()); });
 }
 
 }  // namespace pypgm::bind

@@ -4,32 +4,25 @@
 #include <vector>
 
 #include "core/junction_tree.hpp"
+#include "core/l2_loss.hpp"
 #include "core/propagation.hpp"
 
 namespace pypgm {
 
-/// A noisy linear measurement of one of the tree's given cliques: sums of its cells over groups.
-struct GroupedMeasurement {
-  int factor = 0;                    ///< index of the clique
-  std::vector<std::int32_t> groups;  ///< group of each cell of the clique; empty: every cell its own
-  std::vector<double> values;        ///< measured counts, one a group
-  std::vector<double> weights;       ///< 1 / variance, one a group
-};
-
-/// What a step would do, in count units.
+/// What a step would do, in count units: the loss changes by slope + curvature / 2.
 struct Step {
-  double loss;        ///< L at the new marginals
-  double linear;      ///< <g, mu' - mu>, g the gradient and mu the marginals before
-  double divergence;  ///< KL(p' || p) of the joint distributions, natural log, not times the total
+  double loss;   ///< L at the new marginals mu'
+  double slope;  ///< <g, mu' - mu>, g the gradient and mu the marginals before; minus the total times the
+                 ///< symmetric divergence KL(p' || p) + KL(p || p') of the joint distributions, over the step
+  double curvature;  ///< sum of w (Q (mu' - mu))^2
 };
 
-/// Mirror descent for the loss L(mu) = 1/2 sum of w (Q mu - y)^2 over the marginals mu (counts) of a
-/// graphical model. It holds potentials theta (natural logs) on the given cliques, their marginals and the
-/// gradient there; a step tries theta - alpha g and is then accepted or dropped. No allocation after
-/// construction.
+/// Mirror descent for an L2Loss over the marginals mu (counts) of a graphical model. It holds potentials
+/// theta (natural logs) on the given cliques, their marginals and the gradient there; a step tries theta -
+/// alpha g and is then accepted or dropped. -inf potentials are structural zeros and stay. No allocation
+/// after construction.
 class Descent {
  public:
-  /// `potentials` is the start: -inf entries are structural zeros and stay.
   Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
           double total, std::vector<double> potentials, int n_threads);
 
@@ -42,10 +35,8 @@ class Descent {
   double gap();
 
   double loss() const { return current_.loss; }
-  double log_partition() const { return current_.log_z; }
   const std::vector<double>& potentials() const { return current_.potentials; }
   const std::vector<double>& marginals() const { return current_.marginals; }
-  const JunctionTree& tree() const { return *tree_; }
 
  private:
   struct Point {
@@ -53,23 +44,28 @@ class Descent {
     std::vector<double> marginals;
     std::vector<double> gradient;
     double loss = 0;
-    double log_z = 0;
   };
 
   void evaluate(Point& point);
-  double loss_at(std::size_t factor, Point& point, std::vector<double>& sums) const;
-  double dot(const std::vector<double>& a, const std::vector<double>& b) const;
 
   std::shared_ptr<const JunctionTree> tree_;
-  std::vector<GroupedMeasurement> measurements_;
-  std::vector<std::vector<int>> measurements_of_;  ///< by factor
+  L2Loss loss_;
   double total_;
   int n_threads_;
   Workspace work_;
   Point current_;
   Point candidate_;
-  std::vector<double> losses_;             ///< by factor
-  std::vector<std::vector<double>> sums_;  ///< by factor: room for group sums
+  std::vector<double> change_;  ///< of the marginals, by the last step tried
 };
+
+/// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `room` is as long as
+/// g.
+double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
+                       std::span<const double> marginals, std::span<const double> potentials, double total,
+                       std::span<double> room, Workspace& work, int n_threads);
+
+/// out = a + factor * b.
+void add_scaled(std::span<const double> a, std::span<const double> b, double factor, std::span<double> out,
+                int n_threads);
 
 }  // namespace pypgm

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kRestarts = 30;
 constexpr double kPassesPerCell = 8;  // reads and writes of a cell in one propagation, roughly
+constexpr double kMostCells =
+    1e9;  // a tree beyond that will not run, and is not searched for as long as it would
 
 /// The graph that remains while attributes are eliminated: a bit row and a neighbour list each.
 class Graph {
@@ -133,6 +135,21 @@ double tree_cells(std::span<const std::size_t> sizes, const std::vector<std::int
   return cells;
 }
 
+/// Takes out, by rank, what is left of the last bag once its own attribute is gone.
+void eliminate_clique(Elimination& result, std::span<const std::int32_t> ranks) {
+  Scope rest = result.bags.back();
+  rest.erase(std::lower_bound(rest.begin(), rest.end(), result.order.back()));
+  Scope order = rest;
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return ranks[static_cast<std::size_t>(a)] < ranks[static_cast<std::size_t>(b)];
+  });
+  for (const std::int32_t v : order) {
+    result.order.push_back(v);
+    result.bags.push_back(rest);
+    rest.erase(std::lower_bound(rest.begin(), rest.end(), v));
+  }
+}
+
 /// The same permutation for the same round, on every machine.
 std::vector<std::int32_t> shuffled(std::size_t n, std::uint64_t round) {
   std::vector<std::int32_t> ranks(n);
@@ -184,6 +201,12 @@ Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<con
     result.order.push_back(best.attribute);
     result.bags.push_back(take_out(graph, best.attribute, &touched));
     result.work += static_cast<double>(touched.size() + 16);
+    const std::size_t left = n - result.order.size();
+    if (result.bags.back().size() == left + 1) {
+      // All that is left stands beside the attribute gone, and so is one clique: nothing is left to choose.
+      eliminate_clique(result, ranks);
+      break;
+    }
     for (const std::int32_t u : touched) push(u);
   }
   result.cells = tree_cells(sizes, result.order, result.bags);
@@ -209,7 +232,8 @@ Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope>
   for (int round = 0; round < kRestarts; ++round) {
     const std::vector<std::int32_t> ranks = shuffled(sizes.size(), static_cast<std::uint64_t>(round));
     for (const Rule rule : kRules) {
-      if (!best.order.empty() && !exhaustive && work >= kPassesPerCell * best.cells) break;
+      if (!best.order.empty() && !exhaustive && work >= kPassesPerCell * std::min(best.cells, kMostCells))
+        break;
       Elimination next = eliminate_greedily(sizes, cliques, rule, ranks);
       work += next.work;
       if (best.order.empty() || next.cells < best.cells) best = std::move(next);

@@ -105,6 +105,13 @@ double residuals(const double* table, const double* value, const double* weight,
          });
 }
 
+double squares(const double* table, const double* value, const double* weight, std::size_t n) {
+  return 0.5 * reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) {
+           const double difference = table[i] - value[i];
+           return weight[i] * difference * difference;
+         });
+}
+
 /// Walks a layout and hands its innermost runs to Row::shared (run present in the small table) or Row::apart.
 /// `extra` lies like the small table.
 template <class Row, class Large, class Small>
@@ -219,6 +226,7 @@ const Kernels PYPGM_JOIN(kernels_, PYPGM_ISA) = {
     scale,
     add_scaled,
     residuals,
+    squares,
     expand<Assign>,
     expand<Add>,
     expand<Multiply>,

@@ -23,6 +23,8 @@ struct Kernels {
   /// gradient[i] += weight[i] * (table[i] - value[i]); returns half the weighted sum of squared differences
   double (*residuals)(const double* table, const double* value, const double* weight, std::size_t n,
                       double* gradient);
+  /// half the weighted sum of squared differences
+  double (*squares)(const double* table, const double* value, const double* weight, std::size_t n);
   Expand assign, add, multiply;
   Reduce reduce_sum, reduce_max;  ///< small must hold 0, or -inf, before
   /// small[j] += sum of exp(large - shift[j]); shift lies like small.

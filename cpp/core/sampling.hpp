@@ -30,18 +30,20 @@ class RecordSampler {
 
   /// Draws the attributes of a table that are not in its separator, given the separator.
   ///
-  /// With n_s the records that have the separator's value s, p the normalised table and N the rows, counts of
-  /// (s, new) are rounded by round_controlled and always sum to n_s:
-  /// - margin without separator attributes: where n_s is the floor or ceiling of N p(s), as it is after such
-  ///   a step over the separator, the count is less than 2 from N p(s, new), and so from n_s p(new | s);
-  ///   counts of the margin are the floor or ceiling of N p(margin) unless zeros of the table prevent it;
-  /// - otherwise: less than 1 from n_s p(new | s); counts of the margin are the floor or ceiling of
-  ///   sum over s of n_s p(margin | s).
-  /// (To 2^-32 of a record, in which fractions are counted.) Cells of p below 1e-280 count as zero, since
-  /// they may underflow to zero in the next table; zeros get no record.
+  /// With n_s the records that have the separator's value s, p the normalised table and N the rows, the
+  /// counts of (s, new) are rounded by round_controlled and brought to the sum n_s by repair_rows:
+  /// - each count is less than 2 from n_s p(new | s), and less than 2 from N p(s, new) where n_s is less than
+  /// 1
+  ///   from N p(s); where most separator values have no record (and the margin has attributes of the
+  ///   separator) each is less than 1 from n_s p(new | s);
+  /// - a count of the margin is the floor or ceiling of N p(margin) wherever the separator's counts and the
+  ///   zeros of the table admit it; if the margin has no attribute of the separator, all n_s are less than 1
+  ///   from N p(s) and the table has no zeros, always.
+  /// This holds to 2^-32 of a record, in which fractions are counted. Cells below 1e-280 of the table's sum
+  /// count as zeros, since they may underflow to zero in the next table; zeros get no record.
   ///
-  /// O(rows) time plus O(cells): of all s in the first case, of those with n_s > 0 in the second.
-  /// Throws std::invalid_argument where n_s > 0 and p(s) = 0.
+  /// O(rows) time plus O(cells), or O(cells of the s with n_s > 0) where most separator values have no
+  /// record. Throws std::invalid_argument where n_s > 0 and p(s) = 0.
   void draw(const SamplingStep& step);
 
   std::size_t n_attributes() const { return columns_.size(); }
@@ -51,6 +53,8 @@ class RecordSampler {
   std::span<const std::int32_t> column(std::size_t attribute) const { return columns_[attribute]; }
 
  private:
+  void split_off(std::span<std::uint32_t> value, std::size_t size, std::size_t attribute);
+
   std::size_t rows_;
   Xoshiro random_;
   std::vector<std::vector<std::int32_t>> columns_;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/exact_bernoulli.hpp"
+#include "core/noise.hpp"
 #include "scripted_words.hpp"
 
 using namespace pypgm;
@@ -118,11 +119,13 @@ TEST_CASE("an undecided coin reads on: 1/3 against 0.0101...") {
 }
 
 TEST_CASE("coin_exp has probability exp(-p), by enumeration of every path") {
-  for (const auto& [numerator, denominator] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
-           {0, 1}, {1, 3}, {999, 1000}, {1, 1}, {7, 3}, {1, 1000000}}) {
-    const auto law =
-        enumerate([&](PathDice& dice) { return coin_exp(dice, Wide(numerator), Wide(denominator)); }, 1e-15);
-    const double expected = std::exp(-static_cast<double>(numerator) / static_cast<double>(denominator));
+  for (const Rational exponent : {Rational{0, 1}, Rational{1, 3}, Rational{999, 1000}, Rational{1, 1},
+                                  Rational{7, 3}, Rational{1, 1000000}}) {
+    const auto law = enumerate(
+        [&](PathDice& dice) { return coin_exp(dice, Wide(exponent.numerator), Wide(exponent.denominator)); },
+        1e-15);
+    const double expected =
+        std::exp(-static_cast<double>(exponent.numerator) / static_cast<double>(exponent.denominator));
     const double missing = 1 - total(law);
     const double success = law.count(1) ? law.at(1) : 0;
     CHECK(missing < 1e-12);

@@ -4,6 +4,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_CELLS: int
+
 class Columns:
     @property
     def n_rows(self) -> int: ...

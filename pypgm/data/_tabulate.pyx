@@ -20,8 +20,13 @@ ctypedef fused code_t:
     uint32_t
     uint64_t
 
+# Numbers of cells. In 32 bits twice as many fit a vector register, and larger tables (32 GiB) are not counted.
+ctypedef uint32_t cell_t
+
 cdef enum:
     CHUNK = 2048
+
+MAX_CELLS = 1 << 32
 
 cdef enum Kind:
     INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
@@ -56,43 +61,76 @@ def _layout(const code_t[:] codes):
 
 
 cdef bint _add_codes(const code_t* data, Py_ssize_t step, Py_ssize_t n, uint64_t size, uint64_t stride,
-                     uint64_t* cells) noexcept nogil:
-    """Add code * stride to each cell number; tell whether a code lies outside 0 .. size - 1."""
+                     cell_t* cells) noexcept nogil:
+    """Add code * stride to n >= 1 cell numbers; tell whether a code lies outside 0 .. size - 1."""
     cdef Py_ssize_t i
-    cdef uint64_t code
-    cdef uint64_t outside = 0
+    cdef code_t code
+    cdef code_t low = data[0]
+    cdef code_t high = low
+    cdef cell_t factor = <cell_t>stride
     cdef const char* at = <const char*>data
+    # A code out of range gives a cell number that nobody reads.
     if step == <Py_ssize_t>sizeof(code_t):
         for i in range(n):
-            code = <uint64_t>data[i]  # a negative code becomes larger than any size
-            outside |= code >= size
-            cells[i] += code * stride
+            code = data[i]
+            low = code if code < low else low
+            high = code if code > high else high
+            cells[i] += <cell_t>code * factor
     else:
         for i in range(n):
-            code = <uint64_t>(<const code_t*>(at + i * step))[0]
-            outside |= code >= size
-            cells[i] += code * stride
-    return outside != 0
+            code = (<const code_t*>(at + i * step))[0]
+            low = code if code < low else low
+            high = code if code > high else high
+            cells[i] += <cell_t>code * factor
+    return low < 0 or <uint64_t>high >= size
 
 
 cdef bint _add_column(const Column* column, Py_ssize_t row, Py_ssize_t n, uint64_t stride,
-                      uint64_t* cells) noexcept nogil:
+                      cell_t* cells) noexcept nogil:
     cdef const char* data = column.data + row * column.step
     if column.kind == INT8:
-        return _add_codes[int8_t](<const int8_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const int8_t*>data, column.step, n, column.size, stride, cells)
     if column.kind == INT16:
-        return _add_codes[int16_t](<const int16_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const int16_t*>data, column.step, n, column.size, stride, cells)
     if column.kind == INT32:
-        return _add_codes[int32_t](<const int32_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const int32_t*>data, column.step, n, column.size, stride, cells)
     if column.kind == INT64:
-        return _add_codes[int64_t](<const int64_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const int64_t*>data, column.step, n, column.size, stride, cells)
     if column.kind == UINT8:
-        return _add_codes[uint8_t](<const uint8_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const uint8_t*>data, column.step, n, column.size, stride, cells)
     if column.kind == UINT16:
-        return _add_codes[uint16_t](<const uint16_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const uint16_t*>data, column.step, n, column.size, stride, cells)
     if column.kind == UINT32:
-        return _add_codes[uint32_t](<const uint32_t*>data, column.step, n, column.size, stride, cells)
-    return _add_codes[uint64_t](<const uint64_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const uint32_t*>data, column.step, n, column.size, stride, cells)
+    return _add_codes(<const uint64_t*>data, column.step, n, column.size, stride, cells)
+
+
+cdef bint _count(const Column* columns, const int64_t[::1] clique, Py_ssize_t n_rows, int64_t* counts,
+                 const double* weights, double* sums) noexcept nogil:
+    """Add rows to counts or, where that is NULL, their weights to sums; tell whether all codes were in range."""
+    cdef cell_t cells[CHUNK]
+    cdef uint64_t stride
+    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t n, i, axis
+    cdef bint outside
+    while row < n_rows:
+        n = min(CHUNK, n_rows - row)
+        memset(cells, 0, sizeof(cells))
+        outside = False
+        stride = 1
+        for axis in range(clique.shape[0] - 1, -1, -1):
+            outside |= _add_column(&columns[clique[axis]], row, n, stride, cells)
+            stride *= columns[clique[axis]].size
+        if outside:
+            return False
+        if counts != NULL:
+            for i in range(n):
+                counts[cells[i]] += 1
+        else:
+            for i in range(n):
+                sums[cells[i]] += weights[row + i]
+        row += n
+    return True
 
 
 cdef class Columns:
@@ -132,7 +170,7 @@ cdef class Columns:
 
     def first_outside(self, Py_ssize_t position):
         """Return the first row at which a column leaves its range, or -1."""
-        cdef uint64_t cells[CHUNK]
+        cdef cell_t cells[CHUNK]
         cdef Py_ssize_t row = 0
         cdef Py_ssize_t n, i
         cdef bint outside = False
@@ -169,7 +207,7 @@ cdef class Columns:
             return True
         cdef bint inside
         with nogil:
-            inside = self._count(clique, &table[0], NULL, NULL)
+            inside = _count(self._columns, clique, self.n_rows, &table[0], NULL, NULL)
         return inside
 
     def add_weights(self, const int64_t[::1] clique, const double[::1] weights, double[::1] table):
@@ -181,7 +219,7 @@ cdef class Columns:
             return True
         cdef bint inside
         with nogil:
-            inside = self._count(clique, NULL, &weights[0], &table[0])
+            inside = _count(self._columns, clique, self.n_rows, NULL, &weights[0], &table[0])
         return inside
 
     cdef int _check(self, const int64_t[::1] clique, Py_ssize_t n_cells) except -1:
@@ -192,32 +230,8 @@ cdef class Columns:
                 raise IndexError(f"column {clique[i]} of {len(self._owners)}")
             if self.n_rows > 0:
                 cells *= self._columns[clique[i]].size
+        if cells >= MAX_CELLS:
+            raise ValueError(f"a table that is counted needs less than {MAX_CELLS} cells, got {cells}")
         if self.n_rows > 0 and cells != n_cells:
             raise ValueError(f"the table needs {cells} cells, got {n_cells}")
         return 0
-
-    cdef bint _count(self, const int64_t[::1] clique, int64_t* counts, const double* weights,
-                     double* sums) noexcept nogil:
-        cdef uint64_t cells[CHUNK]
-        cdef uint64_t stride
-        cdef Py_ssize_t row = 0
-        cdef Py_ssize_t n, i, axis
-        cdef bint outside
-        while row < self.n_rows:
-            n = min(CHUNK, self.n_rows - row)
-            memset(cells, 0, sizeof(cells))
-            outside = False
-            stride = 1
-            for axis in range(clique.shape[0] - 1, -1, -1):
-                outside |= _add_column(&self._columns[clique[axis]], row, n, stride, cells)
-                stride *= self._columns[clique[axis]].size
-            if outside:
-                return False
-            if weights == NULL:
-                for i in range(n):
-                    counts[cells[i]] += 1
-            else:
-                for i in range(n):
-                    sums[cells[i]] += weights[row + i]
-            row += n
-        return True

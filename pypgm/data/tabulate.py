@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._core import build_info
-from pypgm.data._tabulate import Columns
+from pypgm.data._tabulate import MAX_CELLS, Columns
 from pypgm.domain import Clique, Domain
+from pypgm.errors import ModelTooLargeError
 from pypgm.memory import check_fits, short
 
 __all__ = ["add_weights", "check_codes", "count"]
@@ -47,7 +48,8 @@ def count(
     ValueError
         If a clique does not fit the domain, `n_threads` is negative, or a code lies outside its range.
     ModelTooLargeError
-        If the tables do not fit half of the memory available; it is raised before memory is taken.
+        If the tables do not fit half of the memory available or one has 2^32 cells or more; it is raised before
+        memory is taken.
 
     Examples
     --------
@@ -139,7 +141,10 @@ def _check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:
     sizes = [domain.size(clique) for clique in cliques]
     largest = cliques[sizes.index(max(sizes))]
     named = f"clique {largest}" if len(largest) <= 12 else f"a clique of {len(largest)} attributes"
-    check_fits(8 * sum(sizes), None, f"counting {named} needs {short(max(sizes))} cells")
+    what = f"counting {named} needs {short(max(sizes))} cells"
+    if max(sizes) >= MAX_CELLS:
+        raise ModelTooLargeError(f"{what}; one table holds less than {MAX_CELLS:,}: count smaller cliques")
+    check_fits(8 * sum(sizes), None, what, "count fewer or smaller cliques at a time")
 
 
 def _threads(n_threads: int, n_cliques: int, work: int) -> int:

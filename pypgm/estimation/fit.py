@@ -1,14 +1,17 @@
-"""How an estimate ended, and what can be watched while it runs."""
+"""How an estimate is asked for, watched, and how it ended."""
 
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Fit", "FitState", "ProgressLine"]
+__all__ = ["Fit", "FitState", "Options", "Status", "Watch"]
 
-Status = Literal["converged", "iterations", "time", "callback", "interrupted"]
+Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]
+StepSize = float | Callable[[int], float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,38 +33,65 @@ class Fit:
     """How an estimate ended."""
 
     status: Status
-    """Why it ended: the gap met the tolerance, or what ran out or stopped it."""
+    """Why it ended: where noise begins to be fitted, the gap met the tolerance or rounding hides any descent left,
+    or what ran out or stopped it."""
     loss: float
     """The loss at the answer, on counts."""
     gap: float | None
     """Upper bound of loss - optimum, in the loss's unit."""
     iterations: int
-    """Oracle calls, rejected trials included."""
+    """Oracle calls, rejected trials and validation included."""
     seconds: float
     """Wall time, the plan included."""
     history: tuple[float, ...] = field(repr=False)
-    """The loss after each accepted step, the start first."""
+    """The loss after each step, the start first."""
 
 
-class ProgressLine:
-    """One line on standard error that is written over while an estimate runs."""
+@dataclass(frozen=True, slots=True)
+class Options:
+    """When to stop and what to watch; see `pypgm.estimate`."""
 
-    def __init__(self, iterations: int, *, enabled: bool) -> None:
-        self._iterations = iterations
-        self._enabled = enabled
+    iterations: int
+    tolerance: float
+    stepsize: StepSize
+    time_limit: float | None
+    callback: Callable[[FitState], object] | None
+    progress: bool
+    n_threads: int
+    started: float
+    """``time.perf_counter()`` when the work began."""
+
+
+class Watch:
+    """Shows a running estimate on standard error, asks its callback, and looks at the clock."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
         self._shown = -1.0
 
-    def update(self, state: FitState) -> None:
-        """Show a state, at most ten times a second."""
-        if not self._enabled or state.seconds - self._shown < 0.1:
+    def ended(self, iteration: int, loss: float, gap: float | None) -> Status | None:
+        """Tell of an iteration; return why the estimate has to end, None if it has not."""
+        options = self._options
+        state = FitState(iteration, loss, gap, time.perf_counter() - options.started)
+        self._show(state)
+        if options.callback is not None and options.callback(state):
+            return "callback"
+        if options.time_limit is not None and state.seconds >= options.time_limit:
+            return "time"
+        return None
+
+    def close(self) -> None:
+        """End the progress line."""
+        if self._shown >= 0:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+    def _show(self, state: FitState) -> None:
+        """Write the progress line over, at most ten times a second."""
+        if not self._options.progress or state.seconds - self._shown < 0.1:
             return
         self._shown = state.seconds
         gap = "" if state.gap is None else f", gap {state.gap:.3g}"
-        sys.stderr.write(f"\restimate: {state.iteration}/{self._iterations} iterations, loss {state.loss:.6g}{gap}   ")
+        limit = self._options.iterations
+        sys.stderr.write(f"\restimate: {state.iteration}/{limit} iterations, loss {state.loss:.6g}{gap}   ")
         sys.stderr.flush()
-
-    def close(self) -> None:
-        """End the line."""
-        if self._enabled and self._shown >= 0:
-            sys.stderr.write("\n")
-            sys.stderr.flush()

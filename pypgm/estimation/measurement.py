@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -62,6 +62,7 @@ class LinearMeasurement:
     """The linear query; None for every cell."""
     noise: Noise
     """The law of the noise."""
+    _shape: tuple[int, ...] = field(repr=False)
 
     def __init__(
         self,
@@ -75,6 +76,9 @@ class LinearMeasurement:
         answers = np.asarray(values)
         if answers.dtype.kind not in "iuf":
             raise TypeError(f"values of the measurement of {names} need to be real numbers, got dtype {answers.dtype}")
+        if answers.dtype.kind == "u" and (answers > np.iinfo(np.int64).max).any():
+            raise ValueError(f"values of the measurement of {names} need to fit int64, got {answers.max()}")
+        shape = answers.shape
         answers = answers.astype(np.int64 if answers.dtype.kind in "iu" else np.float64).reshape(-1)
         if not np.isfinite(answers).all():
             raise ValueError(f"values of the measurement of {names} need to be finite, got NaN or infinity")
@@ -88,6 +92,7 @@ class LinearMeasurement:
         object.__setattr__(self, "stddev", _checked_stddev(stddev, names, answers.size))
         object.__setattr__(self, "query", query)
         object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "_shape", shape)
 
     def weights(self) -> NDArray[np.float64]:
         """Return 1 / variance of each answer."""
@@ -101,6 +106,8 @@ class LinearMeasurement:
             raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {asked}")
         if self.query is None and self.values.size != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its measurement {self.values.size} values")
+        if self.query is None and len(self._shape) > 1 and self._shape != domain.sizes(self.clique):
+            raise ValueError(f"clique {self.clique} has shape {domain.sizes(self.clique)}, its values {self._shape}")
         return self
 
     def groups(self, domain: Domain) -> NDArray[np.int32] | None:

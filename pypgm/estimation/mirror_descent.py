@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.fit import Fit, FitState, ProgressLine, Status
+from pypgm.estimation.compiled import compiled_measurements, safe_step
+from pypgm.estimation.fit import Fit, Options, Status, Watch
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-    from pypgm.domain import Domain
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
-__all__ = ["Options", "mirror_descent", "relative_smoothness"]
-
-StepSize = float | Callable[[int], float] | None
+__all__ = ["mirror_descent"]
 
 _GAP_EVERY = 10  # iterations between certificates: each costs half a propagation
 _MAX_HALVINGS = 30
 _MAX_IDLE = 20  # steps without descent after which rounding must be what hides it
 _GROWTH = 1.5
 _MAX_GROWTH = 1000.0  # of the step over the safe one
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """When to stop and what to watch; see `pypgm.estimate`."""
-
-    iterations: int
-    tolerance: float
-    stepsize: StepSize
-    time_limit: float | None
-    callback: Callable[[FitState], object] | None
-    progress: bool
-    n_threads: int
-    started: float
-    """``time.perf_counter()`` when the work began."""
 
 
 def mirror_descent(
@@ -56,7 +38,8 @@ def mirror_descent(
     r"""Minimise :math:`L(\mu) = \frac12 \sum w (Q\mu - y)^2` over the marginals of distributions on a domain.
 
     The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
-    Bregman model of smoothness :math:`1/\alpha` says; a rejected step is halved, an accepted one grows.
+    Bregman model of smoothness :math:`1/\alpha` says, with the symmetric divergence; a rejected step is halved, an
+    accepted one grows.
 
     Parameters
     ----------
@@ -83,8 +66,8 @@ def mirror_descent(
     McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019,
     Algorithm 1; Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
     """
-    core = _core.Descent(tree.plan, _core_measurements(tree, measurements), total, start.values, options.n_threads)
-    run = _Run(core, total, relative_smoothness(measurements), options)
+    core = _core.Descent(tree.plan, compiled_measurements(tree, measurements), total, start.values, options.n_threads)
+    run = _Run(core, total, safe_step(measurements, total), options)
     status = run.to_the_end()
     potentials, marginals, loss = run.best()
     fit = Fit(status, loss, run.gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
@@ -95,29 +78,15 @@ def mirror_descent(
     )
 
 
-def relative_smoothness(measurements: Sequence[LinearMeasurement]) -> float:
-    """Bound the smoothness of the loss relative to the entropy of the joint distribution, per count.
-
-    A quarter of the largest squared distance between two columns of the weighted queries; every cell is in one
-    row of a measurement, so a measurement adds a quarter of its two largest weights.
-    """
-    smoothness = 0.0
-    for m in measurements:
-        weights = m.weights()
-        if weights.size > 1:
-            smoothness += float(np.partition(weights, -2)[-2:].sum()) / 4
-    return smoothness
-
-
 class _Run:
     """One descent: where it stands, and the best point it has seen."""
 
-    def __init__(self, core: _core.Descent, total: float, smoothness: float, options: Options) -> None:
+    def __init__(self, core: _core.Descent, total: float, safe: float, options: Options) -> None:
         self.core = core
         self.total = total
         self.options = options
-        self.safe_step = 1.0 / (total * smoothness) if smoothness > 0 else 1.0 / total
-        self.step = 2 * self.safe_step
+        self.safe_step = safe
+        self.step = 2 * safe
         self.calls = 1
         self.steps = 0
         self.idle = 0
@@ -127,14 +96,15 @@ class _Run:
         self._best: tuple[NDArray[np.float64], NDArray[np.float64], float] | None = None
 
     def to_the_end(self) -> Status:
-        line = ProgressLine(self.options.iterations, enabled=self.options.progress)
+        watch = Watch(self.options)
         try:
-            status = self._loop(line)
+            status = self._loop(watch)
         except KeyboardInterrupt:
             status = "interrupted"
         finally:
-            line.close()
-        if self._best is None and (self.options.tolerance == 0 or self.gap is None):
+            watch.close()
+        if self.options.tolerance == 0 or self.gap is None:
+            # Where an earlier point was better, the bound at the last one holds for it all the more.
             self.gap = self.core.gap()
         return status
 
@@ -143,7 +113,7 @@ class _Run:
             return self._best
         return self.core.potentials, self.core.marginals, self.core.loss
 
-    def _loop(self, line: ProgressLine) -> Status:
+    def _loop(self, watch: Watch) -> Status:
         options = self.options
         while self.calls < options.iterations:
             if options.tolerance > 0 and self.steps % _GAP_EVERY == 0:
@@ -153,12 +123,9 @@ class _Run:
             if not self._advance():
                 self.gap = self.core.gap()
                 return "converged"
-            state = FitState(self.calls, self.core.loss, self.gap, time.perf_counter() - options.started)
-            line.update(state)
-            if options.callback is not None and options.callback(state):
-                return "callback"
-            if options.time_limit is not None and state.seconds >= options.time_limit:
-                return "time"
+            ended = watch.ended(self.calls, self.core.loss, self.gap)
+            if ended is not None:
+                return ended
         return "iterations"
 
     def _advance(self) -> bool:
@@ -171,11 +138,12 @@ class _Run:
         return found and (self.idle < _MAX_IDLE or self.options.stepsize is not None)
 
     def _search(self) -> bool:
-        loss = self.core.loss
         for _ in range(_MAX_HALVINGS):
-            new_loss, linear, divergence = self.core.try_step(self.step)
+            _, slope, curvature = self.core.try_step(self.step)
             self.calls += 1
-            if new_loss <= loss + linear + self.total / self.step * divergence + 1e-12 * abs(loss):
+            # The Bregman model of this step allows curvature / 2 <= total / step * KL. With KL the mean of both
+            # directions the right side is -slope / 2, free of differences of large logarithms.
+            if curvature <= -slope:
                 self.core.accept()
                 self.step = min(self.step * _GROWTH, _MAX_GROWTH * self.safe_step)
                 return True
@@ -187,29 +155,11 @@ class _Run:
 
     def _fixed(self, stepsize: float | Callable[[int], float]) -> bool:
         alpha = stepsize(self.steps + 1) if callable(stepsize) else stepsize
+        if not 0 < alpha < math.inf:
+            raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {self.steps + 1}")
         new_loss, _, _ = self.core.try_step(alpha)
         self.calls += 1
         if new_loss > self.core.loss and (self._best is None or self.core.loss < self._best[2]):
             self._best = self.core.potentials, self.core.marginals, self.core.loss
         self.core.accept()
         return True
-
-
-def _core_measurements(
-    tree: JunctionTree, measurements: Sequence[LinearMeasurement]
-) -> list[tuple[int, NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]]:
-    """Return each measurement as (clique index, row of each cell or nothing, answers, weights), in domain order."""
-    domain: Domain = tree.domain
-    position = {clique: i for i, clique in enumerate(tree.cliques)}
-    arrays = []
-    for m in measurements:
-        groups = m.groups(domain)
-        arrays.append(
-            (
-                position[domain.canonical(m.clique)],
-                np.empty(0, dtype=np.int32) if groups is None else groups,
-                m.in_order(domain, m.values.astype(np.float64)),
-                m.in_order(domain, m.weights()),
-            )
-        )
-    return arrays

@@ -70,8 +70,10 @@ def _clique_total(domain: Domain, group: Sequence[LinearMeasurement]) -> tuple[f
     answers = np.concatenate([m.values for m in group]).astype(np.float64)
     variances = np.concatenate([1.0 / m.weights() for m in group])
     if len(group) == 1:
-        # Every cell is in exactly one row: all rows weigh the same, whatever their noise.
-        return float(answers.sum()), float(variances.sum())
+        # Every cell is in exactly one row: all rows that have cells weigh the same, whatever their noise.
+        groups = group[0].groups(domain)
+        filled = slice(None) if groups is None else np.unique(groups)
+        return float(answers[filled].sum()), float(variances[filled].sum())
     combination = _cheapest_combination(_stacked(domain, group), variances)
     return float(combination @ answers), float(np.square(combination) @ variances)
 
@@ -85,7 +87,7 @@ def _stacked(domain: Domain, group: Sequence[LinearMeasurement]) -> csr_matrix:
     for m in group:
         groups = m.groups(domain)
         if groups is None:
-            groups = np.argsort(m.in_order(domain, np.arange(cells, dtype=np.float64))).astype(np.int32)
+            groups = m.in_order(domain, np.arange(cells, dtype=np.float64)).astype(np.int32)
         rows.append(csr_matrix((np.ones(cells), (groups, np.arange(cells))), shape=(m.values.size, cells)))
     return csr_matrix(vstack(rows))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Clique, Domain, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
@@ -121,7 +121,7 @@ class JunctionTree:
         check_fits(
             self.cost.bytes,
             max_bytes,
-            f"clique {largest} of the junction tree needs {self.cost.largest_cells:.3g} cells "
+            f"clique ({listed(largest)}) of the junction tree needs {self.cost.largest_cells:.3g} cells "
             f"({self.cost.largest_cells * 8 / 2**30:.3g} GiB)",
         )
 
@@ -155,7 +155,7 @@ class JunctionTree:
         """
         values = self._checked(potentials)
         cells, log_z = self.plan.marginals(
-            values, log_likelihoods(self.domain, evidence), _checked_total(total), n_threads
+            values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads
         )
         _check_possible(log_z, evidence)
         return CliqueVector(self.domain, self.cliques, cells)
@@ -170,9 +170,7 @@ class JunctionTree:
     ) -> list[Factor]:
         """Return the exact marginal of each clique of the tree itself, in the order of `nodes`; see `marginals`."""
         values = self._checked(potentials)
-        cells, log_z = self.plan.tables(
-            values, log_likelihoods(self.domain, evidence), _checked_total(total), n_threads
-        )
+        cells, log_z = self.plan.tables(values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads)
         _check_possible(log_z, evidence)
         return [self._table(cells, i) for i in range(len(self.nodes))]
 
@@ -211,13 +209,19 @@ class JunctionTree:
     def _checked(self, potentials: CliqueVector) -> NDArray[np.float64]:
         if potentials.cliques != self.cliques or potentials.domain.shape != self.domain.shape:
             raise ValueError(f"the tree was built for {self.cliques[:6]} …, got potentials over {potentials!r}")
-        if not (potentials.values < np.inf).all():
-            bad = next(c for i, c in enumerate(potentials.cliques) if not (potentials.table(i) < np.inf).all())
-            raise ValueError(f"potentials need finite logarithms or -inf; the table over {bad} holds NaN or +inf")
+        check_logarithms(potentials)
         return potentials.values
 
 
-def _checked_total(total: float) -> float:
+def check_logarithms(potentials: CliqueVector) -> None:
+    """Raise ``ValueError``, naming the first table with a NaN or +inf, unless all entries are finite or -inf."""
+    if not (potentials.values < np.inf).all():
+        bad = next(c for i, c in enumerate(potentials.cliques) if not (potentials.table(i) < np.inf).all())
+        raise ValueError(f"potentials need finite logarithms or -inf; the table over {bad} holds NaN or +inf")
+
+
+def checked_total(total: float) -> float:
+    """Return a total as a float, ``ValueError`` unless it is positive and finite."""
     if not 0 < total < np.inf:
         raise ValueError(f"total needs to be positive and finite, got {total}")
     return float(total)

@@ -46,11 +46,11 @@ def project_tables(
     holders = [(tables[i].domain.size(), i) for i, node in enumerate(nodes) if wanted <= set(node.clique)]
     if holders:
         return tables[min(holders)[1]].project(clique)
-    part = _between(nodes, wanted)
+    needed = _needed(nodes, _between(nodes, wanted), wanted)
     factors = []
-    for i in part:
-        table = tables[i].project(domain.canonical(_needed(nodes, part, i, wanted)))
-        if nodes[i].parent in part:
+    for i, kept in needed.items():
+        table = tables[i].project(domain.canonical(kept))
+        if nodes[i].parent in needed:
             table = table / table.project(nodes[i].separator).expand(table.domain)
         factors.append(table.log())
     return eliminate(domain, factors, domain.canonical(clique), max_bytes).exp().transpose(clique)
@@ -78,12 +78,11 @@ def _between(nodes: Sequence[TreeNode], wanted: set[str]) -> list[int]:
     return sorted(part)
 
 
-def _needed(nodes: Sequence[TreeNode], part: Sequence[int], index: int, wanted: set[str]) -> set[str]:
-    """Return what must stay of a node's attributes: those asked for and those its neighbours share."""
-    needed = wanted & set(nodes[index].clique)
-    if nodes[index].parent in part:
-        needed |= set(nodes[index].separator)
+def _needed(nodes: Sequence[TreeNode], part: Sequence[int], wanted: set[str]) -> dict[int, set[str]]:
+    """Return what must stay of each node's attributes: those asked for and those its neighbours share."""
+    needed = {i: wanted & set(nodes[i].clique) for i in part}
     for i in part:
-        if nodes[i].parent == index:
-            needed |= set(nodes[i].separator)
+        if nodes[i].parent in needed:
+            needed[i] |= set(nodes[i].separator)
+            needed[nodes[i].parent] |= set(nodes[i].separator)
     return needed

@@ -45,7 +45,7 @@ def marginals(
     >>> import pypgm
     >>> potentials = pypgm.CliqueVector(pypgm.Domain({"a": 2, "b": 2}), [("a", "b")], [0.0, 0.0, 0.0, 1.0])
     >>> pypgm.marginals(potentials).project("a").values.round(4)
-    array([0.3497, 0.6503])
+    array([0.3498, 0.6502])
     """
     tree = JunctionTree(potentials.domain, potentials.cliques)
     return tree.marginals(potentials, total, evidence, n_threads=n_threads)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain, as_clique
+from pypgm.domain import Clique, Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
-from pypgm.memory import check_fits
+from pypgm.graphs.junction_tree import check_logarithms, checked_total
+from pypgm.memory import check_fits, memory_limit, short
 
 __all__ = ["eliminate", "variable_elimination"]
 
@@ -52,7 +55,8 @@ def variable_elimination(
     ModelTooLargeError
         If a table would not fit.
     ValueError
-        If an attribute is unknown or comes twice.
+        If an attribute is unknown or comes twice, potentials hold NaN or +inf, or `total` is not positive and
+        finite.
 
     Examples
     --------
@@ -60,11 +64,13 @@ def variable_elimination(
     >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
     >>> potentials = pypgm.CliqueVector(domain, [("a", "b"), ("b", "c")], [1.0, 0, 0, 1, 1, 0, 0, 1])
     >>> pypgm.variable_elimination(potentials, ("c", "a")).values.round(4)
-    array([[0.3032, 0.1968],
-           [0.1968, 0.3032]])
+    array([[0.3034, 0.1966],
+           [0.1966, 0.3034]])
     """
     domain = potentials.domain
     asked = as_clique(clique)
+    check_logarithms(potentials)
+    checked_total(total)
     factors = [Factor(domain.project(c), potentials.table(i)) for i, c in enumerate(potentials.cliques)]
     for index, log_likelihood in log_likelihoods(domain, evidence):
         factors.append(Factor(domain.project(domain.attributes[index]), log_likelihood))
@@ -82,24 +88,43 @@ def eliminate(
     Attributes no factor holds are left out of the sum, and out of nothing if they are to be kept. The next
     attribute to go is the one whose product is smallest, ties by position.
     """
-    live = list(factors)
-    gone = {a for f in live for a in f.domain.attributes} - set(keep)
-    while gone:
-        scopes = {a: _joint(domain, [f for f in live if a in f.domain]) for a in gone}
-        chosen = min(gone, key=lambda a: (domain.size(scopes[a]), domain.index(a)))
-        product = _product(domain, [f for f in live if chosen in f.domain], scopes[chosen], max_bytes)
-        live = [f for f in live if chosen not in f.domain] + [product.logsumexp(chosen)]
-        gone.remove(chosen)
-    return _product(domain, live, keep, max_bytes)
+    limit = memory_limit(max_bytes)
+    live = dict(enumerate(factors))
+    numbers = itertools.count(len(live))
+    holders: dict[str, dict[int, None]] = {}
+    for number, factor in live.items():
+        for a in factor.domain.attributes:
+            holders.setdefault(a, {})[number] = None
+
+    def scope_of(attribute: str) -> Clique:
+        return domain.canonical(dict.fromkeys(a for i in holders[attribute] for a in live[i].domain.attributes))
+
+    cells = {a: domain.size(scope_of(a)) for a in holders if a not in keep}
+    queue = [(size, domain.index(a), a) for a, size in cells.items()]
+    heapq.heapify(queue)
+    while queue:
+        size, _, chosen = heapq.heappop(queue)
+        # An entry whose size is not the current one was replaced by a later push.
+        if cells.get(chosen) != size:
+            continue
+        scope = scope_of(chosen)
+        used = holders[chosen]
+        summed = _product(domain, [live.pop(i) for i in used], scope, limit).logsumexp(chosen)
+        del cells[chosen]
+        number = next(numbers)
+        live[number] = summed
+        for a in summed.domain.attributes:
+            holders[a] = {**{i: None for i in holders[a] if i not in used}, number: None}
+        for a in summed.domain.attributes:
+            if a in cells:
+                cells[a] = domain.size(scope_of(a))
+                heapq.heappush(queue, (cells[a], domain.index(a), a))
+    return _product(domain, list(live.values()), keep, limit)
 
 
-def _joint(domain: Domain, factors: Sequence[Factor]) -> tuple[str, ...]:
-    return domain.canonical({a for f in factors for a in f.domain.attributes})
-
-
-def _product(domain: Domain, factors: Sequence[Factor], scope: tuple[str, ...], max_bytes: float | None) -> Factor:
+def _product(domain: Domain, factors: Sequence[Factor], scope: Clique, limit: float) -> Factor:
     target = domain.project(scope)
-    check_fits(16.0 * target.size(), max_bytes, f"the table over {scope} needs {target.size():.3g} cells")
+    check_fits(16 * target.size(), limit, f"the table over {scope} needs {short(target.size())} cells")
     product = np.zeros(target.size())
     for factor in factors:
         kept = [1 if a in factor.domain else 0 for a in scope]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from pypgm.factor import transpose_cells
 
 if TYPE_CHECKING:
     import os
+
+    from numpy.typing import NDArray
 
 __all__ = ["read_uai"]
 
@@ -72,12 +75,12 @@ def _read_scope(tokens: _Tokens, n_attributes: int) -> tuple[str, ...]:
         tokens.integer("an attribute of a scope", 0, n_attributes - 1)
         for _ in range(tokens.integer("the length of a scope"))
     ]
+    if len(set(indices)) != len(indices):
+        raise ValueError(f"{tokens.path}: scope {indices} names an attribute more than once")
     return tuple(str(i) for i in indices)
 
 
-def _read_table(
-    tokens: _Tokens, domain: Domain, scope: tuple[str, ...]
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _read_table(tokens: _Tokens, domain: Domain, scope: tuple[str, ...]) -> NDArray[np.float64]:
     table_domain = domain.project(scope)
     cells = tokens.integer(f"the length of the table over {scope}")
     if cells != table_domain.size():
@@ -95,7 +98,7 @@ class _Tokens:
         try:
             raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
             self._words: Iterator[str] = iter(raw.decode("ascii").split())
-        except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
             raise ValueError(f"{path}: not a readable UAI file: {error}") from error
 
     def word(self, what: str = "MARKOV or BAYES") -> str:
@@ -114,7 +117,8 @@ class _Tokens:
     def weight(self) -> float:
         found = self.word("an entry of a table")
         try:
-            value = float(found)
+            # Python's own underscores in numbers are not the format's.
+            value = math.nan if "_" in found else float(found)
         except ValueError:
             value = math.nan
         if not (math.isfinite(value) and value >= 0):

@@ -96,6 +96,9 @@ def mst(
     ``3 d D^2 / (2 rho)`` for each attribute, ``rho / (3 (d - 1))`` for each selection, variance
     ``3 (d - 1) D^2 / (2 rho)`` for each pair.
 
+    Selections score a pair on the groups it will be measured in, not on the cells merged into them: the groups come
+    from released values, and a sum over groups moves no more than its cells when one record changes.
+
     References
     ----------
     McKenna, Miklau and Sheldon 2021, "Winning the NIST Contest: A scalable and general approach to differentially

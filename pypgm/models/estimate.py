@@ -7,19 +7,24 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+import numpy as np
+
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
-from pypgm.estimation.fit import FitState
+from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.fit import FitState, Options
+from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.mirror_descent import Options, mirror_descent
+from pypgm.estimation.mirror_descent import mirror_descent
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
-from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.models.model import GraphicalModel
 
 __all__ = ["estimate"]
 
 _TOLERANCE = 1e-3
+_SEED = 0
 
 
 def estimate(
@@ -27,7 +32,8 @@ def estimate(
     measurements: Sequence[LinearMeasurement],
     total: float | None = None,
     *,
-    stop: Literal["optimum"] = "optimum",
+    method: Literal["auto", "accelerated", "mirror_descent"] = "auto",
+    stop: Literal["validated", "optimum"] | None = None,
     iterations: int = 5000,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
@@ -36,13 +42,15 @@ def estimate(
     time_limit: float | None = None,
     callback: Callable[[FitState], object] | None = None,
     progress: bool = False,
+    rng: np.random.Generator | int | None = None,
     n_threads: int = 0,
 ) -> GraphicalModel:
     r"""Find the graphical model whose marginals are closest to noisy measurements.
 
     Minimises :math:`\frac12 \sum_i (q_i^\top \mu - y_i)^2 / \sigma_i^2` over the marginals :math:`\mu` (counts)
-    of all distributions on the domain; among the distributions with those marginals the answer is the one of
-    largest entropy.
+    of all distributions on the domain; among the distributions with those marginals the answer is the one closest, in
+    relative entropy, to the independent model the measurements suggest. Where every cell of a clique is measured that
+    is the one of largest entropy.
 
     Parameters
     ----------
@@ -52,8 +60,14 @@ def estimate(
         Noisy answers, counts.
     total : float, optional
         Number of records; by default its best linear unbiased estimate from the measurements.
-    stop : {"optimum"}
-        Where the estimate ends: at the minimum of the loss.
+    method : {"auto", "accelerated", "mirror_descent"}
+        "accelerated" starts from the independent model the measurements suggest and answers with an average of its
+        path; "mirror_descent" (for a `stepsize` or a `warm_start`) lowers the loss step by step. "auto" is mirror
+        descent where one of those two is given, else accelerated.
+    stop : {"validated", "optimum"}, optional
+        Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
+        least expected error, or at the minimum of the loss. By default validated if accelerated; mirror descent
+        goes to the optimum.
     iterations : int
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
@@ -72,6 +86,8 @@ def estimate(
         quantities only.
     progress : bool
         Show a line on standard error.
+    rng : Generator or int, optional
+        Source of the noise that validation adds; a fixed seed by default, so that the same input gives the same bits.
     n_threads : int
         0 for all threads; the bits of the answer do not depend on it.
 
@@ -104,8 +120,6 @@ def estimate(
            [22., 28.]])
     """
     started = time.perf_counter()
-    if stop != "optimum":
-        raise ValueError(f"stop needs to be 'optimum', got {stop!r}")
     options = Options(
         iterations,
         _TOLERANCE if tolerance is None else tolerance,
@@ -118,12 +132,40 @@ def estimate(
     )
     _check_options(options)
     fitting = [m.checked(domain) for m in measurements]
-    records = estimate_total(domain, fitting)[0] if total is None else _checked_total(total)
+    records = estimate_total(domain, fitting)[0] if total is None else checked_total(total)
     cliques = list(dict.fromkeys(domain.canonical(m.clique) for m in fitting))
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
-    start = _start(domain, cliques, warm_start)
-    potentials, marginals, fit = mirror_descent(tree, fitting, records, start, options)
+    if _chosen(method, stop, stepsize, warm_start) == "mirror_descent":
+        potentials, marginals, fit = mirror_descent(
+            tree, fitting, records, _start(domain, cliques, warm_start), options
+        )
+    else:
+        potentials, marginals, fit = accelerated(
+            tree,
+            fitting,
+            records,
+            independent_potentials(domain, cliques, fitting, records),
+            options,
+            stop=stop or "validated",
+            rng=np.random.default_rng(_SEED if rng is None else rng),
+        )
     return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree)
+
+
+def _chosen(method: str, stop: str | None, stepsize: object, warm_start: object) -> str:
+    """Return the method to run; ``ValueError`` if options do not go together."""
+    if method not in {"auto", "accelerated", "mirror_descent"}:
+        raise ValueError(f"method needs to be 'auto', 'accelerated' or 'mirror_descent', got {method!r}")
+    if stop not in {None, "validated", "optimum"}:
+        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {stop!r}")
+    asked = [name for name, given in (("stepsize", stepsize), ("warm_start", warm_start)) if given is not None]
+    if method == "auto":
+        method = "mirror_descent" if asked else "accelerated"
+    if method == "accelerated" and asked:
+        raise ValueError(f"method 'accelerated' takes no {asked[0]}: it measures its step and starts from independence")
+    if method == "mirror_descent" and stop == "validated":
+        raise ValueError("mirror descent goes to the optimum; stop='validated' needs method='accelerated'")
+    return method
 
 
 def _start(domain: Domain, cliques: list[tuple[str, ...]], warm_start: GraphicalModel | None) -> CliqueVector:
@@ -152,9 +194,3 @@ def _check_options(options: Options) -> None:
         raise ValueError(f"time_limit needs to be positive, got {options.time_limit}")
     if options.n_threads < 0:
         raise ValueError(f"n_threads needs to be 0 (all) or positive, got {options.n_threads}")
-
-
-def _checked_total(total: float) -> float:
-    if not 0 < total < math.inf:
-        raise ValueError(f"total needs to be positive and finite, got {total}")
-    return float(total)

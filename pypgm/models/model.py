@@ -13,7 +13,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.fit import Fit
-from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.calibrated import project_tables
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import read_archive, write_archive
@@ -67,7 +67,7 @@ class GraphicalModel:
         tree: JunctionTree | None = None,
     ) -> None:
         self.potentials = potentials
-        self.total = float(total)
+        self.total = checked_total(total)
         self.fit = fit
         self.not_private = ""
         self.tree = JunctionTree(potentials.domain, potentials.cliques) if tree is None else tree
@@ -218,10 +218,14 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel:
     array([5., 5.])
     """
     header, arrays = read_archive(path)
-    domain = Domain(header["attributes"], header["shape"], header["labels"])
-    fit = header["fit"]
-    if fit is not None:
-        fit = Fit(**{**fit, "history": tuple(fit["history"])})
-    model = GraphicalModel(CliqueVector(domain, header["cliques"], arrays["potentials"]), header["total"], fit=fit)
-    model.not_private = header.get("not_private", "")
+    try:
+        domain = Domain(header["attributes"], header["shape"], header["labels"])
+        fit = header["fit"]
+        if fit is not None:
+            fit = Fit(**{**fit, "history": tuple(fit["history"])})
+        potentials = CliqueVector(domain, header["cliques"], arrays["potentials"])
+        model = GraphicalModel(potentials, header["total"], fit=fit)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
+    model.not_private = str(header.get("not_private", ""))
     return model

@@ -39,9 +39,10 @@ def draw_records(
     r"""Draw records whose marginals are as close to a model's as integers can be.
 
     The model is the product over steps of table(clique) / table(separator). Attributes are drawn step by step: the
-    table over separator and new attributes, scaled to `rows`, is rounded at random to integers that keep its
-    expectation and its margins, and the new values are dealt in random order to the records that share a separator
-    value. New attributes are therefore independent of all others given the separator, as the model says.
+    table over separator and new attributes, scaled to `rows`, is rounded at random to integers that keep its margins,
+    and the new values are dealt in random order to the records that share a separator value. Expected counts are the
+    model's to a fraction of a record. New attributes are independent of all others given the separator, as the model
+    says.
 
     Where all cliques are single attributes or pairs, every count over a clique and every one-way count is less than 2
     from the model's, scaled to `rows`. In larger cliques every count over a clique is less than 2 from

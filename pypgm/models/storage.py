@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from pypgm.data.files import replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,16 +23,9 @@ _VERSION = 1
 def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> None:
     """Write a header and arrays to a file, whole or not at all; ``OSError`` if it cannot be written."""
     marked = {"format": _FORMAT, "version": _VERSION, **header}
-    text = np.frombuffer(json.dumps(marked).encode(), dtype=np.uint8)
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, allow_pickle=False, header=text, **arrays)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    text = np.frombuffer(json.dumps(marked, default=_plain).encode(), dtype=np.uint8)
+    with replacing(path) as file:
+        np.savez_compressed(file, allow_pickle=False, header=text, **arrays)
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
@@ -46,14 +38,24 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     OSError
         If it cannot be read.
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            header = json.loads(archive["header"].tobytes().decode())
-            arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
+    # Opened here, because NumPy leaves a file it opened itself open when the archive is broken.
+    with Path(path).open("rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                header = json.loads(archive["header"].tobytes().decode())
+                arrays = {name: archive[name] for name in archive.files if name != "header"}
+        except Exception as error:
+            # One damaged byte makes the readers of archives raise errors of a dozen kinds.
+            raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ValueError(f"{path}: not a pypgm model file")
     if header.get("version") != _VERSION:
         raise ValueError(f"{path}: model files of version {_VERSION} can be read, got version {header.get('version')}")
     return header, arrays
+
+
+def _plain(value: object) -> object:
+    """Return a NumPy scalar, such as a label taken from an array, as the number it holds."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a label needs to be a string or a number to be saved, got {value!r}")

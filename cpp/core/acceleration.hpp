@@ -1,0 +1,53 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/descent.hpp"
+
+namespace pypgm {
+
+/// What one accelerated step measured, in count units.
+struct Progress {
+  double loss;        ///< L at the averaged marginals
+  double validation;  ///< the same against the held-out counts; 0 without them
+  double slope;       ///< <g, z' - z>, g the gradient the step went along
+  double curvature;   ///< sum of w (Q (z' - z))^2
+};
+
+/// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, and an average x of the z
+/// that is the answer. No allocation after construction.
+class Acceleration {
+ public:
+  Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
+               double total, std::vector<double> potentials, int n_threads);
+
+  /// theta -= s * gradient at (1-a) x + a z; x = (1-a) x + a z'. One propagation.
+  Progress advance(double s, double a);
+  /// Starts the average anew from z if z has the lower loss; tells whether it did.
+  bool restart();
+  /// Bound on L(x) - min L; one upward pass.
+  double gap();
+  /// Moves theta until its marginals are x, by proportional fitting: each sweep walks the tree once and
+  /// scales each clique on the way to its part of x. Afterwards x is theta's own marginals.
+  void settle(int sweeps);
+
+  double loss();
+  const std::vector<double>& potentials() const { return theta_; }
+  const std::vector<double>& average() const { return x_; }
+
+ private:
+  void marginals_into(std::vector<double>& out);
+  void fit_node(int index);
+  void pass_separator(int from, int to);
+
+  std::shared_ptr<const JunctionTree> tree_;
+  L2Loss loss_;
+  bool validates_;
+  double total_;
+  int n_threads_;
+  Workspace work_;
+  std::vector<double> theta_, x_, z_, next_, gradient_;
+};
+
+}  // namespace pypgm

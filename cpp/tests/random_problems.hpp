@@ -1,0 +1,86 @@
+#pragma once
+// Random measurements on random structures, and their loss and gradient by hand.
+#include <memory>
+#include <vector>
+
+#include "core/l2_loss.hpp"
+#include "random_models.hpp"
+
+namespace pypgm::test {
+
+inline constexpr double kTotal = 40.0;
+
+struct Problem {
+  Structure structure;
+  std::vector<GroupedMeasurement> measurements;
+  std::vector<double> potentials;
+};
+
+inline Problem random_problem(std::mt19937_64& random) {
+  Problem p;
+  p.structure = random_structure(random, 4, 3);
+  p.structure.cliques.push_back({0, 2});
+  for (std::size_t f = 0; f < p.structure.cliques.size(); ++f) {
+    const std::size_t cells = cells_of(p.structure.sizes, p.structure.cliques[f]);
+    for (std::size_t repeat = below(random, 3); repeat > 0; --repeat) {
+      GroupedMeasurement m;
+      m.factor = static_cast<int>(f);
+      std::size_t rows = cells;
+      if (below(random, 2) == 0) {
+        rows = 2;
+        for (std::size_t i = 0; i < cells; ++i)
+          m.groups.push_back(static_cast<std::int32_t>(below(random, 2)));
+      }
+      for (std::size_t j = 0; j < rows; ++j) {
+        m.values.push_back(30 * uniform(random) - 5);
+        m.weights.push_back(0.01 + uniform(random));
+      }
+      p.measurements.push_back(m);
+    }
+  }
+  p.potentials.resize(cells_of(p.structure));
+  for (double& x : p.potentials) x = 2 * uniform(random) - 1;
+  return p;
+}
+
+inline double loss_by_hand(const Problem& p, const std::vector<double>& marginals) {
+  double loss = 0;
+  for (const GroupedMeasurement& m : p.measurements) {
+    std::size_t offset = 0;
+    for (int f = 0; f < m.factor; ++f) {
+      offset += cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(f)]);
+    }
+    const std::size_t cells =
+        cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(m.factor)]);
+    std::vector<double> answers(m.values.size(), 0.0);
+    for (std::size_t i = 0; i < cells; ++i) {
+      answers[m.groups.empty() ? i : static_cast<std::size_t>(m.groups[i])] += marginals[offset + i];
+    }
+    for (std::size_t j = 0; j < answers.size(); ++j) {
+      loss += 0.5 * m.weights[j] * (answers[j] - m.values[j]) * (answers[j] - m.values[j]);
+    }
+  }
+  return loss;
+}
+
+/// The gradient of a quadratic by central differences, exact but for rounding.
+inline std::vector<double> gradient_by_hand(const Problem& p, std::vector<double> marginals) {
+  std::vector<double> gradient(marginals.size());
+  for (std::size_t i = 0; i < marginals.size(); ++i) {
+    const double here = marginals[i];
+    marginals[i] = here + 1;
+    const double ahead = loss_by_hand(p, marginals);
+    marginals[i] = here - 1;
+    gradient[i] = (ahead - loss_by_hand(p, marginals)) / 2;
+    marginals[i] = here;
+  }
+  return gradient;
+}
+
+inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace pypgm::test

@@ -1,0 +1,95 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "core/acceleration.hpp"
+#include "random_problems.hpp"
+
+namespace pypgm {
+namespace {
+
+using test::kInfinity;
+using test::kTotal;
+
+Acceleration path_of(const test::Problem& p) {
+  return {std::make_shared<JunctionTree>(test::tree_of(p.structure)), p.measurements, kTotal, p.potentials,
+          1};
+}
+
+TEST_CASE("two steps by brute force") {
+  std::mt19937_64 random(31);
+  for (int round = 0; round < 100; ++round) {
+    CAPTURE(round);
+    const test::Problem p = test::random_problem(random);
+    Acceleration path = path_of(p);
+    std::vector<double> theta = p.potentials;
+    std::vector<double> z = test::BruteForce(p.structure, theta, kTotal).marginals;
+    std::vector<double> x = z;
+    CHECK(path.loss() == doctest::Approx(test::loss_by_hand(p, x)).epsilon(1e-9));
+    for (const double a : {1.0, 0.4}) {
+      const double s = 0.02;
+      std::vector<double> v(x.size());
+      for (std::size_t i = 0; i < v.size(); ++i) v[i] = (1 - a) * x[i] + a * z[i];
+      const std::vector<double> g = test::gradient_by_hand(p, v);
+      for (std::size_t i = 0; i < v.size(); ++i) theta[i] -= s * g[i];
+      const std::vector<double> next = test::BruteForce(p.structure, theta, kTotal).marginals;
+      double slope = 0;
+      for (std::size_t i = 0; i < v.size(); ++i) {
+        slope += g[i] * (next[i] - z[i]);
+        x[i] = (1 - a) * x[i] + a * next[i];
+      }
+      z = next;
+      const Progress progress = path.advance(s, a);
+      CHECK(progress.loss == doctest::Approx(test::loss_by_hand(p, x)).epsilon(1e-7));
+      CHECK(std::abs(progress.slope - slope) < 1e-6 * (1 + std::abs(slope)));
+      CHECK(progress.curvature >= 0);
+      CHECK(progress.validation == 0);
+      for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(path.average()[i] - x[i]) < 1e-7);
+    }
+    CHECK(path.gap() > -1e-9);
+  }
+}
+
+TEST_CASE("settling brings the potentials to the average and keeps structural zeros") {
+  std::mt19937_64 random(32);
+  for (int round = 0; round < 100; ++round) {
+    CAPTURE(round);
+    test::Problem p = test::random_problem(random);
+    if (round % 2 == 0) p.potentials[test::below(random, p.potentials.size())] = -kInfinity;
+    if (test::BruteForce(p.structure, p.potentials, kTotal).log_z == -kInfinity) continue;
+    Acceleration path = path_of(p);
+    for (const double a : {1.0, 0.6, 0.5}) path.advance(0.01, a);
+    const std::vector<double> average = path.average();
+    path.settle(200);
+    const test::BruteForce settled(p.structure, path.potentials(), kTotal);
+    for (std::size_t i = 0; i < average.size(); ++i) {
+      CHECK(std::abs(settled.marginals[i] - average[i]) < 1e-3);
+      CHECK(std::abs(path.average()[i] - settled.marginals[i]) < 1e-9);
+      if (p.potentials[i] == -kInfinity) CHECK(path.potentials()[i] == -kInfinity);
+    }
+  }
+}
+
+TEST_CASE("a restart takes the better of the two points") {
+  std::mt19937_64 random(33);
+  int taken = 0;
+  for (int round = 0; round < 200; ++round) {
+    const test::Problem p = test::random_problem(random);
+    Acceleration path = path_of(p);
+    path.advance(0.02, 1.0);
+    path.advance(0.02, 0.3);
+    const double before = path.loss();
+    if (path.restart()) {
+      ++taken;
+      CHECK(path.loss() < before);
+    } else {
+      CHECK(path.loss() == before);
+    }
+  }
+  CHECK(taken > 0);
+}
+
+}  // namespace
+}  // namespace pypgm

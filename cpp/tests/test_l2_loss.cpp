@@ -1,0 +1,41 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "core/l2_loss.hpp"
+#include "random_problems.hpp"
+
+namespace pypgm {
+namespace {
+
+TEST_CASE("value, gradient, validation and curvature by hand") {
+  std::mt19937_64 random(21);
+  for (int round = 0; round < 100; ++round) {
+    CAPTURE(round);
+    test::Problem p = test::random_problem(random);
+    test::Problem held = p;
+    test::Problem nothing = p;
+    for (std::size_t m = 0; m < p.measurements.size(); ++m) {
+      for (double& y : held.measurements[m].values) y = 50 * test::uniform(random);
+      for (double& y : nothing.measurements[m].values) y = 0;
+      p.measurements[m].holdout = held.measurements[m].values;
+    }
+    const JunctionTree tree = test::tree_of(p.structure);
+    L2Loss loss(tree, p.measurements);
+    std::vector<double> tables(p.potentials.size());
+    for (double& x : tables) x = 20 * test::uniform(random) - 4;
+    std::vector<double> gradient(tables.size(), 7.0);
+    const double value = loss.gradient(tables, gradient, 1);
+    CHECK(value == doctest::Approx(test::loss_by_hand(p, tables)).epsilon(1e-12));
+    CHECK(loss.value(tables, 1) == doctest::Approx(value).epsilon(1e-14));
+    CHECK(loss.validation(tables, 1) == doctest::Approx(test::loss_by_hand(held, tables)).epsilon(1e-12));
+    CHECK(loss.curvature(tables, 1) ==
+          doctest::Approx(2 * test::loss_by_hand(nothing, tables)).epsilon(1e-12));
+    const std::vector<double> wanted = test::gradient_by_hand(p, tables);
+    for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(gradient[i] - wanted[i]) < 1e-8);
+  }
+}
+
+}  // namespace
+}  // namespace pypgm

@@ -1,0 +1,169 @@
+"""The accelerated path: its optimum, where it stops, what the stop is worth, and where it starts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pypgm
+from pypgm import Domain, LinearMeasurement
+from pypgm.estimation.independence import independent_potentials
+from pypgm.queries import Partition
+
+DOMAIN = Domain({"a": 4, "b": 5, "c": 6, "d": 3})
+WIDE = Domain({"a": 12, "b": 10, "c": 15, "d": 8})
+CLIQUES = [("a", "b"), ("c", "b"), ("c", "d")]
+
+
+def table(seed, total, concentration=0.5, domain=DOMAIN):
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.full(domain.size(), concentration)).reshape(domain.shape) * total
+
+
+def measure(truth, spread, seed, domain=DOMAIN):
+    rng = np.random.default_rng(seed)
+    exact = {c: reference.project(domain, truth, c) for c in CLIQUES}
+    return [LinearMeasurement(t + rng.normal(size=t.shape) * spread, c, spread) for c, t in exact.items()]
+
+
+def error(model, truth):
+    return np.mean([np.abs(model.project(c).values - reference.project(model.domain, truth, c)).sum() for c in CLIQUES])
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 5.0, 50.0]))
+def test_both_methods_find_the_same_optimum(seed, spread):
+    measurements = measure(table(seed, 500.0), spread, seed)
+    options = {"stop": "optimum", "tolerance": 1e-7, "iterations": 20000}
+    fast, plain = (
+        pypgm.estimate(DOMAIN, measurements, 500.0, method=m, **options) for m in ("accelerated", "mirror_descent")
+    )
+    assert fast.fit.loss <= plain.fit.loss + 1e-4 * (1 + plain.fit.loss)
+    assert plain.fit.loss >= fast.fit.loss - fast.fit.gap
+    assert fast.fit.loss >= plain.fit.loss - plain.fit.gap
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1))
+def test_the_answer_is_the_model_of_its_potentials(seed):
+    measurements = measure(table(seed, 400.0), 10.0, seed)
+    model = pypgm.estimate(DOMAIN, measurements)
+    again = pypgm.marginals(model.potentials, model.total)
+    np.testing.assert_allclose(model.marginals.values, again.values, rtol=1e-11, atol=1e-9)
+    matrices = [reference.query_matrix(DOMAIN, m) for m in measurements]
+    joint = reference.joint(reference.log_joint(model.potentials), model.total)
+    assert model.fit.loss == pytest.approx(reference.loss(measurements, matrices, joint), rel=1e-9)
+    # Proportional fitting brings the potentials to the average the path ended at.
+    assert model.fit.loss == pytest.approx(model.fit.history[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("spread", [3.0, 20.0])
+def test_the_validated_stop_has_the_smaller_error(spread):
+    errors = {"validated": [], "optimum": []}
+    for seed in range(10):
+        truth = table(seed, 1000.0, 0.2, WIDE)
+        measurements = measure(truth, spread, seed, WIDE)
+        for stop, found in errors.items():
+            found.append(error(pypgm.estimate(WIDE, measurements, stop=stop), truth))
+    assert np.mean(errors["validated"]) < 0.7 * np.mean(errors["optimum"])
+
+
+def test_cells_that_all_but_vanish_leave_a_finite_model():
+    # The optimum lies at the boundary: potentials run to -10^4 there.
+    for seed in range(8, 12):
+        model = pypgm.estimate(WIDE, measure(table(seed, 1000.0, 0.2, WIDE), 10.0, seed, WIDE), stop="optimum")
+        assert model.potentials.values.min() < -1000
+        assert np.isfinite(model.marginals.values).all()
+        assert np.isfinite(model.fit.gap)
+
+
+def test_without_noise_the_validated_stop_loses_nothing():
+    truth = table(3, 1000.0)
+    exact = [LinearMeasurement(reference.project(DOMAIN, truth, c), c, 1e-3) for c in CLIQUES]
+    model = pypgm.estimate(DOMAIN, exact, tolerance=1e-2)
+    assert error(model, truth) < 0.05
+    assert model.fit.status in {"converged", "validated", "iterations"}
+
+
+@pytest.mark.parametrize("factor", [0.1, 10.0])
+def test_a_wrong_stddev_still_gives_a_model(factor):
+    truth = table(4, 1000.0)
+    right = measure(truth, 20.0, 4)
+    wrong = [LinearMeasurement(m.values, m.clique, m.stddev * factor) for m in right]
+    model = pypgm.estimate(DOMAIN, wrong, iterations=2000)
+    assert error(model, truth) < 1000.0
+    assert model.fit.status in {"validated", "converged", "iterations"}
+
+
+def test_the_same_bits_unless_another_generator_is_asked_for():
+    measurements = measure(table(5, 1000.0), 20.0, 5)
+    first, second, other = (pypgm.estimate(DOMAIN, measurements, rng=r) for r in (None, None, 99))
+    assert first.marginals.values.tobytes() == second.marginals.values.tobytes()
+    assert first.marginals.values.tobytes() != other.marginals.values.tobytes()
+
+
+def test_threads_do_not_change_a_bit():
+    domain = Domain({"a": 600, "b": 600})
+    rng = np.random.default_rng(0)
+    measurements = [LinearMeasurement(rng.poisson(3.0, (600, 600)), ("a", "b"), 1.0)]
+    one, two = (pypgm.estimate(domain, measurements, iterations=12, n_threads=n) for n in (1, 2))
+    assert one.potentials.values.tobytes() == two.potentials.values.tobytes()
+
+
+@pytest.mark.parametrize("after", [3, 15])
+def test_an_interruption_returns_what_there_is(after):
+    # The path on the thinned measurements runs first, the one on the measurements themselves after it.
+    calls = []
+
+    def stop_by_hand(state):
+        calls.append(state)
+        if len(calls) == after:
+            raise KeyboardInterrupt
+
+    model = pypgm.estimate(DOMAIN, measure(table(6, 1000.0), 20.0, 6), callback=stop_by_hand)
+    assert model.fit.status == "interrupted"
+    assert np.isfinite(model.marginals.values).all()
+
+
+def test_iterations_bound_both_paths_together():
+    for iterations in (1, 3, 4, 5, 17):
+        fit = pypgm.estimate(DOMAIN, measure(table(7, 1000.0), 20.0, 7), iterations=iterations, tolerance=0).fit
+        assert fit.iterations <= iterations
+        assert fit.gap is not None
+
+
+def test_the_start_is_the_product_of_what_is_measured_of_each_attribute():
+    truth = table(8, 1000.0)
+    measurements = measure(truth, 1e-3, 8)
+    start = independent_potentials(DOMAIN, CLIQUES, measurements, 1000.0)
+    model = pypgm.marginals(start, 1000.0)
+    for clique in CLIQUES:
+        one, two = (reference.project(DOMAIN, truth, a) for a in clique)
+        np.testing.assert_allclose(model[clique].values, np.outer(one, two) / 1000.0, atol=1e-2)
+
+
+def test_the_start_spreads_a_group_over_its_cells_and_floors_what_came_out_negative():
+    domain = Domain({"a": 4})
+    grouped = LinearMeasurement([30.0, -50.0], "a", [1.0, 2.0], Partition([0, 0, 0, 1]))
+    start = independent_potentials(domain, [("a",)], [grouped], 30.0)
+    shares = pypgm.marginals(start, 1.0)["a"].values
+    np.testing.assert_allclose(shares[:3], shares[0], rtol=1e-12)
+    assert 0 < shares[3] < 0.1 * shares[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "newton"}, "method needs to be"),
+        ({"stop": "soon"}, "stop needs to be"),
+        ({"method": "accelerated", "stepsize": 1.0}, "takes no stepsize"),
+        ({"method": "mirror_descent", "stop": "validated"}, "goes to the optimum"),
+        ({"stepsize": 1e-3, "stop": "validated"}, "goes to the optimum"),
+    ],
+)
+def test_options_that_do_not_go_together(options, message):
+    with pytest.raises(ValueError, match=message):
+        pypgm.estimate(DOMAIN, measure(table(9, 100.0), 5.0, 9), **options)

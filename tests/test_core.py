@@ -1,0 +1,116 @@
+"""The compiled core checks what it is handed, whatever Python promised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pypgm import _core
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return _core.JunctionTree([2, 3, 2], [[0, 1], [1, 2]])
+
+
+ZEROS = np.zeros(12)
+NO_GROUPS = np.empty(0, dtype=np.int32)
+
+REFUSED_TREES = [
+    (([2, 0], []), "every attribute needs at least one value"),
+    (([2, 2], [[1, 0]]), "cliques must be ascending attribute indices below 2"),
+    (([2, 2], [[0, 0]]), "cliques must be ascending"),
+    (([2, 2], [[0, 2]]), "cliques must be ascending"),
+    (([2, 2], [[-1, 0]]), "cliques must be ascending"),
+    (([2, 2], [], [0]), "order must hold 2 entries, got 1"),
+    (([2, 2], [], [0, 0]), "order must be a permutation"),
+    (([2, 2], [], [0, 2]), "order must be a permutation"),
+    (([2, 2], [], [0, -1]), "order must be a permutation"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED_TREES)
+def test_refused_trees(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        _core.JunctionTree(*arguments)
+
+
+REFUSED_CALLS = [
+    ((np.zeros(11), [], 1.0, 1), ValueError, "potentials must hold 12 entries, got 11"),
+    ((ZEROS, [(3, np.zeros(2))], 1.0, 1), ValueError, "evidence names attribute 3, the tree has 3"),
+    ((ZEROS, [(-1, np.zeros(2))], 1.0, 1), ValueError, "evidence names attribute -1"),
+    ((ZEROS, [(1, np.zeros(2))], 1.0, 1), ValueError, "log_likelihood must hold 3 entries, got 2"),
+    ((ZEROS, [], 1.0, -1), ValueError, "n_threads must be 0"),
+    ((ZEROS.astype(np.float32), [], 1.0, 1), TypeError, "incompatible function arguments"),
+    ((np.zeros(24)[::2], [], 1.0, 1), TypeError, "incompatible function arguments"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED_CALLS)
+def test_refused_propagations(tree, arguments, error, message):
+    for method in (tree.marginals, tree.tables):
+        with pytest.raises(error, match=message):
+            method(*arguments)
+    potentials, evidence, _, n_threads = arguments
+    for method in (tree.log_partition, tree.max_log_weight):
+        with pytest.raises(error, match=message):
+            method(potentials, evidence, n_threads)
+
+
+REFUSED_TABLES = [
+    ((np.zeros(6), [2, 3], [1]), ValueError, "kept must hold 2 entries, got 1"),
+    ((np.zeros(0), [2, 0], [1, 0]), ValueError, "every axis needs at least one entry"),
+    ((np.zeros(5), [2, 3], [1, 0]), ValueError, "table must hold 6 entries, got 5"),
+    ((np.zeros(6), [2, 3], [1, 0], -1), ValueError, "n_threads must be 0"),
+    ((np.zeros(6, dtype=np.float32), [2, 3], [1, 0]), TypeError, "incompatible function arguments"),
+    ((np.zeros((2, 3)).T, [2, 3], [1, 0]), TypeError, "incompatible function arguments"),
+]
+
+
+@pytest.mark.parametrize("name", ["reduce_sum", "reduce_max", "reduce_logsumexp"])
+@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED_TABLES)
+def test_refused_reductions(name, arguments, error, message):
+    with pytest.raises(error, match=message):
+        getattr(_core, name)(*arguments)
+
+
+@pytest.mark.parametrize("name", ["expand_assign", "expand_add", "expand_multiply"])
+def test_refused_expansions(name):
+    expand = getattr(_core, name)
+    with pytest.raises(ValueError, match="large must hold 6 entries, got 5"):
+        expand(np.zeros(5), [2, 3], np.zeros(2), [1, 0])
+    with pytest.raises(ValueError, match="small must hold 2 entries, got 3"):
+        expand(np.zeros(6), [2, 3], np.zeros(3), [1, 0])
+    with pytest.raises(ValueError, match="kept must hold 2 entries"):
+        expand(np.zeros(6), [2, 3], np.zeros(2), [1])
+    frozen = np.zeros(6)
+    frozen.setflags(write=False)
+    with pytest.raises(ValueError, match="not writeable"):
+        expand(frozen, [2, 3], np.zeros(2), [1, 0])
+
+
+REFUSED_MEASUREMENTS = [
+    ((2, NO_GROUPS, np.zeros(6), np.ones(6)), "a measurement names clique 2, the tree has 2"),
+    ((-1, NO_GROUPS, np.zeros(6), np.ones(6)), "a measurement names clique -1"),
+    ((0, NO_GROUPS, np.zeros(5), np.ones(5)), "values must hold 6 entries, got 5"),
+    ((0, NO_GROUPS, np.zeros(6), np.ones(5)), "weights must hold 6 entries, got 5"),
+    ((0, np.zeros(5, dtype=np.int32), np.zeros(1), np.ones(1)), "groups must hold 6 entries, got 5"),
+    ((0, np.full(6, 2, dtype=np.int32), np.zeros(2), np.ones(2)), r"groups must lie in \[0, 2\), got 2"),
+    ((0, np.full(6, -1, dtype=np.int32), np.zeros(2), np.ones(2)), r"groups must lie in \[0, 2\), got -1"),
+]
+
+
+@pytest.mark.parametrize(("measurement", "message"), REFUSED_MEASUREMENTS)
+def test_refused_measurements(tree, measurement, message):
+    with pytest.raises(ValueError, match=message):
+        _core.Descent(tree, [(*measurement, np.empty(0))], 1.0, ZEROS)
+
+
+def test_refused_descents(tree):
+    with pytest.raises(ValueError, match="potentials must hold 12 entries, got 3"):
+        _core.Descent(tree, [], 1.0, np.zeros(3))
+    with pytest.raises(ValueError, match="n_threads must be 0"):
+        _core.Descent(tree, [], 1.0, ZEROS, -1)
+    held_out = (0, NO_GROUPS, np.zeros(6), np.ones(6), np.zeros(2))
+    with pytest.raises(ValueError, match="holdout must hold 6 entries, got 2"):
+        _core.Descent(tree, [held_out], 1.0, ZEROS)
