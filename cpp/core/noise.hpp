@@ -129,4 +129,12 @@ void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale, WordSt
 void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance,
                            WordStream& words = secure_words());
 
+/// The same on up to n_threads threads (0: all), each with its own secure stream.
+void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale, int n_threads);
+void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance, int n_threads);
+
+/// Writes 1 with probability `rate`, else 0, independently to every entry: who is in a Poisson sample.
+/// Throws std::invalid_argument unless 0 < numerator <= denominator < 2^48.
+void flip_coins(std::span<std::uint8_t> out, Rational rate, WordStream& words = secure_words());
+
 }  // namespace pypgm

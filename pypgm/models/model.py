@@ -186,10 +186,9 @@ class GraphicalModel:
         write_archive(path, header, {"potentials": self.potentials.values})
 
     def __repr__(self) -> str:
-        private = ", not private" if self.not_private else ""
         return (
             f"GraphicalModel({len(self.domain)} attributes, {len(self.cliques)} cliques, "
-            f"total {self.total:.6g}, {self.potentials.values.size} parameters{private})"
+            f"total {self.total:.6g}, {self.potentials.values.size} parameters{', not private' if self.not_private else ''})"
         )
 
 
@@ -225,7 +224,7 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel:
             fit = Fit(**{**fit, "history": tuple(fit["history"])})
         potentials = CliqueVector(domain, header["cliques"], arrays["potentials"])
         model = GraphicalModel(potentials, header["total"], fit=fit)
+        model.not_private = header.get("not_private", "")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
-    model.not_private = str(header.get("not_private", ""))
     return model

@@ -55,7 +55,7 @@ def unsafe_words(seed: int | None) -> _core.SeededWords | None:
 
 
 def add_discrete_gaussian(
-    counts: NDArray[np.int64], variance: Fraction, words: _core.SeededWords | None = None
+    counts: NDArray[np.int64], variance: Fraction, words: _core.SeededWords | None = None, *, n_threads: int = 1
 ) -> NDArray[np.int64]:
     """Add an independent discrete Gaussian draw, P(z) proportional to exp(-z^2 / (2 variance)), to every count.
 
@@ -66,7 +66,9 @@ def add_discrete_gaussian(
     variance : Fraction
         The parameter sigma^2, as `drawable_variance` gives it. The variance of the draws is at most this.
     words : SeededWords, optional
-        The stream of a run that is declared not private.
+        The stream of a run that is declared not private; it is drawn from by one thread.
+    n_threads : int
+        Threads, each with its own stream; 0 is all. One makes no team and is safe in forked children.
 
     Returns
     -------
@@ -78,7 +80,7 @@ def add_discrete_gaussian(
     TypeError
         If the counts are not int64.
     ValueError
-        If the variance cannot be drawn with.
+        If the variance cannot be drawn with, or `n_threads` is negative.
 
     References
     ----------
@@ -91,11 +93,11 @@ def add_discrete_gaussian(
     """
     if drawable_variance(variance) != variance:
         raise ValueError(f"variance {variance} cannot be drawn with exactly; pass drawable_variance of it")
-    return _core.add_discrete_gaussian(_counts(counts), variance.numerator, variance.denominator, words)
+    return _core.add_discrete_gaussian(_counts(counts), variance.numerator, variance.denominator, words, n_threads)
 
 
 def add_discrete_laplace(
-    counts: NDArray[np.int64], scale: Fraction, words: _core.SeededWords | None = None
+    counts: NDArray[np.int64], scale: Fraction, words: _core.SeededWords | None = None, *, n_threads: int = 1
 ) -> NDArray[np.int64]:
     """Add an independent discrete Laplace draw, P(z) proportional to exp(-abs(z) / scale), to every count.
 
@@ -106,7 +108,9 @@ def add_discrete_laplace(
     scale : Fraction
         As `drawable_scale` gives it.
     words : SeededWords, optional
-        The stream of a run that is declared not private.
+        The stream of a run that is declared not private; it is drawn from by one thread.
+    n_threads : int
+        Threads, each with its own stream; 0 is all. One makes no team and is safe in forked children.
 
     Returns
     -------
@@ -118,7 +122,7 @@ def add_discrete_laplace(
     TypeError
         If the counts are not int64.
     ValueError
-        If the scale cannot be drawn with.
+        If the scale cannot be drawn with, or `n_threads` is negative.
 
     Examples
     --------
@@ -127,7 +131,7 @@ def add_discrete_laplace(
     """
     if drawable_scale(scale) != scale:
         raise ValueError(f"scale {scale} cannot be drawn with exactly; pass drawable_scale of it")
-    return _core.add_discrete_laplace(_counts(counts), scale.numerator, scale.denominator, words)
+    return _core.add_discrete_laplace(_counts(counts), scale.numerator, scale.denominator, words, n_threads)
 
 
 def laplace_stddev(scale: Fraction) -> float:
