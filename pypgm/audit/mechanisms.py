@@ -111,6 +111,8 @@ def _cost(line: Charge, unit: Unit) -> Fraction:
     if line.noise == "discrete Laplace":
         epsilon = p["sensitivity"] / p["scale"]
         return epsilon if unit == "epsilon" else epsilon**2 / 2
+    if "epsilon" not in p:
+        return line.cost
     # Only the exponential mechanism has a loss of bounded range; all else is charged as any pure step.
     rate = 8 if line.noise == "exponential mechanism" else 2
     return p["epsilon"] if unit == "epsilon" else p["epsilon"] ** 2 / rate

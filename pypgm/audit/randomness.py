@@ -11,6 +11,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,11 @@ from pypgm.audit.pairs import neighbour_pairs
 from pypgm.audit.trace import LAWS, Mechanism
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.noise import add_discrete_gaussian
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["check_integer_noise", "check_open_table", "check_seeds", "check_source", "check_streams"]
+__all__ = ["check_integer_noise", "check_open_table", "check_seeds", "check_source", "check_streams", "noise_words"]
 
 Words = Callable[[int], NDArray[np.uint64]]
 Found = Iterator[tuple[str, str]]
@@ -42,7 +44,7 @@ def check_streams(words: Words = _core.secure_words, forks: int = 8, each: int =
     """
     words(3)  # the parent's stream is open and buffered when it is forked
     streams = [_threads(words, each)]
-    if hasattr(os, "fork"):
+    if forks and hasattr(os, "fork"):
         streams += [_forked(words, each) for _ in range(forks)]
     drawn = np.concatenate(streams)
     doubles = drawn.size - np.unique(drawn).size
@@ -50,6 +52,12 @@ def check_streams(words: Words = _core.secure_words, forks: int = 8, each: int =
     return finding(
         "streams", f"{len(streams) - 1} forks x {_THREADS} threads", found, f"{drawn.size} words, all different"
     )
+
+
+def noise_words(n: int, n_threads: int = 4) -> NDArray[np.uint64]:
+    """Return words made of the noise of several threads of the core: two wide draws each, some 62 random bits."""
+    wide = add_discrete_gaussian(np.zeros(2 * n, dtype=np.int64), Fraction(1 << 61), n_threads=n_threads)
+    return wide.view(np.uint64).reshape(2, n)[0] << np.uint64(32) ^ wide.view(np.uint64).reshape(2, n)[1]
 
 
 def _threads(words: Words, each: int) -> NDArray[np.uint64]:
@@ -134,7 +142,7 @@ def _values(release: Any) -> list[bytes]:
 def check_integer_noise(core: Any = _core) -> Finding:
     """Demand that every function of the core that makes noise takes and gives int64 alone."""
     found = []
-    words = r"noise|laplace|gaussian|normal|gumbel|geometric|exponential"
+    words = r"noise|laplace|gaussian|normal|gumbel|geometric|exponential|select|permute"
     makers = [n for n in dir(core) if re.search(words, n) and not n.startswith(("enumerate_", "scripted_"))]
     for name in makers:
         for numbers in (np.zeros(3), np.zeros(3, dtype=np.float32), np.zeros(3, dtype=np.int32)):

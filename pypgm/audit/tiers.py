@@ -24,7 +24,14 @@ from pypgm.audit.attacks import (
 )
 from pypgm.audit.finding import Check
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
-from pypgm.audit.randomness import check_integer_noise, check_open_table, check_seeds, check_source, check_streams
+from pypgm.audit.randomness import (
+    check_integer_noise,
+    check_open_table,
+    check_seeds,
+    check_source,
+    check_streams,
+    noise_words,
+)
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
 from pypgm.audit.trace import Mechanism
@@ -111,6 +118,7 @@ def _deterministic() -> list[Check]:
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches]
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs]
     checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]
+    checks.append(partial(check_streams, noise_words, forks=0, each=100_000))
     for name, mechanism in STEPS.items():
         budget = Budget(epsilon=2) if name.startswith("laplace") else Budget(rho=2)
         checks += _observed(name, mechanism, budget)

@@ -36,7 +36,12 @@ LAWS = {
     "add_discrete_gaussian": "discrete Gaussian",
     "add_discrete_laplace": "discrete Laplace",
     "select_exponential": "exponential mechanism",
+    "select_top": "exponential mechanism",
+    "permute_and_flip": "permute-and-flip",
 }
+"""The samplers of the core and the laws that charges name."""
+
+_WORDS_AT = {"select_top": 4}  # position of a sampler's stream among its arguments, else 3
 
 
 class RecordsGoneError(RuntimeError):
@@ -137,16 +142,26 @@ class _Sampler:
         self.used = 0
 
     def wrap(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        def sampler(private: NDArray[np.int64], numerator: int, denominator: int, words: Any = None) -> Any:
-            if words is not None:
+        at = _WORDS_AT.get(name, 3)
+
+        def sampler(*given: Any, words: Any = None, n_threads: int = 1) -> Any:  # noqa: ARG001 (known words: one thread)
+            if words is not None or any(word is not None for word in given[at : at + 1]):
                 self.trace.events.append(("seeded", name))
-            parameter = Fraction(numerator, denominator)
+            private, parameter = given[0], Fraction(given[1], given[2])
             if self.like is None:
-                outcome = original(private, numerator, denominator, self.words)
+                outcome = original(*given[:at], words=self.words)
             else:
                 outcome = self._repeat(LAWS[name], np.size(private), parameter)
             self.trace.events.append(("draw", Draw(LAWS[name], np.array(private), parameter, outcome)))
             return outcome.copy() if isinstance(outcome, np.ndarray) else outcome
+
+        return sampler
+
+    def coins(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a sampler that keeps the same records in both runs: the worst that a subsample can do."""
+
+        def sampler(*given: Any, words: Any = None) -> Any:  # noqa: ARG001 (the seed of the run stands for any)
+            return original(*given[:3], words=_core.SeededWords(0))
 
         return sampler
 
@@ -184,6 +199,7 @@ def observe(
     with contextlib.ExitStack() as stack:
         for name in LAWS:
             stack.enter_context(patch.object(_core, name, sampler.wrap(name, getattr(_core, name))))
+        stack.enter_context(patch.object(_core, "flip_coins", sampler.coins(_core.flip_coins)))
         stack.enter_context(_charges(trace))
         said = stack.enter_context(_all_output())
         try:
