@@ -404,7 +404,9 @@ def test_too_little_noise_is_reported():
 
     pair = audit_pairs(1)[0]
     assert check_gaussian_audit("sound", one_marginal, pair, 20_000).result == "ok"
-    assert check_gaussian_audit("mutant", one_marginal, pair, 200_000, ten_percent_less).defects == ("too little noise",)
+    assert check_gaussian_audit("mutant", one_marginal, pair, 200_000, ten_percent_less).defects == (
+        "too little noise",
+    )
 
 
 def test_precision_is_reported():
