@@ -105,7 +105,8 @@ class LinearMeasurement:
         if asked != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {asked}")
         if not isinstance(self.query, Identity | Partition | None):
-            raise ValueError(f"an estimate takes cells and sums over groups of cells; {self.clique} has {self.query!r}")
+            needed = "an estimate takes cells and sums over groups of cells"
+            raise ValueError(f"{needed}; {self.clique} has {self.query!r}")  # noqa: TRY004 - a query it is
         if self.query is None and self.values.size != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its measurement {self.values.size} values")
         if self.query is None and len(self._shape) > 1 and self._shape != domain.sizes(self.clique):

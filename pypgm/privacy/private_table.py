@@ -172,16 +172,26 @@ class PrivateTable:
         if sum(given is not None for given in (rho, variance, scale)) != 1:
             raise ValueError("a measurement takes exactly one of rho, variance and scale")
         on = f"({', '.join(clique)})"
+        change, threads = self._privacy.largest_change(query), self._n_threads
         if scale is not None:
             b = drawable_scale(scale)
-            self._ledger.charge_laplace("measure", on, scale=b, sensitivity=self._privacy.l1_sensitivity(query))
-            return (lambda counts: add_discrete_laplace(counts, b, self._words)), laplace_stddev(b), "laplace"
+            l1 = self._privacy.l1_sensitivity(query)
+            self._ledger.charge_laplace("measure", on, scale=b, sensitivity=l1, largest_change=change)
+            return (
+                (lambda counts: add_discrete_laplace(counts, b, self._words, n_threads=threads)),
+                laplace_stddev(b),
+                "laplace",
+            )
         squared = self._privacy.squared_l2_sensitivity(query)
         if variance is None:
             variance = self._variance(rho, squared)
         s = drawable_variance(variance)
-        self._ledger.charge_gaussian("measure", on, variance=s, squared_sensitivity=squared)
-        return (lambda counts: add_discrete_gaussian(counts, s, self._words)), math.sqrt(s), "gaussian"
+        self._ledger.charge_gaussian("measure", on, variance=s, squared_sensitivity=squared, largest_change=change)
+        return (
+            (lambda counts: add_discrete_gaussian(counts, s, self._words, n_threads=threads)),
+            math.sqrt(s),
+            "gaussian",
+        )
 
     @staticmethod
     def _variance(rho: Fraction | None, squared_sensitivity: int) -> Fraction:
