@@ -70,7 +70,9 @@ def test_refusals(more, error, message):
         values(**more)
 
 
-def test_the_mark_stays():
+def test_the_mark_stays_and_reaches_the_ledger_an_allocation_came_from():
     ledger = Ledger(Budget(rho=1))
-    ledger.mark_not_private("one reason")
+    with ledger.allocate("part", fraction="1/2") as outer, outer.allocate("inner", fraction="1/2") as inner:
+        inner.mark_not_private("one reason")
+    assert outer.not_private == ledger.not_private == "one reason"
     assert "not private  one reason" in str(ledger)

@@ -142,13 +142,13 @@ def _monotone(epsilon_of: Callable[..., float], rho: Fraction, delta: Fraction, 
 
 
 def _inverse(rho_of: Callable[..., Fraction], delta_of: Delta, rho: Fraction, delta: Fraction, epsilon: float) -> Found:
-    """Go from rho to epsilon and back: rho is a rational of 32 bits, rounded down, so it returns to within 2^-31."""
+    """Go from rho to epsilon and back: rho is rounded down to a rational of 44 bits, so it returns to within 1e-12."""
     exact = Fraction(epsilon)
     back = delta_of(rho, exact)
     if not float(delta) * (1 - 1e-9) <= back <= float(delta) * (1 + 1e-15):
         yield "accounting", f"rho {float(rho):g}: delta {float(delta):g} comes back as {back:.12g}"
     rho_back = rho_of(exact, delta)
-    if abs(rho_back - rho) > rho * Fraction(1, 2**30):
+    if abs(rho_back - rho) > rho / 10**12:
         yield "accounting", f"rho {float(rho):g} comes back as {float(rho_back):.12g}"
     if delta_of(rho_back, exact) > float(delta) * (1 + 1e-15):
         yield "accounting", f"rho of epsilon {epsilon:g} costs more than delta {float(delta):g}"
