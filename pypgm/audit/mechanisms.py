@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from fractions import Fraction
@@ -91,16 +92,15 @@ def check_charges(runs: Runs) -> Finding:
 
 
 def _costs(trace: Trace, budget: Budget) -> Found:
-    for line in trace.charges:
-        owed = _cost(line, budget.unit)
+    for ledger, line in trace.entries:
+        owed = _cost(line, ledger.budget.unit)
         if line.cost < owed:
             yield (
                 "wrong charge",
                 f"{line.noise} on {line.on} costs {float(owed):.6g}, {float(line.cost):.6g} is charged",
             )
-    spent = sum((line.cost for line in trace.charges), Fraction(0))
-    if spent > budget.limit:
-        yield "overspent", f"{budget.unit} {float(spent):.6g} is spent, {float(budget.limit):.6g} was asked for"
+    if trace.spent > budget.limit:
+        yield "overspent", f"{budget.unit} {float(trace.spent):.6g} is spent, {float(budget.limit):.6g} was asked for"
 
 
 def _cost(line: Charge, unit: Unit) -> Fraction:
@@ -113,9 +113,15 @@ def _cost(line: Charge, unit: Unit) -> Fraction:
         return epsilon if unit == "epsilon" else epsilon**2 / 2
     if "epsilon" not in p:
         return line.cost
+    if line.noise == "Poisson sample" and float(p["epsilon"]) < _amplified(p) * (1 - 1e-12):
+        return line.cost + 1  # whatever the ledger makes of it, it is too little
     # Only the exponential mechanism has a loss of bounded range; all else is charged as any pure step.
     rate = 8 if line.noise == "exponential mechanism" else 2
     return p["epsilon"] if unit == "epsilon" else p["epsilon"] ** 2 / rate
+
+
+def _amplified(p: Mapping[str, Fraction]) -> float:
+    return math.log1p(float(p["rate"]) * math.expm1(float(p["inner_epsilon"])))
 
 
 def _protocol(trace: Trace, *, add_remove: bool) -> Found:
@@ -123,7 +129,9 @@ def _protocol(trace: Trace, *, add_remove: bool) -> Found:
     for kind, event in trace.events:
         if kind == "charge":
             open_lines.append(event)
-        elif kind == "total" and add_remove:
+        elif kind == "coins":
+            yield from _close_sample(open_lines, event)
+        elif kind == "total" and add_remove and not any(line.noise == "Poisson sample" for line in open_lines):
             yield "records counted exactly", "the number of records was read as it is"
         elif kind == "read" and not open_lines:
             yield "read before the charge", f"{event} read while nothing was charged for it"
@@ -134,6 +142,16 @@ def _protocol(trace: Trace, *, add_remove: bool) -> Found:
     if open_lines and not trace.diverged and not trace.error:
         line = open_lines[0]
         yield "noise from elsewhere", f"{line.what} on {line.on} was charged, no exact sampler drew for it"
+
+
+def _close_sample(open_lines: list[Charge], rate: Fraction) -> Found:
+    line = next((line for line in open_lines if line.noise == "Poisson sample"), None)
+    if line is None:
+        yield "uncharged draw", f"records sampled at rate {float(rate):.6g} without a line"
+        return
+    open_lines.remove(line)
+    if line.parameters["rate"] < rate:
+        yield "scale differs from the charge", f"records sampled at rate {float(rate):.6g}, not as charged"
 
 
 def _close(open_lines: list[Charge], draw: Draw) -> Found:

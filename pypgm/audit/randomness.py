@@ -57,7 +57,9 @@ def check_streams(words: Words = _core.secure_words, forks: int = 8, each: int =
 def noise_words(n: int, n_threads: int = 4) -> NDArray[np.uint64]:
     """Return words made of the noise of several threads of the core: two wide draws each, some 62 random bits."""
     wide = add_discrete_gaussian(np.zeros(2 * n, dtype=np.int64), Fraction(1 << 61), n_threads=n_threads)
-    return wide.view(np.uint64).reshape(2, n)[0] << np.uint64(32) ^ wide.view(np.uint64).reshape(2, n)[1]
+    high, low = wide.view(np.uint64).reshape(2, n)
+    words: NDArray[np.uint64] = high << np.uint64(32) ^ low
+    return words
 
 
 def _threads(words: Words, each: int) -> NDArray[np.uint64]:

@@ -71,7 +71,7 @@ def check_conservation(subject: str, mechanism: Mechanism, configurations: int =
     for number in range(configurations):
         data, budget, privacy = _configuration(number)
         trace = observe(mechanism, data, budget, privacy, seed=number)
-        spent = sum((line.cost for line in trace.charges), Fraction(0))
+        spent = trace.spent
         fullest = max(fullest, spent / budget.limit)
         where = f"{len(data.domain)} attributes, {budget!r}, {privacy}"
         if trace.error:

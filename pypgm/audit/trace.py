@@ -11,7 +11,7 @@ import contextlib
 import io
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.data import Dataset
-from pypgm.domain import Domain
+from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Charge, Ledger
 from pypgm.privacy.relation import Privacy
@@ -68,6 +68,7 @@ class Trace:
 
     records: WatchedRecords
     events: list[tuple[str, Any]] = field(default_factory=list)
+    entries: list[tuple[Ledger, Charge]] = field(default_factory=list)
     release: Any = None
     text: str = ""
     error: str = ""
@@ -81,26 +82,28 @@ class Trace:
     @property
     def charges(self) -> list[Charge]:
         """The lines entered in any ledger."""
-        return [event for kind, event in self.events if kind == "charge"]
+        return [line for _, line in self.entries]
+
+    @property
+    def spent(self) -> Fraction:
+        """What all ledgers together were charged; what a sample's own ledger pays was charged with the sample."""
+        samples = [line.parameters["inner_epsilon"] for line in self.charges if line.noise == "Poisson sample"]
+        total = Fraction(0)
+        for ledger, line in self.entries:
+            inner = ledger.budget.unit == "epsilon" and ledger.budget.limit in samples
+            total += 0 if inner and line.noise != "Poisson sample" else line.cost
+        return total
 
 
-class WatchedRecords:
+class WatchedRecords(Dataset):
     """A table that notes each time it is asked for something that depends on its records, and can be taken away."""
 
+    gone = False
+
     def __init__(self, data: Dataset) -> None:
+        super().__init__(data.columns, data.domain)
         self._data = data
-        self.note: Callable[[str, Any], None] = lambda kind, event: None  # noqa: ARG005 (what is noted nowhere)
-        self.gone = False
-
-    @property
-    def domain(self) -> Domain:
-        """Attributes and sizes: public."""
-        return self._data.domain
-
-    @property
-    def weights(self) -> None:
-        """There are none."""
-        return
+        self.note: Callable[[str, Any], None] | None = None
 
     @property
     def n_records(self) -> int:
@@ -108,19 +111,15 @@ class WatchedRecords:
         self._read("total", "number of records")
         return self._data.n_records
 
-    def count(self, cliques: Any, n_threads: int = 0) -> list[NDArray[np.int64]]:
+    def count(self, cliques: Sequence[str | Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
         """Return exact counts; a read."""
         self._read("read", list(cliques))
         return self._data.count(cliques, n_threads)
 
-    @property
-    def columns(self) -> Any:
-        """The records themselves; a read."""
-        self._read("read", "columns")
-        return self._data.columns
-
-    def __len__(self) -> int:
-        return self.n_records
+    def __getattribute__(self, name: str) -> Any:
+        if name == "columns":
+            self._read("read", "columns")
+        return super().__getattribute__(name)
 
     def holds(self, thing: object) -> bool:
         """Whether a thing is the table or one of its columns."""
@@ -129,7 +128,9 @@ class WatchedRecords:
     def _read(self, kind: str, what: Any) -> None:
         if self.gone:
             raise RecordsGoneError(f"{what} asked for after the release")
-        self.note(kind, what)
+        note = self.__dict__.get("note")
+        if note is not None:
+            note(kind, what)
 
 
 class _Sampler:
@@ -161,6 +162,7 @@ class _Sampler:
         """Return a sampler that keeps the same records in both runs: the worst that a subsample can do."""
 
         def sampler(*given: Any, words: Any = None) -> Any:  # noqa: ARG001 (the seed of the run stands for any)
+            self.trace.events.append(("coins", Fraction(given[1], given[2])))
             return original(*given[:3], words=_core.SeededWords(0))
 
         return sampler
@@ -221,6 +223,7 @@ def _charges(trace: Trace) -> Iterator[None]:
     def noted(self: Ledger, line: Charge) -> Charge:
         entered = charge(self, line)
         trace.events.append(("charge", line))
+        trace.entries.append((self, line))
         return entered
 
     with patch.object(Ledger, "charge", noted):
