@@ -235,7 +235,7 @@ class Ledger:
 
     def charge_exponential(self, what: str, on: str, *, epsilon: Fraction, score_range: int) -> Charge:
         """Charge an exponential mechanism by the epsilon it will be drawn with; ``BudgetError`` if it does not fit."""
-        cost = epsilon if self._budget.unit == "epsilon" else epsilon**2 / 8
+        cost = self.cost_of_range(epsilon)
         parameters = {"epsilon": epsilon, "score_range": Fraction(score_range)}
         return self.charge(Charge(what, on, cost, "exponential mechanism", parameters))
 
@@ -248,6 +248,10 @@ class Ledger:
     def cost_of_pure(self, epsilon: Fraction) -> Fraction:
         """Return what an epsilon-DP step costs in the budget's unit: epsilon, or epsilon^2 / 2 in rho."""
         return epsilon if self._budget.unit == "epsilon" else epsilon**2 / 2
+
+    def cost_of_range(self, epsilon: Fraction) -> Fraction:
+        """Return what a step costs whose loss has range epsilon: epsilon, or epsilon^2 / 8 in rho."""
+        return epsilon if self._budget.unit == "epsilon" else epsilon**2 / 8
 
     def charge(self, line: Charge) -> Charge:
         """Enter a line.

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.privacy.rational import round_down
+from pypgm.privacy.rational import isqrt_down, round_down
 
-__all__ = ["drawable_rate", "permute_and_flip", "select_exponential", "select_top"]
+__all__ = ["drawable_rate", "permute_and_flip", "select_exponential", "select_top", "selection_epsilon"]
+
+_EPSILON_BITS = 32
 
 
 def drawable_rate(rate: Fraction) -> Fraction:
@@ -19,6 +21,25 @@ def drawable_rate(rate: Fraction) -> Fraction:
     if drawable <= 0:
         raise ValueError(f"a selection needs a rate of at least 2^-{_core.RATE_BITS - 1}, got {float(rate):.3g}")
     return drawable
+
+
+def selection_epsilon(rho: Fraction | None, epsilon: Fraction | None, divisor: int) -> Fraction:
+    """Return the epsilon of a selection that is named as such or by a rho of epsilon^2 / divisor, rounded down.
+
+    Raises
+    ------
+    ValueError
+        Unless exactly one is given, and is positive.
+    """
+    if (rho is None) == (epsilon is None):
+        raise ValueError("a selection takes exactly one of rho and epsilon")
+    if epsilon is not None:
+        if epsilon <= 0:
+            raise ValueError(f"a selection needs a rate of at least 2^-{_core.RATE_BITS - 1}, got epsilon {epsilon}")
+        return epsilon
+    if rho is None or rho <= 0:
+        raise ValueError(f"a selection needs a rho above 0, got {rho}")
+    return isqrt_down(divisor * rho, _EPSILON_BITS)
 
 
 def select_exponential(scores: NDArray[np.int64], rate: Fraction, words: _core.SeededWords | None = None) -> int:
