@@ -126,10 +126,14 @@ def _amplified(p: Mapping[str, Fraction]) -> float:
 
 def _protocol(trace: Trace, *, add_remove: bool) -> Found:
     open_lines: list[Charge] = []
+    sampled = False  # coins were flipped, and the records they keep are not taken yet
     for kind, event in trace.events:
         if kind == "charge":
             open_lines.append(event)
+        elif kind == "read" and sampled:
+            sampled = False
         elif kind == "coins":
+            sampled = True
             yield from _close_sample(open_lines, event)
         elif kind == "total" and add_remove and not any(line.noise == "Poisson sample" for line in open_lines):
             yield "records counted exactly", "the number of records was read as it is"
@@ -162,7 +166,13 @@ def _close(open_lines: list[Charge], draw: Draw) -> Found:
             open_lines.remove(next(open_line for open_line in open_lines if open_line.noise == draw.law))
         else:
             yield "uncharged draw", f"{draw.law} of {draw.private.size} numbers without a line"
-    else:
+    for _ in range(np.size(draw.outcome) if draw.law == "exponential mechanism" and line is not None else 0):
+        line = _line_of(open_lines, draw)
+        if line is None:
+            yield "uncharged draw", f"{np.size(draw.outcome)} were selected, fewer were charged"
+            return
+        open_lines.remove(line)
+    if line is not None and draw.law != "exponential mechanism":
         open_lines.remove(line)
 
 

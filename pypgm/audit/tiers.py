@@ -25,6 +25,7 @@ from pypgm.audit.attacks import (
 )
 from pypgm.audit.finding import Check
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
+from pypgm.audit.pairs import Pair, neighbour_pairs
 from pypgm.audit.randomness import (
     check_integer_noise,
     check_open_table,
@@ -39,7 +40,8 @@ from pypgm.audit.trace import Mechanism
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
-from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.private_table import L1Selector, PrivateTable
+from pypgm.privacy.quantiles import private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Partition
 
@@ -74,9 +76,19 @@ def _step(step: Callable[[PrivateTable, Fraction], Any]) -> Mechanism:
 _PAIRS = (("a", "b"), ("b", "c"), ("a", "c"))
 
 
+def _selector(table: PrivateTable) -> L1Selector:
+    return table.l1_selector(_PAIRS, lambda pair: np.full(table.domain.size(pair), 2.3))
+
+
 def _select(table: PrivateTable, rho: Fraction) -> int:
-    selector = table.l1_selector(_PAIRS, lambda pair: np.full(table.domain.size(pair), 2.3))
-    return selector.select([0, 1, 2], rho=rho)
+    return _selector(table).select([0, 1, 2], rho=rho)
+
+
+def _quantiles(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    ledger = Ledger(budget)
+    column = data.unnoted("a")
+    found = private_quantiles(column, ["1/4", "1/2", 1], [0, 1, 2], ledger, privacy, rho=budget.limit)
+    return SimpleNamespace(ledger=ledger, measurements=[], found=found)
 
 
 STEPS: dict[str, Mechanism] = {
@@ -89,8 +101,17 @@ STEPS: dict[str, Mechanism] = {
         lambda t, rho: t.measure_total(variance=Fraction(t.privacy.records_per_person**2) / (2 * rho))
     ),
     "selection": _step(_select),
+    "selection of two": _step(lambda t, rho: sum(_selector(t).select_top([0, 1, 2], 2, rho=rho))),
+    "permute-and-flip": _step(lambda t, rho: _selector(t).permute_and_flip([0, 1, 2], rho=rho)),
+    "quantiles": _quantiles,
 }
 """Single steps, looked at in the same way as whole mechanisms."""
+
+
+def _sampled(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    table = PrivateTable(data, privacy, Ledger(budget))
+    sample = table.subsample(Fraction(1, 2), epsilon=Fraction(1, 2))
+    return SimpleNamespace(ledger=table.ledger, measurements=[sample.measure("a", scale=Fraction(2))])
 
 
 MEASUREMENTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
@@ -126,14 +147,16 @@ def _deterministic() -> list[Check]:
     for name, mechanism in STEPS.items():
         budget = Budget(epsilon=2) if name.startswith("laplace") else Budget(rho=2)
         checks += _observed(name, mechanism, budget)
+    # Sampling protects under add-remove with one record a person alone, and is refused elsewhere.
+    checks += _observed("sample", _sampled, Budget(epsilon=1), neighbour_pairs([Privacy()]))
     for name, mechanism in MECHANISMS.items():
         checks += _observed(name, mechanism, Budget(rho=2))
         checks += [partial(check_conservation, name, mechanism), partial(check_seeds, name, mechanism)]
     return checks
 
 
-def _observed(name: str, mechanism: Mechanism, budget: Budget) -> list[Check]:
-    runs = functools.cache(lambda: run_pairs(name, mechanism, budget))
+def _observed(name: str, mechanism: Mechanism, budget: Budget, pairs: list[Pair] | None = None) -> list[Check]:
+    runs = functools.cache(lambda: run_pairs(name, mechanism, budget, pairs))
     return [
         lambda: check_calibration(runs()),
         lambda: check_charges(runs()),

@@ -121,6 +121,11 @@ class WatchedRecords(Dataset):
             self._read("read", "columns")
         return super().__getattribute__(name)
 
+    def unnoted(self, name: str) -> NDArray[Any]:
+        """Return a column for a step that takes columns: handing it over is not yet reading it."""
+        column: NDArray[Any] = self._data.columns[name]
+        return column
+
     def holds(self, thing: object) -> bool:
         """Whether a thing is the table or one of its columns."""
         return thing is self or thing is self._data or any(thing is c for c in self._data.columns.values())
