@@ -15,7 +15,7 @@ from adaptive import PAIRS, adaptive, mutant
 from scipy import stats
 
 from pypgm import _core
-from pypgm.audit.accounting import check_conversions, check_exact_loss, check_line_costs
+from pypgm.audit.accounting import check_conversions, check_exact_loss, check_line_costs, check_thresholds
 from pypgm.audit.attacks import (
     audit_pairs,
     check_gaussian_audit,
@@ -36,9 +36,10 @@ from pypgm.audit.samplers import (
 )
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.privacy import Budget, Charge, Ledger, Privacy
+from pypgm.privacy import Budget, Charge, Ledger, Privacy, private_table
 from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
 from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.unknown_keys import laplace_threshold
 from pypgm.queries import Partition
 
 BUDGET = Budget(rho=2)
@@ -458,6 +459,30 @@ def test_wrong_conversions_are_reported():
         return float(rho) + 2 * math.sqrt(float(rho) * math.log(1 / float(delta)))
 
     assert check_conversions(epsilon_of=loose).defects == ("accounting",)
+
+
+def test_low_thresholds_are_reported():
+    def low(scale, probability):
+        return laplace_threshold(scale, 2 * probability)
+
+    assert check_thresholds(laplace=low).defects == ("accounting",)
+
+
+def test_samples_that_are_not_as_charged_are_reported(monkeypatch):
+    def sampled(data, budget, privacy):
+        table = PrivateTable(data, privacy, Ledger(budget))
+        sample = table.subsample(Fraction(1, 2), epsilon=Fraction(1, 2))
+        return SimpleNamespace(ledger=table.ledger, measurements=[sample.measure("a", scale=Fraction(2))])
+
+    pairs = neighbour_pairs([Privacy()])[:2]
+    assert check_charges(run_pairs("sound", sampled, Budget(epsilon=1), pairs)).result == "ok"
+    plain = private_table.poisson_sample
+    monkeypatch.setattr(private_table, "poisson_sample", lambda data, rate, words: plain(data, rate * 3 / 2, words))
+    found = check_charges(run_pairs("mutant", sampled, Budget(epsilon=1), pairs))
+    assert found.defects == ("scale differs from the charge",)
+    monkeypatch.undo()
+    monkeypatch.setattr(private_table, "amplified_epsilon", lambda rate, epsilon: rate * epsilon)
+    assert check_charges(run_pairs("mutant", sampled, Budget(epsilon=1), pairs)).defects == ("wrong charge",)
 
 
 class ForgetfulLedger(Ledger):

@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import mechanisms
-from pypgm.audit.accounting import check_accounting_library, check_conversions, check_exact_loss, check_line_costs
+from pypgm.audit.accounting import (
+    check_accounting_library,
+    check_conversions,
+    check_exact_loss,
+    check_line_costs,
+    check_thresholds,
+)
 from pypgm.audit.attacks import (
     audit_pairs,
     check_gaussian_audit,
@@ -141,7 +147,7 @@ def suite(tier: int) -> list[Check]:
 
 def _deterministic() -> list[Check]:
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches]
-    checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs]
+    checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
     checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))
     for name, mechanism in STEPS.items():
