@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from pypgm.queries import Query
 __all__ = ["ChargedNoise", "NoiseBackend", "charge_noise"]
 
 NoiseBackend = Literal["pypgm", "opendp"]
+Adder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class ChargedNoise:
         Its variance parameter or its scale, exactly as drawn with.
     """
 
-    add: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    add: Adder
     stddev: float
     law: Literal["gaussian", "laplace"]
     parameter: Fraction
@@ -72,51 +73,39 @@ def charge_noise(
     if (scale is None) == (variance is None):
         raise ValueError(f"noise on {on} takes exactly one of scale and variance")
     change = privacy.largest_change(query)
+    samplers = _samplers(backend, words, n_threads)
+    if scale is not None:
+        b = samplers.drawable_scale(scale)
+        noise = ChargedNoise(samplers.laplace(b), own.laplace_stddev(b), "laplace", b)
+        l1 = privacy.l1_sensitivity(query)
+        ledger.charge_laplace(what, on, scale=b, sensitivity=l1, largest_change=change, delta=delta)
+        return noise
+    s = samplers.drawable_variance(variance if variance is not None else Fraction(0))
+    noise = ChargedNoise(samplers.gaussian(s), math.sqrt(s), "gaussian", s)
+    l2 = privacy.squared_l2_sensitivity(query)
+    ledger.charge_gaussian(what, on, variance=s, squared_sensitivity=l2, largest_change=change, delta=delta)
+    return noise
+
+
+class _Samplers(NamedTuple):
+    """What a backend offers: parameters it can take exactly, and what adds noise of them."""
+
+    drawable_scale: Callable[[Fraction], Fraction]
+    drawable_variance: Callable[[Fraction], Fraction]
+    laplace: Callable[[Fraction], Adder]
+    gaussian: Callable[[Fraction], Adder]
+
+
+def _samplers(backend: NoiseBackend, words: _core.SeededWords | None, n_threads: int) -> _Samplers:
     if backend == "opendp":
-        return _opendp(ledger, privacy, query, what, on, scale, variance, delta, words)
-    if scale is not None:
-        b = own.drawable_scale(scale)
-        l1 = privacy.l1_sensitivity(query)
-        ledger.charge_laplace(what, on, scale=b, sensitivity=l1, largest_change=change, delta=delta)
-        add = _adder(own.add_discrete_laplace, b, words, n_threads)
-        return ChargedNoise(add, own.laplace_stddev(b), "laplace", b)
-    s = own.drawable_variance(variance if variance is not None else Fraction(0))
-    l2 = privacy.squared_l2_sensitivity(query)
-    ledger.charge_gaussian(what, on, variance=s, squared_sensitivity=l2, largest_change=change, delta=delta)
-    add = _adder(own.add_discrete_gaussian, s, words, n_threads)
-    return ChargedNoise(add, math.sqrt(s), "gaussian", s)
+        if words is not None:
+            raise ValueError("noise from OpenDP takes no seed")
+        from pypgm.privacy import opendp_noise as other
 
-
-def _adder(
-    sampler: Callable[..., NDArray[np.int64]], parameter: Fraction, words: _core.SeededWords | None, n_threads: int
-) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
-    return lambda counts: sampler(counts, parameter, words, n_threads=n_threads)
-
-
-def _opendp(
-    ledger: Ledger,
-    privacy: Privacy,
-    query: Query,
-    what: str,
-    on: str,
-    scale: Fraction | None,
-    variance: Fraction | None,
-    delta: Fraction,
-    words: _core.SeededWords | None,
-) -> ChargedNoise:
-    from pypgm.privacy import opendp_noise
-
-    if words is not None:
-        raise ValueError("noise from OpenDP takes no seed")
-    change = privacy.largest_change(query)
-    if scale is not None:
-        b = opendp_noise.drawable_scale(scale)
-        add_laplace = opendp_noise.laplace(b)
-        l1 = privacy.l1_sensitivity(query)
-        ledger.charge_laplace(what, on, scale=b, sensitivity=l1, largest_change=change, delta=delta)
-        return ChargedNoise(add_laplace, own.laplace_stddev(b), "laplace", b)
-    s = opendp_noise.drawable_variance(variance if variance is not None else Fraction(0))
-    add_gaussian = opendp_noise.gaussian(s)
-    l2 = privacy.squared_l2_sensitivity(query)
-    ledger.charge_gaussian(what, on, variance=s, squared_sensitivity=l2, largest_change=change, delta=delta)
-    return ChargedNoise(add_gaussian, math.sqrt(s), "gaussian", s)
+        return _Samplers(other.drawable_scale, other.drawable_variance, other.laplace, other.gaussian)
+    return _Samplers(
+        own.drawable_scale,
+        own.drawable_variance,
+        lambda b: lambda counts: own.add_discrete_laplace(counts, b, words, n_threads=n_threads),
+        lambda s: lambda counts: own.add_discrete_gaussian(counts, s, words, n_threads=n_threads),
+    )

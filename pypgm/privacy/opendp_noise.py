@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def laplace(scale: Fraction) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]
     """Return OpenDP's discrete Laplace measurement of int64 counts; ``ImportError`` if it is not installed."""
     odp = _opendp()
     space = odp.vector_domain(odp.atom_domain(T="i64")), odp.l1_distance(T="i64")
-    return _as_adder(odp.make_laplace(*space, scale=float(scale)))
+    return _as_adder(odp.m.make_laplace(*space, scale=float(scale)))
 
 
 def gaussian(variance: Fraction) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
@@ -48,17 +49,17 @@ def gaussian(variance: Fraction) -> Callable[[NDArray[np.int64]], NDArray[np.int
     root = Fraction(math.isqrt(variance.numerator), math.isqrt(variance.denominator))
     if root**2 != variance or Fraction(float(root)) != root:
         raise ValueError(f"variance {variance} is not the square of a float; pass drawable_variance of it")
-    return _as_adder(odp.make_gaussian(*space, scale=float(root)))
+    return _as_adder(odp.m.make_gaussian(*space, scale=float(root)))
 
 
 def _as_adder(measurement: Callable[[Any], Any]) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
     return lambda counts: np.array(measurement(counts), dtype=np.int64)
 
 
-def _opendp() -> Any:
+def _opendp() -> ModuleType:
     try:
-        import opendp.prelude as odp
+        from opendp import prelude
     except ImportError as error:
         raise ImportError("noise='opendp' needs OpenDP: pip install 'pypgm[opendp]'") from error
-    odp.enable_features("contrib")
-    return odp
+    prelude.enable_features("contrib")
+    return prelude
