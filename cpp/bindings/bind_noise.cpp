@@ -11,7 +11,7 @@ namespace {
 using AddNoise = void (*)(std::span<std::int64_t>, Rational, WordStream&);
 using AddNoiseInParallel = void (*)(std::span<std::int64_t>, Rational, int);
 
-Array<std::int64_t> noisy(const Array<std::int64_t>& counts, Rational parameter, SeededWords* words,
+Array<std::int64_t> noisy(const Array<std::int64_t>& counts, Rational parameter, MaybeSeeded words,
                           int n_threads, AddNoise add, AddNoiseInParallel add_in_parallel) {
   check_threads(n_threads);
   const std::span<const std::int64_t> from = view(counts);
@@ -20,8 +20,8 @@ Array<std::int64_t> noisy(const Array<std::int64_t>& counts, Rational parameter,
   {
     const py::gil_scoped_release unlocked;
     std::copy(from.begin(), from.end(), to.begin());
-    if (words != nullptr) {
-      add(to, parameter, *words);
+    if (words) {
+      add(to, parameter, **words);
     } else {
       add_in_parallel(to, parameter, n_threads);
     }
@@ -37,7 +37,7 @@ void bind_noise(py::module_& m) {
   m.def(
       "add_discrete_laplace",
       [](const Array<std::int64_t>& counts, std::uint64_t numerator, std::uint64_t denominator,
-         SeededWords* words, int n_threads) {
+         MaybeSeeded words, int n_threads) {
         return noisy(counts, {numerator, denominator}, words, n_threads, add_discrete_laplace,
                      add_discrete_laplace);
       },
@@ -47,7 +47,7 @@ void bind_noise(py::module_& m) {
   m.def(
       "add_discrete_gaussian",
       [](const Array<std::int64_t>& counts, std::uint64_t numerator, std::uint64_t denominator,
-         SeededWords* words, int n_threads) {
+         MaybeSeeded words, int n_threads) {
         return noisy(counts, {numerator, denominator}, words, n_threads, add_discrete_gaussian,
                      add_discrete_gaussian);
       },
@@ -56,7 +56,7 @@ void bind_noise(py::module_& m) {
       "Counts plus exact discrete Gaussian noise of a rational variance parameter.");
   m.def(
       "flip_coins",
-      [](std::size_t size, std::uint64_t numerator, std::uint64_t denominator, SeededWords* words) {
+      [](std::size_t size, std::uint64_t numerator, std::uint64_t denominator, MaybeSeeded words) {
         Array<std::uint8_t> out = allocate<std::uint8_t>(size);
         const std::span<std::uint8_t> to = mutable_view(out);
         {

@@ -9,7 +9,7 @@ void bind_selection(py::module_& m) {
   m.def(
       "select_exponential",
       [](const Array<std::int64_t>& scores, std::uint64_t numerator, std::uint64_t denominator,
-         SeededWords* words) {
+         MaybeSeeded words) {
         const std::span<const std::int64_t> entries = view(scores);
         const py::gil_scoped_release unlocked;
         return select_exponential(entries, {numerator, denominator}, stream(words));
@@ -20,7 +20,7 @@ void bind_selection(py::module_& m) {
   m.def(
       "select_top",
       [](const Array<std::int64_t>& scores, std::uint64_t numerator, std::uint64_t denominator,
-         std::size_t count, SeededWords* words) {
+         std::size_t count, MaybeSeeded words) {
         const std::span<const std::int64_t> entries = view(scores);
         const py::gil_scoped_release unlocked;
         return select_top(entries, {numerator, denominator}, count, stream(words));
@@ -31,7 +31,7 @@ void bind_selection(py::module_& m) {
   m.def(
       "permute_and_flip",
       [](const Array<std::int64_t>& scores, std::uint64_t numerator, std::uint64_t denominator,
-         SeededWords* words) {
+         MaybeSeeded words) {
         const std::span<const std::int64_t> entries = view(scores);
         const py::gil_scoped_release unlocked;
         return permute_and_flip(entries, {numerator, denominator}, stream(words));

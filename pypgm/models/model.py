@@ -186,9 +186,10 @@ class GraphicalModel:
         write_archive(path, header, {"potentials": self.potentials.values})
 
     def __repr__(self) -> str:
+        private = ", not private" if self.not_private else ""
         return (
             f"GraphicalModel({len(self.domain)} attributes, {len(self.cliques)} cliques, "
-            f"total {self.total:.6g}, {self.potentials.values.size} parameters{', not private' if self.not_private else ''})"
+            f"total {self.total:.6g}, {self.potentials.values.size} parameters{private})"
         )
 
 
