@@ -189,3 +189,113 @@ def test_relation_scales_sensitivities():
     for k in (0, 1.5, True):
         with pytest.raises(ValueError, match="records_per_person"):
             Privacy(records_per_person=k)
+
+
+def test_an_allocation_is_held_charged_under_its_name_and_returned():
+    ledger = Ledger(Budget(rho=1, reserved_delta="1e-6"))
+    with ledger.allocate("one", fraction="1/2", reserved_delta="1e-7") as one:
+        assert (ledger.remaining, ledger.spent) == (Fraction(1, 2), 0)
+        assert ledger.remaining_delta == Fraction(9, 10**7)
+        one.charge_gaussian("measure", "(a)", variance=Fraction(4), squared_sensitivity=1, delta=Fraction(1, 10**8))
+        with one.allocate("inner", amount="1/4") as inner:
+            inner.charge_laplace("measure", "(b)", scale=Fraction(2), sensitivity=1)
+            with pytest.raises(BudgetError, match=r"needs rho 0\.5, 0\.125 of 0\.25 is left"):
+                inner.charge_laplace("measure", "(b)", scale=Fraction(1), sensitivity=1)
+            with pytest.raises(BudgetError, match="needs rho"):
+                one.charge_laplace("measure", "(b)", scale=Fraction(3, 2), sensitivity=1)  # the rest is held
+            with pytest.raises(ValueError, match="open allocations"):
+                one.close()
+        assert "0.5 allocated" not in str(ledger)
+        assert "allocated" in str(ledger)
+    assert ledger.spent == Fraction(1, 4)
+    assert ledger.remaining == Fraction(3, 4)
+    assert ledger.spent_delta == Fraction(1, 10**8)
+    assert ledger.remaining_delta == Fraction(99, 10**8)
+    assert [line.within for line in ledger.lines] == ["one", "one / inner"]
+    assert [line.within for line in one.lines] == ["", "inner"]
+    assert "one / inner: measure" in str(ledger)
+    assert one.remaining == one.remaining_delta == 0
+    one.close()
+    assert ledger.remaining == Fraction(3, 4)
+    for closed in (one, inner):
+        with pytest.raises(BudgetError, match="is closed"):
+            closed.charge_laplace("measure", "(b)", scale=Fraction(10**9), sensitivity=1)
+        with pytest.raises(BudgetError, match="is closed"):
+            closed.allocate("more", amount="1/1000")
+    assert Ledger.from_dict(json.loads(json.dumps(ledger.to_dict()))).lines == ledger.lines
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.fractions(0, 1)), max_size=25))
+def test_no_order_of_allocations_and_charges_overdraws(steps):
+    ledger = Ledger(Budget(epsilon=3))
+    tree = [ledger]
+    for where, amount in steps:
+        part = tree[where % len(tree)]
+        try:
+            if where == 0:
+                tree.append(part.allocate("part", amount=amount))
+            elif where == 3 and len(tree) > 1:
+                tree.pop().close()
+            else:
+                part.charge(Charge("measure", "a", amount, "discrete Laplace"))
+        except (BudgetError, ValueError):
+            pass
+        for own in tree:
+            assert own.spent == sum(line.cost for line in own.lines)
+            assert own.remaining >= 0
+        assert ledger.spent <= 3
+    for own in reversed(tree):
+        own.close()
+    assert ledger.remaining == 3 - ledger.spent
+
+
+def test_allocations_refused():
+    ledger = Ledger(Budget(rho=1))
+    for arguments, error, message in (
+        ({"amount": 2}, BudgetError, r"allocation 'part' needs rho 2, 1 of 1 is left"),
+        ({"fraction": "3/2"}, BudgetError, "needs rho"),
+        ({"amount": 1, "reserved_delta": "1e-9"}, BudgetError, "pass reserved_delta"),
+        ({"amount": 0}, ValueError, "more than 0"),
+        ({}, ValueError, "exactly one"),
+        ({"amount": 1, "fraction": 1}, ValueError, "exactly one"),
+    ):
+        with pytest.raises(error, match=message):
+            ledger.allocate("part", **arguments)
+        assert ledger.remaining == 1
+    part = ledger.allocate("part", amount="1/2")
+    part.mark_not_private("a test")
+    assert ledger.not_private == "a test"
+    ledger.close()  # a ledger of its own stays open
+    assert ledger.remaining == Fraction(1, 2)
+
+
+def test_probabilities_of_failure_are_charged_and_taken_off_delta():
+    budget = Budget(epsilon=1, delta="2e-6", reserved_delta="1e-6")
+    assert budget.limit == zcdp_rho(1, 1e-6)
+    assert repr(budget) == "Budget(epsilon=1, delta=2e-06, reserved_delta=1e-06)"
+    ledger = Ledger(budget)
+    ledger.charge_gaussian("measure", "a", variance=1 / (2 * budget.limit), squared_sensitivity=1)
+    assert ledger.epsilon() == zcdp_epsilon(budget.limit, 2e-6)
+    with pytest.raises(BudgetError, match="needs delta 2e-06, 1e-06 of the reserved 1e-06"):
+        ledger.charge(Charge("histogram", "keys", Fraction(0), "discrete Laplace", delta=Fraction(2, 10**6)))
+    ledger.charge(Charge("histogram", "keys", Fraction(0), "discrete Laplace", delta=Fraction(1, 10**6)))
+    assert ledger.epsilon() == zcdp_epsilon(budget.limit, 1e-6) <= 1 + 1e-12
+    assert "delta 1e-06" in str(ledger)
+    assert Ledger.from_dict(ledger.to_dict()).budget == budget
+    with pytest.raises(ValueError, match="must be more than"):
+        ledger.epsilon(1e-6)
+    for reserved in (2, "2e-6"):
+        with pytest.raises(ValueError, match="delta"):
+            Budget(epsilon=1, delta="2e-6", reserved_delta=reserved)
+    with pytest.raises(ValueError, match="at least 0"):
+        Charge("measure", "a", Fraction(0), "discrete Laplace", delta=Fraction(-1))
+    assert Budget(epsilon=1, reserved_delta=1e-9).unit == "epsilon"
+
+
+def test_permute_and_flip_costs_four_times_the_exponential_mechanism():
+    ledger, pure = Ledger(Budget(rho=1)), Ledger(Budget(epsilon=1))
+    arguments = {"epsilon": Fraction(1, 2), "score_range": 2}
+    assert ledger.charge_permute_and_flip("select", "a", **arguments).cost == Fraction(1, 8)
+    assert ledger.charge_exponential("select", "a", **arguments).cost == Fraction(1, 32)
+    assert pure.charge_permute_and_flip("select", "a", **arguments).cost == Fraction(1, 2)
+    assert pure.epsilon() >= 0.5

@@ -82,6 +82,26 @@ def test_noise_is_added_and_the_input_is_left_alone():
     assert add_discrete_gaussian(counts[:0], Fraction(1)).shape == (0,)
 
 
+@pytest.mark.parametrize("add", [add_discrete_gaussian, add_discrete_laplace])
+def test_threads_each_draw_their_own_noise(add):
+    counts = np.zeros(300_000, dtype=np.int64)
+    drawn = add(counts, Fraction(2**40), n_threads=2)
+    starts = [drawn[i : i + 8].tobytes() for i in range(0, drawn.size, 4096)]
+    assert len(set(starts)) == len(starts)  # a shared stream would repeat whole chunks
+    edges = np.quantile(drawn, np.linspace(0, 1, 9))
+    assert add(counts, Fraction(4), n_threads=0).std() > 0
+    assert abs(np.searchsorted(edges, 0) - 4) <= 1
+    with pytest.raises(ValueError, match="n_threads"):
+        add(counts, Fraction(4), n_threads=-1)
+
+
+def test_chi_square_of_draws_from_many_threads():
+    drawn = add_discrete_gaussian(np.zeros(200_000, dtype=np.int64), Fraction(4), n_threads=2)
+    expected = drawn.size * cell_probabilities("gaussian", Fraction(2), np.arange(-7, 9))
+    observed = np.histogram(drawn, np.arange(-7, 9))[0]
+    assert stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), expected.size - 1) > ALPHA
+
+
 def test_laplace_stddev_is_that_of_the_law():
     for scale in (Fraction(3, 10), Fraction(5)):
         z = np.arange(-400, 401)

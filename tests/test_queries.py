@@ -6,14 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pypgm.queries import Identity, Partition
+from pypgm import Domain, LinearMeasurement, estimate, queries
+from pypgm.queries import AllRange, Identity, IntegerMatrix, Kronecker, Partition, Prefix, on_lattice
+from pypgm.queries.sensitivity import MAX_COLUMNS
 
 RELATIONS = ("add-remove", "replace")
 groups = st.lists(st.integers(0, 4), min_size=1, max_size=7)
-
-
-def queries():
-    return st.one_of(st.integers(1, 7).map(Identity), groups.map(Partition), groups.map(lambda g: Partition(g, 6)))
+sizes = st.integers(1, 7)
+signed = st.integers(1, 5).flatmap(
+    lambda cells: st.lists(st.lists(st.integers(-4, 4), min_size=cells, max_size=cells), min_size=1, max_size=4)
+)
+simple = st.one_of(
+    sizes.map(Identity),
+    groups.map(Partition),
+    groups.map(lambda g: Partition(g, 6)),
+    sizes.map(Prefix),
+    sizes.map(AllRange),
+    sizes.map(queries.total),
+    signed.map(IntegerMatrix),
+)
+every = st.one_of(simple, st.lists(simple, min_size=1, max_size=3).map(Kronecker))
 
 
 def matrix(query):
@@ -29,7 +41,7 @@ def by_brute_force(query, neighbours, norm):
     return max(int((np.abs(d) ** norm).sum()) for d in differences)
 
 
-@given(queries())
+@given(every)
 def test_sensitivities_equal_brute_force(query):
     for neighbours in RELATIONS:
         squared = query.squared_l2_sensitivity(neighbours)
@@ -37,16 +49,104 @@ def test_sensitivities_equal_brute_force(query):
         assert squared == by_brute_force(query, neighbours, 2)
         assert query.sensitivity(neighbours, 2) == pytest.approx(squared**0.5)
         assert isinstance(squared, int)
+        entries = matrix(query)
+        widest = np.abs(entries) if neighbours == "add-remove" else entries.max(axis=1) - entries.min(axis=1)
+        exact = not isinstance(query, Kronecker) or entries.min() >= 0
+        assert query.largest_change(neighbours) == widest.max() or (
+            not exact and query.largest_change(neighbours) > widest.max()
+        )
 
 
-@given(queries(), st.integers(0, 2**32))
+@given(every, st.integers(0, 2**32))
 def test_adjoint_and_total(query, seed):
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=query.shape[1]), rng.normal(size=query.shape[0])
     assert query.matvec(x) @ y == pytest.approx(x @ query.rmatvec(y))
-    np.testing.assert_allclose(query.matvec(x), matrix(query) @ x)
-    assert query.supports_total
-    assert query.matvec(x).sum() == pytest.approx(x.sum())
+    np.testing.assert_allclose(query.matvec(x), matrix(query) @ x, atol=1e-9)
+    dense = matrix(query)
+    assert query.shape == dense.shape
+    reached = dense.T @ np.linalg.lstsq(dense.T.astype(float), np.ones(dense.shape[1]), rcond=None)[0]
+    assert query.supports_total == np.allclose(reached, 1, atol=1e-7)
+    whole = rng.integers(-(2**40), 2**40, query.shape[1])
+    assert query.matvec(whole).dtype == np.int64
+    assert query.matvec(whole).tolist() == (dense.astype(object) @ whole.astype(object)).tolist()
+
+
+def test_the_table_of_known_sensitivities():
+    """Section 0.4 of the papers' slips: the total under replace, prefix sums, and a signed row."""
+    n = 9
+    known = {
+        Identity(n): (1, 1, 2, 2),
+        queries.total(n): (1, 1, 0, 0),
+        Prefix(n): (n, n, n - 1, n - 1),
+        AllRange(n): (25, 25, 25, 25),
+        IntegerMatrix([[1, -1] + [0] * 7]): (1, 1, 2, 4),
+        Kronecker([Identity(3), IntegerMatrix([[1, -1]])]): (1, 1, 2, 4),
+    }
+    for query, expected in known.items():
+        found = [f(r) for r in RELATIONS for f in (query.l1_sensitivity, query.squared_l2_sensitivity)]
+        assert tuple(found) == expected
+
+
+def test_closed_forms_and_large_products():
+    adult = Kronecker([Identity(85), Prefix(99), Identity(2)])
+    assert adult.shape == (85 * 99 * 2, 85 * 99 * 2)
+    assert (adult.l1_sensitivity("replace"), adult.squared_l2_sensitivity("replace")) == (198, 198)
+    assert adult.matvec(np.ones(adult.shape[1], dtype=np.int64)).reshape(85, 99, 2)[3, :, 1].tolist() == list(
+        range(1, 100)
+    )
+    wide = Kronecker([Prefix(100), Prefix(100)])  # 10^4 distinct columns: bounds
+    assert (wide.l1_sensitivity("replace"), wide.squared_l2_sensitivity("replace")) == (20_000, 20_000)
+    signed = Kronecker([IntegerMatrix([[1, -1]]), AllRange(5000)])
+    assert signed.squared_l2_sensitivity("replace") == 4 * AllRange(5000).squared_l2_sensitivity("add-remove")
+    assert signed.l1_sensitivity("replace") == 2 * AllRange(5000).l1_sensitivity("add-remove")
+    large = Kronecker([IntegerMatrix(np.full((2**10, 2), 2**16)), IntegerMatrix(np.eye(2, dtype=int) * 2 - 1)])
+    assert large.squared_l2_sensitivity("replace") == 2**45
+    larger = Kronecker([IntegerMatrix(np.full((2**10, 2), 2**17)), IntegerMatrix([[1, -1]] * 2**8)])
+    assert larger.squared_l2_sensitivity("replace") == 4 * 2**52
+
+
+def test_more_distinct_columns_than_are_compared_give_bounds():
+    entries = np.stack([np.arange(MAX_COLUMNS + 1), np.ones(MAX_COLUMNS + 1, dtype=int)])
+    query = IntegerMatrix(entries)
+    assert query.l1_sensitivity("replace") == 2 * (MAX_COLUMNS + 1)
+    assert query.squared_l2_sensitivity("replace") == 2 * (MAX_COLUMNS**2 + 1)
+    assert IntegerMatrix(-entries).squared_l2_sensitivity("replace") == 4 * (MAX_COLUMNS**2 + 1)
+    assert query.largest_change("replace") == MAX_COLUMNS
+    exact = IntegerMatrix(entries[:, :MAX_COLUMNS])
+    assert exact.l1_sensitivity("replace") == MAX_COLUMNS - 1
+    assert exact.squared_l2_sensitivity("replace") == (MAX_COLUMNS - 1) ** 2
+
+
+def test_constructors_and_values():
+    assert queries.identity(3) == Identity(3)
+    assert queries.partition([0, 1]) == Partition([0, 1])
+    assert queries.prefix(3) == Prefix(3)
+    assert queries.all_range(3) == AllRange(3)
+    assert queries.matrix([[1, 2]]) == IntegerMatrix([[1, 2]])
+    product = queries.kronecker(Prefix(2), IntegerMatrix([[1, 2]]))
+    for query in (product, IntegerMatrix([[1, 2]])):
+        assert pickle.loads(pickle.dumps(query)) == query
+        assert hash(pickle.loads(pickle.dumps(query))) == hash(query)
+        assert query != Prefix(2)
+        with pytest.raises(AttributeError, match="does not change"):
+            query.shape = (1, 1)
+        with pytest.raises(AttributeError, match="cannot be deleted"):
+            del query.shape
+    assert repr(product) == "Kronecker(Prefix(size=2), IntegerMatrix(1 answers on 2 cells))"
+
+
+def test_queries_on_a_lattice_are_their_nearest_integers():
+    assert on_lattice([[0.1, -0.26]], 10).entries.tolist() == [[1, -3]]
+    for entries, scale in (([[np.nan]], 2), ([[1e9]], 2), ([[1.0]], 0)):
+        with pytest.raises(ValueError, match=r"finite|scale"):
+            on_lattice(entries, scale)
+
+
+def test_an_estimate_refuses_queries_it_does_not_read():
+    measured = LinearMeasurement([1, 2], "a", query=Prefix(2))
+    with pytest.raises(ValueError, match="takes cells and sums over groups"):
+        estimate(Domain({"a": 2}), [measured])
 
 
 def test_integer_sums_are_exact_beyond_float64():
@@ -83,6 +183,29 @@ def test_partition_is_a_value():
         (lambda: Partition([0, 1]).matvec([1]), ValueError, r"x needs shape \(2,\)"),
         (lambda: Partition([0, 1, 1]).rmatvec([1]), ValueError, r"y needs shape \(2,\)"),
         (lambda: Partition([0, 1]).squared_l2_sensitivity("bounded"), ValueError, "neighbours"),
+        (lambda: Prefix(0), ValueError, "at least one cell"),
+        (lambda: Prefix(2).matvec([1]), ValueError, r"x needs shape \(2,\)"),
+        (lambda: Prefix(2).l1_sensitivity("swap"), ValueError, "neighbours"),
+        (lambda: AllRange(0), ValueError, "at least one cell"),
+        (lambda: AllRange(2).rmatvec([1, 2]), ValueError, r"y needs shape \(3,\)"),
+        (lambda: AllRange(2).l1_sensitivity("swap"), ValueError, "neighbours"),
+        (lambda: queries.total(0), ValueError, "one entry a cell"),
+        (lambda: IntegerMatrix([1, 2]), ValueError, "rows and columns"),
+        (lambda: IntegerMatrix(np.zeros((0, 2), dtype=int)), ValueError, "rows and columns"),
+        (lambda: IntegerMatrix([[0.5]]), TypeError, "on_lattice"),
+        (lambda: IntegerMatrix([[2**18]]), ValueError, r"below 2\^18"),
+        (lambda: IntegerMatrix(np.full((2**18, 1), 2**17)), ValueError, r"less than 2\^51"),
+        (lambda: IntegerMatrix([[1, 2]]).matvec([1]), ValueError, r"x needs shape \(2,\)"),
+        (lambda: IntegerMatrix([[1, 2]]).rmatvec([1, 2]), ValueError, r"y needs shape \(1,\)"),
+        (lambda: IntegerMatrix([[1]]).l1_sensitivity("swap"), ValueError, "neighbours"),
+        (lambda: IntegerMatrix([[1]]).squared_l2_sensitivity("swap"), ValueError, "neighbours"),
+        (lambda: Kronecker([]), ValueError, "one query an attribute"),
+        (lambda: Kronecker([[[1]]]), ValueError, "one query an attribute"),
+        (lambda: Kronecker([IntegerMatrix([[2**9]])] * 2), ValueError, r"below 2\^18"),
+        (lambda: Kronecker([Prefix(2)] * 2).matvec([1]), ValueError, r"x needs shape \(4,\)"),
+        (lambda: Kronecker([Prefix(2)] * 2).rmatvec([1]), ValueError, r"y needs shape \(4,\)"),
+        (lambda: Kronecker([Prefix(2)]).l1_sensitivity("swap"), ValueError, "neighbours"),
+        (lambda: Kronecker([Prefix(2)]).squared_l2_sensitivity("swap"), ValueError, "neighbours"),
     ],
 )
 def test_refusals(call, error, message):

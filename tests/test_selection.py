@@ -1,10 +1,11 @@
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from pypgm.privacy.selection import drawable_rate, select_exponential
+from pypgm.privacy.selection import drawable_rate, permute_and_flip, select_exponential, select_top
 
 
 def test_chi_square_against_the_exact_law():
@@ -59,3 +60,70 @@ def test_exact_privacy_loss_between_neighbouring_scores():
 
 def stats_log_softmax(x):
     return x - np.logaddexp.reduce(x)
+
+
+def permute_and_flip_law(scores, rate):
+    """Probabilities of each index, over all orders of the candidates."""
+    accept = np.exp(rate * (np.asarray(scores) - max(scores)))
+    law = np.zeros(len(scores))
+    orders = list(itertools.permutations(range(len(scores))))
+    for order in orders:
+        reached = 1.0
+        for i in order:
+            law[i] += reached * accept[i] / len(orders)
+            reached *= 1 - accept[i]
+    return law
+
+
+def test_permute_and_flip_follows_its_exact_law_and_never_scores_less():
+    scores = np.array([5, 0, -3, 7, 7])
+    law = permute_and_flip_law(scores, 0.3)
+    observed = np.bincount([permute_and_flip(scores, Fraction(3, 10)) for _ in range(20_000)], minlength=5)
+    assert stats.chi2.sf(((observed - 20_000 * law) ** 2 / (20_000 * law)).sum(), 4) > 1e-9
+    exponential = np.exp(0.3 * scores)
+    assert law @ scores > exponential @ scores / exponential.sum()
+
+
+def test_permute_and_flip_keeps_epsilon_but_not_the_range():
+    epsilon, rng, widest = 1.0, np.random.default_rng(0), 0.0
+    for _ in range(500):
+        scores = rng.integers(-4, 5, size=4)
+        other = scores + rng.integers(-1, 2, size=4)
+        loss = np.log(permute_and_flip_law(scores, epsilon / 2)) - np.log(permute_and_flip_law(other, epsilon / 2))
+        assert np.abs(loss).max() <= epsilon + 1e-9
+        widest = max(widest, loss.max() - loss.min())
+    assert widest > epsilon  # why it is charged epsilon^2 / 2
+
+
+def test_top_is_peeling():
+    scores = np.array([4, 1, 0, 3])
+    weights = np.exp(0.5 * scores)
+    expected = np.zeros((4, 4))
+    for i, j in itertools.permutations(range(4), 2):
+        expected[i, j] = weights[i] / weights.sum() * weights[j] / (weights.sum() - weights[i])
+    observed = np.zeros((4, 4))
+    for _ in range(20_000):
+        i, j = select_top(scores, Fraction(1, 2), 2)
+        observed[i, j] += 1
+    filled = expected > 0
+    expected *= 20_000
+    assert observed[~filled].sum() == 0
+    assert stats.chi2.sf(((observed - expected)[filled] ** 2 / expected[filled]).sum(), 11) > 1e-9
+    assert sorted(select_top(scores, Fraction(1), 4)) == [0, 1, 2, 3]
+    assert select_top(scores, Fraction(1000), 4) == [0, 3, 1, 2]
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_top_counts_are_checked(count):
+    with pytest.raises(ValueError, match=r"takes 1\.\.2"):
+        select_top(np.array([1, 2]), Fraction(1), count)
+
+
+@pytest.mark.parametrize("draw", [permute_and_flip, lambda s, r: select_top(s, r, 1)])
+def test_the_other_selections_check_as_well(draw):
+    with pytest.raises(TypeError):
+        draw(np.array([1.0]), Fraction(1))
+    with pytest.raises(ValueError, match="exactly"):
+        draw(np.array([1]), Fraction(2**70, 3))
+    with pytest.raises(ValueError, match="at least one candidate|takes 1"):
+        draw(np.array([], dtype=np.int64), Fraction(1))

@@ -1,7 +1,10 @@
 #include "core/noise.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+
+#include "core/threads.hpp"
 
 namespace pypgm {
 
@@ -38,10 +41,21 @@ std::uint64_t laplace_scale(Rational variance) {
 }
 
 template <class Law>
-void add(std::span<std::int64_t> counts, const Law& law) {
-  SecureWords& words = secure_words();
-  Dice<SecureWords> dice(words);
+void add(std::span<std::int64_t> counts, const Law& law, WordStream& words) {
+  Dice<WordStream> dice(words);
   for (std::int64_t& count : counts) count = saturating_add(count, law(dice));
+}
+
+constexpr std::size_t kChunk = 4096;      // draws a thread takes at a time, about a millisecond
+constexpr std::size_t kWorkOfADraw = 16;  // a draw costs as much as so many table entries
+
+template <class Law>
+void add_in_parallel(std::span<std::int64_t> counts, const Law& law, int n_threads) {
+  const std::size_t chunks = (counts.size() + kChunk - 1) / kChunk;
+  parallel_for(chunks, threads_for(counts.size() * kWorkOfADraw, n_threads), [&](std::size_t i) {
+    const std::size_t first = i * kChunk;
+    add(counts.subspan(first, std::min(kChunk, counts.size() - first)), law, secure_words());
+  });
 }
 
 }  // namespace
@@ -59,12 +73,29 @@ DiscreteGaussian::DiscreteGaussian(Rational variance)
       denominator_(make_fraction(Wide(0), Wide(variance.numerator) * 2 * d_t_ * laplace_scale(variance))),
       width_(denominator_.denominator.bit_width()) {}
 
-void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale) {
-  add(counts, DiscreteLaplace(scale));
+void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale, WordStream& words) {
+  add(counts, DiscreteLaplace(scale), words);
 }
 
-void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance) {
-  add(counts, DiscreteGaussian(variance));
+void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance, WordStream& words) {
+  add(counts, DiscreteGaussian(variance), words);
+}
+
+void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale, int n_threads) {
+  add_in_parallel(counts, DiscreteLaplace(scale), n_threads);
+}
+
+void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance, int n_threads) {
+  add_in_parallel(counts, DiscreteGaussian(variance), n_threads);
+}
+
+void flip_coins(std::span<std::uint8_t> out, Rational rate, WordStream& words) {
+  check("the rate of a sample", rate, kScaleBits);
+  if (rate.numerator > rate.denominator) {
+    throw std::invalid_argument("the rate of a sample must be at most 1");
+  }
+  Dice<WordStream> dice(words);
+  for (std::uint8_t& coin : out) coin = dice.below(rate.denominator) < rate.numerator ? 1 : 0;
 }
 
 }  // namespace pypgm

@@ -120,12 +120,21 @@ inline std::int64_t saturating_add(std::int64_t x, std::int64_t noise) {
   return x + noise;
 }
 
-/// Adds an independent discrete Laplace draw to every count, from the calling thread's secure stream.
-/// Sums that leave int64 stay at its end. Throws std::invalid_argument for a scale out of bounds.
+/// Adds an independent discrete Laplace draw to every count, by default from the calling thread's secure
+/// stream. Sums that leave int64 stay at its end. Throws std::invalid_argument for a scale out of bounds.
 /// O(counts.size()).
-void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale);
+void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale, WordStream& words = secure_words());
 
 /// Adds an independent discrete Gaussian draw to every count; otherwise as `add_discrete_laplace`.
-void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance);
+void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance,
+                           WordStream& words = secure_words());
+
+/// The same on up to n_threads threads (0: all), each with its own secure stream.
+void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale, int n_threads);
+void add_discrete_gaussian(std::span<std::int64_t> counts, Rational variance, int n_threads);
+
+/// Writes 1 with probability `rate`, else 0, independently to every entry: who is in a Poisson sample.
+/// Throws std::invalid_argument unless 0 < numerator <= denominator < 2^48.
+void flip_coins(std::span<std::uint8_t> out, Rational rate, WordStream& words = secure_words());
 
 }  // namespace pypgm

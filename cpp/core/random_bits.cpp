@@ -114,27 +114,36 @@ void system_entropy(std::span<std::uint8_t> out) {
 #endif
 }
 
-SecureWords::SecureWords() { rekey(); }
-
-SecureWords::~SecureWords() {
+WordStream::~WordStream() {
   wipe(key_);
   wipe(words_);
+}
+
+void WordStream::set_key(const std::array<std::uint32_t, kKeyWords>& key) {
+  key_ = key;
+  wipe(words_);
+  used_ = kWords;
 }
 
 void SecureWords::rekey() {
   std::array<std::uint8_t, 4 * kKeyWords> bytes;
   system_entropy(bytes);
+  std::array<std::uint32_t, kKeyWords> key;
   for (std::size_t i = 0; i < kKeyWords; ++i) {
-    key_[i] = bytes[4 * i] | static_cast<std::uint32_t>(bytes[4 * i + 1]) << 8 |
-              static_cast<std::uint32_t>(bytes[4 * i + 2]) << 16 |
-              static_cast<std::uint32_t>(bytes[4 * i + 3]) << 24;
+    key[i] = bytes[4 * i] | static_cast<std::uint32_t>(bytes[4 * i + 1]) << 8 |
+             static_cast<std::uint32_t>(bytes[4 * i + 2]) << 16 |
+             static_cast<std::uint32_t>(bytes[4 * i + 3]) << 24;
   }
+  set_key(key);
   wipe(bytes);
-  wipe(words_);
-  used_ = kWords;
+  wipe(key);
 }
 
-void SecureWords::refill() {
+SeededWords::SeededWords(std::uint64_t seed) {
+  set_key({static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+}
+
+void WordStream::refill() {
   // Counter and nonce stay 0: a key serves one refill only.
   std::array<std::uint32_t, kChaChaWords> stream;
   chacha20(key_, 0, {0, 0, 0}, stream);

@@ -27,15 +27,14 @@ void chacha20(const std::array<std::uint32_t, 8>& key, std::uint32_t counter,
 /// cannot: there is no weaker fallback.
 void system_entropy(std::span<std::uint8_t> out);
 
-/// A cryptographically secure stream of words: ChaCha20 keyed by the operating system. Each refill replaces
-/// the key by the first 256 bits of its own keystream, and a word is wiped as it is handed out, so a later
-/// look at the memory does not give back earlier noise. Not to be shared between threads, never copied.
-class SecureWords {
+/// A stream of ChaCha20 words. Each refill replaces the key by the first 256 bits of its own keystream, and a
+/// word is wiped as it is handed out, so a later look at the memory does not give back earlier noise. How
+/// good the stream is depends on who made the key: see the two classes below. Not to be shared between
+/// threads, never copied.
+class WordStream {
  public:
-  SecureWords();
-  ~SecureWords();
-  SecureWords(const SecureWords&) = delete;
-  SecureWords& operator=(const SecureWords&) = delete;
+  WordStream(const WordStream&) = delete;
+  WordStream& operator=(const WordStream&) = delete;
 
   std::uint64_t next() {
     if (used_ == kWords) refill();
@@ -44,11 +43,16 @@ class SecureWords {
     return word;
   }
 
-  /// Takes a fresh key from the operating system and drops what was buffered.
-  void rekey();
+ protected:
+  static constexpr std::size_t kKeyWords = 8;
+
+  WordStream() = default;
+  ~WordStream();
+
+  /// Takes a key and drops what was buffered.
+  void set_key(const std::array<std::uint32_t, kKeyWords>& key);
 
  private:
-  static constexpr std::size_t kKeyWords = 8;
   static constexpr std::size_t kWords = (kChaChaWords - kKeyWords) / 2;
 
   void refill();
@@ -56,6 +60,21 @@ class SecureWords {
   std::array<std::uint32_t, kKeyWords> key_{};
   std::array<std::uint64_t, kWords> words_{};
   std::size_t used_ = kWords;
+};
+
+/// Keyed by the operating system: the only stream a private release draws from.
+class SecureWords : public WordStream {
+ public:
+  SecureWords() { rekey(); }
+
+  /// Takes a fresh key from the operating system and drops what was buffered.
+  void rekey();
+};
+
+/// Keyed by a number that others can know or guess: what is drawn from it protects nobody.
+class SeededWords : public WordStream {
+ public:
+  explicit SeededWords(std::uint64_t seed);
 };
 
 /// The calling thread's own stream, rekeyed first if the process was forked since it was last asked for. Ask

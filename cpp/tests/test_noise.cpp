@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "core/noise.hpp"
@@ -109,4 +111,26 @@ TEST_CASE("noise is added to the counts, and sums stay at the ends of int64") {
   CHECK(std::abs(sum / 10'000) < 0.8);  // eight standard errors
   add_discrete_laplace(counts, {1, 1'000'000});
   CHECK(sum != 0);
+}
+
+TEST_CASE("every thread draws from its own stream") {
+  std::vector<std::int64_t> counts(200'000, 0);
+  add_discrete_gaussian(counts, {std::uint64_t{1} << 60, 1}, 2);
+  std::sort(counts.begin(), counts.end());
+  // Chunks drawn from a shared stream would repeat whole; by chance about ten of these values meet.
+  std::size_t repeated = 0;
+  for (std::size_t i = 1; i < counts.size(); ++i) repeated += counts[i] == counts[i - 1];
+  CHECK(repeated < 100);
+  add_discrete_laplace(counts, {1, 2}, 1);
+}
+
+TEST_CASE("coins of a rational rate") {
+  std::vector<std::uint8_t> coins(40'000);
+  flip_coins(coins, {1, 3});
+  const auto heads = static_cast<double>(std::accumulate(coins.begin(), coins.end(), 0));
+  CHECK(std::abs(heads - 40'000.0 / 3) < 760);  // eight standard deviations
+  flip_coins(coins, {5, 5});
+  CHECK(std::count(coins.begin(), coins.end(), 1) == 40'000);
+  CHECK_THROWS_AS(flip_coins(coins, {2, 1}), std::invalid_argument);
+  CHECK_THROWS_AS(flip_coins(coins, {0, 1}), std::invalid_argument);
 }

@@ -49,6 +49,38 @@ TEST_CASE("a tiny rate selects uniformly, and all scores may be lowest") {
   for (const int count : seen) CHECK(std::abs(count - 1000) < 220);  // eight standard deviations
 }
 
+TEST_CASE("permute-and-flip has its law, by enumeration") {
+  // Of two candidates, the worse one wins if it comes first and passes: exp(-1) / 2.
+  const std::vector<std::int64_t> scores{4, 2};
+  const auto law = enumerate(
+      [&](auto& dice) {
+        return permute_and_flip(dice, scores, Rational{1, 2});
+      },
+      1e-9);
+  CHECK(law.at(1) == doctest::Approx(std::exp(-1.0) / 2).epsilon(1e-6));
+  CHECK(law.at(0) == doctest::Approx(1 - std::exp(-1.0) / 2).epsilon(1e-6));
+}
+
+TEST_CASE("top candidates are peeled without repetition") {
+  const std::vector<std::int64_t> scores{1, 0, 1};
+  const double e = std::exp(1.0);
+  // First and second index in base 3.
+  const auto law = enumerate(
+      [&](auto& dice) {
+        const auto top = select_top(dice, scores, Rational{1, 1}, 2);
+        return 3 * top[0] + top[1];
+      },
+      1e-7);
+  CHECK(law.at(1) == doctest::Approx(e / (2 * e + 1) / (e + 1)).epsilon(2e-2));
+  CHECK(law.at(2) == doctest::Approx(e / (2 * e + 1) * e / (e + 1)).epsilon(2e-2));
+  CHECK(law.at(5) == doctest::Approx(0.5 / (2 * e + 1)).epsilon(2e-2));
+  CHECK(law.count(0) == 0);
+  CHECK(select_top(scores, Rational{1, 1}, 3).size() == 3);
+  CHECK_THROWS_AS(select_top(scores, Rational{1, 1}, 4), std::invalid_argument);
+  CHECK_THROWS_AS(select_top(scores, Rational{1, 1}, 0), std::invalid_argument);
+  CHECK_THROWS_AS(permute_and_flip(scores, Rational{0, 1}), std::invalid_argument);
+}
+
 TEST_CASE("an empty candidate list and rates out of bounds are refused") {
   const std::vector<std::int64_t> scores{1};
   CHECK_THROWS_AS(select_exponential(std::vector<std::int64_t>{}, Rational{1, 1}), std::invalid_argument);

@@ -9,7 +9,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import transpose_cells
-from pypgm.queries import Partition, Query
+from pypgm.queries import Identity, Partition, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,6 +104,9 @@ class LinearMeasurement:
         asked = cells if self.query is None else self.query.shape[1]
         if asked != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {asked}")
+        if not isinstance(self.query, Identity | Partition | None):
+            needed = "an estimate takes cells and sums over groups of cells"
+            raise ValueError(f"{needed}; {self.clique} has {self.query!r}")  # noqa: TRY004 - a query it is
         if self.query is None and self.values.size != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its measurement {self.values.size} values")
         if self.query is None and len(self._shape) > 1 and self._shape != domain.sizes(self.clique):

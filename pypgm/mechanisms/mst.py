@@ -47,6 +47,7 @@ def mst(
     callback: Callable[[FitState], object] | None = None,
     progress: bool = False,
     n_threads: int = 0,
+    unsafe_seed: int | None = None,
 ) -> Release:
     """Release a model of the records that rests on a spanning tree of attribute pairs.
 
@@ -72,6 +73,9 @@ def mst(
         and in what is asked of pairs; the release keeps every cell as drawn and speaks the original domain.
     iterations, tolerance, time_limit, max_bytes, callback, progress, n_threads
         As in `pypgm.estimate`; None is its default. A callback sees released quantities only.
+    unsafe_seed : int, optional
+        For tests and demonstrations: draw all noise from this number. The release is then the same every time and
+        private for nobody, and its ledger and its model say so.
 
     Returns
     -------
@@ -110,7 +114,9 @@ def mst(
     [('a',), ('b',), ('a', 'b')]
     """
     limit = _gaussian_budget(as_budget(epsilon, delta, budget))
-    table = PrivateTable(data, as_privacy(neighbours, privacy), Ledger(limit), n_threads=n_threads)
+    table = PrivateTable(
+        data, as_privacy(neighbours, privacy), Ledger(limit), n_threads=n_threads, unsafe_seed=unsafe_seed
+    )
     domain = table.domain
     if len(domain) == 0:
         raise ValueError("mst needs at least one attribute")

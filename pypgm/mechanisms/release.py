@@ -47,6 +47,9 @@ class Release:
     privacy: Privacy
     mechanism: str
 
+    def __post_init__(self) -> None:
+        self.model.not_private = self.ledger.not_private
+
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the model's marginal of any clique, measured or not, in counts."""
         return self.model.project(clique)

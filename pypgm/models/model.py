@@ -43,6 +43,11 @@ class GraphicalModel:
     tree : JunctionTree, optional
         Built for the cliques of the potentials, if there is one already.
 
+    Attributes
+    ----------
+    not_private : str
+        Why the model protects nobody, if it was made from a release that does not; kept in its file.
+
     Examples
     --------
     >>> import pypgm
@@ -64,6 +69,7 @@ class GraphicalModel:
         self.potentials = potentials
         self.total = checked_total(total)
         self.fit = fit
+        self.not_private = ""
         self.tree = JunctionTree(potentials.domain, potentials.cliques) if tree is None else tree
         self.marginals = self.tree.marginals(potentials, total) if marginals is None else marginals
 
@@ -174,14 +180,16 @@ class GraphicalModel:
             "labels": self.domain.labels,
             "cliques": self.cliques,
             "total": self.total,
+            "not_private": self.not_private,
             "fit": None if self.fit is None else dataclasses.asdict(self.fit),
         }
         write_archive(path, header, {"potentials": self.potentials.values})
 
     def __repr__(self) -> str:
+        private = ", not private" if self.not_private else ""
         return (
             f"GraphicalModel({len(self.domain)} attributes, {len(self.cliques)} cliques, "
-            f"total {self.total:.6g}, {self.potentials.values.size} parameters)"
+            f"total {self.total:.6g}, {self.potentials.values.size} parameters{private})"
         )
 
 
@@ -216,6 +224,8 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel:
         if fit is not None:
             fit = Fit(**{**fit, "history": tuple(fit["history"])})
         potentials = CliqueVector(domain, header["cliques"], arrays["potentials"])
-        return GraphicalModel(potentials, header["total"], fit=fit)
+        model = GraphicalModel(potentials, header["total"], fit=fit)
+        model.not_private = header.get("not_private", "")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
+    return model

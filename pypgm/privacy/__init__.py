@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+from pypgm.privacy.accounting import dp_events
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.ledger import Charge, Ledger
+from pypgm.privacy.charge import Charge
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.pld import pld_epsilon
+from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.quantiles import private_bounds, private_quantiles
+from pypgm.privacy.real_queries import RealAnswers, measure_real
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
-__all__ = ["Budget", "Charge", "Ledger", "Privacy", "zcdp_delta", "zcdp_epsilon", "zcdp_rho"]
+__all__ = [
+    "Budget",
+    "Charge",
+    "Ledger",
+    "Privacy",
+    "PrivateTable",
+    "RealAnswers",
+    "dp_events",
+    "measure_real",
+    "pld_epsilon",
+    "private_bounds",
+    "private_quantiles",
+    "sparse_histogram",
+    "zcdp_delta",
+    "zcdp_epsilon",
+    "zcdp_rho",
+]

@@ -29,6 +29,9 @@ class Budget:
         In [0, 1); 0 is pure differential privacy.
     rho : int, float, Fraction, Decimal or str, optional
         More than 0; alone.
+    reserved_delta : int, float, Fraction, Decimal or str
+        Part of the guarantee's delta that is kept for steps which fail with some probability, such as the threshold
+        of a histogram with unknown keys; beside epsilon and delta it must stay below `delta`. 0 by default.
 
     Attributes
     ----------
@@ -38,6 +41,8 @@ class Budget:
         The most that can be charged, in that unit. From (epsilon, delta) it is a rho rounded down.
     epsilon, delta : Fraction or None
         What was asked for.
+    reserved_delta : Fraction
+        The most that can be charged in probabilities of failure.
 
     Raises
     ------
@@ -56,9 +61,15 @@ class Budget:
     limit: Fraction
     epsilon: Fraction | None
     delta: Fraction | None
+    reserved_delta: Fraction
 
     def __init__(
-        self, *, epsilon: Number | None = None, delta: Number | None = None, rho: Number | None = None
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        reserved_delta: Number = 0,
     ) -> None:
         if rho is not None and (epsilon is not None or delta is not None):
             raise ValueError("a budget is either rho or epsilon with delta, not both")
@@ -66,22 +77,28 @@ class Budget:
             raise ValueError("a budget needs epsilon (with delta or without) or rho")
         exact_epsilon = None if epsilon is None else _positive("epsilon", epsilon)
         exact_delta = None if exact_epsilon is None else _delta(0 if delta is None else delta)
+        reserved = _delta(reserved_delta)
+        if exact_delta and reserved >= exact_delta:
+            raise ValueError(f"reserved_delta must stay below delta {delta}, got {reserved_delta}")
         unit: Unit = "epsilon" if exact_delta == 0 else "rho"
         if rho is not None:
             limit = _positive("rho", rho)
         elif exact_epsilon is not None and exact_delta:
-            limit = zcdp_rho(exact_epsilon, exact_delta)
+            limit = zcdp_rho(exact_epsilon, exact_delta - reserved)
         else:
             limit = exact_epsilon or Fraction(0)
-        for name, value in (("unit", unit), ("limit", limit), ("epsilon", exact_epsilon), ("delta", exact_delta)):
+        values = {"unit": unit, "limit": limit, "epsilon": exact_epsilon, "delta": exact_delta}
+        for name, value in (values | {"reserved_delta": reserved}).items():
             object.__setattr__(self, name, value)
 
+    def arguments(self) -> dict[str, Fraction]:
+        """Return what makes an equal budget: the numbers it was asked for, exactly."""
+        named = {"rho": self.limit} if self.epsilon is None else {"epsilon": self.epsilon, "delta": self.delta}
+        named["reserved_delta"] = self.reserved_delta
+        return {name: value for name, value in named.items() if value}
+
     def __repr__(self) -> str:
-        if self.epsilon is None:
-            return f"Budget(rho={_short(self.limit)})"
-        if not self.delta:
-            return f"Budget(epsilon={_short(self.epsilon)})"
-        return f"Budget(epsilon={_short(self.epsilon)}, delta={_short(self.delta)})"
+        return f"Budget({', '.join(f'{name}={_short(value)}' for name, value in self.arguments().items())})"
 
 
 def _positive(name: str, value: Number) -> Fraction:

@@ -1,7 +1,7 @@
 """Exact integer noise: int64 in, int64 out, rational parameters.
 
-There is no seed and no float in these functions. The draws come from a ChaCha20 stream of the calling thread, keyed
-by the operating system and keyed anew after a fork.
+There is no float in these functions. The draws come from a ChaCha20 stream of the calling thread, keyed by the
+operating system and keyed anew after a fork, unless a run that is declared not private hands in a seeded stream.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = [
     "drawable_scale",
     "drawable_variance",
     "laplace_stddev",
+    "unsafe_words",
 ]
 
 
@@ -34,7 +35,28 @@ def drawable_scale(scale: Fraction) -> Fraction:
     return round_up(_positive("scale", scale), _core.SCALE_BITS)
 
 
-def add_discrete_gaussian(counts: NDArray[np.int64], variance: Fraction) -> NDArray[np.int64]:
+def unsafe_words(seed: int | None) -> _core.SeededWords | None:
+    """Return the stream of a run that is declared not private, None for none.
+
+    Raises
+    ------
+    TypeError
+        If the seed is not an int; a generator is none.
+    ValueError
+        If it is not in 0..2^64 - 1.
+    """
+    if seed is None:
+        return None
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise TypeError(f"unsafe_seed needs an int, got {type(seed).__name__}")
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"unsafe_seed must lie in 0..2^64 - 1, got {seed}")
+    return _core.SeededWords(int(seed))
+
+
+def add_discrete_gaussian(
+    counts: NDArray[np.int64], variance: Fraction, words: _core.SeededWords | None = None, *, n_threads: int = 1
+) -> NDArray[np.int64]:
     """Add an independent discrete Gaussian draw, P(z) proportional to exp(-z^2 / (2 variance)), to every count.
 
     Parameters
@@ -43,6 +65,10 @@ def add_discrete_gaussian(counts: NDArray[np.int64], variance: Fraction) -> NDAr
         Counts; a sum that leaves int64 stays at its end.
     variance : Fraction
         The parameter sigma^2, as `drawable_variance` gives it. The variance of the draws is at most this.
+    words : SeededWords, optional
+        The stream of a run that is declared not private; it is drawn from by one thread.
+    n_threads : int
+        Threads, each with its own stream; 0 is all. One makes no team and is safe in forked children.
 
     Returns
     -------
@@ -54,7 +80,7 @@ def add_discrete_gaussian(counts: NDArray[np.int64], variance: Fraction) -> NDAr
     TypeError
         If the counts are not int64.
     ValueError
-        If the variance cannot be drawn with.
+        If the variance cannot be drawn with, or `n_threads` is negative.
 
     References
     ----------
@@ -67,10 +93,12 @@ def add_discrete_gaussian(counts: NDArray[np.int64], variance: Fraction) -> NDAr
     """
     if drawable_variance(variance) != variance:
         raise ValueError(f"variance {variance} cannot be drawn with exactly; pass drawable_variance of it")
-    return _core.add_discrete_gaussian(_counts(counts), variance.numerator, variance.denominator)
+    return _core.add_discrete_gaussian(_counts(counts), variance.numerator, variance.denominator, words, n_threads)
 
 
-def add_discrete_laplace(counts: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
+def add_discrete_laplace(
+    counts: NDArray[np.int64], scale: Fraction, words: _core.SeededWords | None = None, *, n_threads: int = 1
+) -> NDArray[np.int64]:
     """Add an independent discrete Laplace draw, P(z) proportional to exp(-abs(z) / scale), to every count.
 
     Parameters
@@ -79,6 +107,10 @@ def add_discrete_laplace(counts: NDArray[np.int64], scale: Fraction) -> NDArray[
         Counts; a sum that leaves int64 stays at its end.
     scale : Fraction
         As `drawable_scale` gives it.
+    words : SeededWords, optional
+        The stream of a run that is declared not private; it is drawn from by one thread.
+    n_threads : int
+        Threads, each with its own stream; 0 is all. One makes no team and is safe in forked children.
 
     Returns
     -------
@@ -90,7 +122,7 @@ def add_discrete_laplace(counts: NDArray[np.int64], scale: Fraction) -> NDArray[
     TypeError
         If the counts are not int64.
     ValueError
-        If the scale cannot be drawn with.
+        If the scale cannot be drawn with, or `n_threads` is negative.
 
     Examples
     --------
@@ -99,7 +131,7 @@ def add_discrete_laplace(counts: NDArray[np.int64], scale: Fraction) -> NDArray[
     """
     if drawable_scale(scale) != scale:
         raise ValueError(f"scale {scale} cannot be drawn with exactly; pass drawable_scale of it")
-    return _core.add_discrete_laplace(_counts(counts), scale.numerator, scale.denominator)
+    return _core.add_discrete_laplace(_counts(counts), scale.numerator, scale.denominator, words, n_threads)
 
 
 def laplace_stddev(scale: Fraction) -> float:

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NoReturn, Protocol, SupportsIndex
+from typing import Any, NoReturn, Protocol, SupportsIndex, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charge import Charge
+from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend, charge_noise
+from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, on_grid
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.noise import (
-    add_discrete_gaussian,
-    add_discrete_laplace,
-    drawable_scale,
-    drawable_variance,
-    laplace_stddev,
-)
-from pypgm.privacy.rational import isqrt_down
+from pypgm.privacy.noise import unsafe_words
+from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.selection import drawable_rate, select_exponential
+from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
 from pypgm.queries import Identity, Query
 
-__all__ = ["Counts", "L1Selector", "PrivateTable"]
-
-GRID_BITS = 16  # public estimates are rounded to multiples of 2^-16, so a score is an integer multiple of it
-_BATCH_CELLS = 1 << 22  # cells counted in one pass over the records
-_EPSILON_BITS = 32
+__all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
 
 
 class Counts(Protocol):
@@ -65,6 +59,10 @@ class PrivateTable:
         The neighbour relation and the records a person may have.
     ledger : Ledger
         Where every answer is charged.
+    noise : {"pypgm", "opendp"}
+        Whose samplers draw the noise of measurements; OpenDP's need the extra ``[opendp]`` and take no seed.
+    unsafe_seed : int, optional
+        Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
 
     Raises
     ------
@@ -72,15 +70,30 @@ class PrivateTable:
         If the records are weighted: weights have no bound that a sensitivity could rest on.
     """
 
-    __slots__ = ("__data", "_ledger", "_n_threads", "_privacy")
+    __slots__ = ("__data", "_ledger", "_n_threads", "_noise", "_privacy", "_words")
 
-    def __init__(self, data: Counts, privacy: Privacy, ledger: Ledger, *, n_threads: int = 0) -> None:
+    def __init__(
+        self,
+        data: Counts,
+        privacy: Privacy,
+        ledger: Ledger,
+        *,
+        n_threads: int = 0,
+        noise: NoiseBackend = "pypgm",
+        unsafe_seed: int | None = None,
+    ) -> None:
+        if noise not in get_args(NoiseBackend):
+            raise ValueError(f"noise must be one of {get_args(NoiseBackend)}, got {noise!r}")
         if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         self.__data = data
         self._privacy = privacy
         self._ledger = ledger
         self._n_threads = n_threads
+        self._noise = noise
+        self._words = unsafe_words(unsafe_seed)
+        if self._words is not None:
+            ledger.mark_not_private("noise drawn from a seed")
 
     @property
     def domain(self) -> Domain:
@@ -138,9 +151,9 @@ class PrivateTable:
         asked = Identity(cells) if query is None else query
         if asked.shape[1] != cells:
             raise ValueError(f"clique {attributes} has {cells} cells, the query is for {asked.shape[1]}")
-        draw, stddev, noise = self._charge(attributes, asked, rho, variance, scale)
+        noise = self._charge(attributes, asked, rho, variance, scale)
         answers = asked.matvec(self.__data.count([attributes], self._n_threads)[0]).astype(np.int64, copy=False)
-        return LinearMeasurement(draw(answers), attributes, stddev, query, noise)
+        return LinearMeasurement(noise.add(answers), attributes, noise.stddev, query, noise.law)
 
     def measure_total(self, **noise: Fraction) -> LinearMeasurement:
         """Measure the number of records: as `measure`, over the clique of no attributes."""
@@ -153,20 +166,23 @@ class PrivateTable:
         rho: Fraction | None,
         variance: Fraction | None,
         scale: Fraction | None,
-    ) -> tuple[Callable[[NDArray[np.int64]], NDArray[np.int64]], float, Literal["gaussian", "laplace"]]:
+    ) -> ChargedNoise:
         if sum(given is not None for given in (rho, variance, scale)) != 1:
             raise ValueError("a measurement takes exactly one of rho, variance and scale")
-        on = f"({', '.join(clique)})"
-        if scale is not None:
-            b = drawable_scale(scale)
-            self._ledger.charge_laplace("measure", on, scale=b, sensitivity=self._privacy.l1_sensitivity(query))
-            return (lambda counts: add_discrete_laplace(counts, b)), laplace_stddev(b), "laplace"
-        squared = self._privacy.squared_l2_sensitivity(query)
-        if variance is None:
-            variance = self._variance(rho, squared)
-        s = drawable_variance(variance)
-        self._ledger.charge_gaussian("measure", on, variance=s, squared_sensitivity=squared)
-        return (lambda counts: add_discrete_gaussian(counts, s)), math.sqrt(s), "gaussian"
+        if scale is None and variance is None:
+            variance = self._variance(rho, self._privacy.squared_l2_sensitivity(query))
+        return charge_noise(
+            self._ledger,
+            self._privacy,
+            query,
+            "measure",
+            f"({', '.join(clique)})",
+            scale=scale,
+            variance=variance,
+            words=self._words,
+            n_threads=self._n_threads,
+            backend=self._noise,
+        )
 
     @staticmethod
     def _variance(rho: Fraction | None, squared_sensitivity: int) -> Fraction:
@@ -196,7 +212,62 @@ class PrivateTable:
         """
         count = self.__data.count
         n_threads = self._n_threads
-        return L1Selector(self, candidates, estimate, query, lambda cliques: count(cliques, n_threads))
+        return L1Selector(
+            self, candidates, estimate, query, lambda cliques: count(cliques, n_threads), words=self._words
+        )
+
+    def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
+        """Charge, then keep every record independently with one probability, behind a pure ledger of its own.
+
+        Whatever is charged to that ledger, up to `epsilon`, costs the records log(1 + rate (exp(epsilon) - 1)), charged
+        here at once and rounded up. This holds for pure epsilon and records that come or go; nothing else is
+        amplified: a budget in rho is charged half the square of that epsilon.
+
+        Parameters
+        ----------
+        rate : number
+            In (0, 1].
+        epsilon : number
+            What may be spent on the sample.
+
+        Returns
+        -------
+        PrivateTable
+            The sample; its ledger is ``Ledger(Budget(epsilon=epsilon))``.
+
+        Raises
+        ------
+        BudgetError
+            If the charge does not fit; then nothing was read.
+        ValueError
+            If the relation is not add-remove with one record a person, or a number is out of range.
+        TypeError
+            If the records are not a `Dataset`: others cannot be sampled.
+
+        References
+        ----------
+        Balle, Barthe and Gaboardi 2018, "Privacy Amplification by Subsampling".
+        """
+        if self._privacy != Privacy():
+            raise ValueError("sampling protects records that come or go, one a person: neighbours='add-remove' alone")
+        if not isinstance(self.__data, Dataset):
+            raise TypeError("only a Dataset can be sampled")
+        chance = as_fraction("rate", rate)
+        inner = Ledger(Budget(epsilon=epsilon))
+        used = amplified_epsilon(chance, inner.budget.limit)
+        parameters = {"rate": chance, "inner_epsilon": inner.budget.limit, "epsilon": used}
+        cost = self._ledger.cost_of_pure(used)
+        self._ledger.charge(Charge("sample", "records", cost, "Poisson sample", parameters))
+        inner.mark_not_private(self._ledger.not_private)
+        sample = PrivateTable(
+            poisson_sample(self.__data, chance, self._words),
+            self._privacy,
+            inner,
+            n_threads=self._n_threads,
+            noise=self._noise,
+        )
+        sample._words = self._words
+        return sample
 
     def __repr__(self) -> str:
         return f"PrivateTable({self.domain!r}, {self._privacy!r})"
@@ -221,103 +292,3 @@ class PrivateTable:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
         raise TypeError("a private table is neither pickled nor copied")
-
-
-class L1Selector:
-    """Exponential mechanisms over cliques C with the score ``||Q M_C - estimate_C||_1``; the scores are never shown.
-
-    The estimate is rounded to the grid 2^-16, so that scores are exact integers and one record changes one by at
-    most 1 (add-remove) or 2 (replace), times the records a person may have. Made by `PrivateTable.l1_selector`.
-    """
-
-    __slots__ = ("__count", "__scores", "_candidates", "_estimate", "_query", "_table")
-
-    def __init__(
-        self,
-        table: PrivateTable,
-        candidates: Sequence[Clique],
-        estimate: Callable[[Clique], ArrayLike],
-        query: Callable[[Clique], Query | None],
-        count: Callable[[Sequence[Clique]], list[NDArray[np.int64]]],
-    ) -> None:
-        self._table = table
-        self._candidates = [as_clique(c) for c in candidates]
-        self._estimate = estimate
-        self._query = query
-        self.__count = count
-        self.__scores: NDArray[np.int64] | None = None
-
-    def select(self, among: Sequence[int], *, rho: Fraction | None = None, epsilon: Fraction | None = None) -> int:
-        """Charge, then draw one of the candidates numbered in `among`.
-
-        Parameters
-        ----------
-        among : sequence of int
-            Positions in the candidates, chosen without looking at the data.
-        rho, epsilon : Fraction
-            Exactly one: what the draw may cost in rho, or its epsilon. Rounded down to what can be drawn.
-
-        Returns
-        -------
-        int
-            A position of `among`'s, not of the list itself.
-
-        Raises
-        ------
-        BudgetError
-            If the charge does not fit; then nothing was read.
-        """
-        chosen = list(among)
-        if not chosen or min(chosen) < 0 or max(chosen) >= len(self._candidates):
-            raise ValueError(f"among needs positions in 0..{len(self._candidates) - 1}, got {chosen}")
-        if (rho is None) == (epsilon is None):
-            raise ValueError("a selection takes exactly one of rho and epsilon")
-        wanted = epsilon if epsilon is not None else isqrt_down(8 * (rho or Fraction(0)), _EPSILON_BITS)
-        score_range = self._table.privacy.l1_score_range
-        rate = drawable_rate(wanted / (score_range << GRID_BITS))
-        on = f"{len(chosen)} cliques"
-        used = rate * (score_range << GRID_BITS)
-        self._table.ledger.charge_exponential("select", on, epsilon=used, score_range=score_range)
-        if self.__scores is None:
-            self.__scores = self._score()
-        return chosen[select_exponential(self.__scores[chosen], rate)]
-
-    def _score(self) -> NDArray[np.int64]:
-        scores = np.zeros(len(self._candidates), dtype=np.int64)
-        for first, last in self._batches():
-            for i, counts in zip(range(first, last), self.__count(self._candidates[first:last]), strict=True):
-                clique = self._candidates[i]
-                query = self._query(clique)
-                answers = counts if query is None else query.matvec(counts)
-                estimate = on_grid(clique, self._estimate(clique), answers.size)
-                scores[i] = np.abs((answers << GRID_BITS) - estimate).sum(dtype=np.int64)
-        return scores
-
-    def _batches(self) -> list[tuple[int, int]]:
-        """Return ranges of candidates small enough to be counted together."""
-        sizes = [self._table.domain.size(c) for c in self._candidates]
-        batches: list[tuple[int, int]] = []
-        first, cells = 0, 0
-        for i, size in enumerate(sizes):
-            if cells and cells + size > _BATCH_CELLS:
-                batches.append((first, i))
-                first, cells = i, 0
-            cells += size
-        return [*batches, (first, len(sizes))]
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        raise TypeError("a private selector is neither pickled nor copied")
-
-
-def on_grid(clique: Clique, estimate: ArrayLike, cells: int) -> NDArray[np.int64]:
-    """Return a public estimate in units of 2^-16; ``ValueError`` if it is not finite, of the wrong size or too large.
-
-    Scores stay in int64: estimates sum to below 2^44 by this check, and counts to the number of records, below
-    2^44 on any machine; their difference times 2^16 is below 2^61.
-    """
-    values = np.asarray(estimate, dtype=np.float64).reshape(-1)
-    if values.size != cells:
-        raise ValueError(f"the estimate of clique {clique} needs {cells} values, got {values.size}")
-    if not np.isfinite(values).all() or float(np.abs(values).sum()) >= 2.0**44:
-        raise ValueError(f"the estimate of clique {clique} must be finite counts that sum to less than 2^44")
-    return np.rint(values * (1 << GRID_BITS)).astype(np.int64)

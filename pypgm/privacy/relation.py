@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from pypgm.queries import Neighbours, Query
 from pypgm.queries.sensitivity import check_neighbours
@@ -50,11 +51,25 @@ class Privacy:
 
     def l1_sensitivity(self, query: Query) -> int:
         """Return by how much the answers to `query` change at most in the L1 norm, exactly."""
-        return int(query.sensitivity(self.neighbours, 1)) * self.records_per_person
+        return query.l1_sensitivity(self.neighbours) * self.records_per_person
 
     def squared_l2_sensitivity(self, query: Query) -> int:
         """Return the square of the most the answers to `query` change in the L2 norm, exactly."""
         return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person**2
+
+    def largest_change(self, query: Query) -> int:
+        """Return the most that a single answer to `query` changes, or a bound of it."""
+        return query.largest_change(self.neighbours) * self.records_per_person
+
+    def quantile_score_range(self, quantile: Fraction) -> int:
+        """Return R of the rank scores of a quantile a/b, which are b times what its definition misses in records.
+
+        Such a score is -max(0, (b - a) less - a (equal + more), a more - (b - a) (less + equal)). A record more or
+        less changes each of the two by at most max(a, b - a), a record substituted by at most b; changes of either
+        sign may meet in one pair of neighbours, so the range is twice that.
+        """
+        a, b = quantile.numerator, quantile.denominator
+        return 2 * (max(a, b - a) if self.neighbours == "add-remove" else b) * self.records_per_person
 
     @property
     def l1_score_range(self) -> int:

@@ -22,7 +22,7 @@ __all__ = ["zcdp_delta", "zcdp_epsilon", "zcdp_rho"]
 
 _DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9)
 _MARGIN = Decimal("1e-30")  # of log delta; the arithmetic below errs by less than 1e-40
-_RHO_BITS = 32  # a rho of few bits keeps the variances made from it exact in the sampler
+_RHO_BITS = 44  # few enough that the variances made from it are exact in the sampler, 62 bits
 
 
 def zcdp_delta(rho: Number, epsilon: Number) -> float:
@@ -72,14 +72,14 @@ def zcdp_epsilon(rho: Number, delta: Number) -> float:
     slack = _safe_log(exact_delta)
     target = float(slack)
     least = _bisect(lambda epsilon: _log_delta(float(exact_rho), epsilon) <= target, rising=True)
-    epsilon = least
+    epsilon, step = least, max(least * 1e-13, 1e-300)
     while _log_delta_bound(exact_rho, Fraction(epsilon)) > slack:
-        epsilon += max(epsilon * 1e-12, 1e-15)
+        epsilon, step = epsilon + step, 2 * step
     return epsilon
 
 
 def zcdp_rho(epsilon: Number, delta: Number) -> Fraction:
-    """Return a rho whose zCDP implies (epsilon, delta)-DP: a rational of 32 significant bits, rounded down.
+    """Return a rho whose zCDP implies (epsilon, delta)-DP: a rational of 44 significant bits, rounded down.
 
     Parameters
     ----------
@@ -100,8 +100,9 @@ def zcdp_rho(epsilon: Number, delta: Number) -> Fraction:
     target, epsilon_float = float(slack), float(exact_epsilon)
     most = _bisect(lambda rho: _log_delta(rho, epsilon_float) <= target, rising=False)
     rho = significant_down(Fraction(most), _RHO_BITS)
+    step = Fraction(1, 1 << (_RHO_BITS - 1))
     while _log_delta_bound(rho, exact_epsilon) > slack:
-        rho = significant_down(rho * (1 - Fraction(1, 1 << (_RHO_BITS - 1))), _RHO_BITS)
+        rho, step = significant_down(rho * (1 - step), _RHO_BITS), 2 * step
     return rho
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, check_neighbours, check_norm
+from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours
 
-__all__ = ["Identity"]
+__all__ = ["Identity", "identity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Operator):
     """Every cell of a table, as it is.
 
     Parameters
@@ -52,31 +51,15 @@ class Identity:
 
     def matvec(self, x: ArrayLike) -> NDArray[Any]:
         """Return a copy of the cells `x`, array_like of shape (size,)."""
-        return np.array(_vector("x", x, self.size))
+        return np.array(as_vector("x", x, self.size))
 
     def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
         """Return a copy of the answers `y`, array_like of shape (size,)."""
-        return np.array(_vector("y", y, self.size))
+        return np.array(as_vector("y", y, self.size))
 
-    def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
-        """Return by how much the answers of neighbouring tables differ at most.
-
-        Parameters
-        ----------
-        neighbours : {"add-remove", "replace"}
-            Whether neighbours differ by a record more or less, or by one record substituted.
-        norm : {1, 2}
-            The norm of the difference.
-
-        Returns
-        -------
-        int or float
-            Exact for norm 1; the square root of `squared_l2_sensitivity` for norm 2.
-        """
-        check_norm(norm)
-        squared = self.squared_l2_sensitivity(neighbours)
-        # The columns are unit vectors, so a difference has entries 1 and -1 alone.
-        return squared if norm == 1 else math.sqrt(squared)
+    def l1_sensitivity(self, neighbours: Neighbours) -> int:
+        """Return the L1 sensitivity: as the columns are unit vectors, the same as the squared L2 sensitivity."""
+        return self.squared_l2_sensitivity(neighbours)
 
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: 1, or 2 under "replace" (0 for a single cell)."""
@@ -85,9 +68,11 @@ class Identity:
             return 1
         return 2 if self.size > 1 else 0
 
+    def largest_change(self, neighbours: Neighbours) -> int:
+        """Return the most that one cell changes: 1 (0 for a single cell under "replace")."""
+        return min(1, self.squared_l2_sensitivity(neighbours))
 
-def _vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
-    vector: NDArray[Any] = np.asarray(entries)
-    if vector.shape != (size,):
-        raise ValueError(f"{name} needs shape ({size},), got {vector.shape}")
-    return vector
+
+def identity(size: int) -> Identity:
+    """Return the query of every cell of a table of `size` cells."""
+    return Identity(size)

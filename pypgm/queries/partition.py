@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, check_neighbours, check_norm
+from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours
 
-__all__ = ["Partition"]
+__all__ = ["Partition", "partition", "total"]
 
 
-class Partition:
+class Partition(Operator):
     """Sums over disjoint groups of cells that together cover the table.
 
     Parameters
@@ -89,9 +88,7 @@ class Partition:
 
     def matvec(self, x: ArrayLike) -> NDArray[Any]:
         """Return the sum of the cells `x`, array_like of shape (cells,), over each group; integers stay exact."""
-        cells = np.asarray(x)
-        if cells.shape != (self.shape[1],):
-            raise ValueError(f"x needs shape ({self.shape[1]},), got {cells.shape}")
+        cells = as_vector("x", x, self.shape[1])
         if np.issubdtype(cells.dtype, np.floating):
             return np.bincount(self.groups, weights=cells, minlength=self.shape[0])
         # bincount would pass integers through float64, which is exact below 2^53 only.
@@ -101,30 +98,12 @@ class Partition:
 
     def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
         """Return for each cell the answer of its group, from `y`, array_like of shape (groups,)."""
-        answers = np.asarray(y)
-        if answers.shape != (self.shape[0],):
-            raise ValueError(f"y needs shape ({self.shape[0]},), got {answers.shape}")
-        return answers[self.groups]
+        spread: NDArray[Any] = as_vector("y", y, self.shape[0])[self.groups]
+        return spread
 
-    def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
-        """Return by how much the answers of neighbouring tables differ at most.
-
-        Parameters
-        ----------
-        neighbours : {"add-remove", "replace"}
-            Whether neighbours differ by a record more or less, or by one record substituted.
-        norm : {1, 2}
-            The norm of the difference.
-
-        Returns
-        -------
-        int or float
-            Exact for norm 1; the square root of `squared_l2_sensitivity` for norm 2.
-        """
-        check_norm(norm)
-        squared = self.squared_l2_sensitivity(neighbours)
-        # The columns are unit vectors, so a difference has entries 1 and -1 alone.
-        return squared if norm == 1 else math.sqrt(squared)
+    def l1_sensitivity(self, neighbours: Neighbours) -> int:
+        """Return the L1 sensitivity: as the columns are unit vectors, the same as the squared L2 sensitivity."""
+        return self.squared_l2_sensitivity(neighbours)
 
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: 1, or 2 under "replace" (0 if all cells share one group)."""
@@ -132,3 +111,28 @@ class Partition:
         if neighbours == "add-remove":
             return 1
         return 2 if bool((self.groups != self.groups[0]).any()) else 0
+
+    def largest_change(self, neighbours: Neighbours) -> int:
+        """Return the most that one group changes: 1 (0 if all cells share one group under "replace")."""
+        return min(1, self.squared_l2_sensitivity(neighbours))
+
+
+def partition(groups: ArrayLike, n_groups: int | None = None) -> Partition:
+    """Return the sums over groups of cells, `groups` naming the group of each cell."""
+    return Partition(groups, n_groups)
+
+
+def total(size: int) -> Partition:
+    """Return the sum of all cells of a table of `size` cells: one group.
+
+    Raises
+    ------
+    ValueError
+        If `size` is not at least 1.
+
+    Examples
+    --------
+    >>> total(3).matvec([2, 3, 4]).tolist()
+    [9]
+    """
+    return Partition(np.zeros(size, dtype=np.int64))

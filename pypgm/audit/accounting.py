@@ -1,0 +1,229 @@
+"""Conversions of privacy costs against exact losses from below and independent bounds from above."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.audit.finding import Finding, finding, skipped
+from pypgm.audit.samplers import Law, log_weights
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.unknown_keys import gaussian_threshold, laplace_threshold
+from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
+
+__all__ = ["check_accounting_library", "check_conversions", "check_exact_loss", "check_line_costs", "check_thresholds"]
+
+Delta = Callable[[Fraction, Fraction], float]
+Found = Iterator[tuple[str, str]]
+
+_SIGMAS = tuple(Fraction(s) for s in ["1/2", "3/4", "1", "3/2", "2", "3", "5", "10", "30", "100"])
+_EPSILONS = tuple(
+    Fraction(s)
+    for s in [
+        "0",
+        "1/100",
+        "1/20",
+        "1/10",
+        "1/5",
+        "1/3",
+        "1/2",
+        "3/4",
+        "1",
+        "3/2",
+        "2",
+        "5/2",
+        "3",
+        "4",
+        "5",
+        "6",
+        "8",
+        "10",
+        "12",
+        "15",
+    ]
+)
+_COUNTS = (1, 2, 5)
+
+
+def check_exact_loss(delta: Delta = zcdp_delta) -> Finding:
+    """Demand delta(rho, epsilon) at least the exact loss of discrete noise, on a grid of 500 points and more.
+
+    Exact losses come from the pmf itself: of the discrete Gaussian alone and composed by convolution, of the
+    discrete Laplace law and of a randomised response, all of them at the rho the ledger charges.
+    """
+    found: list[tuple[str, str]] = []
+    count = 0
+    for (name, rho, losses), epsilon in itertools.product(_known_losses(), _EPSILONS):
+        count += 1
+        exact, stated = _delta(losses, float(epsilon)), delta(rho, epsilon)
+        if stated < exact * (1 - 1e-9) - 1e-15:
+            found.append(("accounting", f"{name} at epsilon {epsilon}: delta {exact:.3e} is true, {stated:.3e} stated"))
+    return finding(
+        "exact privacy loss", "zCDP to (epsilon, delta)", found, f"{count} points, never below the exact loss"
+    )
+
+
+Losses = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _known_losses() -> list[tuple[str, Fraction, Losses]]:
+    laws: list[tuple[str, Fraction, Losses]] = []
+    for sigma, k in itertools.product(_SIGMAS, _COUNTS):
+        if k == 1 or sigma <= 10:
+            laws.append((f"{k} x gaussian {sigma}", k / (2 * sigma**2), _shift_losses("gaussian", sigma, k)))
+    for scale in _SIGMAS:
+        laws.append((f"laplace {scale}", 1 / (2 * scale**2), _shift_losses("laplace", scale, 1)))
+        q = 1 / (1 + math.exp(-1 / float(scale)))
+        response = (np.array([q, 1 - q]), np.array([1, -1]) / float(scale))
+        laws.append((f"randomised response {scale}", 1 / (2 * scale**2), response))
+    return laws
+
+
+def _shift_losses(law: Any, scale: Fraction, k: int) -> Losses:
+    """Return probabilities and privacy losses log P(z) / P(z - 1), for k independent draws.
+
+    The loss of a Gaussian depends on the sum of the draws alone, so k of them are one convolution.
+    """
+    s = float(scale)
+    z = np.arange(-int(45 * s) - 45, int(45 * s) + 46)
+    weights = np.exp(log_weights(law, s, z))
+    one = weights / weights.sum()
+    if law == "laplace":
+        return one, (np.abs(z - 1) - np.abs(z)) / s
+    p = one
+    for _ in range(k - 1):
+        p = np.convolve(p, one)
+    sums = np.arange(p.size) + k * z[0]
+    return p, (k - 2 * sums) / (2 * s * s)
+
+
+def _delta(losses: Losses, epsilon: float) -> float:
+    p, loss = losses
+    over = loss > epsilon
+    return math.fsum(p[over] * -np.expm1(epsilon - loss[over]))
+
+
+def check_conversions(
+    epsilon_of: Callable[..., float] = zcdp_epsilon,
+    rho_of: Callable[..., Fraction] = zcdp_rho,
+    delta_of: Delta = zcdp_delta,
+) -> Finding:
+    """Demand monotone conversions that invert one another on the safe side and never exceed RDP on a grid of orders."""
+    found: list[tuple[str, str]] = []
+    count = 0
+    for delta, rho in itertools.product(_DELTAS, [Fraction(2) ** i for i in (-14, -9, -4, 0, 4)]):
+        if delta_of(rho, Fraction(0)) > delta:  # else every epsilon >= 0 is fine, and nothing rises
+            count += 1
+            epsilon = epsilon_of(rho, delta)
+            found.extend(_monotone(epsilon_of, rho, delta, epsilon))
+            found.extend(_inverse(rho_of, delta_of, rho, delta, epsilon))
+    points = [(Fraction(3, 2) ** (i - 24), d) for i in range(50) for d in (*_DELTAS, *(d / 3 for d in _DELTAS))]
+    for rho, delta in points:
+        found.extend(_against_orders(rho, delta, epsilon_of(rho, delta)))
+    figures = f"{count} points monotone and invertible, {len(points)} points at most RDP + 1e-9"
+    return finding("conversions", "epsilon, rho, delta", found, figures)
+
+
+_DELTAS = tuple(Fraction(1, 10**k) for k in (2, 4, 6, 9, 12))
+
+
+def _monotone(epsilon_of: Callable[..., float], rho: Fraction, delta: Fraction, epsilon: float) -> Found:
+    if not epsilon < epsilon_of(rho * Fraction(101, 100), delta):
+        yield "accounting", f"epsilon does not rise with rho at {float(rho):g}"
+    if not epsilon < epsilon_of(rho, delta / 2):
+        yield "accounting", f"epsilon does not rise as delta falls at {float(delta):g}"
+
+
+def _inverse(rho_of: Callable[..., Fraction], delta_of: Delta, rho: Fraction, delta: Fraction, epsilon: float) -> Found:
+    """Go from rho to epsilon and back: rho is rounded down to a rational of 44 bits, so it returns to within 1e-12."""
+    exact = Fraction(epsilon)
+    back = delta_of(rho, exact)
+    if not float(delta) * (1 - 1e-9) <= back <= float(delta) * (1 + 1e-15):
+        yield "accounting", f"rho {float(rho):g}: delta {float(delta):g} comes back as {back:.12g}"
+    rho_back = rho_of(exact, delta)
+    if abs(rho_back - rho) > rho / 10**12:
+        yield "accounting", f"rho {float(rho):g} comes back as {float(rho_back):.12g}"
+    if delta_of(rho_back, exact) > float(delta) * (1 + 1e-15):
+        yield "accounting", f"rho of epsilon {epsilon:g} costs more than delta {float(delta):g}"
+
+
+def _against_orders(rho: Fraction, delta: Fraction, epsilon: float) -> Found:
+    """Compare with the same bound on fixed orders, as an RDP accountant of a Gaussian has it."""
+    r, d = float(rho), float(delta)
+    orders = np.concatenate([1 + np.geomspace(1e-3, 10, 60), np.geomspace(12, 1e6, 200)])
+    bound = r * orders + np.log1p(-1 / orders) - np.log(d * orders) / (orders - 1)
+    if epsilon > max(0.0, float(bound.min())) + 1e-9:
+        yield "accounting", f"rho {r:g}, delta {d:g}: epsilon {epsilon:.9g}, RDP has {float(bound.min()):.9g}"
+
+
+def check_line_costs(ledger_of: Callable[[Budget], Ledger] = Ledger) -> Finding:
+    """Charge each kind of step and compare with the cost worked out by hand, in both units."""
+    half = Fraction(1, 2)
+    found = []
+    wanted = {
+        "rho": {"charge_gaussian": Fraction(1, 3), "charge_laplace": Fraction(1, 8), "charge_exponential": half**2 / 8},
+        "epsilon": {"charge_laplace": half, "charge_exponential": half},
+    }
+    arguments: dict[str, dict[str, Any]] = {
+        "charge_gaussian": {"variance": Fraction(3), "squared_sensitivity": 2},
+        "charge_laplace": {"scale": Fraction(2), "sensitivity": 1},
+        "charge_exponential": {"epsilon": half, "score_range": 2},
+    }
+    for unit, costs in wanted.items():
+        ledger = ledger_of(Budget(rho=10) if unit == "rho" else Budget(epsilon=10))
+        before = Fraction(0)
+        for method, cost in costs.items():
+            getattr(ledger, method)("audit", "nothing", **arguments[method])
+            if ledger.spent - before != cost:
+                found.append(("wrong charge", f"{method} in {unit}: {ledger.spent - before}, by hand {cost}"))
+            before = ledger.spent
+    return finding("costs by hand", "ledger", found, "5 costs, equal rationals")
+
+
+def check_thresholds(
+    laplace: Callable[..., int] = laplace_threshold, gaussian: Callable[..., int] = gaussian_threshold
+) -> Finding:
+    """Sum the exact tail at the thresholds of histograms with unknown keys: a lone key passes with at most delta."""
+    found, count = [], 0
+    for scale, k in itertools.product([Fraction(1, 2), Fraction(3), Fraction(40)], (3, 6, 9)):
+        probability = Fraction(1, 10**k)
+        at_laplace, at_gaussian = laplace(scale, probability), gaussian(scale**2, probability)
+        laws: list[tuple[Law, int]] = [("laplace", at_laplace), ("gaussian", at_gaussian)]
+        for law, at in laws:
+            count += 1
+            z = np.arange(-int(60 * scale) - 60, int(60 * scale) + 61)
+            weights = np.exp(log_weights(law, float(scale), z))
+            tail = math.fsum(weights[z >= at]) / math.fsum(weights)
+            if tail > float(probability) * (1 + 1e-9):
+                found.append(("accounting", f"{law} {scale} passes {at} with {tail:.3e}, not {float(probability):g}"))
+    return finding("thresholds", "unknown keys", found, f"{count} exact tails, none above its delta")
+
+
+def check_accounting_library() -> Finding:
+    """Compare with Google's dp-accounting, where it is installed: Gaussian ledgers at most its RDP bound + 1e-9."""
+    try:
+        dp_event = importlib.import_module("dp_accounting.dp_event")
+        rdp = importlib.import_module("dp_accounting.rdp")
+    except ImportError:
+        return skipped("accounting library", "dp-accounting", "dp-accounting is not installed")
+    found: list[tuple[str, str]] = []
+    count = 0
+    for sigma, times, delta in itertools.product((1.0, 3.0, 20.0, 100.0), (1, 20, 160), (1e-4, 1e-6, 1e-9)):
+        accountant = rdp.RdpAccountant()
+        accountant.compose(dp_event.GaussianDpEvent(sigma), times)
+        theirs = float(accountant.get_epsilon(delta))
+        ours = zcdp_epsilon(times / (2 * Fraction(sigma) ** 2), delta)
+        count += 1
+        if ours > theirs + 1e-9:
+            found.append(("accounting", f"{times} x sigma {sigma}, delta {delta}: {ours:.9g}, theirs {theirs:.9g}"))
+    return finding(
+        "accounting library", "dp-accounting", found, f"{count} Gaussian ledgers, ours at most theirs + 1e-9"
+    )

@@ -1,0 +1,179 @@
+"""Attacks: what an adversary with many runs, or with one look at the last bits, can tell about a record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from pypgm.audit.finding import Finding, finding, skipped
+from pypgm.audit.pairs import Pair, table
+from pypgm.audit.samplers import ALPHA, Law, draw
+from pypgm.audit.trace import Draw, Mechanism, observe
+from pypgm.domain import Domain
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
+from pypgm.privacy.relation import Privacy
+from pypgm.privacy.selection import select_exponential
+
+__all__ = [
+    "audit_pairs",
+    "check_gaussian_audit",
+    "check_other_sampler",
+    "check_precision_of_draws",
+    "check_precision_of_releases",
+    "lower_bound",
+]
+
+Measure = Callable[[NDArray[np.int64]], Any]
+Redraw = Callable[[Draw, NDArray[np.int64], int], NDArray[np.int64]]
+
+_CONFIDENCE = 0.999
+
+
+def check_precision_of_draws(subject: str, measure: Measure, n: int = 1_000_000) -> Finding:
+    """Look for released values near 0 that only a true count of 0, or only one of 1, can give.
+
+    Float noise is finest near 0, so x + noise with abs(x + noise) < 1/4 off the grid of 2^-54 rules x = 1 out.
+    """
+    events = [_telling(measure(np.full(n, x, dtype=np.int64))) for x in (0, 1)]
+    found = [("precision", f"{events[0]} of {n} releases of 0 and {events[1]} of 1 tell which")] if any(events) else []
+    return finding("precision attack", subject, found, f"0 and 0 telling values in {n} draws each")
+
+
+def check_precision_of_releases(subject: str, mechanism: Mechanism, releases: int = 2000) -> Finding:
+    """Try the same on every measured value of whole releases, half of them of a table with one record more."""
+    pair = audit_pairs(2)[1]
+    events, values = [0, 0], 0
+    budget = Budget(epsilon=3, delta=Fraction(1, 10**6))
+    for i in range(releases):
+        release = mechanism((pair.one, pair.other)[i % 2], budget, pair.privacy)
+        for measurement in release.measurements:
+            values += np.size(measurement.values)
+            events[i % 2] += _telling(measurement.values)
+    found = [("precision", f"{events[0]} and {events[1]} values of {releases} releases tell")] if any(events) else []
+    return finding("precision attack", subject, found, f"0 telling values among {values} of {releases} whole releases")
+
+
+def _telling(released: ArrayLike) -> int:
+    y = np.asarray(released)
+    if np.issubdtype(y.dtype, np.integer):
+        return 0  # an integer below 1/4 in size is 0, which lies on every grid
+    return int(((np.abs(y) < 0.25) & (np.fmod(y, 2.0**-54) != 0)).sum())
+
+
+def audit_pairs(k: int = 3) -> list[Pair]:
+    """Return the worst pairs of at most 16 cells: one attribute, then one record more among empty cells."""
+    one = Domain({"cell": 16})
+    three = Domain({"a": 2, "b": 2, "c": 2})
+    empty = np.zeros((0, 1), dtype=np.int64)
+    pairs = [Pair("one attribute", table(empty, one), table(np.array([[3]]), one), Privacy(), neighbours=True)]
+    base = np.array([[0, 0, 0]] * 4)
+    more = np.vstack([base, [[1, 1, 1]]])
+    pairs.append(Pair("three attributes", table(base, three), table(more, three), Privacy(), neighbours=True))
+    lone, two = np.array([[0]] * 5), np.array([[0]] * 4 + [[9]])
+    pairs.append(Pair("one replaced", table(lone, one), table(two, one), Privacy("replace"), neighbours=True))
+    return pairs[:k]
+
+
+def check_gaussian_audit(
+    subject: str, mechanism: Mechanism, pair: Pair, runs: int = 200_000, redraw: Redraw | None = None
+) -> Finding:
+    """Tell neighbours apart from the best statistic of all that a mechanism draws, many times over.
+
+    One run shows what the samplers are given on either table; each is then drawn from again `runs` times a side.
+    The log-likelihood ratio of all draws is compared with a threshold that was picked on one half; Clopper-Pearson
+    bounds at 99.9 % on the other half bound the mu of Gaussian differential privacy from below. The claim, epsilon
+    3 at delta 1e-6, is rho-zCDP and allows mu = sqrt(2 rho).
+    """
+    budget = Budget(epsilon=3, delta=Fraction(1, 10**6))
+    one = observe(mechanism, pair.one, budget, pair.privacy)
+    other = observe(mechanism, pair.other, budget, pair.privacy, like=one)
+    claimed = math.sqrt(2 * budget.limit)
+    sides = [np.zeros(runs), np.zeros(runs)]
+    for draws in zip(one.draws, other.draws, strict=True):
+        for side, source in enumerate(draws):
+            sides[side] += _ratio(*draws, (redraw or _again)(source, source.private, runs))
+    bound = lower_bound(sides[0], sides[1])
+    figures = f"mu >= {bound:.3f}, claimed {claimed:.3f} ({bound / claimed:.2f} of it), {runs} runs a side"
+    found = [("too little noise", figures)] if bound > claimed else []
+    return finding("gaussian audit", f"{subject}, {pair.name}", found, figures)
+
+
+def _again(source: Draw, private: NDArray[np.int64], runs: int) -> NDArray[np.int64]:
+    """Draw anew from the shipped samplers: shape (runs, numbers), or (runs,) of selected positions."""
+    if source.law == "exponential mechanism":
+        return np.array([select_exponential(private, source.parameter) for _ in range(runs)])
+    add = add_discrete_gaussian if source.law == "discrete Gaussian" else add_discrete_laplace
+    noisy = [add(np.full(runs, x, dtype=np.int64), source.parameter) for x in private.tolist()]
+    return np.stack(noisy, axis=1) if noisy else np.zeros((runs, 0), dtype=np.int64)
+
+
+def _ratio(one: Draw, other: Draw, outcomes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return log P_other / P_one of outcomes, whichever side they came from."""
+    if one.law == "exponential mechanism":
+        logs = [float(d.parameter) * (d.private - d.private.max()) for d in (one, other)]
+        mine, theirs = (log - np.logaddexp.reduce(log) for log in logs)
+        ratio: NDArray[np.float64] = (theirs - mine)[outcomes]
+        return ratio
+    total = np.zeros(outcomes.shape[0])
+    for i in np.flatnonzero(one.private != other.private):
+        z = [outcomes[:, i] - d.private[i] for d in (one, other)]
+        if one.law == "discrete Gaussian":
+            total += (z[0].astype(float) ** 2 - z[1].astype(float) ** 2) / (2 * float(one.parameter))
+        else:
+            total += (np.abs(z[0]) - np.abs(z[1])) / float(one.parameter)
+    return total
+
+
+def lower_bound(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return a 99.9 % lower bound of mu from statistics that are larger on the other side."""
+    half = one.size // 2
+    thresholds = np.quantile(np.concatenate([one[:half], other[:half]]), np.linspace(0.02, 0.98, 97))
+    best = max(thresholds, key=lambda t: _bound(one[:half], other[:half], t))
+    return _bound(one[half:], other[half:], best)
+
+
+def _bound(one: NDArray[np.float64], other: NDArray[np.float64], threshold: float) -> float:
+    false_alarms, misses = int((one > threshold).sum()), int((other <= threshold).sum())
+    worst = (_upper(false_alarms, one.size), _upper(misses, other.size))
+    return float(stats.norm.isf(worst[0]) - stats.norm.ppf(worst[1]))
+
+
+def _upper(successes: int, trials: int) -> float:
+    """Return the Clopper-Pearson upper bound of a probability; two of them hold together at 99.9 %."""
+    if successes == trials:
+        return 1.0
+    return float(stats.beta.ppf(1 - (1 - _CONFIDENCE) / 2, successes + 1, trials - successes))
+
+
+def check_other_sampler(law: Law, scale: Fraction, n: int = 100_000) -> Finding:
+    """Compare draws with as many of OpenDP's samplers, an independent implementation, where it is installed."""
+    subject = f"{law}, scale {float(scale):g}"
+    try:
+        theirs = _opendp(law, float(scale), n)
+    except ImportError:
+        return skipped("two samples", subject, "OpenDP is not installed")
+    ours = draw(law, scale, n)
+    edges = np.unique(np.quantile(np.concatenate([ours, theirs]), np.linspace(0, 1, 41)[1:-1]).astype(np.int64))
+    counts = np.stack([np.bincount(np.searchsorted(edges, x), minlength=edges.size + 1) for x in (ours, theirs)])
+    p = float(stats.chi2_contingency(counts[:, counts.sum(axis=0) > 0]).pvalue)
+    found = [("wrong law", f"p = {p:.1e} against OpenDP over {n} draws each")] if p < ALPHA else []
+    return finding("two samples", subject, found, f"p = {p:.3f} against OpenDP, n = {n:.0e}")
+
+
+def _opendp(law: Law, scale: float, n: int) -> NDArray[np.int64]:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    if law == "laplace":
+        measurement = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale)
+    else:
+        measurement = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale)
+    return np.array(measurement([0] * n), dtype=np.int64)

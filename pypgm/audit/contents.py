@@ -1,0 +1,84 @@
+"""What can be reached from a release: every number, text and array, and whether the records are among them."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["contents", "differences", "reaches"]
+
+_CLOCK = {"seconds"}  # fields that hold wall time
+_CLOSED = (type, types.ModuleType, types.BuiltinFunctionType)
+
+
+def contents(root: object) -> dict[str, Any]:
+    """Return what is reachable from an object, by path: text, numbers, and arrays as their type, shape and bytes."""
+    found: dict[str, Any] = {}
+    for path, thing in _walk(root):
+        if isinstance(thing, np.ndarray):
+            found[path] = (str(thing.dtype), thing.shape, thing.tobytes())
+        elif isinstance(thing, str | bytes | int | float | complex | np.generic | None):
+            found[path] = repr(thing)
+    return found
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Return the paths of all that is not the same in both."""
+    return [path for path in {**one, **other} if one.get(path, "missing") != other.get(path, "missing")]
+
+
+def reaches(root: object, wanted: Callable[[object], bool]) -> str:
+    """Return the path of the first reachable thing that is `wanted`, empty if there is none."""
+    return next((path for path, thing in _walk(root) if wanted(thing)), "")
+
+
+def _walk(root: object) -> Iterator[tuple[str, object]]:
+    seen: set[int] = set()
+    alive: list[object] = []  # keeps ids from being used again
+    queue: list[tuple[str, object]] = [("release", root)]
+    while queue:
+        path, thing = queue.pop(0)
+        yield path, thing
+        if id(thing) in seen or isinstance(thing, _CLOSED):
+            continue
+        seen.add(id(thing))
+        alive.append(thing)
+        queue.extend((f"{path}{name}", part) for name, part in _parts(thing))
+
+
+def _parts(thing: object) -> Iterator[tuple[str, object]]:
+    if isinstance(thing, np.ndarray):
+        if thing.base is not None:
+            yield ".base", thing.base
+        if thing.dtype == object:
+            yield from ((f"[{i}]", part) for i, part in enumerate(thing.ravel()))
+    elif isinstance(thing, Mapping):
+        for key, part in thing.items():
+            yield f"[{key!r}]", part
+    elif isinstance(thing, list | tuple | set | frozenset):
+        yield from ((f"[{i}]", part) for i, part in enumerate(thing))
+    elif isinstance(thing, types.MethodType):
+        yield ".__self__", thing.__self__
+    elif isinstance(thing, types.FunctionType):
+        for name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
+            yield f".{name}", cell.cell_contents
+    else:
+        yield from _fields(thing)
+
+
+def _fields(thing: object) -> Iterator[tuple[str, object]]:
+    slots = [name for kind in type(thing).__mro__ for name in _names(kind)]
+    own = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
+    for name, part in {**own, **getattr(thing, "__dict__", {})}.items():
+        if name not in _CLOCK:
+            yield f".{name}", part
+
+
+def _names(kind: type) -> list[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    hidden = kind.__name__.lstrip("_")
+    return [f"_{hidden}{n}" if n.startswith("__") and not n.endswith("__") else n for n in names]

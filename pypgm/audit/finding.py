@@ -1,0 +1,101 @@
+"""What a check has to say, and the names of the defects it can find."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+__all__ = ["DEFECTS", "Check", "Finding", "finding", "skipped", "timed"]
+
+Result = Literal["ok", "failed", "skipped"]
+
+DEFECTS = {
+    "wrong relation": "noise calibrated for another neighbour relation than the declared one",
+    "lost user bound": "a sensitivity without the factor of records per person",
+    "sensitivity": "an answer changes by more than its charge says",
+    "score sensitivity": "selection scores change by more than their charge says",
+    "uncharged draw": "noise or a selection without a line in the ledger",
+    "scale differs from the charge": "the ledger names another noise scale than was drawn with",
+    "wrong charge": "the cost on a line does not follow from its parameters",
+    "overspent": "the charges of a run sum to more than the budget asked for",
+    "read before the charge": "records were read while no charge was open",
+    "noise from elsewhere": "a charge was entered and nothing was drawn from the exact samplers",
+    "records counted exactly": "the exact number of records was read although it is private",
+    "path depends on the data": "what is asked (how often, of what law or scale) depends on the records themselves",
+    "domain from the data": "sizes of what is asked or released depend on the records",
+    "noise added outside the sampler": "released values depend on the records beyond what the samplers gave",
+    "floats released": "a released measurement is not int64",
+    "private state kept": "the release or its model holds something that depends on the records beyond the noise",
+    "records kept": "the table itself can be reached from the release",
+    "text tells": "output, logs or warnings depend on the records beyond the release",
+    "exception tells": "an exception, or whether there is one, depends on the records beyond the release",
+    "records read after the release": "using a finished release reads the records again",
+    "ledger charged after the release": "using a finished release changes the ledger",
+    "seeded by default": "two runs give the same noise, or a generator or seed is taken without a word",
+    "seed not declared": "a seeded run whose ledger or model file does not say that it is not private",
+    "shared stream": "two threads or processes hand out the same random words",
+    "wrong law": "a sampler's probabilities are not those of its law",
+    "precision": "released values show on which grid the true one lies",
+    "too little noise": "an attack tells neighbours apart better than the claim allows",
+    "accounting": "a conversion gives a smaller loss than the exact one, or needlessly more than another bound",
+    "unsafe source": "a float or seeded random generator where releases are made",
+    "no release": "the subject ends in an exception where it should release something",
+    "open table": "the private table gives away what it must not",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The outcome of one check of one subject.
+
+    Attributes
+    ----------
+    check : str
+        Name of the check.
+    subject : str
+        What it looked at.
+    result : {"ok", "failed", "skipped"}
+        How it ended.
+    detail : str
+        Figures if it holds, else what is wrong.
+    defects : tuple of str
+        Names of the defects found, keys of `DEFECTS`.
+    seconds : float
+        Wall time.
+    """
+
+    check: str
+    subject: str
+    result: Result
+    detail: str
+    defects: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+Check = Callable[[], Finding]
+
+
+def finding(check: str, subject: str, found: Iterable[tuple[str, str]], figures: str) -> Finding:
+    """Return what a check found: pairs of a defect's name and a sentence; none of them is a pass with `figures`."""
+    pairs = list(found)
+    names = tuple(dict.fromkeys(name for name, _ in pairs))
+    unknown = [name for name in names if name not in DEFECTS]
+    if unknown:
+        raise ValueError(f"defects need names from DEFECTS, got {unknown}")
+    if not pairs:
+        return Finding(check, subject, "ok", figures)
+    first = dict(reversed(pairs))
+    return Finding(check, subject, "failed", "; ".join(f"{name}: {first[name]}" for name in names), names)
+
+
+def skipped(check: str, subject: str, reason: str) -> Finding:
+    """Return a check that could not be made here, with the reason."""
+    return Finding(check, subject, "skipped", reason)
+
+
+def timed(check: Callable[..., Finding], *arguments: Any, **named: Any) -> Finding:
+    """Run a check and note its seconds."""
+    begun = time.perf_counter()
+    return replace(check(*arguments, **named), seconds=time.perf_counter() - begun)

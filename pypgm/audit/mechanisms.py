@@ -1,0 +1,296 @@
+"""Checks of whole mechanisms and of single steps: what they read, charge, draw and release."""
+
+from __future__ import annotations
+
+import io
+import math
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pypgm
+from pypgm.audit.contents import contents, differences, reaches
+from pypgm.audit.finding import Finding, finding
+from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
+from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, observe
+from pypgm.privacy.budget import Budget, Unit
+from pypgm.privacy.ledger import Charge
+
+__all__ = ["Runs", "check_calibration", "check_charges", "check_noninterference", "run_pairs"]
+
+Found = Iterator[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """A mechanism run on the first table of each pair, and on the second with the first's noisy outcomes."""
+
+    subject: str
+    budget: Budget
+    traces: tuple[tuple[Pair, Trace, Trace], ...]
+
+
+def run_pairs(subject: str, mechanism: Mechanism, budget: Budget, pairs: Sequence[Pair] | None = None) -> Runs:
+    """Run a mechanism on pairs of tables, by default on all of `neighbour_pairs` and `far_pairs`."""
+    traces = []
+    for i, pair in enumerate([*neighbour_pairs(), *far_pairs()] if pairs is None else pairs):
+        first = observe(mechanism, pair.one, budget, pair.privacy, seed=i)
+        traces.append((pair, first, observe(mechanism, pair.other, budget, pair.privacy, like=first)))
+    return Runs(subject, budget, tuple(traces))
+
+
+def check_calibration(runs: Runs) -> Finding:
+    """Compare what the samplers were to hide between neighbours with what the charges say, in exact arithmetic.
+
+    A measurement's answers may differ by its sensitivity; of a selection the log-probabilities, known in closed
+    form from scores and rate, may change by at most epsilon, and so may their range.
+    """
+    found: list[tuple[str, str]] = []
+    compared = 0
+    for pair, one, other in runs.traces:
+        lines = _lines(one)
+        for draw, twin, line in zip(one.draws, other.draws, lines, strict=False):
+            if pair.neighbours and line is not None and draw.private.size == twin.private.size:
+                compared += 1
+                found.extend(_calibration(pair, draw, twin, line))
+    return finding("calibration", runs.subject, found, f"{compared} draws between neighbours, equality of integers")
+
+
+def _calibration(pair: Pair, draw: Draw, twin: Draw, line: Charge) -> Found:
+    changes = [int(b) - int(a) for a, b in zip(draw.private, twin.private, strict=True)]
+    where = f"{line.what} on {line.on}, tables {pair.name}, {pair.privacy.neighbours}"
+    k = pair.privacy.records_per_person
+    wide = "lost user bound" if k > 1 else "wrong relation" if pair.privacy.neighbours == "replace" else "sensitivity"
+    if draw.law == "discrete Gaussian":
+        change, allowed = Fraction(sum(c * c for c in changes)), line.parameters["squared_sensitivity"]
+    elif draw.law == "discrete Laplace":
+        change, allowed = Fraction(sum(abs(c) for c in changes)), line.parameters["sensitivity"]
+    else:
+        # log p_i = rate s_i - log sum exp(rate s): it changes by rate (c_i - c) with c between the extreme changes.
+        change = draw.parameter * (max(changes) - min(changes))
+        allowed = line.parameters["epsilon"]
+        wide = "score sensitivity"
+    if change > allowed:
+        yield wide, f"{where}: changes by {float(change):.6g}, {float(allowed):.6g} is charged for"
+
+
+def check_charges(runs: Runs) -> Finding:
+    """Follow each run line by line: charged first, drawn as charged, cost as the parameters say, sum within budget."""
+    found: list[tuple[str, str]] = []
+    count = 0
+    for pair, one, _ in runs.traces:
+        count += len(one.charges)
+        found.extend(_protocol(one, add_remove=pair.privacy.neighbours == "add-remove"))
+        found.extend(_costs(one, runs.budget))
+    return finding("charges", runs.subject, found, f"{count} lines, each before its read and with its own draw")
+
+
+def _costs(trace: Trace, budget: Budget) -> Found:
+    for ledger, line in trace.entries:
+        owed = _cost(line, ledger.budget.unit)
+        if line.cost < owed:
+            yield (
+                "wrong charge",
+                f"{line.noise} on {line.on} costs {float(owed):.6g}, {float(line.cost):.6g} is charged",
+            )
+    if trace.spent > budget.limit:
+        yield "overspent", f"{budget.unit} {float(trace.spent):.6g} is spent, {float(budget.limit):.6g} was asked for"
+
+
+def _cost(line: Charge, unit: Unit) -> Fraction:
+    """Return what a line costs, from its law and parameters alone."""
+    p = line.parameters
+    if line.noise == "discrete Gaussian":
+        return p["squared_sensitivity"] / (2 * p["variance"])
+    if line.noise == "discrete Laplace":
+        epsilon = p["sensitivity"] / p["scale"]
+        return epsilon if unit == "epsilon" else epsilon**2 / 2
+    if "epsilon" not in p:
+        return line.cost
+    if line.noise == "Poisson sample" and float(p["epsilon"]) < _amplified(p) * (1 - 1e-12):
+        return line.cost + 1  # whatever the ledger makes of it, it is too little
+    # Only the exponential mechanism has a loss of bounded range; all else is charged as any pure step.
+    rate = 8 if line.noise == "exponential mechanism" else 2
+    return p["epsilon"] if unit == "epsilon" else p["epsilon"] ** 2 / rate
+
+
+def _amplified(p: Mapping[str, Fraction]) -> float:
+    return math.log1p(float(p["rate"]) * math.expm1(float(p["inner_epsilon"])))
+
+
+def _protocol(trace: Trace, *, add_remove: bool) -> Found:
+    open_lines: list[Charge] = []
+    sampled = False  # coins were flipped, and the records they keep are not taken yet
+    for kind, event in trace.events:
+        if kind == "charge":
+            open_lines.append(event)
+        elif kind == "read" and sampled:
+            sampled = False
+        elif kind == "coins":
+            sampled = True
+            yield from _close_sample(open_lines, event)
+        elif kind == "total" and add_remove and not any(line.noise == "Poisson sample" for line in open_lines):
+            yield "records counted exactly", "the number of records was read as it is"
+        elif kind == "read" and not open_lines:
+            yield "read before the charge", f"{event} read while nothing was charged for it"
+        elif kind == "seeded":
+            yield "seeded by default", f"{event} was given a seeded stream"
+        elif kind == "draw":
+            yield from _close(open_lines, event)
+    if open_lines and not trace.diverged and not trace.error:
+        line = open_lines[0]
+        yield "noise from elsewhere", f"{line.what} on {line.on} was charged, no exact sampler drew for it"
+
+
+def _close_sample(open_lines: list[Charge], rate: Fraction) -> Found:
+    line = next((line for line in open_lines if line.noise == "Poisson sample"), None)
+    if line is None:
+        yield "uncharged draw", f"records sampled at rate {float(rate):.6g} without a line"
+        return
+    open_lines.remove(line)
+    if line.parameters["rate"] < rate:
+        yield "scale differs from the charge", f"records sampled at rate {float(rate):.6g}, not as charged"
+
+
+def _close(open_lines: list[Charge], draw: Draw) -> Found:
+    line = _line_of(open_lines, draw)
+    if line is None:
+        if any(open_line.noise == draw.law for open_line in open_lines):
+            yield "scale differs from the charge", f"{draw.law} drawn with {float(draw.parameter):.6g}, not as charged"
+            open_lines.remove(next(open_line for open_line in open_lines if open_line.noise == draw.law))
+        else:
+            yield "uncharged draw", f"{draw.law} of {draw.private.size} numbers without a line"
+    for _ in range(np.size(draw.outcome) if draw.law == "exponential mechanism" and line is not None else 0):
+        line = _line_of(open_lines, draw)
+        if line is None:
+            yield "uncharged draw", f"{np.size(draw.outcome)} were selected, fewer were charged"
+            return
+        open_lines.remove(line)
+    if line is not None and draw.law != "exponential mechanism":
+        open_lines.remove(line)
+
+
+def _line_of(open_lines: Sequence[Charge], draw: Draw) -> Charge | None:
+    name = {"discrete Gaussian": "variance", "discrete Laplace": "scale"}.get(draw.law)
+    for line in open_lines:
+        if line.noise == draw.law and (name is None or line.parameters[name] == draw.parameter):
+            return line
+    return None
+
+
+def _lines(trace: Trace) -> list[Charge | None]:
+    """Return the charge that each draw closes."""
+    open_lines: list[Charge] = []
+    lines: list[Charge | None] = []
+    for kind, event in trace.events:
+        if kind == "charge":
+            open_lines.append(event)
+        elif kind == "draw":
+            same = [line for line in open_lines if line.noise == event.law]
+            line = _line_of(open_lines, event) or (same[0] if same else None)
+            lines.append(line)
+            if line is not None:
+                open_lines.remove(line)
+    return lines
+
+
+def check_noninterference(runs: Runs) -> Finding:
+    """Demand that on the same noisy outcomes everything is the same: release, text, errors, and what use makes of it.
+
+    The finished release is then used with the records taken away: projected, drawn from, summarised, saved, loaded.
+    """
+    found: list[tuple[str, str]] = []
+    for _, one, other in runs.traces:
+        found.extend(_same_run(one, other))
+        if one.error:
+            found.append(("no release", one.error))
+        if one.release is not None:
+            found.extend(_kept(one))
+            found.extend(_use(one, other))
+    return finding("non-interference", runs.subject, found, f"{len(runs.traces)} pairs of tables, identical bytes")
+
+
+def _same_run(one: Trace, other: Trace) -> Found:
+    if other.diverged:
+        same = all((a.what, a.on) == (b.what, b.on) for a, b in zip(one.charges, other.charges, strict=False))
+        sizes = same and other.diverged.startswith("size")
+        name = "domain from the data" if sizes else "path depends on the data"
+        yield name, other.diverged
+        return
+    if one.error != other.error:
+        yield "exception tells", "the runs end in different exceptions"
+    if one.text != other.text:
+        yield "text tells", "the runs print, log or warn differently"
+    yield from _same_release(contents(one.release), contents(other.release))
+
+
+def _same_release(mine: dict[str, Any], theirs: dict[str, Any]) -> Found:
+    for path in differences(mine, theirs):
+        a, b = mine.get(path), theirs.get(path)
+        if isinstance(a, tuple) and isinstance(b, tuple) and a[1] != b[1]:
+            yield "domain from the data", f"{path} differs in shape"
+        elif ".measurements" in path:
+            yield "noise added outside the sampler", f"{path} differs though the noise is the same"
+        else:
+            yield "private state kept", f"{path} differs though the noise is the same"
+
+
+def _kept(one: Trace) -> Found:
+    path = reaches(one.release, one.records.holds)
+    if path:
+        yield "records kept", f"{path} is the table"
+    for measurement in getattr(one.release, "measurements", ()):
+        if np.asarray(measurement.values).dtype != np.int64:
+            yield "floats released", f"{measurement.clique} is {measurement.values.dtype}"
+
+
+def _use(one: Trace, other: Trace) -> Found:
+    """Use both releases without the records; what comes out must not differ."""
+    answers = []
+    for trace in (one, other):
+        before = _spent(trace.release)
+        trace.records.gone = True
+        try:
+            answers.append(_answers(trace.release))
+        except RecordsGoneError as error:
+            yield "records read after the release", str(error)
+        finally:
+            trace.records.gone = False
+        if _spent(trace.release) != before:
+            yield "ledger charged after the release", "using the release changed its ledger"
+    if len(answers) == 2 and answers[0] != answers[1] and not other.diverged:
+        yield "private state kept", "answers or synthetic records differ though the noise is the same"
+
+
+def _spent(release: Any) -> Any:
+    ledger = getattr(release, "ledger", None)
+    return None if ledger is None else (ledger.spent, len(ledger.lines))
+
+
+def _answers(release: Any) -> dict[str, Any]:
+    if not hasattr(release, "synthetic_data"):
+        return {}
+    said = io.StringIO()
+    with redirect_stdout(said):
+        synthetic = [release.synthetic_data(rng=3) for _ in range(2)]
+        summary = release.summary() if hasattr(release, "summary") else ""
+    columns = [{name: column.tobytes() for name, column in s.columns.items()} for s in synthetic]
+    return {"columns": columns, "summary": summary, "text": said.getvalue(), **_saved(release)}
+
+
+def _saved(release: Any) -> dict[str, Any]:
+    model = getattr(release, "model", None)
+    if not isinstance(model, pypgm.GraphicalModel):
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        model.save(path)
+        again = pypgm.load(path)
+    project = [again.project(c).values.tobytes() for c in again.cliques]
+    return {"project": project, "synthetic": again.synthetic_data(rng=3).n_records}

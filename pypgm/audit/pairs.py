@@ -1,0 +1,74 @@
+"""Pairs of tables for a mechanism to be run on: neighbours at their worst, and tables as far apart as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data import Dataset
+from pypgm.domain import Domain
+from pypgm.privacy.relation import Privacy
+
+__all__ = ["DOMAIN", "PRIVACIES", "Pair", "far_pairs", "neighbour_pairs", "table"]
+
+DOMAIN = Domain({"a": 3, "b": 2, "c": 2})
+PRIVACIES = (Privacy(), Privacy(records_per_person=3), Privacy("replace"), Privacy("replace", records_per_person=2))
+
+Records = NDArray[np.int64]  # shape (records, attributes)
+
+_EMPTY = np.empty((0, 3), dtype=np.int64)
+_RARE = np.array([[0, 0, 0]] * 60 + [[2, 1, 1]])  # duplicates and one rare record
+_CONSTANT = np.array([[1, 0, 1]] * 40)
+_MIXED = np.random.default_rng(5).integers(0, [3, 2, 2], size=(30, 3))
+_NEW = ([0, 0, 0], [2, 1, 1], [0, 0, 1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two tables, the relation they are told apart under, and whether they are neighbours."""
+
+    name: str
+    one: Dataset
+    other: Dataset
+    privacy: Privacy
+    neighbours: bool
+
+
+def table(records: Records, domain: Domain = DOMAIN) -> Dataset:
+    """Return records, one a row, as a table."""
+    return Dataset({a: records[:, i].copy() for i, a in enumerate(domain.attributes)}, domain)
+
+
+def neighbour_pairs(privacies: Sequence[Privacy] = PRIVACIES) -> list[Pair]:
+    """Return pairs that differ in all the records one person may have."""
+    pairs = []
+    for privacy in privacies:
+        k = privacy.records_per_person
+        for name, base in (("empty", _EMPTY), ("a rare record", _RARE), ("constant", _CONSTANT), ("mixed", _MIXED)):
+            pairs += [_pair(name, base, new, privacy) for new in _NEW if len(base) or privacy.neighbours != "replace"]
+        # (a, b) goes from a rare cell to a frequent one, (b, c) from a frequent one to a rare one: scores of the two
+        # change by as much as they can, in opposite directions.
+        crossed = np.array([[1, 1, 0]] * 10 + [[2, 0, 0]] * 10 + [[0, 0, 0]] * k)
+        pairs.append(_pair("crossed", crossed, [1, 1, 1], privacy))
+    return pairs
+
+
+def _pair(name: str, base: Records, new: list[int], privacy: Privacy) -> Pair:
+    """Return a table and the same with new records, in the place of its last ones under "replace"."""
+    k = privacy.records_per_person
+    kept = base if privacy.neighbours == "add-remove" else base[:-k]
+    other = np.vstack([kept, [new] * k])
+    return Pair(f"{name}, {new}", table(base), table(other), privacy, neighbours=True)
+
+
+def far_pairs(privacies: Sequence[Privacy] = PRIVACIES[::2]) -> list[Pair]:
+    """Return pairs that share nothing but what the relation makes public."""
+    pairs = []
+    for privacy in privacies:
+        if privacy.neighbours == "add-remove":
+            pairs.append(Pair("empty, mixed", table(_EMPTY), table(_MIXED), privacy, neighbours=False))
+        pairs.append(Pair("constant, mixed", table(_CONSTANT[:30]), table(_MIXED), privacy, neighbours=False))
+    return pairs

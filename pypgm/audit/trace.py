@@ -1,0 +1,255 @@
+"""A mechanism under observation: every read, charge and draw of a run, and the same run again on other records.
+
+The second run is handed the noisy outcomes of the first instead of draws of its own. A sound mechanism sees its
+records through those outcomes alone, so the second run must do, say and release exactly the same; what it asked the
+samplers to hide (the exact counts and scores) may differ, by no more than was charged. Nothing here is random.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm import _core
+from pypgm.data import Dataset
+from pypgm.domain import Clique
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Charge, Ledger
+from pypgm.privacy.relation import Privacy
+
+__all__ = ["LAWS", "Draw", "Mechanism", "RecordsGoneError", "Trace", "WatchedRecords", "observe"]
+
+Mechanism = Callable[..., Any]
+"""Called as mechanism(data, budget, privacy); returns a release (anything, where there is no model)."""
+
+LAWS = {
+    "add_discrete_gaussian": "discrete Gaussian",
+    "add_discrete_laplace": "discrete Laplace",
+    "select_exponential": "exponential mechanism",
+    "select_top": "exponential mechanism",
+    "permute_and_flip": "permute-and-flip",
+}
+"""The samplers of the core and the laws that charges name."""
+
+_WORDS_AT = {"select_top": 4}  # position of a sampler's stream among its arguments, else 3
+
+
+class RecordsGoneError(RuntimeError):
+    """Records were asked for after they had been taken away."""
+
+
+class DivergedError(RuntimeError):
+    """The second run asked for something else than the first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """One call of an exact sampler: its law, what it was to hide, its parameter and what came out."""
+
+    law: str
+    private: NDArray[np.int64]
+    parameter: Fraction
+    outcome: Any
+
+
+@dataclass(slots=True, eq=False)
+class Trace:
+    """A run: its events in order, what it returned, and all it said."""
+
+    records: WatchedRecords
+    events: list[tuple[str, Any]] = field(default_factory=list)
+    entries: list[tuple[Ledger, Charge]] = field(default_factory=list)
+    release: Any = None
+    text: str = ""
+    error: str = ""
+    diverged: str = ""
+
+    @property
+    def draws(self) -> list[Draw]:
+        """The calls of samplers."""
+        return [event for kind, event in self.events if kind == "draw"]
+
+    @property
+    def charges(self) -> list[Charge]:
+        """The lines entered in any ledger."""
+        return [line for _, line in self.entries]
+
+    @property
+    def spent(self) -> Fraction:
+        """What all ledgers together were charged; what a sample's own ledger pays was charged with the sample."""
+        samples = [line.parameters["inner_epsilon"] for line in self.charges if line.noise == "Poisson sample"]
+        total = Fraction(0)
+        for ledger, line in self.entries:
+            inner = ledger.budget.unit == "epsilon" and ledger.budget.limit in samples
+            total += 0 if inner and line.noise != "Poisson sample" else line.cost
+        return total
+
+
+class WatchedRecords(Dataset):
+    """A table that notes each time it is asked for something that depends on its records, and can be taken away."""
+
+    gone = False
+
+    def __init__(self, data: Dataset) -> None:
+        super().__init__(data.columns, data.domain)
+        self._data = data
+        self.note: Callable[[str, Any], None] | None = None
+
+    @property
+    def n_records(self) -> int:
+        """Number of records; a read."""
+        self._read("total", "number of records")
+        return self._data.n_records
+
+    def count(self, cliques: Sequence[str | Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
+        """Return exact counts; a read."""
+        self._read("read", list(cliques))
+        return self._data.count(cliques, n_threads)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "columns":
+            self._read("read", "columns")
+        return super().__getattribute__(name)
+
+    def unnoted(self, name: str) -> NDArray[Any]:
+        """Return a column for a step that takes columns: handing it over is not yet reading it."""
+        column: NDArray[Any] = self._data.columns[name]
+        return column
+
+    def holds(self, thing: object) -> bool:
+        """Whether a thing is the table or one of its columns."""
+        return thing is self or thing is self._data or any(thing is c for c in self._data.columns.values())
+
+    def _read(self, kind: str, what: Any) -> None:
+        if self.gone:
+            raise RecordsGoneError(f"{what} asked for after the release")
+        note = self.__dict__.get("note")
+        if note is not None:
+            note(kind, what)
+
+
+class _Sampler:
+    """Stands in for the samplers of the core: draws from a known stream, or repeats another run's outcomes."""
+
+    def __init__(self, trace: Trace, like: list[Draw] | None, seed: int) -> None:
+        self.trace = trace
+        self.like = like
+        self.words = _core.SeededWords(seed)
+        self.used = 0
+
+    def wrap(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        at = _WORDS_AT.get(name, 3)
+
+        def sampler(*given: Any, words: Any = None, n_threads: int = 1) -> Any:  # noqa: ARG001 (known words: one thread)
+            if words is not None or any(word is not None for word in given[at : at + 1]):
+                self.trace.events.append(("seeded", name))
+            private, parameter = given[0], Fraction(given[1], given[2])
+            if self.like is None:
+                outcome = original(*given[:at], words=self.words)
+            else:
+                outcome = self._repeat(LAWS[name], np.size(private), parameter)
+            self.trace.events.append(("draw", Draw(LAWS[name], np.array(private), parameter, outcome)))
+            return outcome.copy() if isinstance(outcome, np.ndarray) else outcome
+
+        return sampler
+
+    def coins(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a sampler that keeps the same records in both runs: the worst that a subsample can do."""
+
+        def sampler(*given: Any, words: Any = None) -> Any:  # noqa: ARG001 (the seed of the run stands for any)
+            self.trace.events.append(("coins", Fraction(given[1], given[2])))
+            return original(*given[:3], words=_core.SeededWords(0))
+
+        return sampler
+
+    def _repeat(self, law: str, size: int, parameter: Fraction) -> Any:
+        like = self.like or []
+        if self.used == len(like):
+            raise DivergedError(f"path: a draw more than the {len(like)} of the first run")
+        draw = like[self.used]
+        self.used += 1
+        if draw.law != law or draw.parameter != parameter:
+            raise DivergedError(f"path: draw {self.used} is {law}({parameter}), was {draw.law}({draw.parameter})")
+        if draw.private.size != size:
+            raise DivergedError(f"size: draw {self.used} covers {size} numbers, covered {draw.private.size}")
+        return draw.outcome
+
+
+def observe(
+    mechanism: Mechanism,
+    data: Dataset,
+    budget: Budget,
+    privacy: Privacy,
+    *,
+    like: Trace | None = None,
+    seed: int = 1,
+) -> Trace:
+    """Run a mechanism and return what it did; with `like`, on the noisy outcomes of that run.
+
+    The samplers of the core and ``Ledger.charge`` are replaced for the length of the call, so nothing else may run
+    in the process meanwhile.
+    """
+    records = WatchedRecords(data)
+    trace = Trace(records)
+    records.note = lambda kind, event: trace.events.append((kind, event))
+    sampler = _Sampler(trace, None if like is None else like.draws, seed)
+    with contextlib.ExitStack() as stack:
+        for name in LAWS:
+            stack.enter_context(patch.object(_core, name, sampler.wrap(name, getattr(_core, name))))
+        stack.enter_context(patch.object(_core, "flip_coins", sampler.coins(_core.flip_coins)))
+        stack.enter_context(_charges(trace))
+        said = stack.enter_context(_all_output())
+        try:
+            trace.release = mechanism(records, budget, privacy)
+        except DivergedError as error:
+            trace.diverged = str(error)
+        except Exception as error:  # whatever it is, the mechanism told it
+            trace.error = f"{type(error).__name__}: {error}"
+    trace.text = said.getvalue()
+    if like is not None and not trace.diverged and not trace.error and sampler.used < len(like.draws):
+        trace.diverged = f"path: {sampler.used} draws, the first run made {len(like.draws)}"
+    return trace
+
+
+@contextlib.contextmanager
+def _charges(trace: Trace) -> Iterator[None]:
+    charge = Ledger.charge
+
+    def noted(self: Ledger, line: Charge) -> Charge:
+        entered = charge(self, line)
+        trace.events.append(("charge", line))
+        trace.entries.append((self, line))
+        return entered
+
+    with patch.object(Ledger, "charge", noted):
+        yield
+
+
+@contextlib.contextmanager
+def _all_output() -> Iterator[io.StringIO]:
+    """Collect what is printed, logged and warned."""
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    output = contextlib.redirect_stdout(said), contextlib.redirect_stderr(said)
+    with output[0], output[1], warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            yield said
+        finally:
+            said.writelines(f"{w.category.__name__}: {w.message}\n" for w in warned)
+            root.removeHandler(handler)
+            root.setLevel(level)

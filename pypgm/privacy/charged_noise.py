@@ -1,0 +1,111 @@
+"""Noise that was paid for: the charge comes first, and what was charged is what is drawn with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm import _core
+from pypgm.privacy import noise as own
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.relation import Privacy
+from pypgm.queries import Query
+
+__all__ = ["ChargedNoise", "NoiseBackend", "charge_noise"]
+
+NoiseBackend = Literal["pypgm", "opendp"]
+Adder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedNoise:
+    """Noise of one law whose cost stands in a ledger.
+
+    Attributes
+    ----------
+    add : callable
+        Takes int64 counts and returns new ones with noise.
+    stddev : float
+        Standard deviation of the noise, in counts.
+    law : {"gaussian", "laplace"}
+        The law.
+    parameter : Fraction
+        Its variance parameter or its scale, exactly as drawn with.
+    """
+
+    add: Adder
+    stddev: float
+    law: Literal["gaussian", "laplace"]
+    parameter: Fraction
+
+
+def charge_noise(
+    ledger: Ledger,
+    privacy: Privacy,
+    query: Query,
+    what: str,
+    on: str,
+    *,
+    scale: Fraction | None,
+    variance: Fraction | None,
+    delta: Fraction = Fraction(0),
+    words: _core.SeededWords | None = None,
+    n_threads: int = 1,
+    backend: NoiseBackend = "pypgm",
+) -> ChargedNoise:
+    """Charge noise on the answers to a query, of which exactly one of `scale` and `variance` is given.
+
+    Raises
+    ------
+    BudgetError
+        If the charge does not fit.
+    ValueError
+        If not exactly one parameter is given, it is out of range, or a seed is wanted from another backend.
+    ImportError
+        If the backend is not installed.
+    """
+    if (scale is None) == (variance is None):
+        raise ValueError(f"noise on {on} takes exactly one of scale and variance")
+    change = privacy.largest_change(query)
+    samplers = _samplers(backend, words, n_threads)
+    if scale is not None:
+        b = samplers.drawable_scale(scale)
+        noise = ChargedNoise(samplers.laplace(b), own.laplace_stddev(b), "laplace", b)
+        l1 = privacy.l1_sensitivity(query)
+        ledger.charge_laplace(what, on, scale=b, sensitivity=l1, largest_change=change, delta=delta)
+        return noise
+    s = samplers.drawable_variance(variance if variance is not None else Fraction(0))
+    noise = ChargedNoise(samplers.gaussian(s), math.sqrt(s), "gaussian", s)
+    l2 = privacy.squared_l2_sensitivity(query)
+    ledger.charge_gaussian(what, on, variance=s, squared_sensitivity=l2, largest_change=change, delta=delta)
+    return noise
+
+
+class _Samplers(NamedTuple):
+    """What a backend offers: parameters it can take exactly, and what adds noise of them."""
+
+    drawable_scale: Callable[[Fraction], Fraction]
+    drawable_variance: Callable[[Fraction], Fraction]
+    laplace: Callable[[Fraction], Adder]
+    gaussian: Callable[[Fraction], Adder]
+
+
+def _samplers(backend: NoiseBackend, words: _core.SeededWords | None, n_threads: int) -> _Samplers:
+    if backend == "opendp":
+        if words is not None:
+            raise ValueError("noise from OpenDP takes no seed")
+        from pypgm.privacy import opendp_noise as other
+
+        return _Samplers(other.drawable_scale, other.drawable_variance, other.laplace, other.gaussian)
+    return _Samplers(
+        own.drawable_scale,
+        own.drawable_variance,
+        lambda b: lambda counts: own.add_discrete_laplace(counts, b, words, n_threads=n_threads),
+        lambda s: lambda counts: own.add_discrete_gaussian(counts, s, words, n_threads=n_threads),
+    )

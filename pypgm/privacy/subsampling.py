@@ -1,0 +1,49 @@
+"""Samples of the records in which each is kept by a coin of its own, and what that buys."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from pypgm import _core
+from pypgm.data import Dataset
+from pypgm.privacy.rational import round_up
+
+__all__ = ["amplified_epsilon", "poisson_sample"]
+
+_DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9)
+_RATE_BITS = 48
+_EPSILON_BITS = 62
+
+
+def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
+    """Return log(1 + rate (exp(epsilon) - 1)), rounded up to a rational of at most 62 bits.
+
+    Raises
+    ------
+    ValueError
+        If the rate is not in (0, 1] or has 2^48 or more in it, or epsilon is not positive or above 10^6.
+
+    Examples
+    --------
+    >>> round(float(amplified_epsilon(Fraction(1, 100), Fraction(1))), 4)
+    0.017
+    """
+    if not 0 < rate <= 1 or rate.denominator >= 1 << _RATE_BITS:
+        raise ValueError(f"a sampling rate must be a rational in (0, 1] with a denominator below 2^48, got {rate}")
+    if not 0 < epsilon <= 10**6:
+        raise ValueError(f"epsilon of a sample must lie in (0, 10^6], got {epsilon}")
+    if rate == 1:
+        return epsilon
+    c = _DIGITS
+    growth = c.subtract(c.exp(c.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))), Decimal(1))
+    inside = c.add(Decimal(1), c.divide(c.multiply(Decimal(rate.numerator), growth), Decimal(rate.denominator)))
+    # An argument near 1 keeps fewer digits; 1e-40 covers what is lost down to epsilons of 1e-15.
+    upper = c.ln(inside) * (1 + Decimal("1e-20")) + Decimal("1e-40")
+    return min(epsilon, round_up(Fraction(upper.quantize(Decimal("1e-45"), ROUND_CEILING, context=c)), _EPSILON_BITS))
+
+
+def poisson_sample(data: Dataset, rate: Fraction, words: _core.SeededWords | None = None) -> Dataset:
+    """Return the records that an exact coin of probability `rate` keeps, each with its own coin, in their order."""
+    kept = _core.flip_coins(data.n_records, rate.numerator, rate.denominator, words).astype(bool)
+    return Dataset({name: column[kept] for name, column in data.columns.items()}, data.domain)

@@ -1,0 +1,140 @@
+"""The audit passes on what is shipped, says what it could not look at, and writes its report."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pypgm.audit import DEFECTS, MECHANISMS, run, suite
+from pypgm.audit.__main__ import main
+from pypgm.audit.accounting import check_accounting_library
+from pypgm.audit.attacks import (
+    audit_pairs,
+    check_gaussian_audit,
+    check_other_sampler,
+    check_precision_of_draws,
+    check_precision_of_releases,
+    lower_bound,
+)
+from pypgm.audit.contents import contents, differences, reaches
+from pypgm.audit.finding import Finding, finding, skipped
+from pypgm.audit.report import failures, row, write_report
+from pypgm.audit.samplers import check_chi_square
+from pypgm.audit.sensitivity import check_conservation
+from pypgm.audit.tiers import MEASUREMENTS
+
+
+def test_tier_0_passes(monkeypatch):
+    # The thousand configurations of the full tier are part of the slow test.
+    monkeypatch.setattr("pypgm.audit.tiers.check_conservation", lambda name, m: check_conservation(name, m, 100))
+    found = run(suite(0))
+    assert failures(found) == []
+    assert len(found) > 25
+
+
+@pytest.mark.slow
+def test_tier_1_passes():
+    assert failures(run(suite(1))) == []
+
+
+def test_tiers_grow_and_others_are_refused():
+    assert len(suite(0)) < len(suite(1)) == len(suite(2))
+    with pytest.raises(ValueError, match="tier must be 0, 1 or 2, got 3"):
+        suite(3)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_statistical_checks_pass_with_few_runs(name):
+    for pair in audit_pairs():
+        assert check_gaussian_audit(name, MECHANISMS[name], pair, 5000).result == "ok"
+    assert check_precision_of_releases(name, MECHANISMS[name], 20).result == "ok"
+    assert check_conservation(name, MECHANISMS[name], 10).result == "ok"
+    for subject, measure in MEASUREMENTS.items():
+        assert check_precision_of_draws(subject, measure, 1000).result == "ok"
+    assert check_chi_square("gaussian", Fraction(3), 20_000).result == "ok"
+
+
+def test_what_is_not_installed_is_skipped_with_a_reason(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *arguments, **named):
+        if name.startswith(("opendp", "dp_accounting")):
+            raise ImportError(name)
+        return real(name, *arguments, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr("importlib.import_module", without)
+    for found in (check_other_sampler("laplace", Fraction(2), 10), check_accounting_library()):
+        assert found.result == "skipped"
+        assert "is not installed" in found.detail
+
+
+def test_the_lower_bound_of_a_gaussian_pair():
+    rng = np.random.default_rng(0)
+    one, other = rng.normal(size=200_000), rng.normal(size=200_000) + 0.65
+    assert 0.6 < lower_bound(one, other) < 0.65
+    assert lower_bound(one, one) < 0.01
+
+
+class Slotted:
+    __slots__ = ("__hidden", "seconds")
+
+    def __init__(self, hidden):
+        self.__hidden = hidden
+        self.seconds = id(self)
+
+
+def test_everything_reachable_is_compared():
+    columns = np.arange(3)
+
+    def closure():
+        return columns
+
+    for hold in (lambda x: [x], lambda x: {"a": (x,)}, Slotted, lambda x: x[:2], lambda x: np.array([x, None], object)):
+        assert reaches(hold(columns), lambda thing: thing is columns)
+        assert differences(contents(hold(columns)), contents(hold(columns))) == []
+        assert differences(contents(hold(columns)), contents(hold(columns + 1)))
+    assert reaches(closure, lambda thing: thing is columns) == "release.columns"
+    loop = []
+    loop.append(loop)
+    assert reaches(loop, lambda thing: thing is columns) == ""
+
+
+def test_findings():
+    assert finding("a", "b", [], "fine") == Finding("a", "b", "ok", "fine")
+    failed = finding("a", "b", [("overspent", "one"), ("overspent", "two"), ("precision", "three")], "")
+    assert failed.defects == ("overspent", "precision")
+    assert failed.detail == "overspent: one; precision: three"
+    assert skipped("a", "b", "why").result == "skipped"
+    with pytest.raises(ValueError, match="names from DEFECTS"):
+        finding("a", "b", [("nonsense", "")], "")
+    assert all(DEFECTS.values())
+
+
+@pytest.mark.parametrize("name", ["report.md", "report.json"])
+def test_reports(tmp_path, name):
+    found = [Finding("one", "this | that", "ok", "3 draws", (), 0.5), skipped("two", "other", "not installed")]
+    write_report(tmp_path / name, 1, found)
+    text = (tmp_path / name).read_text()
+    if name.endswith("json"):
+        stored = json.loads(text)
+        assert (stored["tier"], stored["failed"], stored["skipped"]) == (1, 0, 1)
+        assert [f["check"] for f in stored["findings"]] == ["one", "two"]
+    else:
+        assert "| one | this \\| that | ok | 0.50 | 3 draws |" in text
+        assert "- skipped: 1" in text
+
+
+def test_the_command(monkeypatch, capsys, tmp_path):
+    good, bad = Finding("good", "x", "ok", "fine"), Finding("bad", "y", "failed", "broken", ("overspent",))
+    monkeypatch.setattr("pypgm.audit.__main__.suite", lambda tier: [lambda: good] + [lambda: bad] * tier)
+    assert main(["--report", str(tmp_path / "r.md")]) == 0
+    assert "1 checks, 0 failed, 0 skipped" in capsys.readouterr().out
+    assert main(["--tier", "1"]) == 1
+    assert row(bad).split()[0] in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["--tier", "7"])
