@@ -1,4 +1,4 @@
-"""Parts for `adaptive` that are broken as published implementations are, and the defect that each must be reported as."""
+"""Parts for `adaptive`, broken as published implementations are, and the defect that each must be reported as."""
 
 from __future__ import annotations
 
