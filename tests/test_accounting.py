@@ -26,6 +26,7 @@ def exact_discrete_delta(variance, epsilon):
     return np.maximum(0, np.exp(log_p[1:]) - np.exp(epsilon + log_p[:-1])).sum()
 
 
+@pytest.mark.slow
 def test_conversion_never_below_the_exact_law_on_500_points():
     for sigma, delta in GRID:
         variance = Fraction(float(sigma)).limit_denominator(10**6) ** 2

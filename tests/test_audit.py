@@ -28,6 +28,7 @@ from pypgm.audit.sensitivity import check_conservation
 from pypgm.audit.tiers import MEASUREMENTS
 
 
+@pytest.mark.slow
 def test_tier_0_passes(monkeypatch):
     # The thousand configurations of the full tier are part of the slow test.
     monkeypatch.setattr("pypgm.audit.tiers.check_conservation", lambda name, m: check_conservation(name, m, 100))

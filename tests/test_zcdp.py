@@ -32,6 +32,7 @@ def test_round_trip_stays_on_the_safe_side(epsilon, delta):
     assert zcdp_delta(rho * Fraction(1_000_001, 1_000_000), epsilon) > delta * (1 - 1e-12)
 
 
+@pytest.mark.slow
 def test_round_trip_on_a_grid_of_500_points():
     for epsilon in np.geomspace(1e-2, 100, 25):
         for delta in np.geomspace(1e-12, 1e-1, 20):

@@ -62,4 +62,5 @@ def _opendp() -> ModuleType:
     except ImportError as error:
         raise ImportError("noise='opendp' needs OpenDP: pip install 'pypgm[opendp]'") from error
     prelude.enable_features("contrib")
-    return prelude
+    module: ModuleType = prelude
+    return module
