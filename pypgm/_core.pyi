@@ -15,17 +15,28 @@ __all__: list[str] = [
     "RATE_BITS",
     "RecordSampler",
     "SCALE_BITS",
+    "SeededWords",
     "VARIANCE_BITS",
     "add_discrete_gaussian",
     "add_discrete_laplace",
     "build_info",
+    "enumerate_gaussian",
+    "enumerate_laplace",
+    "enumerate_selection",
     "expand_add",
     "expand_assign",
     "expand_multiply",
+    "flip_coins",
+    "permute_and_flip",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_sum",
+    "scripted_below",
+    "scripted_coin",
+    "scripted_coin_exp",
+    "secure_words",
     "select_exponential",
+    "select_top",
 ]
 
 class JunctionTree:
@@ -191,6 +202,12 @@ class Acceleration:
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
+class SeededWords:
+    """
+    A stream keyed by a number others can know: its draws protect nobody.
+    """
+    def __init__(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+
 class RecordSampler:
     """
     Draws columns of records by randomised rounding.
@@ -221,6 +238,8 @@ def add_discrete_gaussian(
     counts: numpy.typing.NDArray[numpy.int64],
     variance_numerator: typing.SupportsInt | typing.SupportsIndex,
     variance_denominator: typing.SupportsInt | typing.SupportsIndex,
+    words: SeededWords | None = None,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 1,
 ) -> numpy.typing.NDArray[numpy.int64]:
     """
     Counts plus exact discrete Gaussian noise of a rational variance parameter.
@@ -230,6 +249,8 @@ def add_discrete_laplace(
     counts: numpy.typing.NDArray[numpy.int64],
     scale_numerator: typing.SupportsInt | typing.SupportsIndex,
     scale_denominator: typing.SupportsInt | typing.SupportsIndex,
+    words: SeededWords | None = None,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 1,
 ) -> numpy.typing.NDArray[numpy.int64]:
     """
     Counts plus exact discrete Laplace noise of a rational scale.
@@ -238,6 +259,34 @@ def add_discrete_laplace(
 def build_info() -> dict:
     """
     Facts about this build.
+    """
+
+def enumerate_gaussian(
+    variance_numerator: typing.SupportsInt | typing.SupportsIndex,
+    variance_denominator: typing.SupportsInt | typing.SupportsIndex,
+    least: typing.SupportsFloat | typing.SupportsIndex,
+) -> dict[int, float]:
+    """
+    For audits: as enumerate_laplace.
+    """
+
+def enumerate_laplace(
+    scale_numerator: typing.SupportsInt | typing.SupportsIndex,
+    scale_denominator: typing.SupportsInt | typing.SupportsIndex,
+    least: typing.SupportsFloat | typing.SupportsIndex,
+) -> dict[int, float]:
+    """
+    For audits: lower bounds of the sampler's probabilities, from its branches of probability >= least.
+    """
+
+def enumerate_selection(
+    scores: numpy.typing.NDArray[numpy.int64],
+    rate_numerator: typing.SupportsInt | typing.SupportsIndex,
+    rate_denominator: typing.SupportsInt | typing.SupportsIndex,
+    least: typing.SupportsFloat | typing.SupportsIndex,
+) -> dict[int, float]:
+    """
+    For audits: as enumerate_laplace, for each candidate.
     """
 
 def expand_add(
@@ -273,6 +322,26 @@ def expand_multiply(
     Multiply a large table by a small one, in place.
     """
 
+def flip_coins(
+    size: typing.SupportsInt | typing.SupportsIndex,
+    rate_numerator: typing.SupportsInt | typing.SupportsIndex,
+    rate_denominator: typing.SupportsInt | typing.SupportsIndex,
+    words: SeededWords | None = None,
+) -> numpy.typing.NDArray[numpy.uint8]:
+    """
+    One entry for each record: 1 with a rational probability, else 0.
+    """
+
+def permute_and_flip(
+    scores: numpy.typing.NDArray[numpy.int64],
+    rate_numerator: typing.SupportsInt | typing.SupportsIndex,
+    rate_denominator: typing.SupportsInt | typing.SupportsIndex,
+    words: SeededWords | None = None,
+) -> int:
+    """
+    The first index in random order that passes its exact coin.
+    """
+
 def reduce_logsumexp(
     table: numpy.typing.NDArray[numpy.float64],
     sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -303,13 +372,56 @@ def reduce_sum(
     Sum a flat table onto its kept axes.
     """
 
+def scripted_below(
+    words: numpy.typing.NDArray[numpy.uint64], n: typing.SupportsInt | typing.SupportsIndex
+) -> tuple[int, int]:
+    """
+    For audits: a uniform integer below n made from given words, and how many of them were used.
+    """
+
+def scripted_coin(
+    words: numpy.typing.NDArray[numpy.uint64],
+    numerator: typing.SupportsInt | typing.SupportsIndex,
+    denominator: typing.SupportsInt | typing.SupportsIndex,
+    k: typing.SupportsInt | typing.SupportsIndex,
+) -> tuple[bool, int]:
+    """
+    For audits: a coin of probability numerator / (denominator k) made from given words, and how many.
+    """
+
+def scripted_coin_exp(
+    outcomes: numpy.typing.NDArray[numpy.uint8],
+    numerator: typing.SupportsInt | typing.SupportsIndex,
+    denominator: typing.SupportsInt | typing.SupportsIndex,
+) -> tuple[typing.Any, list[tuple[int, int]]]:
+    """
+    For audits: an exponential coin under scripted rational coins, and the odds of each of these.
+    """
+
+def secure_words(n: typing.SupportsInt | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.uint64]:
+    """
+    The next words of the calling thread's secure stream; no noise is ever made from them.
+    """
+
 def select_exponential(
     scores: numpy.typing.NDArray[numpy.int64],
     rate_numerator: typing.SupportsInt | typing.SupportsIndex,
     rate_denominator: typing.SupportsInt | typing.SupportsIndex,
+    words: SeededWords | None = None,
 ) -> int:
     """
     An index drawn with probability proportional to exp(rate * score), exactly.
+    """
+
+def select_top(
+    scores: numpy.typing.NDArray[numpy.int64],
+    rate_numerator: typing.SupportsInt | typing.SupportsIndex,
+    rate_denominator: typing.SupportsInt | typing.SupportsIndex,
+    count: typing.SupportsInt | typing.SupportsIndex,
+    words: SeededWords | None = None,
+) -> list[int]:
+    """
+    Different indices, drawn one after the other as select_exponential does.
     """
 
 RATE_BITS: int = 62

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from fractions import Fraction
 
 import numpy as np
 
@@ -52,7 +51,3 @@ def mutant(**replaced):
         return adaptive(data, budget, privacy, parts=parts, unsafe_seed=unsafe_seed)
 
     return mechanism
-
-
-def half(rho):
-    return Fraction(rho) / 2
