@@ -1,4 +1,5 @@
 import copy
+import gc
 import math
 import pickle
 from fractions import Fraction
@@ -13,7 +14,7 @@ from pypgm.data import Dataset
 from pypgm.errors import BudgetError
 from pypgm.privacy import Budget, Ledger, Privacy
 from pypgm.privacy.private_table import GRID_BITS, PrivateTable, on_grid
-from pypgm.queries import Identity, Partition
+from pypgm.queries import Identity, Partition, Prefix
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 1})
 RELATIONS = ("add-remove", "replace")
@@ -196,6 +197,10 @@ def test_tables_that_differ_fail_with_the_same_words():
         (lambda t: t.l1_selector([("a",)], np.zeros).select([1], rho=Fraction(1)), r"positions in 0\.\.0"),
         (lambda t: t.l1_selector([("a",)], np.zeros).select([], rho=Fraction(1)), "positions in"),
         (lambda t: t.l1_selector([("a",)], np.zeros).select([0]), "exactly one of"),
+        (
+            lambda t: t.l1_selector([("a",)], np.zeros, lambda _: Prefix(2)).select([0], rho=Fraction(1)),
+            "compares cells or sums",
+        ),
         (lambda t: t.l1_selector([("a",)], np.zeros).select([0], epsilon=Fraction(0)), "rate of at least"),
     ],
 )
@@ -218,3 +223,35 @@ def test_more_refusals():
     columns = {a: np.zeros(2, dtype=int) for a in DOMAIN}
     with pytest.raises(ValueError, match="unweighted"):
         table(Dataset(columns, DOMAIN, weights=[1.0, 2.0]))
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_a_closed_table_has_let_go_of_its_records_and_charges_nothing(neighbours):
+    data = dataset()
+    with table(data, neighbours=neighbours) as private:
+        selector = private.l1_selector([("a",)], lambda c: np.zeros(2))
+        selector.select([0], rho=Fraction(1))
+        released = private.measure("a", variance=Fraction(4))
+        assert not private.closed
+    spent = private.ledger.spent
+    for ask in (
+        lambda: private.measure("a", variance=Fraction(4)),
+        lambda: private.measure_total(scale=Fraction(4)),
+        lambda: private.l1_selector([("a",)], lambda c: np.zeros(2)),
+        lambda: selector.select([0], rho=Fraction(1)),
+        lambda: selector.permute_and_flip([0], rho=Fraction(1)),
+    ):
+        with pytest.raises(ValueError, match="closed"):
+            ask()
+    if neighbours == "replace":
+        with pytest.raises(ValueError, match="closed"):
+            _ = private.public_total
+    else:
+        with pytest.raises(ValueError, match="closed"):
+            private.subsample(0.5, epsilon=1)
+    assert private.closed
+    assert private.ledger.spent == spent
+    assert private.domain == DOMAIN
+    assert released.values.size == 2
+    held = gc.get_referrers(data)
+    assert not any(isinstance(owner, PrivateTable) for owner in held)

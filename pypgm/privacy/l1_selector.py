@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm import _core
 from pypgm.domain import Clique, as_clique
 from pypgm.privacy.selection import drawable_rate, permute_and_flip, select_exponential, select_top, selection_epsilon
-from pypgm.queries import Query
+from pypgm.queries import Identity, Partition, Query
 
 if TYPE_CHECKING:
     from pypgm.privacy.private_table import PrivateTable
@@ -121,10 +121,23 @@ class L1Selector:
         return chosen[permute_and_flip(self._scores_of(chosen), rate, self._words)]
 
     def _checked(self, among: Sequence[int]) -> list[int]:
+        if self._table.closed:
+            self.__scores = None
+            raise ValueError("the private table of this selector is closed: its records are gone")
         chosen = list(among)
         if not chosen or min(chosen) < 0 or max(chosen) >= len(self._candidates):
             raise ValueError(f"among needs positions in 0..{len(self._candidates) - 1}, got {chosen}")
+        if self.__scores is None:
+            for clique in self._candidates:
+                self._check_query(clique)
         return chosen
+
+    def _check_query(self, clique: Clique) -> None:
+        # The range of the scores is that of queries of which one record changes one answer by 1.
+        asked = self._query(clique)
+        if not isinstance(asked, Identity | Partition | None):
+            needed = f"a selection compares cells or sums over groups of cells; clique {clique}"
+            raise ValueError(f"{needed} has {asked!r}")  # noqa: TRY004 - a query it is
 
     def _rate(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """Return the rate of the draw and the epsilon it has: the one asked for, or just below it."""

@@ -70,7 +70,7 @@ class PrivateTable:
         If the records are weighted: weights have no bound that a sensitivity could rest on.
     """
 
-    __slots__ = ("__data", "_ledger", "_n_threads", "_noise", "_privacy", "_words")
+    __slots__ = ("__data", "_domain", "_ledger", "_n_threads", "_noise", "_privacy", "_words")
 
     def __init__(
         self,
@@ -86,7 +86,8 @@ class PrivateTable:
             raise ValueError(f"noise must be one of {get_args(NoiseBackend)}, got {noise!r}")
         if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
-        self.__data = data
+        self.__data: Counts | None = data
+        self._domain = data.domain
         self._privacy = privacy
         self._ledger = ledger
         self._n_threads = n_threads
@@ -98,7 +99,7 @@ class PrivateTable:
     @property
     def domain(self) -> Domain:
         """Attributes and sizes; public."""
-        return self.__data.domain
+        return self._domain
 
     @property
     def privacy(self) -> Privacy:
@@ -113,7 +114,31 @@ class PrivateTable:
     @property
     def public_total(self) -> int | None:
         """The number of records where the relation makes it public ("replace"), else None."""
-        return self.__data.n_records if self._privacy.total_is_public else None
+        return self.__records().n_records if self._privacy.total_is_public else None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the records were let go of."""
+        return self.__data is None
+
+    def close(self) -> None:
+        """Let go of the records: from now on whatever asks for them raises, and nothing more is charged.
+
+        Estimating, sampling and saving need the released measurements alone; a table used in a ``with`` block is
+        closed at its end.
+        """
+        self.__data = None
+
+    def __enter__(self) -> PrivateTable:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __records(self) -> Counts:
+        if self.__data is None:
+            raise ValueError("this private table is closed: its records are gone, only what was released is left")
+        return self.__data
 
     def measure(
         self,
@@ -151,8 +176,9 @@ class PrivateTable:
         asked = Identity(cells) if query is None else query
         if asked.shape[1] != cells:
             raise ValueError(f"clique {attributes} has {cells} cells, the query is for {asked.shape[1]}")
+        records = self.__records()
         noise = self._charge(attributes, asked, rho, variance, scale)
-        answers = asked.matvec(self.__data.count([attributes], self._n_threads)[0]).astype(np.int64, copy=False)
+        answers = asked.matvec(records.count([attributes], self._n_threads)[0]).astype(np.int64, copy=False)
         return LinearMeasurement(noise.add(answers), attributes, noise.stddev, query, noise.law)
 
     def measure_total(self, **noise: Fraction) -> LinearMeasurement:
@@ -210,11 +236,12 @@ class PrivateTable:
             Gives what of a candidate's table is compared, every cell by default. Its columns must be unit vectors,
             as those of `Identity` and `Partition` are.
         """
-        count = self.__data.count
-        n_threads = self._n_threads
-        return L1Selector(
-            self, candidates, estimate, query, lambda cliques: count(cliques, n_threads), words=self._words
-        )
+        self.__records()
+
+        def count(cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+            return self.__records().count(cliques, self._n_threads)
+
+        return L1Selector(self, candidates, estimate, query, count, words=self._words)
 
     def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
         """Charge, then keep every record independently with one probability, behind a pure ledger of its own.
@@ -250,7 +277,8 @@ class PrivateTable:
         """
         if self._privacy != Privacy():
             raise ValueError("sampling protects records that come or go, one a person: neighbours='add-remove' alone")
-        if not isinstance(self.__data, Dataset):
+        records = self.__records()
+        if not isinstance(records, Dataset):
             raise TypeError("only a Dataset can be sampled")
         chance = as_fraction("rate", rate)
         inner = Ledger(Budget(epsilon=epsilon))
@@ -260,7 +288,7 @@ class PrivateTable:
         self._ledger.charge(Charge("sample", "records", cost, "Poisson sample", parameters))
         inner.mark_not_private(self._ledger.not_private)
         sample = PrivateTable(
-            poisson_sample(self.__data, chance, self._words),
+            poisson_sample(records, chance, self._words),
             self._privacy,
             inner,
             n_threads=self._n_threads,
