@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -54,13 +55,13 @@ Cells cells_over(const SamplingStep& step, bool separator) {
 void split_row(const TwoWayTable& table, std::size_t row, std::span<std::uint64_t> units) {
   const auto weights = std::span<const double>(table.weights).subspan(row * units.size(), units.size());
   const double scale = table.row_means[row] * kUnit;
-  const auto whole = static_cast<std::uint64_t>(scale + 0.5);
+  const auto whole = static_cast<std::uint64_t>(std::llround(scale));
   double cumulated = 0;
   std::uint64_t before = 0;
   std::size_t largest = 0;
   for (std::size_t value = 0; value < weights.size(); ++value) {
     cumulated += weights[value];
-    const auto here = static_cast<std::uint64_t>(cumulated / table.weight_sums[row] * scale + 0.5);
+    const auto here = static_cast<std::uint64_t>(std::llround(cumulated / table.weight_sums[row] * scale));
     units[value] = std::clamp(here, before, whole) - before;
     before += units[value];
     if (weights[value] > weights[largest]) largest = value;

@@ -182,9 +182,9 @@ def check_line_costs(ledger_of: Callable[[Budget], Ledger] = Ledger) -> Finding:
         before = Fraction(0)
         for method, cost in costs.items():
             getattr(ledger, method)("audit", "nothing", **arguments[method])
-            if ledger.spent - before != cost:
-                found.append(("wrong charge", f"{method} in {unit}: {ledger.spent - before}, by hand {cost}"))
-            before = ledger.spent
+            if ledger.spent() - before != cost:
+                found.append(("wrong charge", f"{method} in {unit}: {ledger.spent() - before}, by hand {cost}"))
+            before = ledger.spent()
     return finding("costs by hand", "ledger", found, "5 costs, equal rationals")
 
 

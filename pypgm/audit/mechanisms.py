@@ -270,7 +270,7 @@ def _use(one: Trace, other: Trace) -> Found:
 
 def _spent(release: Any) -> Any:
     ledger = getattr(release, "ledger", None)
-    return None if ledger is None else (ledger.spent, len(ledger.lines))
+    return None if ledger is None else (ledger.spent(), len(ledger.lines))
 
 
 def _answers(release: Any) -> dict[str, Any]:

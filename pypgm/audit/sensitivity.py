@@ -79,8 +79,8 @@ def check_conservation(subject: str, mechanism: Mechanism, configurations: int =
         if spent > budget.limit:
             found.append(("overspent", f"{where}: {float(spent):.6g} of {float(budget.limit):.6g}"))
         ledger = getattr(trace.release, "ledger", None)
-        if ledger is not None and ledger.spent != spent:
-            found.append(("uncharged draw", f"{where}: the release's ledger shows {float(ledger.spent):.6g} of it"))
+        if ledger is not None and ledger.spent() != spent:
+            found.append(("uncharged draw", f"{where}: the release's ledger shows {float(ledger.spent()):.6g} of it"))
         if len(trace.draws) > len(trace.charges):
             found.append(("uncharged draw", f"{where}: {len(trace.draws)} draws, {len(trace.charges)} lines"))
     figures = f"{configurations} configurations, at most {float(fullest):.12f} of the budget"

@@ -21,7 +21,7 @@ def dp_events(ledger: Ledger) -> DpEvent:
     is a unit change of discrete Laplace noise, the worst case of its epsilon, for `dp_accounting.pld.PLDAccountant`.
     Events of continuous Gaussian and Laplace noise are never made, as the discrete laws lose a little more, nor those
     of exponential mechanisms, whose number one of its accountants forgets. Probabilities of failure are not in the
-    event: take `Ledger.spent_delta` off delta.
+    event: take `Ledger.spent_delta()` off delta.
 
     Parameters
     ----------

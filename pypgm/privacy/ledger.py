@@ -42,7 +42,7 @@ class Ledger:
     --------
     >>> ledger = Ledger(Budget(rho=1))
     >>> _ = ledger.charge_gaussian("measure", "age", variance=Fraction(2), squared_sensitivity=1)
-    >>> ledger.remaining
+    >>> ledger.remaining()
     Fraction(3, 4)
     """
 
@@ -97,25 +97,21 @@ class Ledger:
         with self._lock:
             return tuple(self._lines)
 
-    @property
     def spent(self) -> Fraction:
         """The sum of the charges, in the budget's unit."""
         with self._lock:
             return self._spent
 
-    @property
     def remaining(self) -> Fraction:
         """What can still be charged or allocated, in the budget's unit; 0 once closed."""
         with self._lock:
             return self._budget.limit - self._spent - self._held if self._open else Fraction(0)
 
-    @property
     def spent_delta(self) -> Fraction:
         """The sum of the probabilities of failure that were charged."""
         with self._lock:
             return self._spent_delta
 
-    @property
     def remaining_delta(self) -> Fraction:
         """What is left of the budget's `reserved_delta`; 0 once closed."""
         with self._lock:
@@ -149,7 +145,7 @@ class Ledger:
         >>> ledger = Ledger(Budget(rho=1))
         >>> with ledger.allocate("totals", fraction="1/2") as part:
         ...     _ = part.charge_laplace("measure", "()", scale=Fraction(2), sensitivity=1)
-        >>> ledger.spent, ledger.remaining
+        >>> ledger.spent(), ledger.remaining()
         (Fraction(1, 8), Fraction(7, 8))
         """
         if (amount is None) == (fraction is None):
@@ -269,14 +265,14 @@ class Ledger:
     def _check(self, what: str, cost: Fraction, delta: Fraction) -> None:
         if not self._open:
             raise BudgetError(f"{what}: the allocation {self._name!r} is closed")
-        left = self.remaining
+        left = self.remaining()
         if cost > left:
             unit = self._budget.unit
             limit = _short(self._budget.limit)
             raise BudgetError(f"{what} needs {unit} {_short(cost)}, {_short(left)} of {limit} is left")
-        if delta > self.remaining_delta:
+        if delta > self.remaining_delta():
             raise BudgetError(
-                f"{what} needs delta {_short(delta)}, {_short(self.remaining_delta)} of the reserved "
+                f"{what} needs delta {_short(delta)}, {_short(self.remaining_delta())} of the reserved "
                 f"{_short(self._budget.reserved_delta)} is left: pass reserved_delta to the budget"
             )
 
@@ -299,9 +295,9 @@ class Ledger:
             shown += f", delta {_short(line.delta)}" if line.delta else ""
             what = f"{line.within}: {line.what}" if line.within else line.what
             rows.append((what, line.on, f"{line.noise} ({shown})", _short(line.cost)))
-        left = f"{_short(self.remaining)} left" + (f", {_short(self._held)} allocated" if self._held else "")
-        left += f", delta {_short(self.spent_delta)}" if self.spent_delta else ""
-        rows.append(("spent", f"of {self._budget!r}", left, _short(self.spent)))
+        left = f"{_short(self.remaining())} left" + (f", {_short(self._held)} allocated" if self._held else "")
+        left += f", delta {_short(self.spent_delta())}" if self.spent_delta() else ""
+        rows.append(("spent", f"of {self._budget!r}", left, _short(self.spent())))
         if self._not_private:
             rows.append(("not private", self._not_private, "", ""))
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
@@ -319,14 +315,14 @@ class Ledger:
             If no delta is named, or it is at most what was charged in probabilities of failure.
         """
         if self._budget.unit == "epsilon":
-            return math.nextafter(float(self.spent), math.inf) if self.spent else 0.0
+            return math.nextafter(float(self.spent()), math.inf) if self.spent() else 0.0
         wanted = self._budget.delta if delta is None else delta
         if wanted is None:
             raise ValueError("a budget in rho names no delta; pass delta")
-        left = as_fraction("delta", wanted) - self.spent_delta
-        if left < 0 or (left == 0 and self.spent_delta > 0):
-            raise ValueError(f"delta must be more than the {_short(self.spent_delta)} that was charged, got {wanted}")
-        return zcdp_epsilon(self.spent, left)
+        left = as_fraction("delta", wanted) - self.spent_delta()
+        if left < 0 or (left == 0 and self.spent_delta() > 0):
+            raise ValueError(f"delta must be more than the {_short(self.spent_delta())} that was charged, got {wanted}")
+        return zcdp_epsilon(self.spent(), left)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `from_dict` takes: text and lists only, rationals as "a/b"."""
@@ -365,7 +361,7 @@ class Ledger:
 
     def __repr__(self) -> str:
         unit = self._budget.unit
-        spent = f"{len(self.lines)} charges, {unit} {_short(self.spent)} spent"
+        spent = f"{len(self.lines)} charges, {unit} {_short(self.spent())} spent"
         return f"Ledger({self._budget!r}: {spent}{', not private' if self._not_private else ''})"
 
 

@@ -93,7 +93,7 @@ def pld_epsilon(ledger: Ledger, delta: Number | None = None) -> float:
     wanted = ledger.budget.delta if delta is None else delta
     if wanted is None:
         raise ValueError("the budget names no delta; pass delta")
-    left = as_fraction("delta", wanted) - ledger.spent_delta
+    left = as_fraction("delta", wanted) - ledger.spent_delta()
     if not 0 < left < 1:
         raise ValueError(f"delta must lie in (0, 1) and exceed what was charged in delta, got {wanted}")
     plain = ledger.epsilon(wanted)
