@@ -135,7 +135,9 @@ class _Run:
         self.idle = 0 if self.core.loss < self.lowest else self.idle + 1
         self.lowest = min(self.lowest, self.core.loss)
         self.history.append(self.core.loss)
-        return found and (self.idle < _MAX_IDLE or self.options.stepsize is not None)
+        exhausted = not found or (self.idle >= _MAX_IDLE and self.options.stepsize is None)
+        # A tolerance of 0 runs all iterations, whatever rounding leaves of them.
+        return not exhausted or self.options.tolerance == 0
 
     def _search(self) -> bool:
         for _ in range(_MAX_HALVINGS):

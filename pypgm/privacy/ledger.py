@@ -98,22 +98,22 @@ class Ledger:
             return tuple(self._lines)
 
     def spent(self) -> Fraction:
-        """The sum of the charges, in the budget's unit."""
+        """Return the sum of the charges, in the budget's unit."""
         with self._lock:
             return self._spent
 
     def remaining(self) -> Fraction:
-        """What can still be charged or allocated, in the budget's unit; 0 once closed."""
+        """Return what can still be charged or allocated, in the budget's unit; 0 once closed."""
         with self._lock:
             return self._budget.limit - self._spent - self._held if self._open else Fraction(0)
 
     def spent_delta(self) -> Fraction:
-        """The sum of the probabilities of failure that were charged."""
+        """Return the sum of the probabilities of failure that were charged."""
         with self._lock:
             return self._spent_delta
 
     def remaining_delta(self) -> Fraction:
-        """What is left of the budget's `reserved_delta`; 0 once closed."""
+        """Return what is left of the budget's `reserved_delta`; 0 once closed."""
         with self._lock:
             left = self._budget.reserved_delta - self._spent_delta - self._held_delta
             return left if self._open else Fraction(0)

@@ -297,8 +297,8 @@ class PrivateTable:
         sample._words = self._words
         return sample
 
-    def __repr__(self) -> str:
-        return f"PrivateTable({self.domain!r}, {self._privacy!r})"
+    def __repr__(self) -> NoReturn:
+        raise TypeError("a private table is not printed; print its domain, its privacy or its ledger")
 
     def __len__(self) -> int:
         raise TypeError("the number of records of a private table is not told; use measure_total")
