@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from pypgm import Dataset, Domain
+from pypgm.mechanisms import mst
 from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, opendp_noise
 from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
 
@@ -67,3 +68,9 @@ def test_two_sample_chi_square_against_our_own(law):
     edges = np.concatenate([[-(10**6)], np.arange(-7, 9), [10**6]])
     observed = np.array([np.histogram(drawn, edges)[0] for drawn in (theirs, ours)])
     assert stats.chi2_contingency(observed).pvalue > 1e-9
+
+
+def test_a_mechanism_draws_from_the_backend_asked_for(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    with pytest.raises(ImportError, match=r"pypgm\[opendp\]"):
+        mst(DATA, 1, 1e-9, noise="opendp")

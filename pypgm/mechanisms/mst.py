@@ -17,6 +17,7 @@ from pypgm.mechanisms.arguments import as_budget, as_privacy
 from pypgm.mechanisms.release import Release
 from pypgm.models import estimate
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -47,6 +48,7 @@ def mst(
     callback: Callable[[FitState], object] | None = None,
     progress: bool = False,
     n_threads: int = 0,
+    noise: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
 ) -> Release:
     """Release a model of the records that rests on a spanning tree of attribute pairs.
@@ -73,6 +75,8 @@ def mst(
         and in what is asked of pairs; the release keeps every cell as drawn and speaks the original domain.
     iterations, tolerance, time_limit, max_bytes, callback, progress, n_threads
         As in `pypgm.estimate`; None is its default. A callback sees released quantities only.
+    noise : {"pypgm", "opendp"}
+        Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
     unsafe_seed : int, optional
         For tests and demonstrations: draw all noise from this number. The release is then the same every time and
         private for nobody, and its ledger and its model say so.
@@ -115,7 +119,12 @@ def mst(
     """
     limit = _gaussian_budget(as_budget(epsilon, delta, budget))
     table = PrivateTable(
-        data, as_privacy(neighbours, privacy), Ledger(limit), n_threads=n_threads, unsafe_seed=unsafe_seed
+        data,
+        as_privacy(neighbours, privacy),
+        Ledger(limit),
+        n_threads=n_threads,
+        noise=noise,
+        unsafe_seed=unsafe_seed,
     )
     domain = table.domain
     if len(domain) == 0:
@@ -128,6 +137,7 @@ def mst(
     records = float(max(1, total)) if total is not None else estimate_total(domain, read)[0]
     pairs = _select_tree(table, _independent(read, records), groups, limit.limit / shares)
     doubles = _measure(table, pairs, limit.limit / shares, lambda pair: _pair_query(groups, pair))
+    table.close()
     options: dict[str, Any] = {"iterations": iterations, "tolerance": tolerance, "time_limit": time_limit}
     options |= {"max_bytes": max_bytes, "callback": callback}
     model = estimate(
