@@ -11,7 +11,7 @@ from pypgm.errors import BudgetError, ImpossibleEvidenceError, ModelTooLargeErro
 from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, RegionGraph
-from pypgm.inference import marginals, variable_elimination
+from pypgm.inference import convex_gbp, marginals, variable_elimination
 from pypgm.io import read_uai
 from pypgm.models import GraphicalModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
@@ -33,6 +33,7 @@ __all__ = [
     "RegionGraph",
     "__version__",
     "build_info",
+    "convex_gbp",
     "estimate",
     "load",
     "marginals",
