@@ -10,8 +10,8 @@ from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation import LinearMeasurement, losses
 from pypgm.factor import Factor
-from pypgm.graphs import JunctionTree
-from pypgm.inference import marginals, variable_elimination
+from pypgm.graphs import JunctionTree, RegionGraph
+from pypgm.inference import convex_gbp, marginals, variable_elimination
 from pypgm.io import read_uai
 from pypgm.models import GraphicalModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
@@ -30,8 +30,10 @@ __all__ = [
     "LinearMeasurement",
     "ModelTooLargeError",
     "Privacy",
+    "RegionGraph",
     "__version__",
     "build_info",
+    "convex_gbp",
     "estimate",
     "load",
     "losses",
