@@ -10,7 +10,7 @@ from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
-from pypgm.graphs import JunctionTree
+from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.inference import marginals, variable_elimination
 from pypgm.io import read_uai
 from pypgm.models import GraphicalModel, estimate, load
@@ -30,6 +30,7 @@ __all__ = [
     "LinearMeasurement",
     "ModelTooLargeError",
     "Privacy",
+    "RegionGraph",
     "__version__",
     "build_info",
     "estimate",

@@ -14,6 +14,7 @@ __all__: list[str] = [
     "JunctionTree",
     "RATE_BITS",
     "RecordSampler",
+    "RegionGraph",
     "SCALE_BITS",
     "SeededWords",
     "VARIANCE_BITS",
@@ -27,10 +28,12 @@ __all__: list[str] = [
     "expand_assign",
     "expand_multiply",
     "flip_coins",
+    "minimal_edges",
     "permute_and_flip",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_sum",
+    "saturate",
     "scripted_below",
     "scripted_coin",
     "scripted_coin_exp",
@@ -208,6 +211,34 @@ class SeededWords:
     """
     def __init__(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None: ...
 
+class RegionGraph:
+    """
+    A compiled region graph over attribute indices.
+    """
+    def __init__(
+        self,
+        sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        regions: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+        edges: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+    ) -> None: ...
+    @property
+    def cells(self) -> int:
+        """
+        Cells of the tables of all regions.
+        """
+    @property
+    def message_cells(self) -> int:
+        """
+        Cells of the messages of all edges.
+        """
+    @property
+    def stages(self) -> list[list[int]]:
+        """
+        Regions with parents, in the order of a sweep.
+        """
+
 class RecordSampler:
     """
     Draws columns of records by randomised rounding.
@@ -332,6 +363,17 @@ def flip_coins(
     One entry for each record: 1 with a rational probability, else 0.
     """
 
+def minimal_edges(
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    regions: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    edges: collections.abc.Sequence[
+        tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+    ],
+) -> tuple:
+    """
+    The edges that suffice.
+    """
+
 def permute_and_flip(
     scores: numpy.typing.NDArray[numpy.int64],
     rate_numerator: typing.SupportsInt | typing.SupportsIndex,
@@ -370,6 +412,14 @@ def reduce_sum(
 ) -> numpy.typing.NDArray[numpy.float64]:
     """
     Sum a flat table onto its kept axes.
+    """
+
+def saturate(
+    cliques: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    max_regions: typing.SupportsInt | typing.SupportsIndex,
+) -> tuple:
+    """
+    Closure under intersection, and its covering relation.
     """
 
 def scripted_below(
