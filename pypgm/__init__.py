@@ -7,7 +7,7 @@ from pypgm._core import __version__, build_info
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, read_table
 from pypgm.domain import Domain
-from pypgm.errors import BudgetError, ImpossibleEvidenceError, ModelTooLargeError
+from pypgm.errors import BudgetError, ConditionWarning, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
@@ -15,17 +15,20 @@ from pypgm.inference import marginals, variable_elimination
 from pypgm.io import read_uai
 from pypgm.models import GraphicalModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
+from pypgm.queries import KroneckerQuery
 
 __all__ = [
     "Budget",
     "BudgetError",
     "CliqueVector",
+    "ConditionWarning",
     "Dataset",
     "Domain",
     "Factor",
     "GraphicalModel",
     "ImpossibleEvidenceError",
     "JunctionTree",
+    "KroneckerQuery",
     "Ledger",
     "LinearMeasurement",
     "ModelTooLargeError",
