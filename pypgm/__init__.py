@@ -9,23 +9,28 @@ from pypgm.data import Dataset, read_table
 from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation import LinearMeasurement, losses
+from pypgm.errors import BudgetError, ConditionWarning, ImpossibleEvidenceError, ModelTooLargeError
+from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.inference import convex_gbp, marginals, variable_elimination
 from pypgm.io import read_uai
 from pypgm.models import GraphicalModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
+from pypgm.queries import KroneckerQuery
 
 __all__ = [
     "Budget",
     "BudgetError",
     "CliqueVector",
+    "ConditionWarning",
     "Dataset",
     "Domain",
     "Factor",
     "GraphicalModel",
     "ImpossibleEvidenceError",
     "JunctionTree",
+    "KroneckerQuery",
     "Ledger",
     "LinearMeasurement",
     "ModelTooLargeError",

@@ -1,25 +1,30 @@
-"""Linear queries on the marginal of one clique."""
+"""Linear queries on the marginal of one clique, and products of them on named attributes."""
 
 from __future__ import annotations
 
 from pypgm.queries.all_range import AllRange, all_range
 from pypgm.queries.identity import Identity, identity
 from pypgm.queries.kronecker import Kronecker, kronecker
+from pypgm.queries.kronecker_query import Block, KroneckerQuery
+from pypgm.queries.levels import RealMatrix, mean, moments
 from pypgm.queries.matrix import IntegerMatrix, matrix, on_lattice
 from pypgm.queries.partition import Partition, partition, total
 from pypgm.queries.prefix import Prefix, prefix
 from pypgm.queries.range_list import RangeList, range_list
 from pypgm.queries.real import LinearQuery, RealMatrix, UserOperator, real_matrix, user_operator
+from pypgm.queries.rows import point, ranges, subset
 from pypgm.queries.sensitivity import Neighbours
 from pypgm.queries.sparse import SparseMatrix, sparse_matrix
 from pypgm.queries.subset import Subset, permutation, subset, weighted
 
 __all__ = [
     "AllRange",
+    "Block",
     "Identity",
     "IntegerMatrix",
     "Kronecker",
     "LinearQuery",
+    "KroneckerQuery",
     "Neighbours",
     "Partition",
     "Prefix",
@@ -29,10 +34,13 @@ __all__ = [
     "SparseMatrix",
     "Subset",
     "UserOperator",
+    "RealMatrix",
     "all_range",
     "identity",
     "kronecker",
     "matrix",
+    "mean",
+    "moments",
     "on_lattice",
     "partition",
     "permutation",
@@ -40,6 +48,9 @@ __all__ = [
     "range_list",
     "real_matrix",
     "sparse_matrix",
+    "point",
+    "prefix",
+    "ranges",
     "subset",
     "total",
     "user_operator",
