@@ -8,7 +8,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, read_table
 from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ImpossibleEvidenceError, ModelTooLargeError
-from pypgm.estimation import LinearMeasurement
+from pypgm.estimation import LinearMeasurement, losses
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.inference import marginals, variable_elimination
@@ -34,6 +34,7 @@ __all__ = [
     "build_info",
     "estimate",
     "load",
+    "losses",
     "marginals",
     "mechanisms",
     "queries",
