@@ -8,10 +8,10 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, read_table
 from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ImpossibleEvidenceError, ModelTooLargeError
-from pypgm.estimation import LinearMeasurement
+from pypgm.estimation import LinearMeasurement, losses
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, RegionGraph
-from pypgm.inference import marginals, variable_elimination
+from pypgm.inference import convex_gbp, marginals, variable_elimination
 from pypgm.io import read_uai
 from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
@@ -35,8 +35,10 @@ __all__ = [
     "RegionGraphModel",
     "__version__",
     "build_info",
+    "convex_gbp",
     "estimate",
     "load",
+    "losses",
     "marginals",
     "mechanisms",
     "queries",

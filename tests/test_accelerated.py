@@ -160,8 +160,7 @@ def test_the_start_spreads_a_group_over_its_cells_and_floors_what_came_out_negat
         ({"method": "newton"}, "method needs to be"),
         ({"stop": "soon"}, "stop needs to be"),
         ({"method": "accelerated", "stepsize": 1.0}, "takes no stepsize"),
-        ({"method": "mirror_descent", "stop": "validated"}, "goes to the optimum"),
-        ({"stepsize": 1e-3, "stop": "validated"}, "goes to the optimum"),
+        ({"loss": "l3"}, "loss needs to be one of"),
     ],
 )
 def test_options_that_do_not_go_together(options, message):

@@ -1,9 +1,8 @@
+#include "bind_region_graph.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <utility>
-
-#include "bindings.hpp"
-#include "core/region_graph.hpp"
 
 namespace pypgm::bind {
 
@@ -62,8 +61,7 @@ void bind_region_graph(py::module_& m) {
         return as_tuple(links);
       },
       py::arg("sizes"), py::arg("regions"), py::arg("edges"), "The edges that suffice.");
-  py::class_<RegionGraph, std::shared_ptr<RegionGraph>>(m, "RegionGraph",
-                                                        "A compiled region graph over attribute indices.")
+  py::class_<RegionGraph, Graph>(m, "RegionGraph", "A compiled region graph over attribute indices.")
       .def(py::init([](const std::vector<std::size_t>& sizes, std::vector<Scope> regions, Edges edges) {
              check_links(sizes, regions, edges);
              const RegionLinks links{std::move(regions), std::move(edges)};

@@ -3,6 +3,7 @@
 
 namespace pypgm::bind {
 void bind_build_info(py::module_& m);
+void bind_convex_gbp(py::module_& m);
 void bind_descent(py::module_& m);
 void bind_junction_tree(py::module_& m);
 void bind_enumeration(py::module_& m);
@@ -11,6 +12,7 @@ void bind_noise(py::module_& m);
 void bind_random_bits(py::module_& m);
 void bind_record_refinement(py::module_& m);
 void bind_reduce(py::module_& m);
+void bind_region_descent(py::module_& m);
 void bind_region_graph(py::module_& m);
 void bind_sampling(py::module_& m);
 void bind_selection(py::module_& m);
@@ -31,6 +33,8 @@ PYBIND11_MODULE(_core, m) {
   bind_record_refinement(m);
   bind_reduce(m);
   bind_region_graph(m);
+  bind_convex_gbp(m);
+  bind_region_descent(m);
   bind_sampling(m);
   bind_selection(m);
   bind_thin_tree(m);

@@ -32,6 +32,9 @@ class Acceleration {
   /// scales each clique on the way to its part of x. Afterwards x is theta's own marginals.
   void settle(int sweeps);
 
+  /// Makes given marginals (counts) the average x, for `settle` to fit theta to.
+  void set_average(std::span<const double> x) { x_.assign(x.begin(), x.end()); }
+
   /// L(x).
   double loss();
   const std::vector<double>& potentials() const { return theta_; }

@@ -235,6 +235,22 @@ std::vector<std::vector<int>> stages_of(const RegionGraph& graph) {
   return stages;
 }
 
+constexpr std::size_t kBlock = 16384;  // cells of a run of regions that one thread takes at once
+
+std::vector<std::pair<int, int>> blocks_of(const std::vector<Region>& regions) {
+  std::vector<std::pair<int, int>> blocks;
+  std::size_t cells = kBlock;
+  for (int r = 0; r < static_cast<int>(regions.size()); ++r) {
+    if (cells >= kBlock) {
+      blocks.emplace_back(r, r);
+      cells = 0;
+    }
+    blocks.back().second = r + 1;
+    cells += regions[at(r)].cells;
+  }
+  return blocks;
+}
+
 }  // namespace
 
 RegionLinks saturate(std::span<const Scope> cliques, std::size_t max_regions) {
@@ -305,6 +321,7 @@ RegionGraph build_region_graph(std::span<const std::size_t> sizes, const RegionL
     small.up.push_back(e);
   }
   graph.stages = stages_of(graph);
+  graph.blocks = blocks_of(graph.regions);
   return graph;
 }
 

@@ -50,9 +50,10 @@ struct RegionGraph {
   std::vector<RegionEdge> edges;
   /// Regions that have parents, larger ones first; those of one stage share no parent.
   std::vector<std::vector<int>> stages;
-  std::size_t cells = 0;          ///< of the tables of all regions
-  std::size_t message_cells = 0;  ///< of the messages of all edges
-  std::size_t largest_cells = 0;  ///< of the largest child
+  std::vector<std::pair<int, int>> blocks;  ///< runs of regions [first, last) of about as many cells
+  std::size_t cells = 0;                    ///< of the tables of all regions
+  std::size_t message_cells = 0;            ///< of the messages of all edges
+  std::size_t largest_cells = 0;            ///< of the largest child
 };
 
 /// Compiles regions and edges. Requires that each child is a proper part of its parent, so that there is no

@@ -10,12 +10,16 @@ from typing import Literal
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain
+from pypgm.domain import Clique, Domain
 from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options
 from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
+from pypgm.estimation.problem import Estimator, Problem
+from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
@@ -24,7 +28,15 @@ from pypgm.models.model import GraphicalModel
 __all__ = ["estimate"]
 
 _TOLERANCE = 1e-3
-_SEED = 0
+_METHODS: dict[str, Estimator] = {
+    "accelerated": accelerated,
+    "mirror_descent": mirror_descent,
+}
+_LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
+_CONVEX_ONLY = {"accelerated"}  # what they average, or how they step, rests on convexity
+
+Method = Literal["auto", "accelerated", "mirror_descent"]
+LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
 
 def estimate(
@@ -32,8 +44,9 @@ def estimate(
     measurements: Sequence[LinearMeasurement],
     total: float | None = None,
     *,
-    method: Literal["auto", "accelerated", "mirror_descent"] = "auto",
-    stop: Literal["validated", "optimum"] | None = None,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
+    method: Method = "auto",
+    stop: Literal["validated", "optimum"] = "validated",
     iterations: int = 5000,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
@@ -47,27 +60,34 @@ def estimate(
 ) -> GraphicalModel:
     r"""Find the graphical model whose marginals are closest to noisy measurements.
 
-    Minimises :math:`\frac12 \sum_i (q_i^\top \mu - y_i)^2 / \sigma_i^2` over the marginals :math:`\mu` (counts)
-    of all distributions on the domain; among the distributions with those marginals the answer is the one closest, in
-    relative entropy, to the independent model the measurements suggest. Where every cell of a clique is measured that
-    is the one of largest entropy.
+    Minimises a loss over the marginals :math:`\mu` (counts) of all distributions on the domain, by default
+    :math:`\frac12 \sum_i (q_i^\top \mu - y_i)^2 / \sigma_i^2`; among the distributions with those marginals the
+    answer is the one closest, in relative entropy, to where the search started: by default the independent model the
+    measurements suggest. Where every cell of a clique is measured that is the one of largest entropy.
 
     Parameters
     ----------
     domain : Domain
         All attributes; those never measured stay uniform.
     measurements : sequence of LinearMeasurement
-        Noisy answers, counts.
+        Noisy answers, counts, to any linear queries.
     total : float, optional
         Number of records; by default its best linear unbiased estimate from the measurements.
+    loss : {"l2", "l1", "huber"}, Loss or callable
+        How far marginals are from the measurements: half the weighted squares (of Gaussian noise), the weighted
+        absolute differences (of Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
+        from the marginals of the measured cliques (`CliqueVector`, counts) to value and gradient, is the whole loss;
+        measurements then tell total and start alone.
     method : {"auto", "accelerated", "mirror_descent"}
         "accelerated" starts from the independent model the measurements suggest and answers with an average of its
-        path; "mirror_descent" (for a `stepsize` or a `warm_start`) lowers the loss step by step. "auto" is mirror
-        descent where one of those two is given, else accelerated.
-    stop : {"validated", "optimum"}, optional
+        path. All others start from the uniform model and go to the optimum: "mirror_descent" lowers the loss step by
+        step, by a line search or with a `stepsize`, and averages the path where the loss is not smooth. "auto" is
+        mirror descent where there is a `stepsize` or the loss is neither smooth nor approached by smooth ones or is
+        not convex, else accelerated.
+    stop : {"validated", "optimum"}
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
-        least expected error, or at the minimum of the loss. By default validated if accelerated; mirror descent
-        goes to the optimum.
+        least expected error, or at the minimum of the loss. The accelerated method validates losses that rest on
+        measurements; everything else, and any `warm_start`, ends at the optimum, as ``model.fit.status`` says.
     iterations : int
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
@@ -119,7 +139,6 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    started = time.perf_counter()
     options = Options(
         iterations,
         _TOLERANCE if tolerance is None else tolerance,
@@ -128,47 +147,59 @@ def estimate(
         callback,
         progress,
         n_threads,
-        started,
+        "optimum" if warm_start is not None else stop,
+        rng,
+        time.perf_counter(),
     )
-    _check_options(options)
+    _check_options(options, stop)
     fitting = [m.checked(domain) for m in measurements]
+    objective = _objective(loss, fitting)
+    chosen = _chosen(method, options, objective)
     records = estimate_total(domain, fitting)[0] if total is None else checked_total(total)
-    cliques = list(dict.fromkeys(domain.canonical(m.clique) for m in fitting))
+    cliques = _cliques(domain, [*objective.cliques, *(m.clique for m in fitting)])
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
-    if _chosen(method, stop, stepsize, warm_start) == "mirror_descent":
-        potentials, marginals, fit = mirror_descent(
-            tree, fitting, records, _start(domain, cliques, warm_start), options
-        )
-    else:
-        potentials, marginals, fit = accelerated(
-            tree,
-            fitting,
-            records,
-            independent_potentials(domain, cliques, fitting, records),
-            options,
-            stop=stop or "validated",
-            rng=np.random.default_rng(_SEED if rng is None else rng),
-        )
+    start = _start(domain, cliques, warm_start)
+    if chosen == "accelerated" and warm_start is None:
+        start = independent_potentials(domain, cliques, fitting, records)
+    potentials, marginals, fit = _METHODS[chosen](Problem(tree, objective, records, start), options)
     return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree)
 
 
-def _chosen(method: str, stop: str | None, stepsize: object, warm_start: object) -> str:
-    """Return the method to run; ``ValueError`` if options do not go together."""
-    if method not in {"auto", "accelerated", "mirror_descent"}:
-        raise ValueError(f"method needs to be 'auto', 'accelerated' or 'mirror_descent', got {method!r}")
-    if stop not in {None, "validated", "optimum"}:
-        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {stop!r}")
-    asked = [name for name, given in (("stepsize", stepsize), ("warm_start", warm_start)) if given is not None]
+def _objective(loss: str | Loss | LossFunction, measurements: Sequence[LinearMeasurement]) -> Loss:
+    """Return the loss to minimise; ``ValueError`` if there is none of that name."""
+    if isinstance(loss, Loss):
+        return loss
+    if callable(loss):
+        return Custom(loss, list(dict.fromkeys(m.clique for m in measurements)))
+    if loss not in _LOSSES:
+        raise ValueError(f"loss needs to be one of {tuple(_LOSSES)}, a Loss or a callable, got {loss!r}")
+    return _LOSSES[loss](measurements)
+
+
+def _cliques(domain: Domain, cliques: Sequence[Clique]) -> list[Clique]:
+    """Return cliques in the domain's order, each once."""
+    return list(dict.fromkeys(domain.canonical(c) for c in cliques))
+
+
+def _chosen(method: str, options: Options, loss: Loss) -> str:
+    """Return the method to run; ``ValueError``, with the reason, if it does not take the loss or an option."""
+    if method not in {"auto", *_METHODS}:
+        raise ValueError(f"method needs to be one of {('auto', *_METHODS)}, got {method!r}")
+    rough = not loss.stages()[-1].smooth
     if method == "auto":
-        method = "mirror_descent" if asked else "accelerated"
-    if method == "accelerated" and asked:
-        raise ValueError(f"method 'accelerated' takes no {asked[0]}: it measures its step and starts from independence")
-    if method == "mirror_descent" and stop == "validated":
-        raise ValueError("mirror descent goes to the optimum; stop='validated' needs method='accelerated'")
+        plain = options.stepsize is not None or rough or not loss.convex
+        method = "mirror_descent" if plain else "accelerated"
+    if method != "mirror_descent":
+        if options.stepsize is not None:
+            raise ValueError(f"method {method!r} takes no stepsize: it finds its own; 'mirror_descent' takes one")
+        if rough:
+            raise ValueError(f"method {method!r} needs a smooth loss, {loss!r} is not; 'mirror_descent' takes it")
+    if method in _CONVEX_ONLY and not loss.convex:
+        raise ValueError(f"method {method!r} needs a convex loss, {loss!r} is not; 'mirror_descent' takes it")
     return method
 
 
-def _start(domain: Domain, cliques: list[tuple[str, ...]], warm_start: GraphicalModel | None) -> CliqueVector:
+def _start(domain: Domain, cliques: Sequence[Clique], warm_start: GraphicalModel | None) -> CliqueVector:
     """Return zero potentials, or those of a model, each added to the first clique that holds its scope."""
     start = CliqueVector(domain, cliques)
     if warm_start is None:
@@ -183,7 +214,9 @@ def _start(domain: Domain, cliques: list[tuple[str, ...]], warm_start: Graphical
     return start
 
 
-def _check_options(options: Options) -> None:
+def _check_options(options: Options, stop: str) -> None:
+    if stop not in {"validated", "optimum"}:
+        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {stop!r}")
     if options.iterations < 1:
         raise ValueError(f"iterations needs to be at least 1, got {options.iterations}")
     if not 0 <= options.tolerance < math.inf:
