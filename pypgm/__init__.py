@@ -13,10 +13,11 @@ from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.inference import convex_gbp, marginals, variable_elimination
 from pypgm.io import read_uai
-from pypgm.models import GraphicalModel, estimate, load
+from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
 
 __all__ = [
+    "Answer",
     "Budget",
     "BudgetError",
     "CliqueVector",
@@ -31,6 +32,7 @@ __all__ = [
     "ModelTooLargeError",
     "Privacy",
     "RegionGraph",
+    "RegionGraphModel",
     "__version__",
     "build_info",
     "convex_gbp",

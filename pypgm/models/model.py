@@ -15,6 +15,7 @@ from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.fit import Fit
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.calibrated import project_tables
+from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import read_archive, write_archive
 
@@ -193,13 +194,13 @@ class GraphicalModel:
         )
 
 
-def load(path: str | os.PathLike[str]) -> GraphicalModel:
-    """Read a model that `GraphicalModel.save` wrote.
+def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
+    """Read a model that its `save` wrote.
 
     Returns
     -------
-    GraphicalModel
-        The same model; its marginals are computed anew.
+    GraphicalModel or RegionGraphModel
+        The same model; the marginals of a graphical model are computed anew.
 
     Raises
     ------
@@ -219,6 +220,8 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel:
     """
     header, arrays = read_archive(path)
     try:
+        if header.get("kind") == "region graph":
+            return RegionGraphModel.from_archive(header, arrays)
         domain = Domain(header["attributes"], header["shape"], header["labels"])
         fit = header["fit"]
         if fit is not None:
