@@ -258,10 +258,6 @@ class Acceleration:
         """
         Start the average anew where the last point is better.
         """
-    def set_average(self, marginals: numpy.typing.NDArray[numpy.float64]) -> None:
-        """
-        Make given marginals the average.
-        """
     def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Fit the potentials to the average by proportional fitting.

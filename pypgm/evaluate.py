@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_chec
 
 import numpy as np
 
-from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique, listed
 from pypgm.factor import Factor
@@ -226,7 +225,9 @@ def _blocks(domain: Domain, workload: Sequence[Clique]) -> Iterator[list[Clique]
 def _check_same(clique: Clique, left: Domain, right: Domain) -> None:
     for name in clique:
         if left.size(name) != right.size(name):
-            raise ValueError(f"attribute {name!r} has {left.size(name)} values on one side, {right.size(name)} on the other")
+            raise ValueError(
+                f"attribute {name!r} has {left.size(name)} values on one side, {right.size(name)} on the other"
+            )
         ours, theirs = left.labels.get(name), right.labels.get(name)
         if ours is not None and theirs is not None and ours != theirs:
             raise ValueError(f"attribute {name!r} has labels {listed(ours)} on one side, {listed(theirs)} on the other")
@@ -238,5 +239,7 @@ def _difference(metric: Metric, clique: Clique, left: Factor, right: Factor) -> 
         return mine - yours
     sums = mine.sum(), yours.sum()
     if not min(sums) > 0:
-        raise ValueError(f"the total variation needs records on both sides, got a table over {clique} that sums to {min(sums)}")
+        raise ValueError(
+            f"the total variation needs records on both sides, got a table over {clique} that sums to {min(sums)}"
+        )
     return mine / sums[0] - yours / sums[1]

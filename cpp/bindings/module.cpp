@@ -11,6 +11,7 @@ void bind_enumeration(py::module_& m);
 void bind_local_answers(py::module_& m);
 void bind_noise(py::module_& m);
 void bind_random_bits(py::module_& m);
+void bind_record_refinement(py::module_& m);
 void bind_reduce(py::module_& m);
 void bind_region_descent(py::module_& m);
 void bind_region_graph(py::module_& m);
@@ -31,6 +32,7 @@ PYBIND11_MODULE(_core, m) {
   bind_local_answers(m);
   bind_noise(m);
   bind_enumeration(m);
+  bind_record_refinement(m);
   bind_reduce(m);
   bind_region_graph(m);
   bind_convex_gbp(m);

@@ -1,4 +1,5 @@
 """Inference: exact marginals by message passing and by variable elimination, and pseudo-marginals on region graphs."""
+
 """Exact inference: marginals by message passing and by variable elimination, answers to queries."""
 
 from pypgm.inference.convex_gbp import ConvexGbp, convex_gbp

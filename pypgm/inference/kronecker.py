@@ -22,9 +22,10 @@ from pypgm.queries import (
     Partition,
     Prefix,
     RealMatrix,
+    SparseMatrix,
+    Subset,
     mean,
 )
-from pypgm.queries.sensitivity import Operator
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -170,14 +171,20 @@ def _is_early(block: Block) -> bool:
 def _has_negative(block: Block) -> bool:
     if isinstance(block, Kronecker):
         return any(map(_has_negative, block.factors))
-    return isinstance(block, IntegerMatrix | RealMatrix) and bool((block.entries < 0).any())
+    if isinstance(block, Subset):
+        return bool((block.weights < 0).any())
+    if isinstance(block, RealMatrix | SparseMatrix):
+        return bool((block.entries.data < 0).any())
+    return isinstance(block, IntegerMatrix) and bool((block.entries < 0).any())
 
 
 def _dense(block: Block, absolute: bool) -> NDArray[np.float64]:
-    if isinstance(block, Operator) and not isinstance(block, IntegerMatrix):
-        entries = np.stack([block.matvec(unit) for unit in np.eye(block.shape[1])], axis=1)
-    else:
+    if isinstance(block, IntegerMatrix):
         entries = block.entries.astype(np.float64)
+    elif isinstance(block, RealMatrix | SparseMatrix):
+        entries = block.entries.toarray().astype(np.float64)
+    else:
+        entries = np.stack([block.matvec(unit) for unit in np.eye(block.shape[1])], axis=1)
     return np.abs(entries) if absolute else entries
 
 

@@ -18,6 +18,7 @@ from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.kronecker import answer_queries, expectation
 from pypgm.inference.variable_elimination import variable_elimination
+from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import read_archive, write_archive
 from pypgm.queries import KroneckerQuery
@@ -224,7 +225,7 @@ class GraphicalModel:
         >>> import pypgm
         >>> domain = pypgm.Domain({"age": 4, "sex": ["F", "M"]})
         >>> model = GraphicalModel(pypgm.CliqueVector(domain, [("age", "sex")]), total=80.0)
-        >>> model.answer(pypgm.KroneckerQuery({"age": pypgm.queries.ranges(4, [(1, 2)])}), {"sex": "F"}).round(6)
+        >>> model.answer(pypgm.KroneckerQuery({"age": pypgm.queries.range_list(4, [(1, 2)])}), {"sex": "F"}).round(6)
         array([40.])
         """
         queries = [query] if isinstance(query, KroneckerQuery) else list(query)
@@ -355,13 +356,13 @@ class GraphicalModel:
         )
 
 
-def load(path: str | os.PathLike[str]) -> GraphicalModel:
-    """Read a model that `GraphicalModel.save` wrote.
+def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
+    """Read a model that its `save` wrote.
 
     Returns
     -------
-    GraphicalModel
-        The same model; its marginals are computed anew.
+    GraphicalModel or RegionGraphModel
+        The same model; the marginals of a graphical model are computed anew.
 
     Raises
     ------
@@ -381,6 +382,8 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel:
     """
     header, arrays = read_archive(path)
     try:
+        if header.get("kind") == "region graph":
+            return RegionGraphModel.from_archive(header, arrays)
         domain = Domain(header["attributes"], header["shape"], header["labels"])
         fit = header["fit"]
         if fit is not None:

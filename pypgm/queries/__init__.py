@@ -6,16 +6,15 @@ from pypgm.queries.all_range import AllRange, all_range
 from pypgm.queries.identity import Identity, identity
 from pypgm.queries.kronecker import Kronecker, kronecker
 from pypgm.queries.kronecker_query import Block, KroneckerQuery
-from pypgm.queries.levels import RealMatrix, mean, moments
+from pypgm.queries.levels import mean, moments
 from pypgm.queries.matrix import IntegerMatrix, matrix, on_lattice
 from pypgm.queries.partition import Partition, partition, total
 from pypgm.queries.prefix import Prefix, prefix
 from pypgm.queries.range_list import RangeList, range_list
 from pypgm.queries.real import LinearQuery, RealMatrix, UserOperator, real_matrix, user_operator
-from pypgm.queries.rows import point, ranges, subset
 from pypgm.queries.sensitivity import Neighbours
 from pypgm.queries.sparse import SparseMatrix, sparse_matrix
-from pypgm.queries.subset import Subset, permutation, subset, weighted
+from pypgm.queries.subset import Subset, permutation, subset, subset_sum, weighted
 
 __all__ = [
     "AllRange",
@@ -23,8 +22,8 @@ __all__ = [
     "Identity",
     "IntegerMatrix",
     "Kronecker",
-    "LinearQuery",
     "KroneckerQuery",
+    "LinearQuery",
     "Neighbours",
     "Partition",
     "Prefix",
@@ -34,7 +33,6 @@ __all__ = [
     "SparseMatrix",
     "Subset",
     "UserOperator",
-    "RealMatrix",
     "all_range",
     "identity",
     "kronecker",
@@ -48,10 +46,8 @@ __all__ = [
     "range_list",
     "real_matrix",
     "sparse_matrix",
-    "point",
-    "prefix",
-    "ranges",
     "subset",
+    "subset_sum",
     "total",
     "user_operator",
     "weighted",

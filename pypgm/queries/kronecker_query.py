@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.queries.kronecker import Kronecker
-from pypgm.queries.levels import RealMatrix
 from pypgm.queries.matrix import IntegerMatrix
+from pypgm.queries.real import RealMatrix
 from pypgm.queries.sensitivity import Operator
 
 if TYPE_CHECKING:

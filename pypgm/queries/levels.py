@@ -1,74 +1,13 @@
-"""Queries with real entries, and those of numeric attributes: means and moments."""
+"""Queries of numeric attributes: means and moments."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-__all__ = ["RealMatrix", "mean", "moments"]
+from pypgm.queries.real import RealMatrix
 
-
-class RealMatrix:
-    """A dense matrix of real numbers, of either sign, that a model can be asked.
-
-    It has no sensitivity, as release noise is exact on integers alone; `on_lattice` rounds it to a query that can be
-    measured.
-
-    Parameters
-    ----------
-    entries : array_like of float, shape (answers, cells)
-        The queries.
-
-    Attributes
-    ----------
-    entries : ndarray of float64, shape (answers, cells), read-only
-        The matrix.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is empty, not two-dimensional, or has NaN or infinite entries.
-
-    Examples
-    --------
-    >>> RealMatrix([[0.5, -0.5]]).shape
-    (1, 2)
-    """
-
-    __slots__ = ("entries", "shape")
-
-    entries: NDArray[np.float64]
-    shape: tuple[int, int]
-
-    def __init__(self, entries: ArrayLike) -> None:
-        own = np.array(entries, dtype=np.float64)
-        if own.ndim != 2 or own.size == 0:
-            raise ValueError(f"a matrix query needs rows and columns, got shape {own.shape}")
-        if not np.isfinite(own).all():
-            raise ValueError("a matrix query needs finite entries, got NaN or infinity")
-        own.setflags(write=False)
-        object.__setattr__(self, "entries", own)
-        object.__setattr__(self, "shape", own.shape)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a RealMatrix does not change; make another one (got {name}={value!r})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a RealMatrix does not change; {name!r} cannot be deleted")
-
-    def __reduce__(self) -> tuple[type[RealMatrix], tuple[NDArray[np.float64]]]:
-        return (RealMatrix, (self.entries,))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RealMatrix):
-            return NotImplemented
-        return bool(np.array_equal(self.entries, other.entries))
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.entries.tobytes()))
-
-    def __repr__(self) -> str:
-        return f"RealMatrix({self.shape[0]} answers on {self.shape[1]} cells)"
+__all__ = ["mean", "moments"]
 
 
 def mean(levels: ArrayLike) -> RealMatrix:
@@ -117,7 +56,7 @@ def moments(levels: ArrayLike, order: int, *, centre: float = 0.0, scale: float 
 
     Examples
     --------
-    >>> moments([1.0, 3.0], 3, centre=2.0).entries.tolist()
+    >>> moments([1.0, 3.0], 3, centre=2.0).entries.toarray().tolist()
     [[-1.0, 1.0], [1.0, 1.0], [-1.0, 1.0]]
     """
     numbers = np.asarray(levels, dtype=np.float64)
