@@ -150,7 +150,9 @@ def over_regions(region_graph: RegionGraph, potentials: CliqueVector) -> CliqueV
 def checked_counting_numbers(region_graph: RegionGraph, counting_numbers: ArrayLike | None) -> NDArray[np.float64]:
     """Return one positive number a region, 1 by default; ``ValueError`` naming the region of another."""
     n = len(region_graph.regions)
-    kappa: NDArray[np.float64] = np.ones(n) if counting_numbers is None else np.array(counting_numbers, dtype=np.float64)
+    kappa: NDArray[np.float64] = (
+        np.ones(n) if counting_numbers is None else np.array(counting_numbers, dtype=np.float64)
+    )
     if kappa.shape != (n,):
         raise ValueError(f"{n} regions need as many counting numbers, got shape {kappa.shape}")
     bad = np.flatnonzero(~((kappa > 0) & (kappa < np.inf)))
