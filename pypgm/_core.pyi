@@ -10,10 +10,12 @@ import typing
 
 __all__: list[str] = [
     "Acceleration",
+    "ConvexGbp",
     "Descent",
     "JunctionTree",
     "RATE_BITS",
     "RecordSampler",
+    "RegionDescent",
     "RegionGraph",
     "SCALE_BITS",
     "SeededWords",
@@ -21,6 +23,7 @@ __all__: list[str] = [
     "add_discrete_gaussian",
     "add_discrete_laplace",
     "build_info",
+    "consistent_value",
     "enumerate_gaussian",
     "enumerate_laplace",
     "enumerate_selection",
@@ -196,10 +199,6 @@ class Acceleration:
         """
         Start the average anew where the last point is better.
         """
-    def set_average(self, marginals: numpy.typing.NDArray[numpy.float64]) -> None:
-        """
-        Make given marginals the average.
-        """
     def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Fit the potentials to the average by proportional fitting.
@@ -241,6 +240,154 @@ class RegionGraph:
     def stages(self) -> list[list[int]]:
         """
         Regions with parents, in the order of a sweep.
+        """
+
+class ConvexGbp:
+    """
+    Beliefs and messages of a region graph.
+    """
+    def __init__(
+        self,
+        graph: RegionGraph,
+        counting_numbers: numpy.typing.NDArray[numpy.float64],
+        potentials: numpy.typing.NDArray[numpy.float64],
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def finish(self) -> float:
+        """
+        Beliefs of the messages as they are; their feasibility.
+        """
+    def flood(self, damping: typing.SupportsFloat | typing.SupportsIndex) -> float:
+        """
+        Update all messages at once; the feasibility before.
+        """
+    def set_messages(self, messages: numpy.typing.NDArray[numpy.float64]) -> None: ...
+    def sweep(self) -> float:
+        """
+        Update all children once, stage by stage; the feasibility met.
+        """
+    @property
+    def beliefs(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def dual(self) -> float: ...
+    @property
+    def messages(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def possible(self) -> bool:
+        """
+        Whether each region has weight left.
+        """
+    @property
+    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+class RegionDescent:
+    """
+    Accelerated mirror descent over a local polytope.
+    """
+    def __init__(
+        self,
+        graph: RegionGraph,
+        counting_numbers: numpy.typing.NDArray[numpy.float64],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def advance(
+        self,
+        s: typing.SupportsFloat | typing.SupportsIndex,
+        a: typing.SupportsFloat | typing.SupportsIndex,
+        stretch: typing.SupportsFloat | typing.SupportsIndex,
+        loose: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> tuple:
+        """
+        One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.
+        """
+    def advance_along(
+        self,
+        gradient: numpy.typing.NDArray[numpy.float64],
+        s: typing.SupportsFloat | typing.SupportsIndex,
+        a: typing.SupportsFloat | typing.SupportsIndex,
+        stretch: typing.SupportsFloat | typing.SupportsIndex,
+        loose: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> tuple:
+        """
+        One step along a gradient; of what is measured only the slope is known.
+        """
+    def begin(
+        self,
+        tolerance: typing.SupportsFloat | typing.SupportsIndex,
+        max_sweeps: typing.SupportsInt | typing.SupportsIndex,
+    ) -> int:
+        """
+        Settle the start; sweeps taken, -1 if it is impossible.
+        """
+    def enter(
+        self, region: typing.SupportsInt | typing.SupportsIndex, table: numpy.typing.NDArray[numpy.float64]
+    ) -> None:
+        """
+        Add log-probabilities of a region to where it starts.
+        """
+    def enter_everywhere(
+        self,
+        scope: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        table: numpy.typing.NDArray[numpy.float64],
+        chosen: numpy.typing.NDArray[numpy.uint8],
+    ) -> None:
+        """
+        Add log-probabilities over a scope to where some regions start.
+        """
+    def loss(self) -> float:
+        """
+        The loss of the average.
+        """
+    def loss_of_beliefs(self) -> float:
+        """
+        The loss of the last beliefs.
+        """
+    def lower_bound(self) -> float:
+        """
+        Bound of the loss from below, of the steps since.
+        """
+    def mean(self, a: typing.SupportsFloat | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Counts between the average (a = 0) and the last beliefs (a = 1).
+        """
+    def measure(
+        self,
+        region: typing.SupportsInt | typing.SupportsIndex,
+        groups: numpy.typing.NDArray[numpy.int32],
+        values: numpy.typing.NDArray[numpy.float64],
+        weights: numpy.typing.NDArray[numpy.float64],
+        holdout: numpy.typing.NDArray[numpy.float64],
+    ) -> None: ...
+    def open_window(self) -> None:
+        """
+        Start gathering a bound.
+        """
+    def record(
+        self, s: typing.SupportsFloat | typing.SupportsIndex, bound: typing.SupportsFloat | typing.SupportsIndex
+    ) -> None:
+        """
+        Tell of a step of a loss given.
+        """
+    def restart(self, always: bool) -> bool:
+        """
+        Start the average anew where the last point is better.
+        """
+    def settle(
+        self,
+        tolerance: typing.SupportsFloat | typing.SupportsIndex,
+        max_sweeps: typing.SupportsInt | typing.SupportsIndex,
+    ) -> tuple[float, int]:
+        """
+        Fit potentials to the average; feasibility and sweeps.
+        """
+    def take_beliefs(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The beliefs; the object is of no use afterwards.
+        """
+    def take_potentials(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The potentials; nothing but `take_beliefs` may be called afterwards.
         """
 
 class RecordSampler:
@@ -294,6 +441,16 @@ def add_discrete_laplace(
 def build_info() -> dict:
     """
     Facts about this build.
+    """
+
+def consistent_value(
+    graph: RegionGraph,
+    counting_numbers: numpy.typing.NDArray[numpy.float64],
+    potentials: numpy.typing.NDArray[numpy.float64],
+    beliefs: numpy.typing.NDArray[numpy.float64],
+) -> float:
+    """
+    Value of consistent beliefs near those given.
     """
 
 def enumerate_gaussian(

@@ -223,6 +223,9 @@ class RegionGraph:
             raise ValueError(f"no region holds clique {wanted}; the regions are {listed(self.regions, 4)}")
         return min(holders)[1]
 
+    def __contains__(self, clique: object) -> bool:
+        return clique in self._position
+
     @property
     def cells(self) -> int:
         """Cells of the tables of all regions."""
