@@ -103,7 +103,7 @@ def plan_thin_tree(
     new = [p for p in pairs if p not in set(kept)]
     if order == "information":
         gains = {p: _gain(index, p) for p in new}
-        new = sorted((p for p in new if gains[p] > 0), key=lambda p: -gains[p])
+        new.sort(key=lambda p: -gains[p])
     forest = _joining(kept, new)
     ranked = [*kept, *forest, *(p for p in new if p not in set(forest))]
     taken = _core.choose_pairs(

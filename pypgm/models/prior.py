@@ -11,6 +11,8 @@ import numpy as np
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.fit import Options
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.problem import Problem
+from pypgm.estimation.residual_losses import L2
 from pypgm.inference.thin_tree import ThinTree, fit_proportionally, plan_thin_tree
 
 if TYPE_CHECKING:
@@ -82,10 +84,9 @@ def _least_squares(tree: ThinTree, total: float, n_threads: int) -> ThinTree:
         LinearMeasurement(total * tree.targets.table(i), clique, stddev)
         for i, clique in enumerate(tree.targets.cliques)
     ]
-    options = Options(_ITERATIONS, _TOLERANCE, None, None, None, False, n_threads, time.perf_counter())
-    potentials, marginals, _ = accelerated(
-        tree.tree, goals, total, start, options, stop="optimum", rng=np.random.default_rng(0)
-    )
+    now = time.perf_counter()
+    options = Options(_ITERATIONS, _TOLERANCE, None, None, None, False, n_threads, "optimum", None, now)
+    potentials, marginals, _ = accelerated(Problem(tree.tree, L2(goals), total, start), options)
     tables = tree.tree.tables(potentials, 1.0, n_threads=n_threads)
     distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
     return ThinTree(

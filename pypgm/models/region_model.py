@@ -18,7 +18,7 @@ from pypgm.graphs.evidence import log_likelihoods
 from pypgm.graphs.junction_tree import checked_total
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.local import LocalAnswer, local_answers
-from pypgm.inference.out_of_model import combined_answers, submodel_answers
+from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
 from pypgm.inference.region_index import RegionIndex
 from pypgm.memory import check_fits, short
 from pypgm.models.answer import Answer
@@ -339,6 +339,7 @@ class RegionGraphModel:
             "local": lambda c, n: local_answers(index, c, n_threads=n),
             "combined": lambda c, n: combined_answers(index, self.prior, c, n_threads=n),
             "submodel": lambda c, n: submodel_answers(index, c, n_threads=n),
+            "expanded": lambda c, n: expanded_answers(self.graph, index, c, n_threads=n),
         }
         return solvers[method]
 
