@@ -10,9 +10,9 @@ import typing
 
 __all__: list[str] = [
     "Acceleration",
-    "ConvexGbp",
     "CalibratedTree",
     "Contraction",
+    "ConvexGbp",
     "Descent",
     "JunctionTree",
     "ProportionalFitting",
@@ -41,6 +41,7 @@ __all__: list[str] = [
     "reduce_logsumexp",
     "reduce_max",
     "reduce_sum",
+    "refine_records",
     "saturate",
     "scripted_below",
     "scripted_coin",
@@ -257,6 +258,10 @@ class Acceleration:
     def restart(self) -> bool:
         """
         Start the average anew where the last point is better.
+        """
+    def set_average(self, marginals: numpy.typing.NDArray[numpy.float64]) -> None:
+        """
+        Make given marginals the average.
         """
     def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
@@ -674,6 +679,22 @@ def reduce_sum(
 ) -> numpy.typing.NDArray[numpy.float64]:
     """
     Sum a flat table onto its kept axes.
+    """
+
+def refine_records(
+    columns: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.int32]],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    targets: collections.abc.Sequence[
+        tuple[
+            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        ]
+    ],
+    sweeps: typing.SupportsInt | typing.SupportsIndex,
+    seed: typing.SupportsInt | typing.SupportsIndex,
+) -> tuple:
+    """
+    Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left.
     """
 
 def saturate(
