@@ -127,6 +127,7 @@ class Planner {
       if (alive_[t] != 0) rest.push_back(static_cast<int>(t));
     }
     while (rest.size() > 2) join_two(rest);
+    if (rest.size() == 1 && !steps.empty() && tables_[at(rest[0])] == keep) return;
     take(rest[0], rest.size() > 1 ? rest[1] : -1, keep);
   }
 

@@ -207,7 +207,8 @@ def _relevant(
 
     def find(attribute: int) -> int:
         while group.setdefault(attribute, attribute) != attribute:
-            attribute = group[attribute] = group[group[attribute]]
+            group[attribute] = group[group[attribute]]
+            attribute = group[attribute]
         return attribute
 
     for scope in scopes:
