@@ -106,12 +106,12 @@ class _Model:
 
     def __init__(self, domain: Domain, logs: Sequence[Factor], observed: Clique, targets: Clique) -> None:
         self.domain = domain
-        self.observed = observed
         self.targets = targets
         self.row = "row"
         while self.row in domain:
             self.row += "_"
-        free = [a for a in domain if a not in set(observed)]
+        self.column = {a: i for i, a in enumerate(observed)}
+        free = [a for a in domain if a not in self.column]
         leader = {a: a for a in free}
         for factor in logs:
             scope = [a for a in factor.domain if a in leader]
@@ -162,7 +162,7 @@ def _posteriors(model: _Model, codes: NDArray[np.intp]) -> Posteriors:
 def _at_rows(model: _Model, factor: Factor, codes: NDArray[np.intp]) -> Factor:
     """Return a table over the row and those of its attributes that are not known, in the domain's order."""
     scope = factor.domain.attributes
-    column = {a: i for i, a in enumerate(model.observed)}
+    column = model.column
     known = [a for a in scope if a in column]
     free = [a for a in model.domain.canonical(scope) if a not in column]
     table = factor.transpose((*known, *free)).datavector()
@@ -172,7 +172,7 @@ def _at_rows(model: _Model, factor: Factor, codes: NDArray[np.intp]) -> Factor:
     for a in known:
         cells = cells * model.domain.size(a) + codes[:, column[a]]
     domain = Domain([model.row, *free], [len(codes), *model.domain.sizes(free)])
-    return Factor(domain, table.reshape(-1, model.domain.size(free))[cells])
+    return Factor(domain, table.reshape(-1, model.domain.size(free))[cells].reshape(-1))
 
 
 def _part_posteriors(domain: Domain, factors: Sequence[Factor], targets: Sequence[str]) -> Posteriors:
