@@ -1,4 +1,4 @@
-#include "core/contraction.hpp"
+#include "core/implicit_tree.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@ std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 /// The tables that meet in one clique, as bits over the attributes that have a choice there.
 class Meeting {
  public:
-  Meeting(const JunctionTree& tree, const Contraction& contraction, const TreeNode& node) {
+  Meeting(const JunctionTree& tree, const ImplicitTree& contraction, const TreeNode& node) {
     for (const std::int32_t a : node.attributes) {
       if (tree.sizes[at(a)] == 1 || contraction.observed[at(a)] != 0) continue;
       attributes_.push_back(a);
@@ -75,16 +75,16 @@ class Meeting {
   }
 
   /// The step that replaces a pair, or a single table and nothing, by what they make.
-  ContractionStep take(const Pair& pair, int out) {
+  ImplicitStep take(const Pair& pair, int out) {
     const Table a = present_[pair.first];
     const Table b = pair.second != pair.first ? present_[pair.second] : Table{-1, 0};
-    ContractionStep step{a.value,
-                         b.value,
-                         out,
-                         make_loops(sizes_, a.bits, b.bits, pair.out),
-                         make_loops(sizes_, pair.out, b.bits, a.bits),
-                         make_loops(sizes_, pair.out, a.bits, b.bits),
-                         0};
+    ImplicitStep step{a.value,
+                      b.value,
+                      out,
+                      make_loops(sizes_, a.bits, b.bits, pair.out),
+                      make_loops(sizes_, pair.out, b.bits, a.bits),
+                      make_loops(sizes_, pair.out, a.bits, b.bits),
+                      0};
     present_[pair.first] = {out, pair.out};
     if (b.value >= 0) present_.erase(present_.begin() + static_cast<std::ptrdiff_t>(pair.second));
     return step;
@@ -127,7 +127,7 @@ class Meeting {
   std::vector<Table> present_;
 };
 
-int add_value(const JunctionTree& tree, Contraction& contraction, const Scope& scope) {
+int add_value(const JunctionTree& tree, ImplicitTree& contraction, const Scope& scope) {
   Value value;
   for (const std::int32_t a : scope) {
     if (tree.sizes[at(a)] == 1 || contraction.observed[at(a)] != 0) continue;
@@ -141,7 +141,7 @@ int add_value(const JunctionTree& tree, Contraction& contraction, const Scope& s
 }
 
 /// Makes the given factors values, and a value of its own for each attribute none of them holds.
-void add_factors(const JunctionTree& tree, Contraction& contraction, std::vector<std::vector<int>>& own) {
+void add_factors(const JunctionTree& tree, ImplicitTree& contraction, std::vector<std::vector<int>>& own) {
   contraction.home.assign(tree.sizes.size(), -1);
   own.resize(tree.nodes.size());
   contraction.n_factors = tree.factors.size();
@@ -164,7 +164,7 @@ void add_factors(const JunctionTree& tree, Contraction& contraction, std::vector
 
 /// Cells beside a step's own on the way back: the derivative of a factor, or of one of two values that both
 /// are still needed for the other's.
-std::size_t room_of(const Contraction& contraction, const ContractionStep& step) {
+std::size_t room_of(const ImplicitTree& contraction, const ImplicitStep& step) {
   const auto cells = [&](int value) { return contraction.values[at(value)].cells; };
   std::size_t room = contraction.is_leaf(step.a) ? cells(step.a) : 0;
   if (step.b < 0) return room;
@@ -173,10 +173,10 @@ std::size_t room_of(const Contraction& contraction, const ContractionStep& step)
 }
 
 /// Puts the steps that may be taken beside each other into levels, and gives each its room.
-void arrange(Contraction& contraction) {
+void arrange(ImplicitTree& contraction) {
   std::vector<std::size_t> height(contraction.values.size(), 0);
   for (std::size_t s = 0; s < contraction.steps.size(); ++s) {
-    ContractionStep& step = contraction.steps[s];
+    ImplicitStep& step = contraction.steps[s];
     const std::size_t h = std::max(height[at(step.a)], step.b < 0 ? 0 : height[at(step.b)]);
     height[at(step.out)] = h + 1;
     if (contraction.levels.size() <= h) contraction.levels.resize(h + 1);
@@ -186,7 +186,7 @@ void arrange(Contraction& contraction) {
   for (const auto& level : contraction.levels) {
     std::size_t end = 0;
     for (const int s : level) {
-      ContractionStep& step = contraction.steps[at(s)];
+      ImplicitStep& step = contraction.steps[at(s)];
       step.room = end;
       end += room_of(contraction, step);
     }
@@ -195,7 +195,7 @@ void arrange(Contraction& contraction) {
   // Which derivatives lead to an attribute's home.
   contraction.leads_home.assign(contraction.values.size(), 0);
   for (const int home : contraction.home) contraction.leads_home[at(home)] = 1;
-  for (const ContractionStep& step : contraction.steps) {
+  for (const ImplicitStep& step : contraction.steps) {
     const bool b = step.b >= 0 && contraction.leads_home[at(step.b)] != 0;
     if (contraction.leads_home[at(step.a)] != 0 || b) contraction.leads_home[at(step.out)] = 1;
   }
@@ -203,8 +203,8 @@ void arrange(Contraction& contraction) {
 
 }  // namespace
 
-Contraction make_contraction(const JunctionTree& tree, std::span<const std::uint8_t> observed) {
-  Contraction contraction;
+ImplicitTree make_implicit_tree(const JunctionTree& tree, std::span<const std::uint8_t> observed) {
+  ImplicitTree contraction;
   contraction.observed.assign(tree.sizes.size(), 0);
   std::copy(observed.begin(), observed.end(), contraction.observed.begin());
   std::vector<std::vector<int>> own;
@@ -216,7 +216,7 @@ Contraction make_contraction(const JunctionTree& tree, std::span<const std::uint
     while (meeting.present() > 0 && !meeting.finished()) {
       const auto pair = meeting.present() > 1 ? meeting.cheapest() : meeting.alone();
       const int out = add_value(tree, contraction, meeting.scope_of(pair.out));
-      ContractionStep step = meeting.take(pair, out);
+      ImplicitStep step = meeting.take(pair, out);
       // The larger table comes first: the other one's derivative waits in the room beside.
       if (step.b >= 0 && contraction.values[at(step.b)].cells > contraction.values[at(step.a)].cells) {
         std::swap(step.a, step.b);

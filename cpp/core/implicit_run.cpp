@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/contraction.hpp"
+#include "core/implicit_tree.hpp"
 #include "core/kernels.hpp"
 #include "core/threads.hpp"
 
@@ -24,11 +24,11 @@ constexpr double kWidest = 400;
 constexpr double kTolerated = -57;  // as a power of two: 7e-18, far below what rounding does
 constexpr double kOne = 1.0;
 
-using Range = ContractionWork::Range;
+using Range = ImplicitWork::Range;
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-std::span<double> cells_of(const Contraction& contraction, ContractionWork& work, int value) {
+std::span<double> cells_of(const ImplicitTree& contraction, ImplicitWork& work, int value) {
   const Value& v = contraction.values[at(value)];
   return {work.cells.get() + v.offset, v.cells};
 }
@@ -74,7 +74,7 @@ double settle(std::span<double> table, Range& range) {
 /// Calls body(cell of the leaf, cell of the factor) for the cells of a factor that agree with the
 /// observation.
 template <class Body>
-void for_observed_cells(const JunctionTree& tree, const Contraction& contraction, int factor,
+void for_observed_cells(const JunctionTree& tree, const ImplicitTree& contraction, int factor,
                         const Observation& known, const Body& body) {
   struct Step {
     std::size_t size, step;
@@ -112,7 +112,7 @@ void for_observed_cells(const JunctionTree& tree, const Contraction& contraction
   }
 }
 
-bool restricted(const JunctionTree& tree, const Contraction& contraction, int factor) {
+bool restricted(const JunctionTree& tree, const ImplicitTree& contraction, int factor) {
   const Scope& scope = tree.scopes[at(factor)];
   return std::any_of(scope.begin(), scope.end(),
                      [&](std::int32_t a) { return contraction.observed[at(a)] != 0; });
@@ -137,8 +137,9 @@ double scaled_weights(std::span<const double> logarithms, std::span<double> tabl
   return top;
 }
 
-void load_factor(const JunctionTree& tree, const Contraction& contraction, std::span<const double> potentials,
-                 const Observation& known, int factor, ContractionWork& work) {
+void load_factor(const JunctionTree& tree, const ImplicitTree& contraction,
+                 std::span<const double> potentials, const Observation& known, int factor,
+                 ImplicitWork& work) {
   const auto table = cells_of(contraction, work, factor);
   const Placement& place = tree.factors[at(factor)];
   auto given = potentials.subspan(place.offset, place.layout.small);
@@ -151,8 +152,8 @@ void load_factor(const JunctionTree& tree, const Contraction& contraction, std::
 }
 
 /// Multiplies likelihoods into the smallest leaf that holds their attribute.
-void load_evidence(const Contraction& contraction, const JunctionTree& tree, const Evidence& evidence,
-                   ContractionWork& work) {
+void load_evidence(const ImplicitTree& contraction, const JunctionTree& tree, const Evidence& evidence,
+                   ImplicitWork& work) {
   const int home = contraction.home[at(evidence.attribute)];
   const Value& value = contraction.values[at(home)];
   const auto table = cells_of(contraction, work, home);
@@ -174,7 +175,7 @@ void load_evidence(const Contraction& contraction, const JunctionTree& tree, con
 /// Calls body(step, threads inside it) for a level: steps beside each other, or, where one outweighs the
 /// rest, one after the other with all threads inside.
 template <class Body>
-void for_level(const Contraction& contraction, const std::vector<int>& level, int n_threads,
+void for_level(const ImplicitTree& contraction, const std::vector<int>& level, int n_threads,
                const Body& body) {
   std::size_t total = 0;
   std::size_t largest = 0;
@@ -193,8 +194,8 @@ void for_level(const Contraction& contraction, const std::vector<int>& level, in
 /// One way back: the derivatives of everything, and the marginals of the leaves.
 class Backward {
  public:
-  Backward(const JunctionTree& tree, const Contraction& contraction, const Observation& known,
-           ContractionWork& work, const Marginals& marginals)
+  Backward(const JunctionTree& tree, const ImplicitTree& contraction, const Observation& known,
+           ImplicitWork& work, const Marginals& marginals)
       : tree_(tree), contraction_(contraction), known_(known), work_(work), marginals_(marginals) {
     for (const std::size_t size : tree.sizes) {
       attribute_offsets_.push_back(attribute_offsets_.empty() ? 0 : attribute_offsets_.back() + last_);
@@ -204,7 +205,7 @@ class Backward {
     for (std::size_t a = 0; a < tree.sizes.size(); ++a) housed_[at(contraction.home[a])].push_back(a);
   }
 
-  void step(const ContractionStep& s, int threads) {
+  void step(const ImplicitStep& s, int threads) {
     const auto out = cells_of(contraction_, work_, s.out);
     const Range derivative = work_.ranges[at(s.out)];
     const double* a = work_.cells.get() + contraction_.values[at(s.a)].offset;
@@ -318,9 +319,9 @@ class Backward {
   }
 
   const JunctionTree& tree_;
-  const Contraction& contraction_;
+  const ImplicitTree& contraction_;
   const Observation& known_;
-  ContractionWork& work_;
+  ImplicitWork& work_;
   const Marginals& marginals_;
   std::size_t last_ = 0;
   std::vector<std::size_t> attribute_offsets_;
@@ -330,14 +331,14 @@ class Backward {
 
 }  // namespace
 
-ContractionWork::ContractionWork(const Contraction& contraction)
+ImplicitWork::ImplicitWork(const ImplicitTree& contraction)
     : cells(std::make_unique_for_overwrite<double[]>(contraction.cells)),
       room(std::make_unique_for_overwrite<double[]>(contraction.room)),
       ranges(contraction.values.size()),
       log_scale(contraction.values.size(), 0.0) {}
 
-Outcome contract_forward(const JunctionTree& tree, const Contraction& contraction,
-                         std::span<const double> potentials, const Observation& known, ContractionWork& work,
+Outcome contract_forward(const JunctionTree& tree, const ImplicitTree& contraction,
+                         std::span<const double> potentials, const Observation& known, ImplicitWork& work,
                          double& log_z, int n_threads) {
   for (std::size_t v = 0; v < contraction.n_leaves; ++v) {
     if (v < contraction.n_factors) {
@@ -349,7 +350,7 @@ Outcome contract_forward(const JunctionTree& tree, const Contraction& contractio
   }
   for (const Evidence& e : known.evidence) load_evidence(contraction, tree, e, work);
   for (const auto& level : contraction.levels) {
-    for_level(contraction, level, n_threads, [&](const ContractionStep& step, int threads) {
+    for_level(contraction, level, n_threads, [&](const ImplicitStep& step, int threads) {
       const auto a = cells_of(contraction, work, step.a);
       const double* b = step.b < 0 ? &kOne : cells_of(contraction, work, step.b).data();
       const auto out = cells_of(contraction, work, step.out);
@@ -372,8 +373,8 @@ Outcome contract_forward(const JunctionTree& tree, const Contraction& contractio
   return loss - std::log2(z) > kTolerated ? Outcome::lost : Outcome::exact;
 }
 
-Outcome contract_backward(const JunctionTree& tree, const Contraction& contraction, const Observation& known,
-                          ContractionWork& work, const Marginals& marginals, int n_threads) {
+Outcome contract_backward(const JunctionTree& tree, const ImplicitTree& contraction, const Observation& known,
+                          ImplicitWork& work, const Marginals& marginals, int n_threads) {
   Backward backward(tree, contraction, known, work, marginals);
   backward.observed_attributes();
   if (contraction.root < 0) return Outcome::exact;
@@ -385,7 +386,7 @@ Outcome contract_backward(const JunctionTree& tree, const Contraction& contracti
   }
   for (std::size_t depth = contraction.levels.size(); depth-- > 0;) {
     for_level(contraction, contraction.levels[depth], n_threads,
-              [&](const ContractionStep& step, int threads) { backward.step(step, threads); });
+              [&](const ImplicitStep& step, int threads) { backward.step(step, threads); });
   }
   return backward.lost() ? Outcome::lost : Outcome::exact;
 }

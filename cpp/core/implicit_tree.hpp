@@ -20,7 +20,7 @@ struct Value {
 
 /// values[out] = sum of values[a] * values[b] over what nobody needs any more; and the way back: what out's
 /// derivative gives a and b.
-struct ContractionStep {
+struct ImplicitStep {
   int a;
   int b;
   int out;
@@ -35,14 +35,14 @@ struct ContractionStep {
 /// attribute is summed out as soon as nothing else holds it; what is left is the message to the parent. The
 /// marginal of a factor is the factor times the derivative of Z by it, which the steps taken backwards give.
 /// Observed attributes are fixed beforehand: every table is smaller by them. Immutable after it is built.
-struct Contraction {
+struct ImplicitTree {
   std::vector<std::uint8_t> observed;    ///< by attribute
   std::vector<Value> values;             ///< factors, attributes no factor holds, then what the steps make
   std::size_t n_factors = 0;             ///< given ones
   std::size_t n_leaves = 0;              ///< values no step makes
   std::vector<int> home;                 ///< by attribute: the smallest leaf that holds it
   std::vector<std::uint8_t> leads_home;  ///< by value: whether it comes from anybody's home
-  std::vector<ContractionStep> steps;    ///< a step comes after those whose values it takes
+  std::vector<ImplicitStep> steps;       ///< a step comes after those whose values it takes
   std::vector<std::vector<int>> levels;  ///< steps that depend on earlier levels alone
   int root = -1;                         ///< the value that is Z; -1 if there is none
   std::size_t cells = 0;                 ///< of all values
@@ -54,7 +54,7 @@ struct Contraction {
 
 /// Plans the contraction of a tree's factors, with some attributes observed (one flag each; none if empty).
 /// Requires that no clique of the tree has more than 64 attributes with a choice.
-Contraction make_contraction(const JunctionTree& tree, std::span<const std::uint8_t> observed);
+ImplicitTree make_implicit_tree(const JunctionTree& tree, std::span<const std::uint8_t> observed);
 
 /// What is known when a contraction runs.
 struct Observation {
@@ -63,8 +63,8 @@ struct Observation {
 };
 
 /// The buffers of one run.
-struct ContractionWork {
-  explicit ContractionWork(const Contraction& contraction);
+struct ImplicitWork {
+  explicit ImplicitWork(const ImplicitTree& contraction);
 
   /// What is known of a table's numbers, in powers of two.
   struct Range {
@@ -83,8 +83,8 @@ struct ContractionWork {
 enum class Outcome { exact, impossible, lost };
 
 /// log Z of the factors (natural logs, one behind the other) given an observation.
-Outcome contract_forward(const JunctionTree& tree, const Contraction& contraction,
-                         std::span<const double> potentials, const Observation& known, ContractionWork& work,
+Outcome contract_forward(const JunctionTree& tree, const ImplicitTree& contraction,
+                         std::span<const double> potentials, const Observation& known, ImplicitWork& work,
                          double& log_z, int n_threads);
 
 /// Where the way back puts what it finds, in counts that sum to `total`, cells against the observation 0.
@@ -95,7 +95,7 @@ struct Marginals {
 };
 
 /// After an exact contract_forward with the same arguments.
-Outcome contract_backward(const JunctionTree& tree, const Contraction& contraction, const Observation& known,
-                          ContractionWork& work, const Marginals& marginals, int n_threads);
+Outcome contract_backward(const JunctionTree& tree, const ImplicitTree& contraction, const Observation& known,
+                          ImplicitWork& work, const Marginals& marginals, int n_threads);
 
 }  // namespace pypgm
