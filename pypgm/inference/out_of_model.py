@@ -85,9 +85,7 @@ def _strengths(index: RegionIndex) -> dict[str, dict[str, float]]:
     return strength
 
 
-def _widened(
-    index: RegionIndex, strength: dict[str, dict[str, float]], clique: Clique, max_cells: float
-) -> Clique:
+def _widened(index: RegionIndex, strength: dict[str, dict[str, float]], clique: Clique, max_cells: float) -> Clique:
     domain = index.domain
     chosen = set(clique)
     cells = domain.size(clique)

@@ -79,7 +79,8 @@ def _least_squares(tree: ThinTree, total: float, n_threads: int) -> ThinTree:
         start.values[:] = 0.0
     stddev = float(np.sqrt(total))
     goals = [
-        LinearMeasurement(total * tree.targets.table(i), clique, stddev) for i, clique in enumerate(tree.targets.cliques)
+        LinearMeasurement(total * tree.targets.table(i), clique, stddev)
+        for i, clique in enumerate(tree.targets.cliques)
     ]
     options = Options(_ITERATIONS, _TOLERANCE, None, None, None, False, n_threads, time.perf_counter())
     potentials, marginals, _ = accelerated(
