@@ -13,6 +13,7 @@ __all__: list[str] = [
     "ConvexGbp",
     "Descent",
     "JunctionTree",
+    "ProportionalFitting",
     "RATE_BITS",
     "RecordSampler",
     "RegionDescent",
@@ -23,6 +24,7 @@ __all__: list[str] = [
     "add_discrete_gaussian",
     "add_discrete_laplace",
     "build_info",
+    "choose_pairs",
     "consistent_value",
     "enumerate_gaussian",
     "enumerate_laplace",
@@ -36,6 +38,7 @@ __all__: list[str] = [
     "reduce_logsumexp",
     "reduce_max",
     "reduce_sum",
+    "refine_records",
     "saturate",
     "scripted_below",
     "scripted_coin",
@@ -43,6 +46,8 @@ __all__: list[str] = [
     "secure_words",
     "select_exponential",
     "select_top",
+    "solve_locally",
+    "tree_answers",
 ]
 
 class JunctionTree:
@@ -198,6 +203,10 @@ class Acceleration:
     def restart(self) -> bool:
         """
         Start the average anew where the last point is better.
+        """
+    def set_average(self, marginals: numpy.typing.NDArray[numpy.float64]) -> None:
+        """
+        Make given marginals the average.
         """
     def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
@@ -416,6 +425,27 @@ class RecordSampler:
         Draw the attributes of a table that are not in its separator, given the separator.
         """
 
+class ProportionalFitting:
+    """
+    Iterative proportional fitting while a junction tree is walked.
+    """
+    def __init__(
+        self,
+        tree: JunctionTree,
+        targets: numpy.typing.NDArray[numpy.float64],
+        potentials: numpy.typing.NDArray[numpy.float64],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def sweep(self) -> float:
+        """
+        One walk; the mean L1 distance from the targets before it, for a total of 1.
+        """
+    @property
+    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def tables(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
 def add_discrete_gaussian(
     counts: numpy.typing.NDArray[numpy.int64],
     variance_numerator: typing.SupportsInt | typing.SupportsIndex,
@@ -441,6 +471,17 @@ def add_discrete_laplace(
 def build_info() -> dict:
     """
     Facts about this build.
+    """
+
+def choose_pairs(
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    pairs: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    forced: typing.SupportsInt | typing.SupportsIndex,
+    max_cells: typing.SupportsFloat | typing.SupportsIndex,
+    patience: typing.SupportsInt | typing.SupportsIndex,
+) -> list[int]:
+    """
+    1 for each pair, in the order given, that keeps the junction tree small enough.
     """
 
 def consistent_value(
@@ -575,6 +616,22 @@ def reduce_sum(
     Sum a flat table onto its kept axes.
     """
 
+def refine_records(
+    columns: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.int32]],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    targets: collections.abc.Sequence[
+        tuple[
+            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        ]
+    ],
+    sweeps: typing.SupportsInt | typing.SupportsIndex,
+    seed: typing.SupportsInt | typing.SupportsIndex,
+) -> tuple:
+    """
+    Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left.
+    """
+
 def saturate(
     cliques: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
     max_regions: typing.SupportsInt | typing.SupportsIndex,
@@ -633,6 +690,36 @@ def select_top(
 ) -> list[int]:
     """
     Different indices, drawn one after the other as select_exponential does.
+    """
+
+def solve_locally(
+    problems: collections.abc.Sequence[
+        tuple[
+            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            collections.abc.Sequence[
+                tuple[
+                    collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+                    typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                ]
+            ],
+        ]
+    ],
+    iterations: typing.SupportsInt | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> list:
+    """
+    For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations.
+    """
+
+def tree_answers(
+    tree: JunctionTree,
+    tables: numpy.typing.NDArray[numpy.float64],
+    scopes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> list:
+    """
+    Marginals of many scopes from the calibrated tables of a junction tree.
     """
 
 RATE_BITS: int = 62
