@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 
@@ -24,10 +24,13 @@ from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.models.model import GraphicalModel
+from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
+from pypgm.models.region_model import RegionGraphModel
 
 __all__ = ["estimate"]
 
 _TOLERANCE = 1e-3
+_REGION_TOLERANCE = 1e-6
 _METHODS: dict[str, Estimator] = {
     "accelerated": accelerated,
     "mirror_descent": mirror_descent,
@@ -39,25 +42,72 @@ Method = Literal["auto", "accelerated", "mirror_descent"]
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
 
+@overload
+def estimate(
+    domain: Domain,
+    measurements: Sequence[LinearMeasurement],
+    total: float | None = ...,
+    *,
+    oracle: Literal["exact"] = ...,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
+    method: Method = ...,
+    stop: Literal["validated", "optimum"] = ...,
+    iterations: int = ...,
+    tolerance: float | None = ...,
+    stepsize: float | Callable[[int], float] | None = ...,
+    warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    max_bytes: float | None = ...,
+    time_limit: float | None = ...,
+    callback: Callable[[FitState], object] | None = ...,
+    progress: bool = ...,
+    rng: np.random.Generator | int | None = ...,
+    n_threads: int = ...,
+) -> GraphicalModel: ...
+
+
+@overload
+def estimate(
+    domain: Domain,
+    measurements: Sequence[LinearMeasurement],
+    total: float | None = ...,
+    *,
+    oracle: RegionOracle,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
+    method: Method = ...,
+    stop: Literal["validated", "optimum"] = ...,
+    iterations: int = ...,
+    tolerance: float | None = ...,
+    stepsize: float | Callable[[int], float] | None = ...,
+    warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    max_bytes: float | None = ...,
+    time_limit: float | None = ...,
+    callback: Callable[[FitState], object] | None = ...,
+    progress: bool = ...,
+    rng: np.random.Generator | int | None = ...,
+    n_threads: int = ...,
+) -> RegionGraphModel: ...
+
+
 def estimate(
     domain: Domain,
     measurements: Sequence[LinearMeasurement],
     total: float | None = None,
     *,
+    oracle: Literal["exact"] | RegionOracle = "exact",
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
     method: Method = "auto",
     stop: Literal["validated", "optimum"] = "validated",
     iterations: int = 5000,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
-    warm_start: GraphicalModel | None = None,
+    warm_start: GraphicalModel | RegionGraphModel | None = None,
     max_bytes: float | None = None,
     time_limit: float | None = None,
     callback: Callable[[FitState], object] | None = None,
     progress: bool = False,
     rng: np.random.Generator | int | None = None,
     n_threads: int = 0,
-) -> GraphicalModel:
+) -> GraphicalModel | RegionGraphModel:
     r"""Find the graphical model whose marginals are closest to noisy measurements.
 
     Minimises a loss over the marginals :math:`\mu` (counts) of all distributions on the domain, by default
@@ -73,6 +123,10 @@ def estimate(
         Noisy answers, counts, to any linear queries.
     total : float, optional
         Number of records; by default its best linear unbiased estimate from the measurements.
+    oracle : {"exact", "region_graph", "factor_graph"} or RegionGraph
+        What marginals have to be consistent with: a distribution on the domain, by a junction tree; or, where no tree
+        fits, each other where regions of a graph meet. "region_graph" is the closure of the measured cliques under
+        intersection, "factor_graph" makes them agree on single attributes alone.
     loss : {"l2", "l1", "huber"}, Loss or callable
         How far marginals are from the measurements: half the weighted squares (of Gaussian noise), the weighted
         absolute differences (of Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
@@ -91,7 +145,8 @@ def estimate(
     iterations : int
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
-        Ends when the certified gap is at most ``tolerance * (1 + loss)``; 1e-3 by default, 0 runs all iterations.
+        Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
+        less over 50 iterations; 1e-3 by default, 1e-6 on a region graph. 0 runs all iterations.
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
         The best point is returned where the loss did not fall steadily.
@@ -113,8 +168,9 @@ def estimate(
 
     Returns
     -------
-    GraphicalModel
-        With how it ended in ``model.fit``. Ctrl-C ends the search and returns the best point so far.
+    GraphicalModel or RegionGraphModel
+        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C ends the search and returns the best
+        point so far.
 
     Raises
     ------
@@ -126,7 +182,9 @@ def estimate(
 
     References
     ----------
-    McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019.
+    McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019;
+    McKenna, Pradhan, Sheldon, Miklau: Relaxed marginal consistency for differentially private query answering,
+    NeurIPS 2021.
 
     Examples
     --------
@@ -141,7 +199,7 @@ def estimate(
     """
     options = Options(
         iterations,
-        _TOLERANCE if tolerance is None else tolerance,
+        (_TOLERANCE if oracle == "exact" else _REGION_TOLERANCE) if tolerance is None else tolerance,
         stepsize,
         time_limit,
         callback,
@@ -156,6 +214,18 @@ def estimate(
     objective = _objective(loss, fitting)
     chosen = _chosen(method, options, objective)
     records = estimate_total(domain, fitting)[0] if total is None else checked_total(total)
+    if oracle != "exact":
+        _check_region_method(chosen)
+        return estimate_on_regions(
+            domain,
+            objective,
+            fitting,
+            records,
+            oracle=oracle,
+            options=options,
+            prior=warm_start,
+            max_bytes=max_bytes,
+        )
     cliques = _cliques(domain, [*objective.cliques, *(m.clique for m in fitting)])
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
     start = _start(domain, cliques, warm_start)
@@ -199,11 +269,20 @@ def _chosen(method: str, options: Options, loss: Loss) -> str:
     return method
 
 
-def _start(domain: Domain, cliques: Sequence[Clique], warm_start: GraphicalModel | None) -> CliqueVector:
+def _check_region_method(method: str) -> None:
+    if method != "accelerated":
+        raise ValueError(f"an estimate over a region graph needs method='accelerated' and no stepsize, got {method!r}")
+
+
+def _start(
+    domain: Domain, cliques: Sequence[Clique], warm_start: GraphicalModel | RegionGraphModel | None
+) -> CliqueVector:
     """Return zero potentials, or those of a model, each added to the first clique that holds its scope."""
     start = CliqueVector(domain, cliques)
     if warm_start is None:
         return start
+    if isinstance(warm_start, RegionGraphModel):
+        raise ValueError("warm_start needs a GraphicalModel where oracle='exact', got a RegionGraphModel")  # noqa: TRY004
     if warm_start.domain != domain:
         raise ValueError(f"warm_start needs a model over {domain}, got one over {warm_start.domain}")
     for i, scope in enumerate(warm_start.potentials.cliques):
