@@ -19,7 +19,9 @@ _GROWTH = 1.2
 _MAX_GROWTH = 1000.0  # of the step over the safe one
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
-_SEED = 0
+_SEED = (
+    0x6A09E667F3BCC908  # one that no simulation of measurements draws its noise from: xi has to be independent of it
+)
 
 
 def accelerated(problem: Problem, options: Options) -> Answer:
@@ -131,5 +133,6 @@ def _thinned(problem: Problem, rng: np.random.Generator | int | None) -> tuple[P
         noise = m.spread() * m.as_written(problem.tree.domain, generator.normal(size=m.values.size))
         fitted.append(m.answered(m.values + _THINNING * noise))
         held_out.append(m.answered(m.values - noise / _THINNING))
-    loss = problem.loss.refitted(fitted) if fitted else None
-    return None if loss is None else (problem.with_loss(loss), held_out)
+    # What is fitted starts from its own answers: a start that knew the held-out ones would look too good on them.
+    thinned = problem.refitted(fitted) if fitted else None
+    return None if thinned is None else (thinned, held_out)
