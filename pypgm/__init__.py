@@ -9,6 +9,7 @@ from pypgm.data import Dataset, read_table
 from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation import LinearMeasurement, losses
+from pypgm.evaluate import Evaluation, evaluate
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.inference import marginals, variable_elimination
@@ -22,6 +23,7 @@ __all__ = [
     "CliqueVector",
     "Dataset",
     "Domain",
+    "Evaluation",
     "Factor",
     "GraphicalModel",
     "ImpossibleEvidenceError",
@@ -33,6 +35,7 @@ __all__ = [
     "__version__",
     "build_info",
     "estimate",
+    "evaluate",
     "load",
     "losses",
     "marginals",
