@@ -12,16 +12,14 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.path import Path, settled_answer
 from pypgm.estimation.problem import Answer, Problem
 
-__all__ = ["accelerated"]
+__all__ = ["THINNING", "MeasuredSteps", "accelerated", "thinning_source", "validates"]
 
 _CAUTION = 0.9  # of the step the last move would have permitted
 _GROWTH = 1.2
 _MAX_GROWTH = 1000.0  # of the step over the safe one
-_THINNING = 0.5  # how the noise is shared between what is fitted and what validates
+THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
-_SEED = (
-    0x6A09E667F3BCC908  # one that no simulation of measurements draws its noise from: xi has to be independent of it
-)
+_SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
 
 def accelerated(problem: Problem, options: Options) -> Answer:
@@ -54,7 +52,7 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     watch = Watch(options)
     whole = problem.with_loss(problem.loss.stages()[-1])
     try:
-        thinned = _thinned(whole, options.rng) if _validates(options) else None
+        thinned = _thinned(whole, options.rng) if validates(options) else None
         if thinned is None:
             run, status = _to_the_optimum(whole, options, watch, 0)
         else:
@@ -67,8 +65,9 @@ def accelerated(problem: Problem, options: Options) -> Answer:
 class MeasuredSteps:
     """Steps as long as the last one shows that they may be, and weights that make the average converge fast."""
 
-    def __init__(self, safe: float) -> None:
+    def __init__(self, safe: float, growth: float = _MAX_GROWTH) -> None:
         self._safe = safe
+        self._longest = growth * safe
         self._alpha = safe
         self._weight = 0.0
         self._last = 0.0
@@ -83,7 +82,7 @@ class MeasuredSteps:
     def learn(self, slope: float, curvature: float) -> None:
         """Measure the step that the last move would have permitted; see `Steps`."""
         permitted = -self._last * slope / curvature if curvature > 0 else self._alpha
-        longest = min(_GROWTH * self._alpha, _MAX_GROWTH * self._safe)
+        longest = min(_GROWTH * self._alpha, self._longest)
         self._alpha = min(max(_CAUTION * permitted, self._safe), longest)
 
     def restart(self) -> None:
@@ -91,7 +90,13 @@ class MeasuredSteps:
         self._weight = 0.0
 
 
-def _validates(options: Options) -> bool:
+def thinning_source(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return the source of the noise that thins measurements: a fixed one unless another is asked for."""
+    return np.random.default_rng(_SEED if rng is None else rng)
+
+
+def validates(options: Options) -> bool:
+    """Return whether measurements are to be thinned to find where to end."""
     return options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
 
 
@@ -127,12 +132,12 @@ def _thinned(problem: Problem, rng: np.random.Generator | int | None) -> tuple[P
 
     The two have the same mean; for Gaussian noise they are independent, for any noise of that variance uncorrelated.
     """
-    generator = np.random.default_rng(_SEED if rng is None else rng)
+    generator = thinning_source(rng)
     fitted, held_out = [], []
     for m in problem.loss.measurements:
         noise = m.spread() * m.as_written(problem.tree.domain, generator.normal(size=m.values.size))
-        fitted.append(m.answered(m.values + _THINNING * noise))
-        held_out.append(m.answered(m.values - noise / _THINNING))
+        fitted.append(m.answered(m.values + THINNING * noise))
+        held_out.append(m.answered(m.values - noise / THINNING))
     # What is fitted starts from its own answers: a start that knew the held-out ones would look too good on them.
     thinned = problem.refitted(fitted) if fitted else None
     return None if thinned is None else (thinned, held_out)
