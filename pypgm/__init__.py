@@ -9,6 +9,7 @@ from pypgm.data import Dataset, read_table
 from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ConditionWarning, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation import LinearMeasurement, losses
+from pypgm.evaluate import Evaluation, evaluate
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.inference import convex_gbp, marginals, variable_elimination
@@ -25,6 +26,7 @@ __all__ = [
     "ConditionWarning",
     "Dataset",
     "Domain",
+    "Evaluation",
     "Factor",
     "GraphicalModel",
     "ImpossibleEvidenceError",
@@ -41,6 +43,7 @@ __all__ = [
     "build_info",
     "convex_gbp",
     "estimate",
+    "evaluate",
     "load",
     "losses",
     "marginals",

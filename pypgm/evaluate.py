@@ -174,29 +174,33 @@ def _other(b: Answers | None, other: Answers, workload: Sequence[Clique]) -> Ite
 def _reason(unsafe_data: Answers | None, *sides: Answers | None) -> str:
     """Return why the comparison protects nobody: the real records took part, or a model that was drawn from a seed."""
     reasons = [_NOT_PRIVATE] if unsafe_data is not None else []
-    for side in sides:
-        model = getattr(side, "model", side)
-        reasons.append(getattr(model, "not_private", ""))
+    reasons += [getattr(_model_of(side), "not_private", "") for side in sides]
     return "; ".join(dict.fromkeys(r for r in reasons if r))
 
 
 def _tables(name: str, side: Answers, workload: Sequence[Clique]) -> Iterator[Factor]:
     """Yield one side's table of each clique, many computed at once."""
-    side = getattr(side, "model", side)
+    side = _model_of(side)
+    domain = getattr(side, "domain", None)
     if isinstance(side, Sequence) and all(isinstance(f, Factor) for f in side):
         yield from _given(name, side, workload)
     elif isinstance(side, Dataset) and side.weights is None:
         for block in _blocks(side.domain, workload):
             for clique, counts in zip(block, side.count(block), strict=True):
                 yield Factor(side.domain.project(clique), counts)
-    elif hasattr(side, "project_many"):
-        for block in _blocks(side.domain, workload):
+    elif isinstance(domain, Domain) and hasattr(side, "project_many"):
+        for block in _blocks(domain, workload):
             yield from side.project_many(block)
-    elif isinstance(side, Marginals) and isinstance(getattr(side, "domain", None), Domain):
+    elif isinstance(domain, Domain) and isinstance(side, Marginals):
         yield from (side.project(clique) for clique in workload)
     else:
         needed = "a model, a release, a Dataset, a CliqueVector or a sequence of Factor"
         raise TypeError(f"{name} needs to be {needed}, got {type(side).__name__}")
+
+
+def _model_of(side: Any) -> Any:  # noqa: ANN401 - what it is, is asked next
+    """Return the model of a release, anything else as it is."""
+    return getattr(side, "model", side)
 
 
 def _given(name: str, tables: Sequence[Any], workload: Sequence[Clique]) -> Iterator[Factor]:
@@ -237,7 +241,7 @@ def _difference(metric: Metric, clique: Clique, left: Factor, right: Factor) -> 
     mine, yours = left.datavector(), right.datavector()
     if metric != "tv":
         return mine - yours
-    sums = mine.sum(), yours.sum()
+    sums = float(mine.sum()), float(yours.sum())
     if not min(sums) > 0:
         raise ValueError(
             f"the total variation needs records on both sides, got a table over {clique} that sums to {min(sums)}"
