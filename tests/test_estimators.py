@@ -7,7 +7,7 @@ import pytest
 import reference
 
 import pypgm
-from pypgm import Domain, LinearMeasurement, losses, queries
+from pypgm import CliqueVector, Domain, LinearMeasurement, losses, queries
 
 METHODS = ("accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal")
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
@@ -108,3 +108,73 @@ def test_methods_agree_on_other_losses(loss):
     methods = ("accelerated", "mirror_descent", "universal") if loss == "l1" else METHODS
     for seed in range(12):
         agree(random_problem(seed), loss, by_convex_solver, methods, iterations=300)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_answer_is_generalised_least_squares_where_that_is_positive(seed):
+    # Marginals of a tree that agree and are positive belong to a distribution, so no constraint is active.
+    rng = np.random.default_rng(seed)
+    truth = (rng.dirichlet(np.ones(DOMAIN.size())) + 0.1).reshape(DOMAIN.shape) * 1000
+    total = truth.sum()
+    measured = []
+    for clique in (("a", "b"), ("b", "c"), ("b",)):
+        exact = reference.project(DOMAIN, truth, clique).ravel()
+        spread = rng.uniform(1.0, 6.0, exact.size)
+        measured.append(LinearMeasurement(exact + rng.normal(size=exact.size) * spread, clique, spread))
+    matrix = np.vstack([reference.query_matrix(DOMAIN, m) / m.spread()[:, None] for m in measured])
+    answers = np.concatenate([m.values / m.spread() for m in measured])
+    ones = np.ones((1, DOMAIN.size()))
+    stationary = np.block([[matrix.T @ matrix, ones.T], [ones, np.zeros((1, 1))]])
+    joint = np.linalg.lstsq(stationary, np.append(matrix.T @ answers, total), rcond=None)[0][:-1]
+    table = joint.reshape(DOMAIN.shape)
+    for method in METHODS:
+        options = {"stop": "optimum", "tolerance": 1e-6, "iterations": 20000}
+        model = pypgm.estimate(DOMAIN, measured, total, method=method, **options)
+        for clique in (("a", "b"), ("b", "c")):
+            wanted = reference.project(DOMAIN, table, clique)
+            assert wanted.min() > 0
+            np.testing.assert_allclose(model.project(clique).values, wanted, atol=0.05)
+
+
+def test_methods_that_step_by_themselves_take_no_stepsize():
+    measured = [LinearMeasurement([1.0, 2.0], "a")]
+    for method in set(METHODS) - {"mirror_descent"}:
+        with pytest.raises(ValueError, match="takes no stepsize"):
+            pypgm.estimate(DOMAIN, measured, method=method, stepsize=1.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("loss", ["l2", "huber"])
+def test_every_method_can_be_stopped(method, loss):
+    measured = random_problem(3)[1]
+    domain = random_problem(3)[0]
+    options = {"loss": loss, "method": method, "stop": "optimum", "tolerance": 0.0}
+    short = pypgm.estimate(domain, measured, 200.0, iterations=3, **options)
+    assert short.fit.status == "iterations"
+    assert short.fit.iterations <= 3
+    assert pypgm.estimate(domain, measured, 200.0, time_limit=1e-9, **options).fit.status == "time"
+    seen = []
+    stopped = pypgm.estimate(domain, measured, 200.0, callback=lambda s: seen.append(s) or len(seen) == 2, **options)
+    assert stopped.fit.status == "callback"
+    assert len(seen) == 2
+
+    def interrupt(state):
+        raise KeyboardInterrupt
+
+    broken = pypgm.estimate(domain, measured, 200.0, callback=interrupt, **options)
+    assert broken.fit.status == "interrupted"
+    for model in (short, stopped, broken):
+        again = pypgm.marginals(model.potentials, model.total)
+        np.testing.assert_allclose(model.marginals.values, again.values, rtol=1e-9, atol=1e-9)
+
+
+def test_structural_zeros_stay_whatever_the_method():
+    start = CliqueVector(DOMAIN, [("a", "b"), ("b", "c")])
+    start["a", "b"].values[0, 1] = -np.inf
+    zeros = pypgm.GraphicalModel(start, 100.0)
+    measured = [LinearMeasurement(np.full(6, 100 / 6), c, 2.0) for c in (("a", "b"), ("b", "c"))]
+    for method in METHODS:
+        model = pypgm.estimate(DOMAIN, measured, 100.0, method=method, warm_start=zeros, iterations=60)
+        assert model.project(("a", "b")).values[0, 1] == 0.0
+        assert np.isfinite(model.fit.gap)
+        assert np.isfinite(model.marginals.values).all()
