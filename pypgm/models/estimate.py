@@ -12,6 +12,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.averaging import dual_averaging, interior_gradient
 from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options
 from pypgm.estimation.independence import independent_potentials
@@ -21,6 +22,7 @@ from pypgm.estimation.mirror_descent import mirror_descent
 from pypgm.estimation.problem import Estimator, Problem
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
+from pypgm.estimation.universal import universal
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.models.model import GraphicalModel
@@ -34,11 +36,20 @@ _REGION_TOLERANCE = 1e-6
 _METHODS: dict[str, Estimator] = {
     "accelerated": accelerated,
     "mirror_descent": mirror_descent,
+    "dual_averaging": dual_averaging,
+    "interior_gradient": interior_gradient,
+    "universal": universal,
 }
 _LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
-_CONVEX_ONLY = {"accelerated"}  # what they average, or how they step, rests on convexity
+_ROUGH = {"mirror_descent", "universal"}  # what follows subgradients
+_CONVEX_ONLY = {
+    "accelerated",
+    "dual_averaging",
+    "interior_gradient",
+    "universal",
+}  # what they average, or how they step, rests on convexity
 
-Method = Literal["auto", "accelerated", "mirror_descent"]
+Method = Literal["auto", "accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal"]
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
 
@@ -132,12 +143,14 @@ def estimate(
         absolute differences (of Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
         from the marginals of the measured cliques (`CliqueVector`, counts) to value and gradient, is the whole loss;
         measurements then tell total and start alone.
-    method : {"auto", "accelerated", "mirror_descent"}
-        "accelerated" starts from the independent model the measurements suggest and answers with an average of its
-        path. All others start from the uniform model and go to the optimum: "mirror_descent" lowers the loss step by
-        step, by a line search or with a `stepsize`, and averages the path where the loss is not smooth. "auto" is
-        mirror descent where there is a `stepsize` or the loss is neither smooth nor approached by smooth ones or is
-        not convex, else accelerated.
+    method : str
+        "accelerated" starts from the independent model the measurements suggest, measures its steps and answers with
+        an average of its path. All others start from the uniform model and go to the optimum. "mirror_descent" lowers
+        the loss step by step, by a line search or with a `stepsize`, and averages the path of a loss that is not
+        smooth; "dual_averaging" and "interior_gradient" are textbook accelerated methods whose fixed steps need the
+        smoothness of the loss; "universal" is accelerated with a line search, for losses of any smoothness.
+        "auto" is mirror descent where there is a `stepsize`, or the loss is not convex, or neither smooth nor
+        approached by smooth ones, else accelerated.
     stop : {"validated", "optimum"}
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
         least expected error, or at the minimum of the loss. The accelerated method validates losses that rest on
@@ -259,18 +272,23 @@ def _chosen(method: str, options: Options, loss: Loss) -> str:
     """Return the method to run; ``ValueError``, with the reason, if it does not take the loss or an option."""
     if method not in {"auto", *_METHODS}:
         raise ValueError(f"method needs to be one of {('auto', *_METHODS)}, got {method!r}")
-    rough = not loss.stages()[-1].smooth
     if method == "auto":
-        plain = options.stepsize is not None or rough or not loss.convex
+        plain = options.stepsize is not None or not loss.stages()[-1].smooth or not loss.convex
         method = "mirror_descent" if plain else "accelerated"
-    if method != "mirror_descent":
-        if options.stepsize is not None:
-            raise ValueError(f"method {method!r} takes no stepsize: it finds its own; 'mirror_descent' takes one")
-        if rough:
-            raise ValueError(f"method {method!r} needs a smooth loss, {loss!r} is not; 'mirror_descent' takes it")
-    if method in _CONVEX_ONLY and not loss.convex:
+    if method != "mirror_descent" and options.stepsize is not None:
+        raise ValueError(f"method {method!r} takes no stepsize: it finds its own; 'mirror_descent' takes one")
+    staged = loss.stages()[-1] if method == "accelerated" else loss
+    if method not in _ROUGH and not staged.smooth:
+        raise ValueError(f"method {method!r} needs a smooth loss, {loss!r} is not; {_some(_ROUGH)} take it")
+    if not loss.convex and method in _CONVEX_ONLY:
         raise ValueError(f"method {method!r} needs a convex loss, {loss!r} is not; 'mirror_descent' takes it")
+    if not loss.convex and not loss.smooth:
+        raise ValueError(f"no method minimises a loss that is neither smooth nor convex, like {loss!r}")
     return method
+
+
+def _some(names: set[str]) -> str:
+    return " and ".join(repr(n) for n in sorted(names))
 
 
 def _check_region_method(method: str) -> None:
