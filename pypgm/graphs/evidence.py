@@ -58,11 +58,11 @@ def _likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.flo
     if not values:
         raise ValueError(f"evidence on {attribute!r} needs at least one value, got none")
     likelihood = np.zeros(size)
-    likelihood[[_code(domain, attribute, v) for v in values]] = 1.0
+    likelihood[[code_of(domain, attribute, v) for v in values]] = 1.0
     return likelihood
 
 
-def _code(domain: Domain, attribute: str, value: object) -> int:
+def code_of(domain: Domain, attribute: str, value: object) -> int:
     labels = domain.labels.get(attribute)
     if isinstance(value, np.generic):
         value = value.item()
