@@ -12,7 +12,7 @@ from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.inference import marginals, variable_elimination
-from pypgm.io import read_uai
+from pypgm.io import read_uai, write_uai
 from pypgm.models import GraphicalModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
 
@@ -41,4 +41,5 @@ __all__ = [
     "read_table",
     "read_uai",
     "variable_elimination",
+    "write_uai",
 ]
