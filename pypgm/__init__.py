@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pypgm import mechanisms, queries
+from pypgm import bayes, mechanisms, queries
 from pypgm._core import __version__, build_info
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, read_table
@@ -31,6 +31,7 @@ __all__ = [
     "ModelTooLargeError",
     "Privacy",
     "__version__",
+    "bayes",
     "build_info",
     "estimate",
     "load",
