@@ -50,6 +50,18 @@ class JunctionTree:
         order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
         exhaustive: bool = False,
     ) -> None: ...
+    def attribute_marginals(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> tuple:
+        """
+        Marginals of the single attributes, and log Z.
+        """
     def log_partition(
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
@@ -83,6 +95,16 @@ class JunctionTree:
     ) -> float:
         """
         Largest log-weight of a joint assignment.
+        """
+    def most_probable(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+    ) -> tuple:
+        """
+        Codes of the assignment of largest weight, and its log-weight.
         """
     def tables(
         self,
