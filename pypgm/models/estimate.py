@@ -216,7 +216,7 @@ def estimate(
     >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
     >>> ab = pypgm.LinearMeasurement([[40, 10], [10, 40]], ("a", "b"))
     >>> bc = pypgm.LinearMeasurement([[30, 20], [20, 30]], ("b", "c"))
-    >>> model = pypgm.estimate(domain, [ab, bc], tolerance=1e-9)
+    >>> model = pypgm.estimate(domain, [ab, bc], stop="optimum", tolerance=1e-9)
     >>> model.project(("a", "c")).values.round(3)
     array([[28., 22.],
            [22., 28.]])
@@ -268,8 +268,9 @@ def estimate(
         start = with_zeros(CliqueVector(inner, cliques), masks)
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints {', '.join(map(repr, constraints))} leave no record possible")
-    potentials, marginals, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
-    return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree, folding=folding)
+    potentials, _, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
+    # The model computes its marginals itself: a file read back then has the same bits.
+    return GraphicalModel(potentials, records, fit=fit, tree=tree, folding=folding)
 
 
 def _earlier(domain: Domain, folding: Folding | None, **models: object) -> GraphicalModel | None:
