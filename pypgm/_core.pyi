@@ -10,6 +10,8 @@ import typing
 
 __all__: list[str] = [
     "Acceleration",
+    "CalibratedTree",
+    "Contraction",
     "ConvexGbp",
     "Descent",
     "JunctionTree",
@@ -35,6 +37,7 @@ __all__: list[str] = [
     "flip_coins",
     "minimal_edges",
     "permute_and_flip",
+    "plan_elimination",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_sum",
@@ -121,6 +124,58 @@ class JunctionTree:
     def order(self) -> list[int]:
         """
         The elimination order.
+        """
+
+class Contraction:
+    """
+    A compiled sum of products of tables.
+    """
+    def run(
+        self,
+        tables: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None],
+        maximum: bool = False,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> tuple:
+        """
+        Flat answers and the logs of their scales (all 0 for maxima, which are logs themselves).
+        """
+    @property
+    def cost(self) -> dict:
+        """
+        Operations, bytes and the largest table of one run.
+        """
+    @property
+    def sources(self) -> list[tuple[str, int]]:
+        """
+        What each table of a plan of projections is.
+        """
+
+class CalibratedTree:
+    """
+    A rooted tree of marginals over attribute indices.
+    """
+    def __init__(
+        self,
+        sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        cliques: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+        separators: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+        parents: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        known: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    ) -> None: ...
+    def plan(
+        self,
+        blocks: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+        answers: collections.abc.Sequence[
+            tuple[
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            ]
+        ],
+    ) -> Contraction:
+        """
+        Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).
         """
 
 class Descent:
@@ -584,6 +639,16 @@ def permute_and_flip(
 ) -> int:
     """
     The first index in random order that passes its exact coin.
+    """
+
+def plan_elimination(
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    tables: collections.abc.Sequence[tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], bool]],
+    keep: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
+) -> Contraction:
+    """
+    Plan the sum over all attributes but some; tables are (axes, logarithms).
     """
 
 def reduce_logsumexp(

@@ -4,6 +4,7 @@
 namespace pypgm::bind {
 void bind_build_info(py::module_& m);
 void bind_convex_gbp(py::module_& m);
+void bind_contraction(py::module_& m);
 void bind_descent(py::module_& m);
 void bind_junction_tree(py::module_& m);
 void bind_enumeration(py::module_& m);
@@ -25,6 +26,7 @@ PYBIND11_MODULE(_core, m) {
   m.attr("__version__") = PYPGM_VERSION;
   bind_build_info(m);
   bind_junction_tree(m);
+  bind_contraction(m);
   bind_descent(m);
   bind_random_bits(m);
   bind_local_answers(m);

@@ -36,6 +36,8 @@ class Problem:
     """Number of records, counts."""
     start: CliqueVector
     """Potentials to start from, natural logs; -inf entries are structural zeros and stay."""
+    start_for: Callable[[Sequence[LinearMeasurement]], CliqueVector] | None = None
+    """The start that other answers to the same queries suggest; None where the start does not rest on answers."""
 
     def safe_step(self) -> float | None:
         """Return the step, in count space, below which mirror descent never raises the loss; None if not known."""
@@ -64,6 +66,13 @@ class Problem:
     def oracle(self, n_threads: int) -> Oracle:
         """Return exact inference on the tree."""
         return Oracle(self.tree, self.total, n_threads)
+
+    def refitted(self, measurements: Sequence[LinearMeasurement]) -> Problem | None:
+        """Return the problem that other answers to the same queries pose; None if the loss rests on more than them."""
+        loss = self.loss.refitted(measurements)
+        if loss is None:
+            return None
+        return replace(self, loss=loss, start=self.start if self.start_for is None else self.start_for(measurements))
 
     def with_loss(self, loss: Loss) -> Problem:
         """Return the problem with another loss over the same cliques."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -103,11 +104,6 @@ class JunctionTree:
             None if order is None else domain.indices(order),
             effort == "best",
         )
-        nodes = self.plan.nodes
-        self._offsets = [offset for _, _, _, offset in nodes]
-        self.nodes = tuple(
-            TreeNode(self._names(clique), self._names(separator), parent) for clique, separator, parent, _ in nodes
-        )
         cost = self.plan.cost
         self.cost = TreeCost(
             cost["width"],
@@ -123,6 +119,14 @@ class JunctionTree:
             max_bytes,
             f"clique ({listed(largest)}) of the junction tree needs {self.cost.largest_cells:.3g} cells "
             f"({self.cost.largest_cells * 8 / 2**30:.3g} GiB)",
+        )
+
+    @cached_property
+    def nodes(self) -> tuple[TreeNode, ...]:
+        """The cliques of the tree, parents before children, the root first."""
+        return tuple(
+            TreeNode(self._names(clique), self._names(separator), parent)
+            for clique, separator, parent, _ in self.plan.nodes
         )
 
     @property
@@ -172,7 +176,9 @@ class JunctionTree:
         values = self._checked(potentials)
         cells, log_z = self.plan.tables(values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads)
         _check_possible(log_z, evidence)
-        return [self._table(cells, i) for i in range(len(self.nodes))]
+        domains = [self.domain.project(node.clique) for node in self.nodes]
+        ends = np.cumsum([domain.size() for domain in domains])
+        return [Factor(domain, cells[end - domain.size() : end]) for domain, end in zip(domains, ends, strict=True)]
 
     def to_networkx(self) -> networkx.Graph[Clique]:
         """Return the tree as a graph: nodes are cliques, edges carry their ``separator``."""
@@ -197,11 +203,6 @@ class JunctionTree:
 
     def __repr__(self) -> str:
         return f"JunctionTree({len(self.nodes)} cliques, width {self.cost.width}, {self.cost.cells:.4g} cells)"
-
-    def _table(self, cells: NDArray[np.float64], index: int) -> Factor:
-        domain = self.domain.project(self.nodes[index].clique)
-        offset = self._offsets[index]
-        return Factor(domain, cells[offset : offset + domain.size()])
 
     def _names(self, indices: Iterable[int]) -> Clique:
         return tuple(self.domain.attributes[i] for i in indices)

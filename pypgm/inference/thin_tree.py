@@ -169,7 +169,7 @@ def _joining(kept: Sequence[Clique], pairs: Sequence[Clique]) -> list[Clique]:
             attribute = parent[attribute]
         return attribute
 
-    joining = []
+    joining: list[Clique] = []
     for i, (a, b) in enumerate([*kept, *pairs]):
         if root(a) != root(b):
             parent[root(a)] = root(b)

@@ -228,10 +228,14 @@ def estimate(
         )
     cliques = _cliques(domain, [*objective.cliques, *(m.clique for m in fitting)])
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
-    start = _start(domain, cliques, warm_start)
+    problem = Problem(tree, objective, records, _start(domain, cliques, warm_start))
     if chosen == "accelerated" and warm_start is None:
-        start = independent_potentials(domain, cliques, fitting, records)
-    potentials, marginals, fit = _METHODS[chosen](Problem(tree, objective, records, start), options)
+
+        def independent(answers: Sequence[LinearMeasurement]) -> CliqueVector:
+            return independent_potentials(domain, cliques, answers, records)
+
+        problem = Problem(tree, objective, records, independent(fitting), independent)
+    potentials, marginals, fit = _METHODS[chosen](problem, options)
     return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree)
 
 
