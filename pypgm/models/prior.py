@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["thin_tree"]
 
 _NEAR_ENOUGH = 1e-4  # mean L1 distance of the constraints, for a total of 1, that fitting may leave
-_ITERATIONS = 60
+_ITERATIONS = 200
 _TOLERANCE = 1e-3
 
 
