@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.fit import Options
 from pypgm.estimation.independence import independent_potentials
@@ -85,8 +86,9 @@ def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int) -> ThinTr
     stddev = float(np.sqrt(total))
     goals = [LinearMeasurement(total * tree.targets.table(i), c, stddev) for i, c in enumerate(tree.targets.cliques)]
     start = independent_potentials(domain, tree.targets.cliques, goals, total)
-    with np.errstate(divide="ignore"):
-        start.values[tree.targets.values == 0] = -np.inf
+    ruled_out = CliqueVector(domain, start.cliques, np.where(tree.targets.values == 0, -np.inf, start.values))
+    if tree.tree.log_partition(ruled_out) > -np.inf:
+        start = ruled_out
     now = time.perf_counter()
     options = Options(_ITERATIONS, _TOLERANCE, None, None, None, False, n_threads, "optimum", None, now)
     potentials, marginals, _ = accelerated(Problem(tree.tree, L2(goals), total, start), options)

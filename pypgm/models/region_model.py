@@ -148,7 +148,10 @@ class RegionGraphModel:
         self.measurements = tuple(measurements)
         self.prior_cells = _affordable(self.measurements, self.total) if prior_cells is None else float(prior_cells)
         self.not_private = ""
-        self._grown_from = None if previous is None else previous.prior
+        self._grown_from: ThinTree | None = None
+        if previous is not None:
+            # A tree that was never asked for has kept nothing.
+            self._grown_from = previous.__dict__.get("prior", previous._grown_from)
         self._index = RegionIndex(marginals, self.total)
 
     @property
