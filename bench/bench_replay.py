@@ -1,7 +1,7 @@
 """Noise-free adaptive measuring: the error of a region-graph model's answers beside the published exact ones.
 
-Run: ``PYPGM_DATA=... python bench/bench_replay.py [name ...] [--rounds N]``. Each round the pair the model answers worst
-is measured exactly; bounds are checked, the ratio to the exact file's row and the time a round are printed.
+Run: ``PYPGM_DATA=... python bench/bench_replay.py [name ...] [--rounds N]``. Each round the pair the model answers
+worst is measured exactly; bounds are checked, the ratio to the exact file's row and the time a round are printed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,14 @@ def run(folder: Path, name: str, rounds: int | None) -> None:
     begin = time.perf_counter()
     for n, pair, error, model in replay(domain, counts, rounds=rounds, prior_cells=cells):
         seconds = time.perf_counter() - begin
-        ratio = error / exact[n][1] if n < len(exact) and exact[n][1] > 0 else float("nan")
-        worst, slowest = max(worst, ratio if ratio == ratio else 0.0), max(slowest, seconds)
+        ratio = error / exact[n][1] if n < len(exact) and exact[n][1] > 0 else 0.0
+        worst, slowest = max(worst, ratio), max(slowest, seconds)
         if n:
             kept = f"{len(model.prior.pairs)}/{n} pairs kept, {model.prior.tree.cost.cells:.2g} cells"
-            print(f"  {n:3d} {' x '.join(pair):45s} {error:.6f}  over exact {ratio:.4f}  {kept}  {seconds:.2f} s", flush=True)
+            print(
+                f"  {n:3d} {' x '.join(pair):45s} {error:.6f}  over exact {ratio:.4f}  {kept}  {seconds:.2f} s",
+                flush=True,
+            )
         if ratio > most or error > RISE * last or error > local[n][1] + 1e-9:
             raise AssertionError(f"{name} round {n}: {error} (exact ratio {ratio}, before {last}, local {local[n][1]})")
         last, begin = error, time.perf_counter()

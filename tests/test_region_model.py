@@ -66,7 +66,9 @@ def test_query_conditions_the_joint_answer(model):
     np.testing.assert_allclose(model.query(("rate", "age"), {"sex": "M"}).values, joint[:, 1].T / joint[:, 1].sum())
     likelihood = np.array([1.0, 0.5, 0.0, 2.0])
     weighed = np.einsum("asr,r->a", joint, likelihood)
-    np.testing.assert_allclose(model.query("age", {"sex": ["F", "M"], "rate": likelihood}).values, weighed / weighed.sum())
+    np.testing.assert_allclose(
+        model.query("age", {"sex": ["F", "M"], "rate": likelihood}).values, weighed / weighed.sum()
+    )
     np.testing.assert_allclose(model.query("age").values, model.project("age").values / model.total)
     inside = model.query("sex", {"sex": "M"}).values
     np.testing.assert_allclose(inside, [0, 1])
@@ -224,14 +226,17 @@ def test_estimate_comes_back_with_its_fit(joint, tmp_path):
 def test_refusals(joint, model):
     graph, marginals = model.graph, model.marginals
     cases = [
-        (dict(marginals=CliqueVector(DOMAIN, CLIQUES)), "marginals need a table for each of"),
-        (dict(marginals=CliqueVector(DOMAIN, graph.regions, marginals.values * np.nan)), "finite entries of at least 0"),
-        (dict(marginals=CliqueVector(DOMAIN, graph.regions, -marginals.values)), "finite entries of at least 0"),
-        (dict(marginals=CliqueVector(DOMAIN, graph.regions, 2 * marginals.values)), "needs the sum 1000, got 2000"),
-        (dict(total=0.0), "total needs to be positive"),
-        (dict(potentials=CliqueVector(DOMAIN, CLIQUES)), "potentials need a table for each of"),
-        (dict(prior_cells=0.0), "prior_cells needs to be positive and finite, got 0"),
-        (dict(prior_cells=np.inf), "prior_cells needs to be positive and finite"),
+        ({"marginals": CliqueVector(DOMAIN, CLIQUES)}, "marginals need a table for each of"),
+        (
+            {"marginals": CliqueVector(DOMAIN, graph.regions, marginals.values * np.nan)},
+            "finite entries of at least 0",
+        ),
+        ({"marginals": CliqueVector(DOMAIN, graph.regions, -marginals.values)}, "finite entries of at least 0"),
+        ({"marginals": CliqueVector(DOMAIN, graph.regions, 2 * marginals.values)}, "needs the sum 1000, got 2000"),
+        ({"total": 0.0}, "total needs to be positive"),
+        ({"potentials": CliqueVector(DOMAIN, CLIQUES)}, "potentials need a table for each of"),
+        ({"prior_cells": 0.0}, "prior_cells needs to be positive and finite, got 0"),
+        ({"prior_cells": np.inf}, "prior_cells needs to be positive and finite"),
     ]
     for change, text in cases:
         given = {"graph": graph, "marginals": marginals, "total": 1000.0, **change}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
@@ -14,19 +14,20 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
-from pypgm.graphs.evidence import log_likelihoods
 from pypgm.factor import Factor
+from pypgm.graphs.evidence import log_likelihoods
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.kronecker import answer_queries
 from pypgm.inference.local import LocalAnswer, local_answers
-from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers, violation_of
+from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
 from pypgm.inference.region_index import RegionIndex
 from pypgm.memory import check_fits, short
 from pypgm.models.answer import Answer
 from pypgm.models.prior import thin_tree
 from pypgm.models.refinement import refined_records
+from pypgm.models.region_parts import affordable_cells, check_marginals, oversaturated_answers
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import write_archive
 from pypgm.queries import KroneckerQuery
@@ -34,9 +35,9 @@ from pypgm.queries import KroneckerQuery
 if TYPE_CHECKING:
     import os
 
-    from pypgm.estimation.measurement import LinearMeasurement
     from numpy.typing import NDArray
 
+    from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs.evidence import Evidence
     from pypgm.inference.thin_tree import ThinTree
 
@@ -44,8 +45,6 @@ __all__ = ["Method", "RegionGraphModel"]
 
 Method = Literal["combined", "local", "submodel", "expanded", "oversaturated"]
 
-_PRIOR_CELLS = 1e6
-_CELLS_OVER_NOISE = 2.0  # times total / stddev: found best on random trees with noisy triples
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them
 
 
@@ -132,7 +131,7 @@ class RegionGraphModel:
     ) -> None:
         self.graph = graph
         self.total = checked_total(total)
-        _check_marginals(graph, marginals, self.total)
+        check_marginals(graph, marginals, self.total)
         if prior_cells is not None and not 0 < prior_cells < np.inf:
             raise ValueError(f"prior_cells needs to be positive and finite, got {prior_cells}")
         if previous is not None and previous.domain != graph.domain:
@@ -146,7 +145,9 @@ class RegionGraphModel:
         self.potentials = potentials
         self.fit = fit
         self.measurements = tuple(measurements)
-        self.prior_cells = _affordable(self.measurements, self.total) if prior_cells is None else float(prior_cells)
+        self.prior_cells = (
+            affordable_cells(self.measurements, self.total) if prior_cells is None else float(prior_cells)
+        )
         self.not_private = ""
         self._grown_from: ThinTree | None = None
         if previous is not None:
@@ -294,7 +295,7 @@ class RegionGraphModel:
             clique = self.domain.canonical(q.checked(self.domain).blocks)
             table = self._weighed(clique, evidence).project(clique).normalize(self.total)
             tree = JunctionTree(table.domain, [clique])
-            answers += answer_queries(Calibrated(tree, lambda t=table: [t], self.total), [q], n_threads=n_threads)
+            answers += answer_queries(Calibrated(tree, partial(list, [table]), self.total), [q], n_threads=n_threads)
         return answers
 
     def _weighed(self, clique: Clique, evidence: Evidence | None) -> Factor:
@@ -400,45 +401,6 @@ class RegionGraphModel:
             "combined": lambda c, n: combined_answers(index, self.prior, c, n_threads=n),
             "submodel": lambda c, n: submodel_answers(index, c, n_threads=n),
             "expanded": lambda c, n: expanded_answers(self.graph, index, c, n_threads=n),
-            "oversaturated": self._oversaturated,
+            "oversaturated": lambda c, n: oversaturated_answers(self, index, c, n_threads=n),
         }
         return solvers[method]
-
-
-    def _oversaturated(self, cliques: Sequence[Clique], n_threads: int) -> list[LocalAnswer]:
-        """Estimate again, with the cliques among the regions of a saturated graph."""
-        from pypgm.models.estimate import estimate  # it makes models of this class
-
-        if not self.measurements:
-            raise ValueError("method 'oversaturated' needs a model with its measurements; a file does not hold them")
-        graph = RegionGraph.saturated(self.domain, self.cliques, extra=cliques)
-        stop = "validated" if self.fit is not None and self.fit.status == "validated" else "optimum"
-        wider = estimate(
-            self.domain, self.measurements, self.total, oracle=graph, stop=stop, n_threads=n_threads
-        )
-        answers = []
-        for clique in cliques:
-            values = wider.project(clique).datavector() / self.total
-            gap = np.inf if wider.fit is None or wider.fit.gap is None else wider.fit.gap
-            calls = 0 if wider.fit is None else wider.fit.iterations
-            answers.append(LocalAnswer(values, violation_of(self._index, clique, values), gap, calls))
-        return answers
-
-
-def _affordable(measurements: Sequence[LinearMeasurement], total: float) -> float:
-    """Return how many cells of a junction tree noise of that size leaves something to say of."""
-    if not measurements:
-        return _PRIOR_CELLS
-    noise = float(np.median([np.median(m.stddev) for m in measurements]))
-    return min(_PRIOR_CELLS, max(1.0, _CELLS_OVER_NOISE * total / noise))
-
-
-def _check_marginals(graph: RegionGraph, marginals: CliqueVector, total: float) -> None:
-    if marginals.cliques != graph.regions:
-        raise ValueError(f"marginals need a table for each of {graph.regions[:6]} …, got {marginals!r}")
-    if not (np.isfinite(marginals.values).all() and (marginals.values >= 0).all()):
-        raise ValueError("marginals need finite entries of at least 0")
-    for i, region in enumerate(graph.regions):
-        mass = float(marginals.table(i).sum())
-        if abs(mass - total) > 1e-3 * total:
-            raise ValueError(f"the marginal of region {region} needs the sum {total:.6g}, got {mass:.6g}")
