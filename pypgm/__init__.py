@@ -13,7 +13,7 @@ from pypgm.evaluate import Evaluation, evaluate
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.inference import convex_gbp, marginals, variable_elimination
-from pypgm.io import read_uai
+from pypgm.io import read_uai, write_uai
 from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
 from pypgm.queries import KroneckerQuery
@@ -53,4 +53,5 @@ __all__ = [
     "read_table",
     "read_uai",
     "variable_elimination",
+    "write_uai",
 ]

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.bayes.bif_words import QUOTED, Words, is_weight, items, shown, written
+from pypgm.bayes.bif_words import QUOTED, Words, items, shown, written
 from pypgm.bayes.noisy_max import noisy_max
+from pypgm.data.files import is_weight
 from pypgm.domain import Clique, listed
 
 __all__ = ["Description", "format_bif", "parse_bif"]

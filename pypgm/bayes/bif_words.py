@@ -6,9 +6,7 @@ import bisect
 import re
 from typing import NoReturn
 
-import numpy as np
-
-__all__ = ["QUOTED", "Words", "is_weight", "items", "shown", "written"]
+__all__ = ["QUOTED", "Words", "items", "shown", "written"]
 
 _SPECIAL = r'\s,;{}()\[\]|"'
 _TOKEN = re.compile(rf'\s*(?:"([^"]*)"|([^{_SPECIAL}]+)|(\S)|$)')
@@ -100,14 +98,6 @@ def items(text: str, count: int) -> list[str]:
     if "," in text:
         return [v for v in (v.strip() for v in text.split(",")) if v]
     return [text.strip()] if count == 1 else text.split()
-
-
-def is_weight(word: str) -> bool:
-    """Return whether a word is a number, finite and not negative."""
-    try:
-        return 0 <= float(word) < np.inf and "_" not in word
-    except ValueError:
-        return False
 
 
 def shown(text: str) -> str:

@@ -27,7 +27,7 @@ _SWEEPS = 10  # of proportional fitting towards an earlier model's marginals
 
 
 def check_earlier(name: str, model: object, domain: Domain, folding: Folding | None) -> GraphicalModel:
-    """Return a model to start from; raise unless it is exact, over the same attributes, with the same functions among them."""
+    """Return a model to start from; raise unless it is exact, over the same attributes, with the same mappings."""
     if not isinstance(model, GraphicalModel):
         raise TypeError(f"{name} needs a GraphicalModel, got {type(model).__name__}")
     if model.domain != domain:
