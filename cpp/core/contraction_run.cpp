@@ -1,393 +1,377 @@
-#include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <numeric>
+#include "core/contraction_run.hpp"
 
-#include "core/contraction.hpp"
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
 #include "core/kernels.hpp"
 #include "core/threads.hpp"
 
-// Tables are weights, not logarithms. Of each is known that its positive entries lie in [2^low, 2^high]:
-// bounds follow from those of the factors, and only where they leave 2^±kWidest is the table looked at,
-// scaled by a power of two (which rounds nothing) and what is still below 2^-kWidest of its largest entry set
-// to zero. So no product ever underflows unnoticed, and what is set to zero is accounted for: `loss` bounds
-// what any entry of a table may lack.
-//   a sum of k products loses at most k (loss_a 2^high_b + loss_b 2^high_a + loss_a loss_b);
-// Where the bound exceeds kTolerated of a marginal's sum, or of Z, the run says that it is lost.
+// Weights: a table is what it stands for, divided by exp(log_scale) and by a power of two that keeps its peak
+// (a bound of the largest magnitude) near 1. `loss` bounds what underflow may have taken from an entry:
+//   the exponential of a logarithm, or a product, loses kTiny at most;
+//   a sum of r products of entries of two tables loses r * (loss1 * peak2 + loss2 * peak1 + loss1 * loss2 +
+//   kTiny).
+// Where that is more than kTolerated of the peak of an answer, or an answer is 0 and something may be lost,
+// all is computed again as logarithms of magnitudes with signs beside them.
 
 namespace pypgm {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kWidest = 400;
-constexpr double kTolerated = -57;  // as a power of two: 7e-18, far below what rounding does
-constexpr double kOne = 1.0;
+constexpr double kTiny = 1e-307;
+constexpr double kTolerated = 1e-17;
+constexpr int kExponents = 64;           // peaks stay within 2^-64 and 2^64
+constexpr std::size_t kTile = 1u << 14;  // cells of a product that stay in cache while they are summed into
 
-using Range = ContractionWork::Range;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-std::span<double> cells_of(const Contraction& contraction, ContractionWork& work, int value) {
-  const Value& v = contraction.values[at(value)];
-  return {work.cells.get() + v.offset, v.cells};
+template <class T>
+std::size_t at(T i) {
+  return static_cast<std::size_t>(i);
 }
 
-double loss_of_product(const Range& a, const Range& b) {
-  const double larger = std::max(a.loss + b.high, b.loss + a.high);
-  return larger == -kInfinity ? larger : larger + 2;
-}
+struct Table {
+  std::span<const double> cells;
+  std::span<const double> signs;  ///< only of logarithms, and only where some weight is negative
+  std::vector<double> own;
+  std::vector<double> own_signs;
+  double peak = 0;
+  double loss = 0;
+  double log_scale = 0;
+};
 
-Range product(const Range& a, const Range& b, const Loops& loops) {
-  const double terms = std::log2(static_cast<double>(loops.work / std::max<std::size_t>(1, loops.cells)));
-  return {a.low + b.low, a.high + b.high + terms, terms + loss_of_product(a, b)};
-}
-
-/// Brings a table back into the range where its products can be made; returns the power of two taken out.
-double settle(std::span<double> table, Range& range) {
-  if (range.high <= kWidest && range.low >= -kWidest) return 0;
-  double largest = 0;
-  double smallest = kInfinity;
-  for (const double x : table) {
-    largest = std::max(largest, x);
-    smallest = x > 0 && x < smallest ? x : smallest;
-  }
-  if (largest == 0) {
-    range.low = range.high = 0;
-    return 0;
-  }
-  const int exponent = std::ilogb(largest);
-  const double factor = std::ldexp(1.0, -exponent);
-  kernels().scale(table.data(), table.size(), factor);
-  range.high = 1;
-  range.loss -= exponent;
-  range.low = std::log2(smallest) - exponent - 1;
-  if (range.low < -kWidest) {
-    const double least = std::ldexp(1.0, -static_cast<int>(kWidest));
-    for (double& x : table) x = x < least ? 0.0 : x;
-    range.low = -kWidest;
-    range.loss = std::max(range.loss, -kWidest) + 1;
-  }
-  return exponent;
-}
-
-/// Calls body(cell of the leaf, cell of the factor) for the cells of a factor that agree with the
-/// observation.
-template <class Body>
-void for_observed_cells(const JunctionTree& tree, const Contraction& contraction, int factor,
-                        const Observation& known, const Body& body) {
-  struct Step {
-    std::size_t size, step;
-  };
-  std::vector<Step> steps;
-  std::size_t cells = 1;
-  std::size_t begin = 0;
-  const Scope& scope = tree.scopes[at(factor)];
-  for (std::size_t i = scope.size(); i-- > 0;) {
-    const std::size_t size = tree.sizes[at(scope[i])];
-    if (contraction.observed[at(scope[i])] != 0) {
-      begin += cells * at(known.codes[at(scope[i])]);
-    } else if (size > 1) {
-      if (!steps.empty() && steps.back().step * steps.back().size == cells) {
-        steps.back().size *= size;
-      } else {
-        steps.push_back({size, cells});
+class Run {
+ public:
+  Run(const Contraction& contraction, std::span<const std::span<const double>> leaves,
+      std::span<const std::span<double>> out, int n_threads)
+      : c_(contraction),
+        leaves_(leaves),
+        out_(out),
+        n_threads_(n_threads),
+        tables_(c_.leaves.size() + c_.steps.size()),
+        returned_(tables_.size(), -1),
+        read_(c_.leaves.size(), 0) {
+    for (std::size_t k = 0; k < c_.outputs.size(); ++k) returned_[at(c_.outputs[k])] = static_cast<int>(k);
+    for (const ContractionStep& step : c_.steps) {
+      for (const int table : {step.left, step.right}) {
+        if (table >= 0 && at(table) < read_.size()) read_[at(table)] = 1;
       }
     }
-    cells *= size;
-  }
-  const std::size_t n_inner = steps.empty() ? 1 : steps[0].size;
-  const std::size_t inner = steps.empty() ? 0 : steps[0].step;
-  std::vector<std::size_t> counts(steps.size(), 0);
-  for (std::size_t cell = 0;;) {
-    for (std::size_t i = 0; i < n_inner; ++i) body(cell++, begin + i * inner);
-    std::size_t axis = 1;
-    for (; axis < steps.size(); ++axis) {
-      begin += steps[axis].step;
-      if (++counts[axis] < steps[axis].size) break;
-      begin -= steps[axis].size * steps[axis].step;
-      counts[axis] = 0;
-    }
-    if (axis >= steps.size()) return;
-  }
-}
-
-bool restricted(const JunctionTree& tree, const Contraction& contraction, int factor) {
-  const Scope& scope = tree.scopes[at(factor)];
-  return std::any_of(scope.begin(), scope.end(),
-                     [&](std::int32_t a) { return contraction.observed[at(a)] != 0; });
-}
-
-/// table = exp(table - its maximum), the range of the weights known; returns the maximum.
-double scaled_weights(std::span<const double> logarithms, std::span<double> table, Range& range) {
-  double top = kernels().max(logarithms.data(), logarithms.size());
-  if (top == -kInfinity) top = 0;
-  double least = top;
-  for (const double x : logarithms) least = x < least && x != -kInfinity ? x : least;
-  kernels().exp_shifted(logarithms.data(), logarithms.size(), top, table.data());
-  constexpr double kLog2e = 1.4426950408889634074;
-  // A rounding error more or less in an exponent does not matter: the range is wide enough.
-  range = {(least - top) * kLog2e - 1, 1, -kInfinity};
-  if (range.low < -kWidest) {
-    const double smallest = std::ldexp(1.0, -static_cast<int>(kWidest));
-    for (double& x : table) x = x < smallest ? 0.0 : x;
-    range.low = -kWidest;
-    range.loss = -kWidest;
-  }
-  return top;
-}
-
-void load_factor(const JunctionTree& tree, const Contraction& contraction, std::span<const double> potentials,
-                 const Observation& known, int factor, ContractionWork& work) {
-  const auto table = cells_of(contraction, work, factor);
-  const Placement& place = tree.factors[at(factor)];
-  auto given = potentials.subspan(place.offset, place.layout.small);
-  if (restricted(tree, contraction, factor)) {
-    for_observed_cells(tree, contraction, factor, known,
-                       [&](std::size_t cell, std::size_t from) { table[cell] = given[from]; });
-    given = table;
-  }
-  work.log_scale[at(factor)] = scaled_weights(given, table, work.ranges[at(factor)]);
-}
-
-/// Multiplies likelihoods into the smallest leaf that holds their attribute.
-void load_evidence(const Contraction& contraction, const JunctionTree& tree, const Evidence& evidence,
-                   ContractionWork& work) {
-  const int home = contraction.home[at(evidence.attribute)];
-  const Value& value = contraction.values[at(home)];
-  const auto table = cells_of(contraction, work, home);
-  std::vector<double> weights(evidence.log_likelihood.size());
-  Range range;
-  work.log_scale[at(home)] += scaled_weights(evidence.log_likelihood, weights, range);
-  std::size_t inner = 1;
-  for (std::size_t i = value.attributes.size(); i-- > 0 && value.attributes[i] != evidence.attribute;) {
-    inner *= tree.sizes[at(value.attributes[i])];
-  }
-  for (std::size_t cell = 0; cell < table.size(); cell += inner) {
-    kernels().scale(table.data() + cell, inner, weights[cell / inner % weights.size()]);
-  }
-  Range& own = work.ranges[at(home)];
-  own = {own.low + range.low, own.high + range.high, loss_of_product(own, range)};
-  work.log_scale[at(home)] += settle(table, own) * std::log(2.0);
-}
-
-/// Calls body(step, threads inside it) for a level: steps beside each other, or, where one outweighs the
-/// rest, one after the other with all threads inside.
-template <class Body>
-void for_level(const Contraction& contraction, const std::vector<int>& level, int n_threads,
-               const Body& body) {
-  std::size_t total = 0;
-  std::size_t largest = 0;
-  for (const int s : level) {
-    total += contraction.steps[at(s)].forward.work;
-    largest = std::max(largest, contraction.steps[at(s)].forward.work);
-  }
-  const int threads = threads_for(total, n_threads);
-  if (threads > 1 && 2 * largest <= total) {
-    parallel_for(level.size(), threads, [&](std::size_t k) { body(contraction.steps[at(level[k])], 1); });
-  } else {
-    for (const int s : level) body(contraction.steps[at(s)], threads);
-  }
-}
-
-/// One way back: the derivatives of everything, and the marginals of the leaves.
-class Backward {
- public:
-  Backward(const JunctionTree& tree, const Contraction& contraction, const Observation& known,
-           ContractionWork& work, const Marginals& marginals)
-      : tree_(tree), contraction_(contraction), known_(known), work_(work), marginals_(marginals) {
-    for (const std::size_t size : tree.sizes) {
-      attribute_offsets_.push_back(attribute_offsets_.empty() ? 0 : attribute_offsets_.back() + last_);
-      last_ = size;
-    }
-    housed_.resize(contraction.n_leaves);
-    for (std::size_t a = 0; a < tree.sizes.size(); ++a) housed_[at(contraction.home[a])].push_back(a);
   }
 
-  void step(const ContractionStep& s, int threads) {
-    const auto out = cells_of(contraction_, work_, s.out);
-    const Range derivative = work_.ranges[at(s.out)];
-    const double* a = work_.cells.get() + contraction_.values[at(s.a)].offset;
-    const double* b = s.b < 0 ? &kOne : work_.cells.get() + contraction_.values[at(s.b)].offset;
-    const Range of_a = work_.ranges[at(s.a)];
-    const Range of_b = s.b < 0 ? Range{} : work_.ranges[at(s.b)];
-    const bool leaf_a = contraction_.is_leaf(s.a);
-    const bool leaf_b = s.b >= 0 && contraction_.is_leaf(s.b);
-    // Factors first: they keep their weights, which the other derivative needs. Of two values, one waits in
-    // the room while the other's derivative takes its place.
-    if (leaf_a) leaf(s.a, s.to_a, s.room, out.data(), b, product(derivative, of_b, s.to_a), threads);
-    if (leaf_b) leaf(s.b, s.to_b, s.room, out.data(), a, product(derivative, of_a, s.to_b), threads);
-    const bool inner_a = !leaf_a && wanted(s.a);
-    const bool inner_b = s.b >= 0 && !leaf_b && wanted(s.b);
-    const bool both = inner_a && inner_b;
-    double* const room = work_.room.get() + s.room;
-    if (inner_b)
-      derive(s.b, s.to_b, out.data(), a, product(derivative, of_a, s.to_b), both ? room : nullptr, threads);
-    if (inner_a) derive(s.a, s.to_a, out.data(), b, product(derivative, of_b, s.to_a), nullptr, threads);
-    if (both)
-      std::copy_n(room, contraction_.values[at(s.b)].cells, cells_of(contraction_, work_, s.b).data());
-  }
-
-  /// The leaf that is all there is, if there are no steps.
-  void only_leaf(int value) {
-    double derivative = 1.0;
-    const bool factor = at(value) < contraction_.n_factors && !marginals_.factors.empty();
-    if (factor) marginals_.factors[tree_.factors[at(value)].offset] = marginals_.total;
-    finish(value, {&derivative, 1}, Range{});
-  }
-
-  void observed_attributes() {
-    if (marginals_.attributes.empty()) return;
-    for (std::size_t a = 0; a < tree_.sizes.size(); ++a) {
-      if (contraction_.observed[a] == 0 && tree_.sizes[a] > 1) continue;
-      const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
-      std::fill(out.begin(), out.end(), 0.0);
-      out[contraction_.observed[a] != 0 ? at(known_.codes[a]) : 0] = marginals_.total;
-    }
-  }
-
-  bool lost() const { return lost_; }
+  /// With weights. False where underflow may have cost more than is tolerated.
+  bool linear();
+  /// With logarithms: sums, or maxima.
+  void logarithms(Semiring semiring);
+  /// Leaves behind answers with their scales, from either.
+  void finish(bool logarithms, std::span<double> log_scales);
 
  private:
-  bool wanted(int value) const {
-    return !marginals_.factors.empty() || contraction_.leads_home[at(value)] != 0;
-  }
+  const Contraction& c_;
+  std::span<const std::span<const double>> leaves_;
+  std::span<const std::span<double>> out_;
+  int n_threads_;
+  std::vector<Table> tables_;
+  std::vector<int> returned_;
+  std::vector<std::uint8_t> read_;
+  bool signed_ = false;
 
-  void derive(int value, const Loops& loops, const double* derivative, const double* other, Range range,
-              double* elsewhere, int threads) {
-    const auto own = cells_of(contraction_, work_, value);
-    const std::span<double> place(elsewhere == nullptr ? own.data() : elsewhere, own.size());
-    contract(loops, derivative, other, place.data(), threads);
-    settle(place, range);
-    work_.ranges[at(value)] = range;
+  std::span<double> room_for(std::size_t step) {
+    Table& table = tables_[c_.leaves.size() + step];
+    const int output = returned_[c_.leaves.size() + step];
+    if (output >= 0) return out_[at(output)];
+    table.own.resize(cells_over(c_.sizes, c_.steps[step].axes));
+    return table.own;
   }
+  void rescale(Table& table, std::span<double> cells);
+  void linear_leaf(std::size_t index);
+  void log_leaf(std::size_t index);
+  void linear_step(std::size_t step, int threads);
+  void log_step(std::size_t step, Semiring semiring, int threads);
 
-  void leaf(int value, const Loops& loops, std::size_t room, const double* derivative, const double* other,
-            Range range, int threads) {
-    const bool factor = at(value) < contraction_.n_factors && !marginals_.factors.empty();
-    if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
-    const std::size_t cells = contraction_.values[at(value)].cells;
-    const bool direct = factor && !restricted(tree_, contraction_, value);
-    double* const place =
-        direct ? marginals_.factors.data() + tree_.factors[at(value)].offset : work_.room.get() + room;
-    contract(loops, derivative, other, place, threads);
-    finish(value, {place, cells}, range);
-  }
-
-  /// The marginal of a leaf: its weights times their derivative, scaled to the total.
-  void finish(int value, std::span<double> derivative, Range range) {
-    const auto weights = cells_of(contraction_, work_, value);
-    settle(derivative, range);
-    double sum = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) derivative[i] *= weights[i];
-    sum = kernels().sum(derivative.data(), derivative.size());
-    const double cells = static_cast<double>(derivative.size());
-    const double loss = loss_of_product(range, work_.ranges[at(value)]) + std::log2(cells);
-    if (!(sum > 0) || loss - std::log2(sum) > kTolerated) {
-      lost_ = true;
-      return;
-    }
-    kernels().scale(derivative.data(), derivative.size(), marginals_.total / sum);
-    if (!marginals_.factors.empty()) put_factor(value, derivative);
-    if (!marginals_.attributes.empty()) put_attributes(value, derivative);
-  }
-
-  void put_factor(int value, std::span<const double> marginal) {
-    if (at(value) >= contraction_.n_factors || !restricted(tree_, contraction_, value)) return;
-    const Placement& place = tree_.factors[at(value)];
-    const auto out = marginals_.factors.subspan(place.offset, place.layout.small);
-    std::fill(out.begin(), out.end(), 0.0);
-    for_observed_cells(tree_, contraction_, value, known_,
-                       [&](std::size_t cell, std::size_t to) { out[to] = marginal[cell]; });
-  }
-
-  void put_attributes(int value, std::span<const double> marginal) {
-    const Value& own = contraction_.values[at(value)];
-    for (const std::size_t a : housed_[at(value)]) {
-      if (contraction_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
-      const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
-      std::fill(out.begin(), out.end(), 0.0);
-      std::size_t inner = 1;
-      for (std::size_t i = own.attributes.size(); i-- > 0 && at(own.attributes[i]) != a;) {
-        inner *= tree_.sizes[at(own.attributes[i])];
-      }
-      for (std::size_t cell = 0; cell < marginal.size(); cell += inner) {
-        out[cell / inner % out.size()] += kernels().sum(marginal.data() + cell, inner);
-      }
-    }
-  }
-
-  const JunctionTree& tree_;
-  const Contraction& contraction_;
-  const Observation& known_;
-  ContractionWork& work_;
-  const Marginals& marginals_;
-  std::size_t last_ = 0;
-  std::vector<std::size_t> attribute_offsets_;
-  std::vector<std::vector<std::size_t>> housed_;
-  std::atomic<bool> lost_ = false;
+  template <class Body>
+  void for_steps(const Body& body);
 };
+
+double work_of(const std::vector<Loop>& loops) {
+  double work = 1;
+  for (const Loop& loop : loops) work *= static_cast<double>(loop.size);
+  return work;
+}
+
+/// Steps of a level beside each other, or, where one outweighs the rest, one after the other with all threads
+/// inside; then what nobody reads any more is let go.
+template <class Body>
+void Run::for_steps(const Body& body) {
+  for (std::size_t level = 0; level < c_.levels.size(); ++level) {
+    const std::vector<int>& steps = c_.levels[level];
+    double work = 0;
+    double largest = 0;
+    for (const int s : steps) {
+      const double own = work_of(c_.loops[at(s)]);
+      work += own;
+      largest = std::max(largest, own);
+    }
+    const int threads = threads_for(static_cast<std::size_t>(work), n_threads_);
+    if (threads > 1 && 2 * largest <= work) {
+      // In blocks, so that a step of a microsecond does not pay for being handed out.
+      const std::size_t block = std::max<std::size_t>(1, steps.size() / (16 * at(threads)));
+      parallel_for((steps.size() + block - 1) / block, threads, [&](std::size_t b) {
+        const std::size_t end = std::min(steps.size(), (b + 1) * block);
+        for (std::size_t i = b * block; i < end; ++i) body(at(steps[i]), 1);
+      });
+    } else {
+      for (const int s : steps) body(at(s), threads);
+    }
+    for (const int s : c_.releases[level]) {
+      Table& table = tables_[c_.leaves.size() + at(s)];
+      std::vector<double>().swap(table.own);
+      std::vector<double>().swap(table.own_signs);
+    }
+  }
+}
+
+/// Calls body(loops, offsets of the three tables) on pieces of a step, cut along the first loop that out
+/// moves in: so many that each thread has one, and that a piece of out which sums run over again stays in
+/// cache.
+template <class Body>
+void for_pieces(const std::vector<Loop>& loops, int threads, const Body& body) {
+  std::size_t cut = 0;
+  while (cut < loops.size() && loops[cut].out == 0) ++cut;
+  if (cut == loops.size()) return body(loops, Loop{0, 0, 0, 0});
+  std::size_t pieces = at(threads);
+  if (cut > 0) {
+    std::size_t cells = 1;
+    for (const Loop& loop : loops) cells *= loop.out != 0 ? loop.size : 1;
+    pieces = std::max(pieces, cells / kTile);
+  }
+  const std::size_t total = loops[cut].size;
+  pieces = std::min(pieces, total);
+  if (pieces <= 1) return body(loops, Loop{0, 0, 0, 0});
+  parallel_for(pieces, threads, [&](std::size_t piece) {
+    const std::size_t begin = total * piece / pieces;
+    std::vector<Loop> slice = loops;
+    slice[cut].size = total * (piece + 1) / pieces - begin;
+    const Loop& l = loops[cut];
+    body(slice, Loop{0, begin * l.left, begin * l.right, begin * l.out});
+  });
+}
+
+/// Divides a table by a power of two if its peak has left the range in which products are safe.
+void Run::rescale(Table& table, std::span<double> cells) {
+  if (table.peak == 0) return;
+  int exponent = 0;
+  std::frexp(table.peak, &exponent);
+  if (exponent > -kExponents && exponent <= kExponents) return;
+  // In two steps: 2^-exponent itself may be beyond the range of doubles.
+  const double half = std::ldexp(1.0, -(exponent / 2));
+  const double rest = std::ldexp(1.0, -(exponent - exponent / 2));
+  for (double& x : cells) x = x * half * rest;
+  table.peak = table.peak * half * rest;
+  table.loss = table.loss * half * rest + kTiny;
+  table.log_scale += exponent * std::log(2.0);
+}
+
+void Run::linear_leaf(std::size_t index) {
+  Table& table = tables_[index];
+  table = Table{};
+  const std::span<const double> given = leaves_[index];
+  if (!c_.leaves[index].logarithms) {
+    table.cells = given;
+    table.peak = contraction_kernels().largest(given.data(), given.size());
+    int exponent = 0;
+    std::frexp(table.peak, &exponent);
+    if (exponent <= -kExponents || exponent > kExponents) {
+      table.own.assign(given.begin(), given.end());
+      table.cells = table.own;
+      rescale(table, table.own);
+    }
+    return;
+  }
+  const double top = kernels().max(given.data(), given.size());
+  table.log_scale = top == -kInfinity ? 0.0 : top;
+  table.own.resize(given.size());
+  kernels().exp_shifted(given.data(), given.size(), table.log_scale, table.own.data());
+  table.cells = table.own;
+  table.peak = top == -kInfinity ? 0.0 : 1.0;
+  table.loss = kTiny;
+}
+
+void Run::linear_step(std::size_t step, int threads) {
+  const ContractionStep& s = c_.steps[step];
+  const double one = 1.0;
+  const Table& left = tables_[at(s.left)];
+  const Table* right = s.right < 0 ? nullptr : &tables_[at(s.right)];
+  const double* right_cells = right == nullptr ? &one : right->cells.data();
+  const std::span<double> out = room_for(step);
+  Table& table = tables_[c_.leaves.size() + step];
+  std::vector<double> peaks;
+  const std::vector<Loop>& loops = c_.loops[step];
+  std::fill(out.begin(), out.end(), 0.0);
+  for_pieces(loops, threads, [&](const std::vector<Loop>& piece, const Loop& from) {
+    contraction_kernels().contract(left.cells.data() + from.left, right_cells + from.right,
+                                   out.data() + from.out, piece.data(), piece.size());
+  });
+  double rows = 1;
+  for (const Loop& loop : loops) rows *= loop.out == 0 ? static_cast<double>(loop.size) : 1.0;
+  const double right_peak = right == nullptr ? 1.0 : right->peak;
+  const double right_loss = right == nullptr ? 0.0 : right->loss;
+  table.cells = out;
+  table.log_scale = left.log_scale + (right == nullptr ? 0.0 : right->log_scale);
+  table.loss = left.loss * (right_peak + right_loss) + right_loss * left.peak;
+  // A sum of the entries of one table is no product: nothing new is lost.
+  table.loss = rows * (table.loss + (right == nullptr ? 0.0 : kTiny));
+  table.peak = contraction_kernels().largest(out.data(), out.size());
+  rescale(table, out);
+}
+
+bool Run::linear() {
+  for (std::size_t i = 0; i < c_.leaves.size(); ++i) {
+    if (read_[i] != 0) linear_leaf(i);
+  }
+  for_steps([&](std::size_t step, int threads) { linear_step(step, threads); });
+  return std::all_of(c_.outputs.begin(), c_.outputs.end(), [&](int output) {
+    return tables_[at(output)].loss <= kTolerated * tables_[at(output)].peak;
+  });
+}
+
+void Run::log_leaf(std::size_t index) {
+  Table& table = tables_[index];
+  table = Table{};
+  const std::span<const double> given = leaves_[index];
+  if (c_.leaves[index].logarithms) {
+    table.cells = given;
+  } else {
+    table.own.resize(given.size());
+    for (std::size_t i = 0; i < given.size(); ++i) table.own[i] = std::log(std::abs(given[i]));
+    table.cells = table.own;
+  }
+  if (!signed_) return;
+  table.own_signs.assign(given.size(), 1.0);
+  if (c_.leaves[index].logarithms) return;
+  for (std::size_t i = 0; i < given.size(); ++i) table.own_signs[i] = given[i] < 0 ? -1.0 : 1.0;
+}
+
+/// Calls body(left offset, right offset, out offset, innermost loop) for each innermost run.
+template <class Body>
+void for_rows(const std::vector<Loop>& loops, std::size_t depth, Loop from, const Body& body) {
+  if (loops.empty()) return body(from, Loop{1, 0, 0, 0});
+  if (depth + 1 == loops.size()) return body(from, loops[depth]);
+  const Loop& loop = loops[depth];
+  for (std::size_t i = 0; i < loop.size; ++i) {
+    for_rows(loops, depth + 1, from, body);
+    from.left += loop.left;
+    from.right += loop.right;
+    from.out += loop.out;
+  }
+}
+
+void largest_products(const std::vector<Loop>& loops, Loop from, const double* left, const double* right,
+                      double* out) {
+  for_rows(loops, 0, from, [&](const Loop& start, const Loop& row) {
+    for (std::size_t i = 0; i < row.size; ++i) {
+      double& largest = out[start.out + i * row.out];
+      const double log = left[start.left + i * row.left] + right[start.right + i * row.right];
+      if (log > largest) largest = log;
+    }
+  });
+}
+
+/// sums += sign * exp(left + right - tops)
+void sum_products(const std::vector<Loop>& loops, Loop from, const Table& left, const double* right,
+                  const double* right_signs, const double* tops, double* sums) {
+  constexpr std::size_t kChunk = 256;
+  double logs[kChunk];
+  for_rows(loops, 0, from, [&](const Loop& start, const Loop& row) {
+    for (std::size_t begin = 0; begin < row.size; begin += kChunk) {
+      const std::size_t n = std::min(kChunk, row.size - begin);
+      const std::size_t l = start.left + begin * row.left;
+      const std::size_t r = start.right + begin * row.right;
+      const std::size_t o = start.out + begin * row.out;
+      for (std::size_t i = 0; i < n; ++i) {
+        const double top = tops[o + i * row.out];
+        logs[i] = left.cells[l + i * row.left] + right[r + i * row.right] - (top == -kInfinity ? 0.0 : top);
+      }
+      kernels().exp_shifted(logs, n, 0.0, logs);
+      for (std::size_t i = 0; i < n; ++i) {
+        const double sign =
+            left.signs.empty() ? 1.0 : left.signs[l + i * row.left] * right_signs[r + i * row.right];
+        sums[o + i * row.out] += sign * logs[i];
+      }
+    }
+  });
+}
+
+void Run::log_step(std::size_t step, Semiring semiring, int threads) {
+  const ContractionStep& s = c_.steps[step];
+  const double zero = 0.0;
+  const double one = 1.0;
+  const Table& left = tables_[at(s.left)];
+  const double* right = s.right < 0 ? &zero : tables_[at(s.right)].cells.data();
+  const double* right_signs = s.right < 0 || !signed_ ? &one : tables_[at(s.right)].signs.data();
+  const std::span<double> out = room_for(step);
+  Table& table = tables_[c_.leaves.size() + step];
+  table.cells = out;
+  std::fill(out.begin(), out.end(), -kInfinity);
+  std::vector<double> sums(semiring == Semiring::max ? 0 : out.size());
+  for_pieces(c_.loops[step], threads, [&](const std::vector<Loop>& piece, const Loop& from) {
+    largest_products(piece, from, left.cells.data(), right, out.data());
+    if (semiring == Semiring::max) return;
+    sum_products(piece, from, left, right, right_signs, out.data(), sums.data());
+  });
+  if (semiring == Semiring::max) return;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] != -kInfinity) out[i] += std::log(std::abs(sums[i]));
+  }
+  if (!signed_) return;
+  for (double& sum : sums) sum = sum < 0 ? -1.0 : 1.0;
+  table.own_signs.swap(sums);
+  table.signs = table.own_signs;
+}
+
+void Run::logarithms(Semiring semiring) {
+  for (std::size_t i = 0; i < c_.leaves.size(); ++i) {
+    if (read_[i] == 0 || c_.leaves[i].logarithms || semiring != Semiring::sum) continue;
+    signed_ = signed_ || std::any_of(leaves_[i].begin(), leaves_[i].end(), [](double x) { return x < 0; });
+  }
+  for (std::size_t i = 0; i < c_.leaves.size(); ++i) {
+    if (read_[i] == 0) continue;
+    log_leaf(i);
+    tables_[i].signs = tables_[i].own_signs;
+  }
+  for_steps([&](std::size_t step, int threads) { log_step(step, semiring, threads); });
+}
+
+void Run::finish(bool logarithms, std::span<double> log_scales) {
+  for (std::size_t k = 0; k < c_.outputs.size(); ++k) {
+    const Table& table = tables_[at(c_.outputs[k])];
+    log_scales[k] = table.log_scale;
+    if (!logarithms) continue;
+    const std::span<double> cells = out_[k];
+    const double top = kernels().max(cells.data(), cells.size());
+    log_scales[k] = top == -kInfinity ? 0.0 : top;
+    kernels().exp_shifted(cells.data(), cells.size(), log_scales[k], cells.data());
+    for (std::size_t i = 0; i < table.signs.size(); ++i) cells[i] *= table.signs[i];
+  }
+}
 
 }  // namespace
 
-ContractionWork::ContractionWork(const Contraction& contraction)
-    : cells(std::make_unique_for_overwrite<double[]>(contraction.cells)),
-      room(std::make_unique_for_overwrite<double[]>(contraction.room)),
-      ranges(contraction.values.size()),
-      log_scale(contraction.values.size(), 0.0) {}
-
-Outcome contract_forward(const JunctionTree& tree, const Contraction& contraction,
-                         std::span<const double> potentials, const Observation& known, ContractionWork& work,
-                         double& log_z, int n_threads) {
-  for (std::size_t v = 0; v < contraction.n_leaves; ++v) {
-    if (v < contraction.n_factors) {
-      load_factor(tree, contraction, potentials, known, static_cast<int>(v), work);
-    } else {
-      const auto table = cells_of(contraction, work, static_cast<int>(v));
-      std::fill(table.begin(), table.end(), 1.0);
-    }
+void run_contraction(const Contraction& contraction, std::span<const std::span<const double>> leaves,
+                     Semiring semiring, std::span<const std::span<double>> out, std::span<double> log_scales,
+                     int n_threads) {
+  assert(leaves.size() == contraction.leaves.size() && out.size() == contraction.outputs.size());
+  assert(log_scales.size() == out.size());
+  Run run(contraction, leaves, out, n_threads);
+  if (semiring != Semiring::sum) {
+    run.logarithms(semiring);
+    std::fill(log_scales.begin(), log_scales.end(), 0.0);
+    return;
   }
-  for (const Evidence& e : known.evidence) load_evidence(contraction, tree, e, work);
-  for (const auto& level : contraction.levels) {
-    for_level(contraction, level, n_threads, [&](const ContractionStep& step, int threads) {
-      const auto a = cells_of(contraction, work, step.a);
-      const double* b = step.b < 0 ? &kOne : cells_of(contraction, work, step.b).data();
-      const auto out = cells_of(contraction, work, step.out);
-      contract(step.forward, a.data(), b, out.data(), threads);
-      Range range =
-          product(work.ranges[at(step.a)], step.b < 0 ? Range{} : work.ranges[at(step.b)], step.forward);
-      const double exponent = settle(out, range);
-      work.ranges[at(step.out)] = range;
-      work.log_scale[at(step.out)] = work.log_scale[at(step.a)] +
-                                     (step.b < 0 ? 0.0 : work.log_scale[at(step.b)]) +
-                                     exponent * std::log(2.0);
-    });
-  }
-  log_z = 0;
-  if (contraction.root < 0) return Outcome::exact;
-  const double z = cells_of(contraction, work, contraction.root)[0];
-  const double loss = work.ranges[at(contraction.root)].loss;
-  log_z = std::log(z) + work.log_scale[at(contraction.root)];
-  if (z == 0) return loss == -kInfinity ? Outcome::impossible : Outcome::lost;
-  return loss - std::log2(z) > kTolerated ? Outcome::lost : Outcome::exact;
-}
-
-Outcome contract_backward(const JunctionTree& tree, const Contraction& contraction, const Observation& known,
-                          ContractionWork& work, const Marginals& marginals, int n_threads) {
-  Backward backward(tree, contraction, known, work, marginals);
-  backward.observed_attributes();
-  if (contraction.root < 0) return Outcome::exact;
-  if (contraction.steps.empty()) {
-    backward.only_leaf(contraction.root);
-  } else {
-    cells_of(contraction, work, contraction.root)[0] = 1.0;
-    work.ranges[at(contraction.root)] = Range{};
-  }
-  for (std::size_t depth = contraction.levels.size(); depth-- > 0;) {
-    for_level(contraction, contraction.levels[depth], n_threads,
-              [&](const ContractionStep& step, int threads) { backward.step(step, threads); });
-  }
-  return backward.lost() ? Outcome::lost : Outcome::exact;
+  const bool sound = run.linear();
+  if (!sound) run.logarithms(semiring);
+  run.finish(!sound, log_scales);
 }
 
 }  // namespace pypgm

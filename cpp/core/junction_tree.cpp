@@ -4,7 +4,7 @@
 #include <cassert>
 #include <numeric>
 
-#include "core/contraction.hpp"
+#include "core/implicit_tree.hpp"
 
 namespace pypgm {
 
@@ -265,7 +265,7 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
   place_factors(tree, cliques);
   estimate_cost(tree);
   if (tree.cost.largest_cells < static_cast<double>(kTooManyCells)) {
-    tree.contraction = std::make_shared<const Contraction>(make_contraction(tree, {}));
+    tree.contraction = std::make_shared<const ImplicitTree>(make_implicit_tree(tree, {}));
   }
   return tree;
 }

@@ -18,7 +18,7 @@ from pypgm.domain import Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-from pypgm.inference.calibrated import project_tables
+from pypgm.inference.variable_elimination import variable_elimination
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,8 +142,7 @@ class BayesianNetwork(ConditionalTables):
         asked = as_clique(targets)
         self.domain.indices(asked)
         part = self._part((*asked, *(evidence or ())))
-        tables = part.tree.tables(part.potentials, 1.0, evidence)
-        return project_tables(part.domain, part.tree.nodes, tables, asked, max_bytes).normalize()
+        return variable_elimination(part.potentials, asked, 1.0, evidence, max_bytes=max_bytes)
 
     def log_probability(self, evidence: Evidence | None) -> float:
         """Return the natural log of the probability of what is known; -inf if it is impossible.

@@ -6,7 +6,10 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Fit", "FitState", "Options", "Status", "Watch"]
 
@@ -58,6 +61,8 @@ class Options:
     callback: Callable[[FitState], object] | None
     progress: bool
     n_threads: int
+    stop: Literal["validated", "optimum"]
+    rng: np.random.Generator | int | None
     started: float
     """``time.perf_counter()`` when the work began."""
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pypgm import _core
-from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.compiled import compiled_measurements, safe_step
 from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.problem import Answer, Problem
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.graphs import JunctionTree
+    from pypgm import _core
+    from pypgm.estimation.general import GeneralDescent
 
 __all__ = ["mirror_descent"]
 
@@ -28,14 +26,8 @@ _GROWTH = 1.5
 _MAX_GROWTH = 1000.0  # of the step over the safe one
 
 
-def mirror_descent(
-    tree: JunctionTree,
-    measurements: Sequence[LinearMeasurement],
-    total: float,
-    start: CliqueVector,
-    options: Options,
-) -> tuple[CliqueVector, CliqueVector, Fit]:
-    r"""Minimise :math:`L(\mu) = \frac12 \sum w (Q\mu - y)^2` over the marginals of distributions on a domain.
+def mirror_descent(problem: Problem, options: Options) -> Answer:
+    r"""Minimise a loss over the marginals of distributions on a domain, going down step by step.
 
     The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
     Bregman model of smoothness :math:`1/\alpha` says, with the symmetric divergence; a rejected step is halved, an
@@ -43,47 +35,34 @@ def mirror_descent(
 
     Parameters
     ----------
-    tree : JunctionTree
-        Built for the distinct cliques of the measurements.
-    measurements : sequence of LinearMeasurement
-        Each on one of those cliques.
-    total : float
-        Number of records, counts.
-    start : CliqueVector
-        Potentials to start from, natural logs; -inf entries are structural zeros and stay.
+    problem : Problem
+        The loss, the total and the start.
     options : Options
         Limits, tolerance, step size, callback, and when the work began.
 
     Returns
     -------
-    potentials, marginals : CliqueVector
-        The best point found: natural logs, and counts.
-    fit : Fit
-        How it ended.
+    Answer
+        The best point found, and how it ended.
 
     References
     ----------
     McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019,
     Algorithm 1; Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
     """
-    core = _core.Descent(tree.plan, compiled_measurements(tree, measurements), total, start.values, options.n_threads)
-    run = _Run(core, total, safe_step(measurements, total), options)
+    core = problem.descent(options.n_threads)
+    run = _Run(core, problem.safe_step() or 1.0 / problem.total, options)
     status = run.to_the_end()
     potentials, marginals, loss = run.best()
     fit = Fit(status, loss, run.gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
-    return (
-        CliqueVector(start.domain, start.cliques, potentials),
-        CliqueVector(start.domain, start.cliques, marginals),
-        fit,
-    )
+    return problem.vector(potentials), problem.vector(marginals), fit
 
 
 class _Run:
     """One descent: where it stands, and the best point it has seen."""
 
-    def __init__(self, core: _core.Descent, total: float, safe: float, options: Options) -> None:
+    def __init__(self, core: _core.Descent | GeneralDescent, safe: float, options: Options) -> None:
         self.core = core
-        self.total = total
         self.options = options
         self.safe_step = safe
         self.step = 2 * safe

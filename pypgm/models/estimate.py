@@ -5,26 +5,87 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain
+from pypgm.domain import Clique, Domain
 from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options
 from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
+from pypgm.estimation.problem import Estimator, Problem
+from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.models.model import GraphicalModel
+from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
+from pypgm.models.region_model import RegionGraphModel
 
 __all__ = ["estimate"]
 
 _TOLERANCE = 1e-3
-_SEED = 0
+_REGION_TOLERANCE = 1e-6
+_METHODS: dict[str, Estimator] = {
+    "accelerated": accelerated,
+    "mirror_descent": mirror_descent,
+}
+_LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
+_CONVEX_ONLY = {"accelerated"}  # what they average, or how they step, rests on convexity
+
+Method = Literal["auto", "accelerated", "mirror_descent"]
+LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
+
+
+@overload
+def estimate(
+    domain: Domain,
+    measurements: Sequence[LinearMeasurement],
+    total: float | None = ...,
+    *,
+    oracle: Literal["exact"] = ...,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
+    method: Method = ...,
+    stop: Literal["validated", "optimum"] = ...,
+    iterations: int = ...,
+    tolerance: float | None = ...,
+    stepsize: float | Callable[[int], float] | None = ...,
+    warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    max_bytes: float | None = ...,
+    time_limit: float | None = ...,
+    callback: Callable[[FitState], object] | None = ...,
+    progress: bool = ...,
+    rng: np.random.Generator | int | None = ...,
+    n_threads: int = ...,
+) -> GraphicalModel: ...
+
+
+@overload
+def estimate(
+    domain: Domain,
+    measurements: Sequence[LinearMeasurement],
+    total: float | None = ...,
+    *,
+    oracle: RegionOracle,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
+    method: Method = ...,
+    stop: Literal["validated", "optimum"] = ...,
+    iterations: int = ...,
+    tolerance: float | None = ...,
+    stepsize: float | Callable[[int], float] | None = ...,
+    warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    max_bytes: float | None = ...,
+    time_limit: float | None = ...,
+    callback: Callable[[FitState], object] | None = ...,
+    progress: bool = ...,
+    rng: np.random.Generator | int | None = ...,
+    n_threads: int = ...,
+) -> RegionGraphModel: ...
 
 
 def estimate(
@@ -32,46 +93,60 @@ def estimate(
     measurements: Sequence[LinearMeasurement],
     total: float | None = None,
     *,
-    method: Literal["auto", "accelerated", "mirror_descent"] = "auto",
-    stop: Literal["validated", "optimum"] | None = None,
+    oracle: Literal["exact"] | RegionOracle = "exact",
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
+    method: Method = "auto",
+    stop: Literal["validated", "optimum"] = "validated",
     iterations: int = 5000,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
-    warm_start: GraphicalModel | None = None,
+    warm_start: GraphicalModel | RegionGraphModel | None = None,
     max_bytes: float | None = None,
     time_limit: float | None = None,
     callback: Callable[[FitState], object] | None = None,
     progress: bool = False,
     rng: np.random.Generator | int | None = None,
     n_threads: int = 0,
-) -> GraphicalModel:
+) -> GraphicalModel | RegionGraphModel:
     r"""Find the graphical model whose marginals are closest to noisy measurements.
 
-    Minimises :math:`\frac12 \sum_i (q_i^\top \mu - y_i)^2 / \sigma_i^2` over the marginals :math:`\mu` (counts)
-    of all distributions on the domain; among the distributions with those marginals the answer is the one closest, in
-    relative entropy, to the independent model the measurements suggest. Where every cell of a clique is measured that
-    is the one of largest entropy.
+    Minimises a loss over the marginals :math:`\mu` (counts) of all distributions on the domain, by default
+    :math:`\frac12 \sum_i (q_i^\top \mu - y_i)^2 / \sigma_i^2`; among the distributions with those marginals the
+    answer is the one closest, in relative entropy, to where the search started: by default the independent model the
+    measurements suggest. Where every cell of a clique is measured that is the one of largest entropy.
 
     Parameters
     ----------
     domain : Domain
         All attributes; those never measured stay uniform.
     measurements : sequence of LinearMeasurement
-        Noisy answers, counts.
+        Noisy answers, counts, to any linear queries.
     total : float, optional
         Number of records; by default its best linear unbiased estimate from the measurements.
+    oracle : {"exact", "region_graph", "factor_graph"} or RegionGraph
+        What marginals have to be consistent with: a distribution on the domain, by a junction tree; or, where no tree
+        fits, each other where regions of a graph meet. "region_graph" is the closure of the measured cliques under
+        intersection, "factor_graph" makes them agree on single attributes alone.
+    loss : {"l2", "l1", "huber"}, Loss or callable
+        How far marginals are from the measurements: half the weighted squares (of Gaussian noise), the weighted
+        absolute differences (of Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
+        from the marginals of the measured cliques (`CliqueVector`, counts) to value and gradient, is the whole loss;
+        measurements then tell total and start alone.
     method : {"auto", "accelerated", "mirror_descent"}
         "accelerated" starts from the independent model the measurements suggest and answers with an average of its
-        path; "mirror_descent" (for a `stepsize` or a `warm_start`) lowers the loss step by step. "auto" is mirror
-        descent where one of those two is given, else accelerated.
-    stop : {"validated", "optimum"}, optional
+        path. All others start from the uniform model and go to the optimum: "mirror_descent" lowers the loss step by
+        step, by a line search or with a `stepsize`, and averages the path where the loss is not smooth. "auto" is
+        mirror descent where there is a `stepsize` or the loss is neither smooth nor approached by smooth ones or is
+        not convex, else accelerated.
+    stop : {"validated", "optimum"}
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
-        least expected error, or at the minimum of the loss. By default validated if accelerated; mirror descent
-        goes to the optimum.
+        least expected error, or at the minimum of the loss. The accelerated method validates losses that rest on
+        measurements; everything else, and any `warm_start`, ends at the optimum, as ``model.fit.status`` says.
     iterations : int
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
-        Ends when the certified gap is at most ``tolerance * (1 + loss)``; 1e-3 by default, 0 runs all iterations.
+        Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
+        less over 50 iterations; 1e-3 by default, 1e-6 on a region graph. 0 runs all iterations.
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
         The best point is returned where the loss did not fall steadily.
@@ -93,8 +168,9 @@ def estimate(
 
     Returns
     -------
-    GraphicalModel
-        With how it ended in ``model.fit``. Ctrl-C ends the search and returns the best point so far.
+    GraphicalModel or RegionGraphModel
+        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C ends the search and returns the best
+        point so far.
 
     Raises
     ------
@@ -106,7 +182,9 @@ def estimate(
 
     References
     ----------
-    McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019.
+    McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019;
+    McKenna, Pradhan, Sheldon, Miklau: Relaxed marginal consistency for differentially private query answering,
+    NeurIPS 2021.
 
     Examples
     --------
@@ -119,60 +197,96 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    started = time.perf_counter()
     options = Options(
         iterations,
-        _TOLERANCE if tolerance is None else tolerance,
+        (_TOLERANCE if oracle == "exact" else _REGION_TOLERANCE) if tolerance is None else tolerance,
         stepsize,
         time_limit,
         callback,
         progress,
         n_threads,
-        started,
+        "optimum" if warm_start is not None else stop,
+        rng,
+        time.perf_counter(),
     )
-    _check_options(options)
+    _check_options(options, stop)
     fitting = [m.checked(domain) for m in measurements]
+    objective = _objective(loss, fitting)
+    chosen = _chosen(method, options, objective)
     records = estimate_total(domain, fitting)[0] if total is None else checked_total(total)
-    cliques = list(dict.fromkeys(domain.canonical(m.clique) for m in fitting))
-    tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
-    if _chosen(method, stop, stepsize, warm_start) == "mirror_descent":
-        potentials, marginals, fit = mirror_descent(
-            tree, fitting, records, _start(domain, cliques, warm_start), options
-        )
-    else:
-        potentials, marginals, fit = accelerated(
-            tree,
+    if oracle != "exact":
+        _check_region_method(chosen)
+        return estimate_on_regions(
+            domain,
+            objective,
             fitting,
             records,
-            independent_potentials(domain, cliques, fitting, records),
-            options,
-            stop=stop or "validated",
-            rng=np.random.default_rng(_SEED if rng is None else rng),
+            oracle=oracle,
+            options=options,
+            prior=warm_start,
+            max_bytes=max_bytes,
         )
+    cliques = _cliques(domain, [*objective.cliques, *(m.clique for m in fitting)])
+    tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
+    problem = Problem(tree, objective, records, _start(domain, cliques, warm_start))
+    if chosen == "accelerated" and warm_start is None:
+
+        def independent(answers: Sequence[LinearMeasurement]) -> CliqueVector:
+            return independent_potentials(domain, cliques, answers, records)
+
+        problem = Problem(tree, objective, records, independent(fitting), independent)
+    potentials, marginals, fit = _METHODS[chosen](problem, options)
     return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree)
 
 
-def _chosen(method: str, stop: str | None, stepsize: object, warm_start: object) -> str:
-    """Return the method to run; ``ValueError`` if options do not go together."""
-    if method not in {"auto", "accelerated", "mirror_descent"}:
-        raise ValueError(f"method needs to be 'auto', 'accelerated' or 'mirror_descent', got {method!r}")
-    if stop not in {None, "validated", "optimum"}:
-        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {stop!r}")
-    asked = [name for name, given in (("stepsize", stepsize), ("warm_start", warm_start)) if given is not None]
+def _objective(loss: str | Loss | LossFunction, measurements: Sequence[LinearMeasurement]) -> Loss:
+    """Return the loss to minimise; ``ValueError`` if there is none of that name."""
+    if isinstance(loss, Loss):
+        return loss
+    if callable(loss):
+        return Custom(loss, list(dict.fromkeys(m.clique for m in measurements)))
+    if loss not in _LOSSES:
+        raise ValueError(f"loss needs to be one of {tuple(_LOSSES)}, a Loss or a callable, got {loss!r}")
+    return _LOSSES[loss](measurements)
+
+
+def _cliques(domain: Domain, cliques: Sequence[Clique]) -> list[Clique]:
+    """Return cliques in the domain's order, each once."""
+    return list(dict.fromkeys(domain.canonical(c) for c in cliques))
+
+
+def _chosen(method: str, options: Options, loss: Loss) -> str:
+    """Return the method to run; ``ValueError``, with the reason, if it does not take the loss or an option."""
+    if method not in {"auto", *_METHODS}:
+        raise ValueError(f"method needs to be one of {('auto', *_METHODS)}, got {method!r}")
+    rough = not loss.stages()[-1].smooth
     if method == "auto":
-        method = "mirror_descent" if asked else "accelerated"
-    if method == "accelerated" and asked:
-        raise ValueError(f"method 'accelerated' takes no {asked[0]}: it measures its step and starts from independence")
-    if method == "mirror_descent" and stop == "validated":
-        raise ValueError("mirror descent goes to the optimum; stop='validated' needs method='accelerated'")
+        plain = options.stepsize is not None or rough or not loss.convex
+        method = "mirror_descent" if plain else "accelerated"
+    if method != "mirror_descent":
+        if options.stepsize is not None:
+            raise ValueError(f"method {method!r} takes no stepsize: it finds its own; 'mirror_descent' takes one")
+        if rough:
+            raise ValueError(f"method {method!r} needs a smooth loss, {loss!r} is not; 'mirror_descent' takes it")
+    if method in _CONVEX_ONLY and not loss.convex:
+        raise ValueError(f"method {method!r} needs a convex loss, {loss!r} is not; 'mirror_descent' takes it")
     return method
 
 
-def _start(domain: Domain, cliques: list[tuple[str, ...]], warm_start: GraphicalModel | None) -> CliqueVector:
+def _check_region_method(method: str) -> None:
+    if method != "accelerated":
+        raise ValueError(f"an estimate over a region graph needs method='accelerated' and no stepsize, got {method!r}")
+
+
+def _start(
+    domain: Domain, cliques: Sequence[Clique], warm_start: GraphicalModel | RegionGraphModel | None
+) -> CliqueVector:
     """Return zero potentials, or those of a model, each added to the first clique that holds its scope."""
     start = CliqueVector(domain, cliques)
     if warm_start is None:
         return start
+    if isinstance(warm_start, RegionGraphModel):
+        raise ValueError("warm_start needs a GraphicalModel where oracle='exact', got a RegionGraphModel")  # noqa: TRY004
     if warm_start.domain != domain:
         raise ValueError(f"warm_start needs a model over {domain}, got one over {warm_start.domain}")
     for i, scope in enumerate(warm_start.potentials.cliques):
@@ -183,7 +297,9 @@ def _start(domain: Domain, cliques: list[tuple[str, ...]], warm_start: Graphical
     return start
 
 
-def _check_options(options: Options) -> None:
+def _check_options(options: Options, stop: str) -> None:
+    if stop not in {"validated", "optimum"}:
+        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {stop!r}")
     if options.iterations < 1:
         raise ValueError(f"iterations needs to be at least 1, got {options.iterations}")
     if not 0 <= options.tolerance < math.inf:

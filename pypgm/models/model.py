@@ -5,21 +5,28 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
+from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
-from pypgm.inference.calibrated import project_tables
+from pypgm.inference.calibrated import Calibrated
+from pypgm.inference.kronecker import answer_queries, expectation
+from pypgm.inference.variable_elimination import variable_elimination
+from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import read_archive, write_archive
+from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
     import os
+
+    from numpy.typing import ArrayLike, NDArray
 
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
@@ -87,30 +94,62 @@ class GraphicalModel:
     def _tables(self) -> list[Factor]:
         return self.tree.tables(self.potentials, self.total)
 
-    def project(self, clique: str | Iterable[str]) -> Factor:
+    @cached_property
+    def _calibrated(self) -> Calibrated:
+        return Calibrated(self.tree, lambda: self._tables, self.total, self.marginals)
+
+    @cached_property
+    def _log_z(self) -> float:
+        return self.tree.log_partition(self.potentials)
+
+    def project(self, clique: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
         """Return the marginal of any clique, measured or not, in counts that sum to `total`.
 
         Parameters
         ----------
         clique : str or sequence of str
             Attributes, in any order; axes come in the order asked. The empty clique gives the total.
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it.
 
         Raises
         ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
         ValueError
             If an attribute is unknown or comes twice.
         ModelTooLargeError
             If a table on the way would not fit.
         """
-        asked = as_clique(clique)
-        wanted = set(self.domain.canonical(asked))
-        if any(wanted <= set(c) for c in self.cliques):
-            return self.marginals.project(asked)
-        return project_tables(self.domain, self.tree.nodes, self._tables, asked)
+        if evidence:
+            return variable_elimination(self.potentials, clique, self.total, evidence, order=self.tree.order)
+        return self._calibrated.project_many([as_clique(clique)])[0]
 
-    def project_many(self, cliques: Sequence[str | Iterable[str]]) -> list[Factor]:
-        """Return the marginals of many cliques, in the order asked; see `project`."""
-        return [self.project(c) for c in cliques]
+    def project_many(
+        self, cliques: Sequence[str | Iterable[str]], evidence: Evidence | None = None, *, n_threads: int = 0
+    ) -> list[Factor]:
+        """Return the marginals of many cliques in counts, in the order asked; see `project`.
+
+        What several of them need is computed once, so that all 3-way marginals cost little more than their cells.
+
+        Parameters
+        ----------
+        cliques : sequence of cliques
+            What is asked, in any order; cliques may repeat.
+        evidence : mapping, optional
+            As for `project`.
+        n_threads : int
+            0 for all threads; the bits of the answers do not depend on it.
+
+        Examples
+        --------
+        >>> import itertools, pypgm
+        >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
+        >>> model = GraphicalModel(pypgm.CliqueVector(domain, [("a", "b"), ("b", "c")]), total=8.0)
+        >>> [f.values.tolist() for f in model.project_many(itertools.combinations("abc", 2))][:2]
+        [[[2.0, 2.0], [2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
+        """
+        return self._given(evidence).project_many(list(cliques), n_threads=n_threads)
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
         """Return the probabilities of some attributes, given what is known of others.
@@ -134,12 +173,136 @@ class GraphicalModel:
         ValueError
             If an attribute, label or code is unknown.
         """
-        asked = as_clique(targets)
-        self.domain.indices(asked)
+        return self.project(targets, evidence).normalize()
+
+    @overload
+    def answer(
+        self, query: KroneckerQuery, evidence: Evidence | None = ..., *, n_threads: int = ...
+    ) -> NDArray[np.float64]: ...
+    @overload
+    def answer(
+        self, query: Sequence[KroneckerQuery], evidence: Evidence | None = ..., *, n_threads: int = ...
+    ) -> list[NDArray[np.float64]]: ...
+    def answer(
+        self,
+        query: KroneckerQuery | Sequence[KroneckerQuery],
+        evidence: Evidence | None = None,
+        *,
+        n_threads: int = 0,
+    ) -> NDArray[np.float64] | list[NDArray[np.float64]]:
+        """Return the answer to a product of queries on single attributes, in counts; no joint table is made for it.
+
+        Parameters
+        ----------
+        query : KroneckerQuery or sequence of them
+            What is asked; several queries share what they have in common.
+        evidence : mapping, optional
+            As for `project`.
+        n_threads : int
+            0 for all threads; the bits of the answers do not depend on it.
+
+        Returns
+        -------
+        ndarray, or list of ndarray
+            A tensor with an axis for each attribute of the query, in its order.
+
+        Warns
+        -----
+        ConditionWarning
+            If terms of opposite sign cancel to less than 1e-8 of their size.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ModelTooLargeError
+            If a table on the way would not fit.
+        ValueError
+            If an attribute is unknown, or a block is not for as many values as it has.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> domain = pypgm.Domain({"age": 4, "sex": ["F", "M"]})
+        >>> model = GraphicalModel(pypgm.CliqueVector(domain, [("age", "sex")]), total=80.0)
+        >>> model.answer(pypgm.KroneckerQuery({"age": pypgm.queries.range_list(4, [(1, 2)])}), {"sex": "F"}).round(6)
+        array([40.])
+        """
+        queries = [query] if isinstance(query, KroneckerQuery) else list(query)
+        answers = answer_queries(self._given(evidence), queries, n_threads=n_threads)
+        return answers[0] if isinstance(query, KroneckerQuery) else answers
+
+    def expectation(
+        self,
+        attribute: str,
+        given: str | Iterable[str] = (),
+        levels: ArrayLike | None = None,
+        evidence: Evidence | None = None,
+    ) -> Factor:
+        """Return the mean of a numeric attribute for each combination of values of others.
+
+        Parameters
+        ----------
+        attribute : str
+            The attribute averaged.
+        given : str or sequence of str
+            Attributes of the answer, in any order; none for the mean over all records.
+        levels : array_like of float, shape (values,), optional
+            The number each value stands for; its labels by default, if they are numbers.
+        evidence : mapping, optional
+            As for `project`.
+
+        Returns
+        -------
+        Factor
+            Means, axes in the order of `given`; nan where no record is expected.
+
+        Raises
+        ------
+        ValueError
+            If an attribute is unknown or comes twice, or the attribute has no numeric levels.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> domain = pypgm.Domain({"age": [20, 40], "sex": ["F", "M"]})
+        >>> model = GraphicalModel(pypgm.CliqueVector(domain, [("age", "sex")], [0.0, 1.0, 1.0, 0.0]), total=9.0)
+        >>> model.expectation("age", "sex").values.round(3)
+        array([34.621, 25.379])
+        """
+        return expectation(self._given(evidence), attribute, as_clique(given), levels)
+
+    def log_probability(self, evidence: Evidence) -> float:
+        """Return the natural log of the probability of evidence (of its expected likelihood, where it has some).
+
+        Parameters
+        ----------
+        evidence : mapping
+            Attribute to label, code, list of them, or likelihood vector.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If it has probability zero.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> model = GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 4}), ["a"]), total=10.0)
+        >>> round(model.log_probability({"a": [0, 1]}), 6)
+        -0.693147
+        """
+        log_weight = self.tree.log_partition(self.potentials, evidence)
+        if log_weight == -np.inf:
+            raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence)} has probability zero")
+        return log_weight - self._log_z
+
+    def _given(self, evidence: Evidence | None) -> Calibrated:
+        """Return the calibrated tree, anew under evidence."""
         if not evidence:
-            return self.project(asked).normalize()
-        tables = self.tree.tables(self.potentials, 1.0, evidence)
-        return project_tables(self.domain, self.tree.nodes, tables, asked).normalize()
+            return self._calibrated
+        tables = self.tree.tables(self.potentials, self.total, evidence)
+        return Calibrated(self.tree, lambda: tables, self.total)
 
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
         """Draw synthetic records by randomised rounding along the junction tree.
@@ -193,13 +356,13 @@ class GraphicalModel:
         )
 
 
-def load(path: str | os.PathLike[str]) -> GraphicalModel:
-    """Read a model that `GraphicalModel.save` wrote.
+def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
+    """Read a model that its `save` wrote.
 
     Returns
     -------
-    GraphicalModel
-        The same model; its marginals are computed anew.
+    GraphicalModel or RegionGraphModel
+        The same model; the marginals of a graphical model are computed anew.
 
     Raises
     ------
@@ -219,6 +382,8 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel:
     """
     header, arrays = read_archive(path)
     try:
+        if header.get("kind") == "region graph":
+            return RegionGraphModel.from_archive(header, arrays)
         domain = Domain(header["attributes"], header["shape"], header["labels"])
         fit = header["fit"]
         if fit is not None:
