@@ -8,7 +8,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, read_table
 from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ConditionWarning, ImpossibleEvidenceError, ModelTooLargeError
-from pypgm.estimation import LinearMeasurement, losses
+from pypgm.estimation import Constraint, LinearMeasurement, losses
 from pypgm.evaluate import Evaluation, evaluate
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, RegionGraph
@@ -24,6 +24,7 @@ __all__ = [
     "BudgetError",
     "CliqueVector",
     "ConditionWarning",
+    "Constraint",
     "Dataset",
     "Domain",
     "Evaluation",

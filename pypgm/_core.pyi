@@ -110,6 +110,16 @@ class JunctionTree:
         """
         Largest log-weight of a joint assignment.
         """
+    def most_probable(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+    ) -> tuple:
+        """
+        Codes of the assignment of largest weight, and its log-weight.
+        """
     def tables(
         self,
         potentials: numpy.typing.NDArray[numpy.float64],

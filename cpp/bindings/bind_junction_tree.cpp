@@ -6,6 +6,7 @@
 #include "bindings.hpp"
 #include "core/exact.hpp"
 #include "core/junction_tree.hpp"
+#include "core/map.hpp"
 #include "core/propagation.hpp"
 
 namespace pypgm::bind {
@@ -140,6 +141,18 @@ double max_log_weight_of(const JunctionTree& tree, const Array<double>& potentia
   return max_log_weight(tree, inputs.potentials, inputs.evidence, work, n_threads);
 }
 
+py::tuple most_probable_of(const JunctionTree& tree, const Array<double>& potentials,
+                           const EvidenceArrays& evidence) {
+  const Inputs inputs(tree, potentials, evidence, 0);
+  if (tree.contraction == nullptr) throw py::value_error("the tree is too large to be run");
+  MostProbable found;
+  {
+    const py::gil_scoped_release unlocked;
+    found = most_probable(tree, inputs.potentials, inputs.evidence);
+  }
+  return py::make_tuple(found.codes, found.log_weight);
+}
+
 py::dict cost(const JunctionTree& tree) {
   py::dict d;
   d["width"] = tree.cost.width;
@@ -174,6 +187,8 @@ void bind_junction_tree(py::module_& m) {
       .def("attribute_marginals", &attribute_marginals, py::arg("potentials").noconvert(),
            py::arg("evidence"), py::arg("total"), py::arg("n_threads") = 0,
            "Marginals of the single attributes, and log Z.")
+      .def("most_probable", &most_probable_of, py::arg("potentials").noconvert(), py::arg("evidence"),
+           "Codes of the assignment of largest weight, and its log-weight.")
       .def("tables", &tables, py::arg("potentials").noconvert(), py::arg("evidence"), py::arg("total"),
            py::arg("n_threads") = 0, "Marginals of the tree cliques, and log Z.")
       .def("log_partition", &log_partition_of, py::arg("potentials").noconvert(), py::arg("evidence"),

@@ -1,8 +1,8 @@
 #include "core/exact.hpp"
 
-#include <algorithm>
 #include <limits>
 
+#include "core/observation.hpp"
 #include "core/reduce.hpp"
 
 namespace pypgm {
@@ -13,53 +13,24 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-/// Evidence in two parts: values observed, and likelihoods of the other attributes.
-struct Known {
-  std::vector<std::uint8_t> observed;
-  std::vector<Evidence> likelihoods;
-  Observation observation;
-  double log_weight = 0;  ///< of the observed values
-  bool any = false;
-
-  Known(const JunctionTree& tree, std::span<const Evidence> evidence) {
-    observed.assign(tree.sizes.size(), 0);
-    observation.codes.assign(tree.sizes.size(), 0);
-    for (const Evidence& e : evidence) {
-      const auto possible = [](double x) { return x != -kInfinity; };
-      const auto first = std::find_if(e.log_likelihood.begin(), e.log_likelihood.end(), possible);
-      const bool one = std::count_if(e.log_likelihood.begin(), e.log_likelihood.end(), possible) == 1;
-      if (!one || observed[at(e.attribute)] != 0) {
-        likelihoods.push_back(e);
-        continue;
-      }
-      any = true;
-      observed[at(e.attribute)] = 1;
-      observation.codes[at(e.attribute)] = static_cast<std::int32_t>(first - e.log_likelihood.begin());
-      log_weight += *first;
-    }
-    observation.evidence = likelihoods;
-  }
-};
-
 /// The way with implicit cliques. `back` goes on from a forward pass that has lost nothing.
 template <class Back>
 Outcome contracted(const JunctionTree& tree, std::span<const double> potentials,
                    std::span<const Evidence> evidence, double& log_z, int n_threads, const Back& back) {
-  const Known known(tree, evidence);
-  // An attribute observed twice, or observed in an own table none holds: the tree's tables know how.
-  for (const Evidence& e : known.likelihoods) {
-    if (known.observed[at(e.attribute)] != 0) return Outcome::lost;
+  const Known known(tree.sizes, evidence);
+  if (known.log_weight == -kInfinity) {
+    log_z = -kInfinity;
+    return Outcome::impossible;
   }
-  ImplicitTree own;
-  if (known.any) own = make_implicit_tree(tree, known.observed);
+  const ImplicitTree own = known.any ? make_implicit_tree(tree, known.observed) : ImplicitTree{};
   const ImplicitTree& contraction = known.any ? own : *tree.contraction;
   ImplicitWork work(contraction);
   const Outcome forward =
-      contract_forward(tree, contraction, potentials, known.observation, work, log_z, n_threads);
+      contract_forward(tree, contraction, potentials, known.observation(), work, log_z, n_threads);
   if (forward == Outcome::impossible) log_z = -kInfinity;
   if (forward != Outcome::exact) return forward;
   log_z += known.log_weight;
-  return back(contraction, known.observation, work);
+  return back(contraction, known.observation(), work);
 }
 
 bool implicit(const JunctionTree& tree) { return tree.contraction != nullptr; }

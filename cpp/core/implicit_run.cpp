@@ -5,6 +5,7 @@
 
 #include "core/implicit_tree.hpp"
 #include "core/kernels.hpp"
+#include "core/observation.hpp"
 #include "core/threads.hpp"
 
 // Tables are weights, not logarithms. Of each is known that its positive entries lie in [2^low, 2^high]:
@@ -71,53 +72,6 @@ double settle(std::span<double> table, Range& range) {
   return exponent;
 }
 
-/// Calls body(cell of the leaf, cell of the factor) for the cells of a factor that agree with the
-/// observation.
-template <class Body>
-void for_observed_cells(const JunctionTree& tree, const ImplicitTree& contraction, int factor,
-                        const Observation& known, const Body& body) {
-  struct Step {
-    std::size_t size, step;
-  };
-  std::vector<Step> steps;
-  std::size_t cells = 1;
-  std::size_t begin = 0;
-  const Scope& scope = tree.scopes[at(factor)];
-  for (std::size_t i = scope.size(); i-- > 0;) {
-    const std::size_t size = tree.sizes[at(scope[i])];
-    if (contraction.observed[at(scope[i])] != 0) {
-      begin += cells * at(known.codes[at(scope[i])]);
-    } else if (size > 1) {
-      if (!steps.empty() && steps.back().step * steps.back().size == cells) {
-        steps.back().size *= size;
-      } else {
-        steps.push_back({size, cells});
-      }
-    }
-    cells *= size;
-  }
-  const std::size_t n_inner = steps.empty() ? 1 : steps[0].size;
-  const std::size_t inner = steps.empty() ? 0 : steps[0].step;
-  std::vector<std::size_t> counts(steps.size(), 0);
-  for (std::size_t cell = 0;;) {
-    for (std::size_t i = 0; i < n_inner; ++i) body(cell++, begin + i * inner);
-    std::size_t axis = 1;
-    for (; axis < steps.size(); ++axis) {
-      begin += steps[axis].step;
-      if (++counts[axis] < steps[axis].size) break;
-      begin -= steps[axis].size * steps[axis].step;
-      counts[axis] = 0;
-    }
-    if (axis >= steps.size()) return;
-  }
-}
-
-bool restricted(const JunctionTree& tree, const ImplicitTree& contraction, int factor) {
-  const Scope& scope = tree.scopes[at(factor)];
-  return std::any_of(scope.begin(), scope.end(),
-                     [&](std::int32_t a) { return contraction.observed[at(a)] != 0; });
-}
-
 /// table = exp(table - its maximum), the range of the weights known; returns the maximum.
 double scaled_weights(std::span<const double> logarithms, std::span<double> table, Range& range) {
   double top = kernels().max(logarithms.data(), logarithms.size());
@@ -144,7 +98,7 @@ void load_factor(const JunctionTree& tree, const ImplicitTree& contraction,
   const Placement& place = tree.factors[at(factor)];
   auto given = potentials.subspan(place.offset, place.layout.small);
   if (restricted(tree, contraction, factor)) {
-    for_observed_cells(tree, contraction, factor, known,
+    for_observed_cells(tree, contraction, factor, known.codes,
                        [&](std::size_t cell, std::size_t from) { table[cell] = given[from]; });
     given = table;
   }
@@ -298,7 +252,7 @@ class Backward {
     const Placement& place = tree_.factors[at(value)];
     const auto out = marginals_.factors.subspan(place.offset, place.layout.small);
     std::fill(out.begin(), out.end(), 0.0);
-    for_observed_cells(tree_, contraction_, value, known_,
+    for_observed_cells(tree_, contraction_, value, known_.codes,
                        [&](std::size_t cell, std::size_t to) { out[to] = marginal[cell]; });
   }
 

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
-__all__ = ["Answer", "Estimator", "Problem"]
+__all__ = ["Answer", "Estimator", "Problem", "StartFor"]
 
 Answer = tuple[CliqueVector, CliqueVector, Fit]
 """Potentials (natural logs), their marginals (counts), and how it ended."""
+StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
+"""The potentials that measurements suggest to start from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Problem:
     """Number of records, counts."""
     start: CliqueVector
     """Potentials to start from, natural logs; -inf entries are structural zeros and stay."""
-    start_for: Callable[[Sequence[LinearMeasurement]], CliqueVector] | None = None
+    start_for: StartFor | None = None
     """The start that other answers to the same queries suggest; None where the start does not rest on answers."""
 
     def safe_step(self) -> float | None:

@@ -37,12 +37,8 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     TypeError
         If a value is neither a label nor a code.
     """
-    found = []
-    for attribute, given in (evidence or {}).items():
-        index = domain.index(attribute)
-        with np.errstate(divide="ignore"):
-            found.append((index, np.log(_likelihood(domain, attribute, given))))
-    return found
+    with np.errstate(divide="ignore"):
+        return [(domain.index(a), np.log(_likelihood(domain, a, given))) for a, given in (evidence or {}).items()]
 
 
 def _likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:

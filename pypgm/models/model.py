@@ -16,6 +16,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.calibrated import Calibrated
+from pypgm.inference.folding import FoldedCalibrated, Folding
 from pypgm.inference.kronecker import answer_queries, expectation
 from pypgm.inference.variable_elimination import variable_elimination
 from pypgm.models.region_model import RegionGraphModel
@@ -49,6 +50,8 @@ class GraphicalModel:
         How an estimate ended.
     tree : JunctionTree, optional
         Built for the cliques of the potentials, if there is one already.
+    folding : Folding, optional
+        Attributes that are functions of those the potentials are over, and are answered for all the same.
 
     Attributes
     ----------
@@ -72,8 +75,10 @@ class GraphicalModel:
         marginals: CliqueVector | None = None,
         fit: Fit | None = None,
         tree: JunctionTree | None = None,
+        folding: Folding | None = None,
     ) -> None:
         self.potentials = potentials
+        self.folding = folding
         self.total = checked_total(total)
         self.fit = fit
         self.not_private = ""
@@ -83,7 +88,7 @@ class GraphicalModel:
     @property
     def domain(self) -> Domain:
         """All attributes."""
-        return self.potentials.domain
+        return self.potentials.domain if self.folding is None else self.folding.domain
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
@@ -96,7 +101,7 @@ class GraphicalModel:
 
     @cached_property
     def _calibrated(self) -> Calibrated:
-        return Calibrated(self.tree, lambda: self._tables, self.total, self.marginals)
+        return self._unfolding(Calibrated(self.tree, lambda: self._tables, self.total, self.marginals))
 
     @cached_property
     def _log_z(self) -> float:
@@ -121,9 +126,9 @@ class GraphicalModel:
         ModelTooLargeError
             If a table on the way would not fit.
         """
-        if evidence:
+        if evidence and self.folding is None:
             return variable_elimination(self.potentials, clique, self.total, evidence, order=self.tree.order)
-        return self._calibrated.project_many([as_clique(clique)])[0]
+        return self._given(evidence).project_many([as_clique(clique)])[0]
 
     def project_many(
         self, cliques: Sequence[str | Iterable[str]], evidence: Evidence | None = None, *, n_threads: int = 0
@@ -292,7 +297,7 @@ class GraphicalModel:
         >>> round(model.log_probability({"a": [0, 1]}), 6)
         -0.693147
         """
-        log_weight = self.tree.log_partition(self.potentials, evidence)
+        log_weight = self.tree.log_partition(self.potentials, self._inner(evidence))
         if log_weight == -np.inf:
             raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence)} has probability zero")
         return log_weight - self._log_z
@@ -301,8 +306,14 @@ class GraphicalModel:
         """Return the calibrated tree, anew under evidence."""
         if not evidence:
             return self._calibrated
-        tables = self.tree.tables(self.potentials, self.total, evidence)
-        return Calibrated(self.tree, lambda: tables, self.total)
+        tables = self.tree.tables(self.potentials, self.total, self._inner(evidence))
+        return self._unfolding(Calibrated(self.tree, lambda: tables, self.total))
+
+    def _inner(self, evidence: Evidence) -> Evidence:
+        return evidence if self.folding is None else self.folding.evidence(evidence)
+
+    def _unfolding(self, calibrated: Calibrated) -> Calibrated:
+        return calibrated if self.folding is None else FoldedCalibrated(calibrated, self.folding)
 
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
         """Draw synthetic records by randomised rounding along the junction tree.
@@ -327,7 +338,8 @@ class GraphicalModel:
             for node, table in zip(self.tree.nodes, self._tables, strict=True)
         ]
         n_rows = round(self.total) if rows is None else rows
-        return Dataset(draw_records(self.domain, steps, n_rows, rng), self.domain)
+        columns = draw_records(self.potentials.domain, steps, n_rows, rng)
+        return Dataset(columns if self.folding is None else self.folding.records(columns), self.domain)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, whole or not at all; `pypgm.load` reads it.
@@ -344,6 +356,7 @@ class GraphicalModel:
             "cliques": self.cliques,
             "total": self.total,
             "not_private": self.not_private,
+            "functions": {} if self.folding is None else self.folding.as_lists(),
             "fit": None if self.fit is None else dataclasses.asdict(self.fit),
         }
         write_archive(path, header, {"potentials": self.potentials.values})
@@ -388,8 +401,10 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
         fit = header["fit"]
         if fit is not None:
             fit = Fit(**{**fit, "history": tuple(fit["history"])})
-        potentials = CliqueVector(domain, header["cliques"], arrays["potentials"])
-        model = GraphicalModel(potentials, header["total"], fit=fit)
+        folding = Folding.from_lists(domain, header.get("functions", {}))
+        inner = domain if folding is None else folding.inner
+        potentials = CliqueVector(inner, header["cliques"], arrays["potentials"])
+        model = GraphicalModel(potentials, header["total"], fit=fit, folding=folding)
         model.not_private = header.get("not_private", "")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
