@@ -24,6 +24,7 @@ from pypgm.estimation.total import estimate_total
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
+from pypgm.models.origin import Origin
 from pypgm.models.start import check_earlier, independent_start, kept_cliques, start_from
 
 __all__ = ["estimate"]
@@ -185,8 +186,20 @@ def estimate(
         start = with_zeros(CliqueVector(inner, cliques), masks)
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints {', '.join(map(repr, constraints))} leave no record possible")
+    origin = None
+    if isinstance(loss, str) and not callable(stepsize):
+        how: dict[str, object] = {
+            "loss": loss,
+            "method": chosen,
+            "stop": options.stop,
+            "iterations": iterations,
+            "tolerance": tolerance,
+        }
+        how["stepsize"] = stepsize
+        before = None if prior is None else prior.potentials
+        origin = Origin(tuple(fitting), total is not None, how, masks, before)
     potentials, marginals, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
-    return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree, folding=folding)
+    return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree, folding=folding, origin=origin)
 
 
 def _earlier(domain: Domain, folding: Folding | None, **models: GraphicalModel | None) -> GraphicalModel | None:
