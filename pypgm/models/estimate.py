@@ -26,6 +26,7 @@ from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
+from pypgm.models.origin import Origin
 from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.start import check_earlier, independent_start, kept_cliques, start_from
@@ -268,9 +269,21 @@ def estimate(
         start = with_zeros(CliqueVector(inner, cliques), masks)
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints {', '.join(map(repr, constraints))} leave no record possible")
+    origin = None
+    if isinstance(loss, str) and not callable(stepsize):
+        how: dict[str, object] = {
+            "loss": loss,
+            "method": chosen,
+            "stop": options.stop,
+            "iterations": iterations,
+            "tolerance": tolerance,
+        }
+        how["stepsize"] = stepsize
+        before = earlier.potentials if earlier is not None and prior is not None else None
+        origin = Origin(tuple(fitting), total is not None, how, masks, before)
     potentials, _, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
     # The model computes its marginals itself: a file read back then has the same bits.
-    return GraphicalModel(potentials, records, fit=fit, tree=tree, folding=folding)
+    return GraphicalModel(potentials, records, fit=fit, tree=tree, folding=folding, origin=origin)
 
 
 def _earlier(domain: Domain, folding: Folding | None, **models: object) -> GraphicalModel | None:
