@@ -38,6 +38,7 @@ __all__: list[str] = [
     "secure_words",
     "select_exponential",
     "select_top",
+    "tangent",
 ]
 
 class JunctionTree:
@@ -493,6 +494,17 @@ def select_top(
 ) -> list[int]:
     """
     Different indices, drawn one after the other as select_exponential does.
+    """
+
+def tangent(
+    tree: JunctionTree,
+    potentials: numpy.typing.NDArray[numpy.float64],
+    direction: numpy.typing.NDArray[numpy.float64],
+    total: typing.SupportsFloat | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> tuple:
+    """
+    Marginals of the given cliques, and their derivative along a direction of the potentials.
     """
 
 RATE_BITS: int = 62

@@ -11,6 +11,7 @@ void bind_random_bits(py::module_& m);
 void bind_reduce(py::module_& m);
 void bind_sampling(py::module_& m);
 void bind_selection(py::module_& m);
+void bind_tangent(py::module_& m);
 }  // namespace pypgm::bind
 
 PYBIND11_MODULE(_core, m) {
@@ -26,4 +27,5 @@ PYBIND11_MODULE(_core, m) {
   bind_reduce(m);
   bind_sampling(m);
   bind_selection(m);
+  bind_tangent(m);
 }
