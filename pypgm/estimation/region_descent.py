@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.accelerated import THINNING, MeasuredSteps, thinning_source, validates
+from pypgm.estimation.accelerated import FINE, THINNING, MeasuredSteps, thinning_source, validates
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 from pypgm.estimation.path import CHECK_EVERY, Path
 from pypgm.estimation.problem import Answer
@@ -77,7 +77,7 @@ class _RegionPath(Path):
         *,
         bounded: bool,
     ) -> None:
-        super().__init__(core, MeasuredSteps(safe, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
+        super().__init__(core, MeasuredSteps(safe, *FINE, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
         self.calls = calls + core.sweeps
         self._bounded = bounded
         self._bound = -math.inf
