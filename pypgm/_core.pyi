@@ -16,6 +16,7 @@ __all__: list[str] = [
     "RecordSampler",
     "SCALE_BITS",
     "SeededWords",
+    "SteadyDescent",
     "VARIANCE_BITS",
     "add_discrete_gaussian",
     "add_discrete_laplace",
@@ -149,6 +150,14 @@ class Descent:
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
             ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
+            ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
         potentials: numpy.typing.NDArray[numpy.float64],
@@ -177,6 +186,56 @@ class Descent:
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
+class SteadyDescent:
+    """
+    Mirror descent along steps known beforehand; answers with the point of least loss.
+    """
+    def __init__(
+        self,
+        tree: JunctionTree,
+        measurements: collections.abc.Sequence[
+            tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
+            ]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        alpha: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def advance(self, alpha: typing.SupportsFloat | typing.SupportsIndex) -> float:
+        """
+        Take the step announced last and return the loss there; announce the step after it.
+        """
+    def gap(self) -> float:
+        """
+        Bound on the least loss above the optimum.
+        """
+    @property
+    def loss(self) -> float:
+        """
+        The least loss found.
+        """
+    @property
+    def marginals(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Marginals of the point of least loss, by a propagation.
+        """
+    @property
+    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
 class Acceleration:
     """
     Accelerated mirror descent whose answer is an average.
@@ -191,6 +250,14 @@ class Acceleration:
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
             ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
