@@ -261,6 +261,9 @@ class _Reader(Words):
         """Return the rows given, by their position in C order over the parents' values; -1 is the default."""
         size = len(self.found.labels[block.child])
         codes = [{label: i for i, label in enumerate(self.found.labels[p])} for p in block.parents]
+        plain = self._plain_rows(self.text[block.start : block.end], codes, size)
+        if plain is not None:
+            return plain, False
         rows: dict[int, list[float]] = {}
         is_max = False
         while self.position < block.end:
@@ -289,6 +292,28 @@ class _Reader(Words):
                 )
             self.position = match.end()
         return rows, is_max
+
+    def _plain_rows(self, body: str, codes: Sequence[Mapping[str, int]], size: int) -> dict[int, list[float]] | None:
+        """Return the rows of a block with nothing unusual in it, all at once; None if there is, for a closer look."""
+        found = _ROW.findall(body)
+        if not found or '"' in body or _ROW.sub("", body).strip():
+            return None
+        keys, values = zip(*found, strict=True)
+        if any(key.count(",") != len(codes) - 1 for key in keys) or any(v.count(",") != size - 1 for v in values):
+            return None
+        labels = ",".join(keys).split(",")
+        text = ",".join(values)
+        index = np.zeros(len(keys), dtype=np.intp)
+        try:
+            for i, known in enumerate(codes):
+                own = map(known.__getitem__, map(str.strip, labels[i :: len(codes)]))
+                index = index * len(known) + np.fromiter(own, dtype=np.intp, count=len(keys))
+            numbers = np.array(list(map(float, text.split(",")))).reshape(len(keys), size)
+        except (KeyError, ValueError):
+            return None
+        rows = dict(zip(index.tolist(), numbers.tolist(), strict=True))
+        good = ((numbers >= 0) & (numbers < np.inf)).all() and "_" not in text
+        return rows if good and len(rows) == len(keys) else None
 
     def _whole_table(self, match: re.Match[str], size: int, n_rows: int) -> dict[int, list[float]]:
         """Read a table, in which the variable's own value varies slowest and the last parent's fastest."""
