@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from pypgm.bayes.bif_words import QUOTED, Words, items, shown, written
 from pypgm.bayes.noisy_max import noisy_max
 from pypgm.data.files import is_weight
 from pypgm.domain import Clique, listed
+from pypgm.memory import check_fits, short
 
 __all__ = ["Description", "format_bif", "parse_bif"]
 
@@ -254,6 +256,15 @@ class _Reader(Words):
         shape = [len(found.labels[p]) for p in parents]
         found.parents[child] = parents
         found.lines[child] = self.line(block.start)
+        cells = math.prod(shape) * len(found.labels[child])
+        # Twice: as numbers of Python, and as the table.
+        check_fits(
+            16 * cells,
+            None,
+            f"{self.path}, line {found.lines[child]}: the table of {child!r}, of {len(parents)} parents, needs "
+            f"{short(cells)} cells",
+            "such a table cannot be held",
+        )
         rows, is_max = self._rows(block, shape)
         found.tables[child] = self._filled(block, rows, shape, is_max).reshape(*shape, len(found.labels[child]))
 
@@ -278,7 +289,7 @@ class _Reader(Words):
                 if rows and (match[1] == "table" or -1 in rows):
                     self.fail(f"{match[1]} needs to stand alone, but {block.child!r} has other rows", match.start(1))
                 if match[1] == "table":
-                    rows = self._whole_table(match, size, int(np.prod(shape, dtype=int)))
+                    rows = self._whole_table(match, size, math.prod(shape))
                 else:
                     rows[-1] = self._numbers(match[2], size, match.start(2))
             elif self.text[self.position : block.end].isspace():
@@ -356,7 +367,7 @@ class _Reader(Words):
         self, block: _Block, rows: dict[int, list[float]], shape: Sequence[int], is_max: bool
     ) -> NDArray[np.float64]:
         """Return all rows: those given, and for the others the default or, if the file says so, the noisy maximum."""
-        n_rows = int(np.prod(shape, dtype=int))
+        n_rows = math.prod(shape)
         default = rows.pop(-1, None)
         table = np.empty((n_rows, len(self.found.labels[block.child])))
         if rows:
