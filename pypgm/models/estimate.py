@@ -26,6 +26,7 @@ from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
+from pypgm.models.origin import Origin
 from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.start import check_earlier, independent_start, kept_cliques, start_from
@@ -67,7 +68,9 @@ def estimate(
     iterations: int = ...,
     tolerance: float | None = ...,
     stepsize: float | Callable[[int], float] | None = ...,
+    prior: GraphicalModel | RegionGraphModel | None = ...,
     warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    constraints: Sequence[Constraint] = ...,
     max_bytes: float | None = ...,
     time_limit: float | None = ...,
     callback: Callable[[FitState], object] | None = ...,
@@ -90,7 +93,9 @@ def estimate(
     iterations: int = ...,
     tolerance: float | None = ...,
     stepsize: float | Callable[[int], float] | None = ...,
+    prior: GraphicalModel | RegionGraphModel | None = ...,
     warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    constraints: Sequence[Constraint] = ...,
     max_bytes: float | None = ...,
     time_limit: float | None = ...,
     callback: Callable[[FitState], object] | None = ...,
@@ -216,7 +221,7 @@ def estimate(
     >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
     >>> ab = pypgm.LinearMeasurement([[40, 10], [10, 40]], ("a", "b"))
     >>> bc = pypgm.LinearMeasurement([[30, 20], [20, 30]], ("b", "c"))
-    >>> model = pypgm.estimate(domain, [ab, bc], tolerance=1e-9)
+    >>> model = pypgm.estimate(domain, [ab, bc], stop="optimum", tolerance=1e-9)
     >>> model.project(("a", "c")).values.round(3)
     array([[28., 22.],
            [22., 28.]])
@@ -268,8 +273,21 @@ def estimate(
         start = with_zeros(CliqueVector(inner, cliques), masks)
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints {', '.join(map(repr, constraints))} leave no record possible")
-    potentials, marginals, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
-    return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree, folding=folding)
+    origin = None
+    if isinstance(loss, str) and not callable(stepsize):
+        how: dict[str, object] = {
+            "loss": loss,
+            "method": chosen,
+            "stop": options.stop,
+            "iterations": iterations,
+            "tolerance": tolerance,
+        }
+        how["stepsize"] = stepsize
+        before = earlier.potentials if earlier is not None and prior is not None else None
+        origin = Origin(tuple(fitting), total is not None, how, masks, before)
+    potentials, _, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
+    # The model computes its marginals itself: a file read back then has the same bits.
+    return GraphicalModel(potentials, records, fit=fit, tree=tree, folding=folding, origin=origin)
 
 
 def _earlier(domain: Domain, folding: Folding | None, **models: object) -> GraphicalModel | None:

@@ -17,6 +17,8 @@ from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.estimation.problem import StartFor
     from pypgm.graphs.junction_tree import JunctionTree
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["check_earlier", "independent_start", "kept_cliques", "start_from"]
 
 _SWEEPS = 10  # of proportional fitting towards an earlier model's marginals
+_DEEPEST = 20.0  # below the largest logarithm of a table: an optimum rules cells out by e^-10000
+_INDEPENDENT = 0.01  # how much of its independent model is mixed in: what it rules out by chance can come back
 
 
 def check_earlier(name: str, model: object, domain: Domain, folding: Folding | None) -> GraphicalModel:
@@ -47,24 +51,35 @@ def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_thre
     """Return potentials on a tree's cliques that make it an earlier model, as far as they can.
 
     Each table goes to the first clique that holds it. Where some are held by none, proportional fitting makes up for
-    them: the start has the earlier model's marginals, of all such models the one of largest entropy over what was held.
+    them: the start then has the earlier model's marginals, mixed with a hundredth of its independent model's.
     """
     start = CliqueVector(tree.domain, tree.cliques)
-    complete = True
-    for i, scope in enumerate(earlier.potentials.cliques):
-        home = next((c for c in tree.cliques if set(scope) <= set(c)), None)
-        if home is None:
-            complete = False
-            continue
-        table = Factor(tree.domain.project(scope), earlier.potentials.table(i))
-        start[home].datavector()[:] += table.expand(tree.domain.project(home)).datavector()
+    homes = [next((c for c in tree.cliques if set(s) <= set(c)), None) for s in earlier.potentials.cliques]
+    complete = None not in homes
+    for i, (scope, home) in enumerate(zip(earlier.potentials.cliques, homes, strict=True)):
+        if home is not None:
+            own = earlier.potentials.table(i)
+            # What has to be fitted must be within reach of fitting.
+            table = Factor(tree.domain.project(scope), own if complete else np.maximum(own, own.max() - _DEEPEST))
+            start[home].datavector()[:] += table.expand(tree.domain.project(home)).datavector()
     if complete:
         return start
-    targets = [t.datavector() for t in earlier.project_many(tree.cliques)]
-    average = np.concatenate(targets) * (total / earlier.total)
-    return CliqueVector(
-        tree.domain, tree.cliques, Oracle(tree, total, n_threads).settled(start.values, average, _SWEEPS)
-    )
+    average = _mixed_marginals(tree, earlier) * total
+    fitted = Oracle(tree, total, n_threads).settled(start.values, average, _SWEEPS)
+    return CliqueVector(tree.domain, tree.cliques, fitted)
+
+
+def _mixed_marginals(tree: JunctionTree, model: GraphicalModel) -> NDArray[np.float64]:
+    """Return the probabilities a model gives a tree's cliques, and a little of those of independent attributes."""
+    tables = model.project_many([*tree.cliques, *((a,) for a in tree.domain)])
+    singles = {t.domain.attributes[0]: t.normalize() for t in tables[len(tree.cliques) :]}
+    mixed = []
+    for table in tables[: len(tree.cliques)]:
+        product = Factor(table.domain, np.ones(table.domain.size()))
+        for a in table.domain:
+            product = product * singles[a].expand(table.domain)
+        mixed.append((table.normalize() * (1 - _INDEPENDENT) + product * _INDEPENDENT).datavector())
+    return np.concatenate(mixed)
 
 
 def independent_start(tree: JunctionTree, total: float, masks: Masks) -> StartFor:
