@@ -40,9 +40,7 @@ def random_tree(rng: np.random.Generator) -> list[tuple[str, str]]:
     return [(f"x{min(e)}", f"x{max(e)}") for e in [*edges, (int(a), int(b))]]
 
 
-def instance(
-    seed: int, m: int
-) -> tuple[dict[tuple[str, ...], np.ndarray], list[pypgm.LinearMeasurement]]:
+def instance(seed: int, m: int) -> tuple[dict[tuple[str, ...], np.ndarray], list[pypgm.LinearMeasurement]]:
     """Counts of all triples, and noisy measurements of m of them."""
     rng = np.random.default_rng(seed)
     potentials = pypgm.CliqueVector(DOMAIN, random_tree(rng))

@@ -50,7 +50,6 @@ __all__: list[str] = [
     "select_exponential",
     "select_top",
     "solve_locally",
-    "tree_answers",
 ]
 
 class JunctionTree:
@@ -797,16 +796,6 @@ def solve_locally(
 ) -> list:
     """
     For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations.
-    """
-
-def tree_answers(
-    tree: JunctionTree,
-    tables: numpy.typing.NDArray[numpy.float64],
-    scopes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
-    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
-) -> list:
-    """
-    Marginals of many scopes from the calibrated tables of a junction tree.
     """
 
 RATE_BITS: int = 62
