@@ -3,9 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/proportional_fitting.hpp"
-#include "core/scope.hpp"
 #include "core/thin_tree.hpp"
-#include "core/tree_answers.hpp"
 
 namespace pypgm::bind {
 
@@ -53,22 +51,6 @@ std::unique_ptr<ProportionalFitting> make_fitting(const std::shared_ptr<Junction
   return std::make_unique<ProportionalFitting>(tree, std::move(goal), std::move(logs), total, n_threads);
 }
 
-py::list answers(const JunctionTree& tree, const Array<double>& tables, const std::vector<Scope>& scopes,
-                 int n_threads) {
-  check_threads(n_threads);
-  const TreeNode& last = tree.nodes.back();
-  check_size("tables", last.offset + last.cells, static_cast<std::size_t>(tables.size()));
-  check_scopes(tree.sizes.size(), scopes);
-  std::vector<std::vector<double>> found;
-  {
-    const py::gil_scoped_release unlocked;
-    found = tree_answers(tree, view(tables), scopes, n_threads);
-  }
-  py::list result;
-  for (std::vector<double>& values : found) result.append(to_array(std::move(values)));
-  return result;
-}
-
 }  // namespace
 
 void bind_thin_tree(py::module_& m) {
@@ -86,8 +68,6 @@ void bind_thin_tree(py::module_& m) {
           [](const ProportionalFitting& self) { return to_array(std::vector(self.potentials())); })
       .def_property_readonly(
           "tables", [](const ProportionalFitting& self) { return to_array(std::vector(self.tables())); });
-  m.def("tree_answers", &answers, py::arg("tree"), py::arg("tables").noconvert(), py::arg("scopes"),
-        py::arg("n_threads") = 0, "Marginals of many scopes from the calibrated tables of a junction tree.");
 }
 
 }  // namespace pypgm::bind

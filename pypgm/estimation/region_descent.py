@@ -62,6 +62,17 @@ def region_descent(problem: RegionProblem, options: Options) -> Answer:
     return run.answer(problem, status)
 
 
+class _Made:
+    """What a path asks of a problem, where its loop is made already."""
+
+    def __init__(self, core: CompiledRegionDescent | GeneralRegionDescent) -> None:
+        self._core = core
+
+    def acceleration(self, *_: object) -> CompiledRegionDescent | GeneralRegionDescent:
+        """Return the loop."""
+        return self._core
+
+
 class _RegionPath(Path):
     """The iterates, which count sweeps as oracle calls and gather a bound of the optimum."""
 
@@ -77,7 +88,7 @@ class _RegionPath(Path):
         *,
         bounded: bool,
     ) -> None:
-        super().__init__(core, MeasuredSteps(safe, *FINE, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
+        super().__init__(_Made(core), MeasuredSteps(safe, *FINE, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
         self.calls = calls + core.sweeps
         self._bounded = bounded
         self._bound = -math.inf

@@ -12,7 +12,9 @@ import numpy as np
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
+from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex, maximal
 
 if TYPE_CHECKING:
@@ -61,10 +63,20 @@ class ThinTree:
     distance: float
     holds_all: bool
 
+    def table(self, node: int) -> Factor:
+        """Return the marginal of a clique of the tree, probabilities."""
+        return self._factors()[node]
+
     def marginals(self, cliques: Sequence[Clique], *, n_threads: int = 0) -> list[NDArray[np.float64]]:
         """Return probabilities over some cliques (each in the domain's order), C order."""
+        calibrated = Calibrated(self.tree, self._factors, 1.0)
+        return [f.datavector() for f in calibrated.project_many(cliques, n_threads=n_threads)]
+
+    def _factors(self) -> list[Factor]:
         domain = self.tree.domain
-        return _core.tree_answers(self.tree.plan, self.tables, [domain.indices(c) for c in cliques], n_threads)
+        ends = np.cumsum([domain.size(n.clique) for n in self.tree.nodes])
+        parts = np.split(self.tables, ends[:-1])
+        return [Factor(domain.project(n.clique), t) for n, t in zip(self.tree.nodes, parts, strict=True)]
 
 
 def mutual_information(table: NDArray[np.float64], rows: int) -> float:

@@ -327,8 +327,9 @@ class RegionGraphModel:
         source = np.random.default_rng(rng)
         n_rows = round(self.total) if rows is None else rows
         tree = self.prior.tree
-        tables = self.prior.marginals([node.clique for node in tree.nodes])
-        steps = [Step(n.clique, n.separator, t) for n, t in zip(tree.nodes, tables, strict=True)]
+        steps = [
+            Step(node.clique, node.separator, self.prior.table(i).datavector()) for i, node in enumerate(tree.nodes)
+        ]
         records = draw_records(self.domain, steps, n_rows, source)
         return Dataset(refined_records(records, self._index, n_rows, source), self.domain)
 
