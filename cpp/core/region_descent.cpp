@@ -120,16 +120,17 @@ int RegionDescent::begin(double tolerance, int max_sweeps) {
     ++sweeps;
     if (gbp_.sweep() <= tolerance) break;
   }
-  const auto beliefs = gbp_.beliefs();
-  std::copy(beliefs.begin(), beliefs.end(), x_.begin());
+  sum_terms();
+  restart(true);
+  return sweeps;
+}
+
+void RegionDescent::sum_terms() {
   for (int r = 0; at(r) < terms_.size(); ++r) {
-    for (Term& term : terms_[at(r)]) {
-      if (term.groups.empty()) continue;
-      sum_groups(gbp_.belief(r), term.groups, term.b);
-      term.x = term.b;
+    for (Term& t : terms_[at(r)]) {
+      if (!t.groups.empty()) sum_groups(gbp_.belief(r), t.groups, t.b);
     }
   }
-  return sweeps;
 }
 
 /// z <- b, and theta -= s * gradient at x + a (z - x).
@@ -372,6 +373,7 @@ std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
     reached.first = gbp_.sweep();
     ++reached.second;
   }
+  sum_terms();
   return reached;
 }
 
