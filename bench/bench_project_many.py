@@ -15,7 +15,6 @@ import itertools
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable

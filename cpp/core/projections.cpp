@@ -4,7 +4,10 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
+
+#include "core/projection_way.hpp"
 
 namespace pypgm {
 
@@ -14,15 +17,6 @@ template <class T>
 std::size_t at(T i) {
   return static_cast<std::size_t>(i);
 }
-
-/// An axis of an answer: the attribute it comes from and what stands for it in tables.
-struct Axis {
-  std::int32_t attribute;
-  std::int32_t id;  ///< the attribute, or one number a block above all attributes
-  auto operator<=>(const Axis&) const = default;
-};
-
-bool has(const Scope& scope, std::int32_t a) { return std::binary_search(scope.begin(), scope.end(), a); }
 
 void merge(Scope& into, const Scope& more) {
   Scope both;
@@ -37,10 +31,11 @@ struct Ref {
   int index;
 };
 
+/// What one clique tells a neighbour: the conditional probability of some axes, given what the two share.
 struct Message {
   Ref table;
-  std::vector<Axis> axes;  ///< beside the separator
-  int from;
+  std::vector<Axis> axes;
+  int edge;  ///< the lower one of the two cliques, whose separator it is
 };
 
 class Planner {
@@ -65,7 +60,7 @@ class Planner {
 
  private:
   struct Pending {
-    std::vector<Axis> axes;  ///< of attributes that are at their highest clique
+    std::vector<Axis> axes;
     std::vector<Message> messages;
   };
   struct Made {
@@ -86,8 +81,8 @@ class Planner {
   std::vector<Made> marginals_;
   std::map<std::pair<Key, Scope>, int> marginal_of_;
   std::vector<Made> steps_;
-  std::map<std::pair<int, Scope>, Ref> conditionals_;
-  std::map<std::pair<int, std::vector<Axis>>, Ref> messages_;
+  std::map<std::tuple<int, int, Scope>, Ref> conditionals_;
+  std::map<std::tuple<int, int, std::vector<Axis>>, Ref> messages_;
   std::vector<Ref> outputs_;
 
   double cells(const Axes& axes) const {
@@ -120,12 +115,13 @@ class Planner {
   }
 
   Ref marginal(const Key& key, const Scope& scope);
-  Ref conditional(int node, const Scope& needed);
+  Ref conditional(int node, int edge, const Scope& needed);
   Ref combine(Ref table, std::vector<Ref> factors, const Axes& out);
   std::optional<Key> smallest_holder(const Scope& scope) const;
-  Ref message(int node, Pending& pending, std::vector<Axis>& axes);
-  void conclude(const Key& key, const std::vector<Axis>& own, const std::vector<Message>& messages,
-                const Axes& out);
+  Message message(int node, int to, const Pending& pending);
+  void collect(const Way& way, const std::vector<Axis>& axes, const Axes& out);
+  std::vector<Ref> factors_of(const Pending& pending, Scope& needed);
+  void conclude(const Key& key, const Pending& pending, const Axes& out);
   void reuse_marginals();
 };
 
@@ -137,17 +133,19 @@ Ref Planner::marginal(const Key& key, const Scope& scope) {
   return {Ref::marginal, place->second};
 }
 
-/// P(needed | separator); needed holds the separator.
-Ref Planner::conditional(int node, const Scope& needed) {
-  const Scope& separator = tree_.separators[at(node)];
-  const auto found = conditionals_.find({node, needed});
+/// P(needed | separator) in a clique; needed holds the separator, that of the lower end of an edge of the
+/// clique.
+Ref Planner::conditional(int node, int edge, const Scope& needed) {
+  const Scope& separator = tree_.separators[at(edge)];
+  const std::tuple key(node, edge, needed);
+  const auto found = conditionals_.find(key);
   if (found != conditionals_.end()) return found->second;
   const Ref joint = marginal({Source::clique, node}, needed);
   Axes axes = separator;
   std::copy_if(needed.begin(), needed.end(), std::back_inserter(axes),
-               [&](std::int32_t a) { return !has(separator, a); });
-  const Ref result = step(joint, leaf({Source::inverse_separator, node}, separator), axes);
-  conditionals_.emplace(std::pair(node, needed), result);
+               [&](std::int32_t a) { return !std::binary_search(separator.begin(), separator.end(), a); });
+  const Ref result = step(joint, leaf({Source::inverse_separator, edge}, separator), axes);
+  conditionals_.emplace(key, result);
   return result;
 }
 
@@ -215,46 +213,62 @@ std::optional<Planner::Key> Planner::smallest_holder(const Scope& scope) const {
   return best;
 }
 
-/// The conditional table of what is asked below and in a clique, given its separator; `axes` receives its
-/// axes.
-Ref Planner::message(int node, Pending& pending, std::vector<Axis>& axes) {
-  for (const Message& m : pending.messages) axes.insert(axes.end(), m.axes.begin(), m.axes.end());
-  axes.insert(axes.end(), pending.axes.begin(), pending.axes.end());
-  std::sort(axes.begin(), axes.end());
-  const auto found = messages_.find({node, axes});
-  if (found != messages_.end()) return found->second;
-  Scope needed = tree_.separators[at(node)];
-  Axes out = needed;
-  for (const Axis& axis : axes) out.push_back(axis.id);
+/// The tables to multiply into a clique; `needed` receives the attributes of the clique they ask for.
+std::vector<Ref> Planner::factors_of(const Pending& pending, Scope& needed) {
   std::vector<Ref> factors;
   for (const Message& m : pending.messages) {
-    merge(needed, tree_.separators[at(m.from)]);
+    merge(needed, tree_.separators[at(m.edge)]);
     factors.push_back(m.table);
   }
   for (const Axis& axis : pending.axes) {
     merge(needed, {axis.attribute});
     if (axis.id != axis.attribute) factors.push_back(block(axis));
   }
-  const Ref result = combine(conditional(node, needed), factors, out);
-  messages_.emplace(std::pair(node, axes), result);
+  return factors;
+}
+
+/// What a clique tells the next one on the way, from all it was told and what is asked of itself.
+Message Planner::message(int node, int to, const Pending& pending) {
+  const int edge = std::max(node, to);  // children come after parents
+  Message result{{Ref::leaf, 0}, pending.axes, edge};
+  for (const Message& m : pending.messages) {
+    result.axes.insert(result.axes.end(), m.axes.begin(), m.axes.end());
+  }
+  std::sort(result.axes.begin(), result.axes.end());
+  const std::tuple key(node, to, result.axes);
+  const auto found = messages_.find(key);
+  if (found != messages_.end()) {
+    result.table = found->second;
+    return result;
+  }
+  Scope needed = tree_.separators[at(edge)];
+  Axes out = needed;
+  for (const Axis& axis : result.axes) out.push_back(axis.id);
+  const std::vector<Ref> factors = factors_of(pending, needed);
+  result.table = combine(conditional(node, edge, needed), factors, out);
+  messages_.emplace(key, result.table);
   return result;
 }
 
 /// The answer itself, at the table where all of it has come together.
-void Planner::conclude(const Key& key, const std::vector<Axis>& own, const std::vector<Message>& messages,
-                       const Axes& out) {
+void Planner::conclude(const Key& key, const Pending& pending, const Axes& out) {
   Scope needed;
-  std::vector<Ref> factors;
-  for (const Message& m : messages) {
-    merge(needed, tree_.separators[at(m.from)]);
-    factors.push_back(m.table);
-  }
-  for (const Axis& axis : own) {
-    merge(needed, {axis.attribute});
-    if (axis.id != axis.attribute) factors.push_back(block(axis));
-  }
+  const std::vector<Ref> factors = factors_of(pending, needed);
   const Ref base = marginal(key, needed);
   outputs_.push_back(factors.empty() ? step(base, std::nullopt, out) : combine(base, factors, out));
+}
+
+/// Sends messages along the way to the meeting place, and concludes there.
+void Planner::collect(const Way& way, const std::vector<Axis>& axes, const Axes& out) {
+  std::vector<Pending> pending(way.stops.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) pending[at(way.homes[i])].axes.push_back(axes[i]);
+  for (std::size_t k = way.stops.size(); k-- > 1;) {
+    const Pending& own = pending[k];
+    if (own.axes.empty() && own.messages.empty()) continue;
+    const std::size_t next = at(way.stops[k].next);
+    pending[next].messages.push_back(message(way.stops[k].clique, way.stops[next].clique, own));
+  }
+  conclude({Source::clique, way.stops[0].clique}, pending[0], out);
 }
 
 void Planner::answer(const Projection& projection) {
@@ -269,29 +283,8 @@ void Planner::answer(const Projection& projection) {
     out.push_back(all.back().id);
   }
   std::sort(all.begin(), all.end());
-  if (const auto holder = smallest_holder(scope)) return conclude(*holder, all, {}, out);
-  std::map<int, Pending, std::greater<>> pending;  // children before parents
-  for (const Axis& axis : all) pending[top_[at(axis.attribute)]].axes.push_back(axis);
-  for (;;) {
-    const int node = pending.begin()->first;
-    Pending own = std::move(pending.begin()->second);
-    pending.erase(pending.begin());
-    const Scope& clique = tree_.cliques[at(node)];
-    const bool all_here = std::all_of(pending.begin(), pending.end(), [&](const auto& other) {
-      return other.second.messages.empty() &&
-             std::all_of(other.second.axes.begin(), other.second.axes.end(),
-                         [&](const Axis& axis) { return has(clique, axis.attribute); });
-    });
-    if (all_here) {
-      for (const auto& other : pending) {
-        own.axes.insert(own.axes.end(), other.second.axes.begin(), other.second.axes.end());
-      }
-      return conclude({Source::clique, node}, own.axes, own.messages, out);
-    }
-    Message up{{Ref::leaf, 0}, {}, node};
-    up.table = message(node, own, up.axes);
-    pending[tree_.parents[at(node)]].messages.push_back(std::move(up));
-  }
+  if (const auto holder = smallest_holder(scope)) return conclude(*holder, {all, {}}, out);
+  collect(find_way(tree_, sizes_, top_, all), all, out);
 }
 
 /// Lets each marginal of a leaf come from the smallest larger marginal of it instead.
