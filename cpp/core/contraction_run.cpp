@@ -231,8 +231,12 @@ bool Run::linear() {
     if (read_[i] != 0) linear_leaf(i);
   }
   for_steps([&](std::size_t step, int threads) { linear_step(step, threads); });
+  const bool logarithms =
+      std::any_of(c_.leaves.begin(), c_.leaves.end(), [](const Leaf& leaf) { return leaf.logarithms; });
   return std::all_of(c_.outputs.begin(), c_.outputs.end(), [&](int output) {
-    return tables_[at(output)].loss <= kTolerated * tables_[at(output)].peak;
+    const Table& table = tables_[at(output)];
+    // Weights that are given as such have no more to say than a 0 does.
+    return table.loss <= kTolerated * table.peak || (table.peak == 0 && !logarithms);
   });
 }
 
