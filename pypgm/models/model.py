@@ -19,7 +19,7 @@ from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.kronecker import answer_queries, expectation
 from pypgm.inference.variable_elimination import variable_elimination
 from pypgm.models.sampling import Step, draw_records
-from pypgm.models.storage import read_archive, write_archive
+from pypgm.models.storage import write_archive
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["GraphicalModel", "load"]
+__all__ = ["GraphicalModel"]
 
 
 class GraphicalModel:
@@ -353,41 +353,3 @@ class GraphicalModel:
             f"GraphicalModel({len(self.domain)} attributes, {len(self.cliques)} cliques, "
             f"total {self.total:.6g}, {self.potentials.values.size} parameters{private})"
         )
-
-
-def load(path: str | os.PathLike[str]) -> GraphicalModel:
-    """Read a model that `GraphicalModel.save` wrote.
-
-    Returns
-    -------
-    GraphicalModel
-        The same model; its marginals are computed anew.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a model file, is truncated, or is of another version.
-    OSError
-        If it cannot be read.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile, pypgm
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.npz"
-    >>> model = GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 2}), ["a"]), 10.0)
-    >>> model.save(path)
-    >>> pypgm.load(path).project("a").values
-    array([5., 5.])
-    """
-    header, arrays = read_archive(path)
-    try:
-        domain = Domain(header["attributes"], header["shape"], header["labels"])
-        fit = header["fit"]
-        if fit is not None:
-            fit = Fit(**{**fit, "history": tuple(fit["history"])})
-        potentials = CliqueVector(domain, header["cliques"], arrays["potentials"])
-        model = GraphicalModel(potentials, header["total"], fit=fit)
-        model.not_private = header.get("not_private", "")
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
-    return model
