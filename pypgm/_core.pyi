@@ -52,7 +52,6 @@ __all__: list[str] = [
     "select_top",
     "solve_locally",
     "tangent",
-    "tree_answers",
 ]
 
 class JunctionTree:
@@ -876,16 +875,6 @@ def tangent(
 ) -> tuple:
     """
     Marginals of the given cliques, and their derivative along a direction of the potentials.
-    """
-
-def tree_answers(
-    tree: JunctionTree,
-    tables: numpy.typing.NDArray[numpy.float64],
-    scopes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
-    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
-) -> list:
-    """
-    Marginals of many scopes from the calibrated tables of a junction tree.
     """
 
 RATE_BITS: int = 62

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import reference
@@ -130,6 +133,30 @@ def test_refused():
         pypgm.variable_elimination(potentials, "x0", max_bytes=0)
     with pytest.raises(ValueError, match="n_threads must be 0"):
         pypgm.variable_elimination(potentials, "x0", n_threads=-1)
+
+
+MEMORY = """
+import resource
+import numpy as np
+from pypgm import _core
+
+sizes = (200, 200, 200, 50)
+leaves = [((0, 1, 2), True), ((2, 3), True), ((0, 3), True)]
+tables = [np.full(int(np.prod([sizes[a] for a in axes])), -1.0) for axes, _ in leaves]
+plan = _core.plan_elimination(sizes, leaves, (1, 3), ())
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+plan.run(tables, False, 1)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(plan.cost["bytes"], 1024 * (after - before))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks of memory are in KiB on Linux alone")
+def test_no_more_memory_is_taken_than_announced():
+    run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    announced, taken = map(float, run.stdout.split())
+    assert announced > 2**26
+    assert taken <= 1.3 * announced
 
 
 @given(models(zeros=False), st.integers(0, 2**32 - 1))

@@ -130,6 +130,10 @@ void find_cost(Contraction& c, const std::vector<std::uint8_t>& returned) {
     c.cost.bytes = std::max(c.cost.bytes, live);
     for (const int s : c.releases[level]) live -= 8 * cells_of(c.sizes, c.steps[at(s)].axes);
   }
+  // Sums of logarithms need a second table for the one they make.
+  const bool logarithms =
+      std::any_of(c.leaves.begin(), c.leaves.end(), [](const Leaf& l) { return l.logarithms; });
+  if (logarithms) c.cost.bytes += 8 * c.cost.largest_cells;
 }
 
 }  // namespace

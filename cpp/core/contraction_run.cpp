@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/contraction_logs.hpp"
 #include "core/kernels.hpp"
 #include "core/threads.hpp"
 
@@ -231,8 +232,12 @@ bool Run::linear() {
     if (read_[i] != 0) linear_leaf(i);
   }
   for_steps([&](std::size_t step, int threads) { linear_step(step, threads); });
+  const bool logarithms =
+      std::any_of(c_.leaves.begin(), c_.leaves.end(), [](const Leaf& leaf) { return leaf.logarithms; });
   return std::all_of(c_.outputs.begin(), c_.outputs.end(), [&](int output) {
-    return tables_[at(output)].loss <= kTolerated * tables_[at(output)].peak;
+    const Table& table = tables_[at(output)];
+    // Weights that are given as such have no more to say than a 0 does.
+    return table.loss <= kTolerated * table.peak || (table.peak == 0 && !logarithms);
   });
 }
 
@@ -253,72 +258,25 @@ void Run::log_leaf(std::size_t index) {
   for (std::size_t i = 0; i < given.size(); ++i) table.own_signs[i] = given[i] < 0 ? -1.0 : 1.0;
 }
 
-/// Calls body(left offset, right offset, out offset, innermost loop) for each innermost run.
-template <class Body>
-void for_rows(const std::vector<Loop>& loops, std::size_t depth, Loop from, const Body& body) {
-  if (loops.empty()) return body(from, Loop{1, 0, 0, 0});
-  if (depth + 1 == loops.size()) return body(from, loops[depth]);
-  const Loop& loop = loops[depth];
-  for (std::size_t i = 0; i < loop.size; ++i) {
-    for_rows(loops, depth + 1, from, body);
-    from.left += loop.left;
-    from.right += loop.right;
-    from.out += loop.out;
-  }
-}
-
-void largest_products(const std::vector<Loop>& loops, Loop from, const double* left, const double* right,
-                      double* out) {
-  for_rows(loops, 0, from, [&](const Loop& start, const Loop& row) {
-    for (std::size_t i = 0; i < row.size; ++i) {
-      double& largest = out[start.out + i * row.out];
-      const double log = left[start.left + i * row.left] + right[start.right + i * row.right];
-      if (log > largest) largest = log;
-    }
-  });
-}
-
-/// sums += sign * exp(left + right - tops)
-void sum_products(const std::vector<Loop>& loops, Loop from, const Table& left, const double* right,
-                  const double* right_signs, const double* tops, double* sums) {
-  constexpr std::size_t kChunk = 256;
-  double logs[kChunk];
-  for_rows(loops, 0, from, [&](const Loop& start, const Loop& row) {
-    for (std::size_t begin = 0; begin < row.size; begin += kChunk) {
-      const std::size_t n = std::min(kChunk, row.size - begin);
-      const std::size_t l = start.left + begin * row.left;
-      const std::size_t r = start.right + begin * row.right;
-      const std::size_t o = start.out + begin * row.out;
-      for (std::size_t i = 0; i < n; ++i) {
-        const double top = tops[o + i * row.out];
-        logs[i] = left.cells[l + i * row.left] + right[r + i * row.right] - (top == -kInfinity ? 0.0 : top);
-      }
-      kernels().exp_shifted(logs, n, 0.0, logs);
-      for (std::size_t i = 0; i < n; ++i) {
-        const double sign =
-            left.signs.empty() ? 1.0 : left.signs[l + i * row.left] * right_signs[r + i * row.right];
-        sums[o + i * row.out] += sign * logs[i];
-      }
-    }
-  });
-}
-
 void Run::log_step(std::size_t step, Semiring semiring, int threads) {
   const ContractionStep& s = c_.steps[step];
   const double zero = 0.0;
   const double one = 1.0;
   const Table& left = tables_[at(s.left)];
-  const double* right = s.right < 0 ? &zero : tables_[at(s.right)].cells.data();
-  const double* right_signs = s.right < 0 || !signed_ ? &one : tables_[at(s.right)].signs.data();
+  LogFactors logs{left.cells.data(), &zero, signed_ ? left.signs.data() : nullptr, &one};
+  if (s.right >= 0) {
+    logs.right = tables_[at(s.right)].cells.data();
+    logs.right_signs = tables_[at(s.right)].signs.data();
+  }
   const std::span<double> out = room_for(step);
   Table& table = tables_[c_.leaves.size() + step];
   table.cells = out;
   std::fill(out.begin(), out.end(), -kInfinity);
   std::vector<double> sums(semiring == Semiring::max ? 0 : out.size());
   for_pieces(c_.loops[step], threads, [&](const std::vector<Loop>& piece, const Loop& from) {
-    largest_products(piece, from, left.cells.data(), right, out.data());
+    largest_products(piece, from, logs, out.data());
     if (semiring == Semiring::max) return;
-    sum_products(piece, from, left, right, right_signs, out.data(), sums.data());
+    sum_products(piece, from, logs, out.data(), sums.data());
   });
   if (semiring == Semiring::max) return;
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -302,7 +302,8 @@ void RegionDescent::exponent(int region, std::span<double> out) {
   }
   for (const int e : r.down) {
     const RegionEdge& edge = graph_->edges[at(e)];
-    k.add(out.data(), out.data(), messages.data() + edge.offset, edge.layout.axes.data(), edge.layout.axes.size());
+    k.add(out.data(), out.data(), messages.data() + edge.offset, edge.layout.axes.data(),
+          edge.layout.axes.size());
   }
 }
 

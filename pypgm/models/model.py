@@ -20,9 +20,8 @@ from pypgm.inference.folding import FoldedCalibrated, Folding
 from pypgm.inference.kronecker import answer_queries, expectation
 from pypgm.inference.variable_elimination import variable_elimination
 from pypgm.models.origin import Origin
-from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.sampling import Step, draw_records
-from pypgm.models.storage import read_archive, write_archive
+from pypgm.models.storage import write_archive
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["GraphicalModel", "load"]
+__all__ = ["GraphicalModel"]
 
 
 class GraphicalModel:
@@ -456,47 +455,3 @@ class GraphicalModel:
             f"GraphicalModel({len(self.domain)} attributes, {len(self.cliques)} cliques, "
             f"total {self.total:.6g}, {self.potentials.values.size} parameters{private})"
         )
-
-
-def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
-    """Read a model that its `save` wrote.
-
-    Returns
-    -------
-    GraphicalModel or RegionGraphModel
-        The same model; the marginals of a graphical model are computed anew.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a model file, is truncated, or is of another version.
-    OSError
-        If it cannot be read.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile, pypgm
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.npz"
-    >>> model = GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 2}), ["a"]), 10.0)
-    >>> model.save(path)
-    >>> pypgm.load(path).project("a").values
-    array([5., 5.])
-    """
-    header, arrays = read_archive(path)
-    try:
-        if header.get("kind") == "region graph":
-            return RegionGraphModel.from_archive(header, arrays)
-        domain = Domain(header["attributes"], header["shape"], header["labels"])
-        fit = header["fit"]
-        if fit is not None:
-            fit = Fit(**{**fit, "history": tuple(fit["history"])})
-        folding = Folding.from_lists(domain, header.get("functions", {}))
-        inner = domain if folding is None else folding.inner
-        potentials = CliqueVector(inner, header["cliques"], arrays["potentials"])
-        model = GraphicalModel(potentials, header["total"], fit=fit, folding=folding)
-        if header.get("origin") is not None:
-            model.origin = Origin.unpacked(inner, header["origin"], arrays)
-        model.not_private = header.get("not_private", "")
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
-    return model
