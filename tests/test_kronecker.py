@@ -202,6 +202,14 @@ def test_no_table_is_made_that_the_query_does_not_need():
         model.answer(KroneckerQuery({a: queries.identity(100) for a in domain}))
 
 
+def test_answers_with_too_many_rows_are_refused():
+    domain = Domain({"a": 10_000, "b": 10_000})
+    model = GraphicalModel(CliqueVector(domain, ["a", "b"]), 1.0)
+    every = KroneckerQuery({"a": queries.all_range(10_000), "b": queries.all_range(10_000)})
+    with pytest.raises(ModelTooLargeError, match=r"1 answers need 2.5e\+15 cells"):
+        model.answer(every)
+
+
 def test_queries_of_a_batch_share_messages():
     potentials = chain(60, 6, np.random.default_rng(3))
     model = GraphicalModel(potentials, TOTAL)

@@ -12,7 +12,8 @@ from pypgm import _core
 from pypgm.errors import ConditionWarning
 from pypgm.factor import Factor
 from pypgm.inference.calibrated import Ask, Calibrated
-from pypgm.inference.contraction import run_contraction
+from pypgm.inference.contraction import answer_bytes, run_contraction
+from pypgm.memory import check_fits
 from pypgm.queries import (
     AllRange,
     Identity,
@@ -82,6 +83,8 @@ def answer_queries(
         If a query does not fit the domain.
     """
     checked = [q.checked(calibrated.domain) for q in queries]
+    needed = answer_bytes([q.shape for q in checked])
+    check_fits(needed, max_bytes, f"{len(checked)} answers need {needed / 8:.3g} cells", "ask for fewer at a time")
     answers = _answers(calibrated, checked, False, max_bytes, n_threads)
     mixed = [i for i, q in enumerate(checked) if any(_has_negative(b) for b in q.blocks.values())]
     if mixed:
