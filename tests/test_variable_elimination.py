@@ -145,7 +145,7 @@ leaves = [((0, 1, 2), True), ((2, 3), True), ((0, 3), True)]
 tables = [np.full(int(np.prod([sizes[a] for a in axes])), -1.0) for axes, _ in leaves]
 plan = _core.plan_elimination(sizes, leaves, (1, 3), ())
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-plan.run(tables, False, 1)
+plan.run(tables, "sum", 1)
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(plan.cost["bytes"], 1024 * (after - before))
 """
