@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm.estimation.fit import Options, Status, Watch
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.path import SWEEPS, Path, settled_answer
+from pypgm.estimation.path import Path, settled_answer
 from pypgm.estimation.problem import Answer, Problem
 
 __all__ = ["accelerated"]
@@ -127,8 +127,7 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
         calls = run.calls
         if last or status != "converged":
             break
-        run.core.settle(SWEEPS)
-        here = here.started(problem.vector(run.core.potentials))
+        here = here.started(problem.vector(run.settled()))
         loss = here.with_loss(problem.loss).descent(options.n_threads).loss
         if loss - run.lower <= options.tolerance * (1 + abs(loss)):
             break

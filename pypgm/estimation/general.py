@@ -173,12 +173,6 @@ class GeneralAcceleration:
         """Return a bound on the loss above the optimum."""
         return self._oracle.gap(self._gradient, self.average, self.potentials)
 
-    def settle(self, sweeps: int) -> None:
-        """Fit the potentials to the average by proportional fitting."""
-        self.potentials = self._oracle.settled(self.potentials, self.average, sweeps)
-        self._last = self.average = self._oracle.marginals(self.potentials)
-        self._loss, self._gradient = self._evaluate(self.average)
-
     def loss(self) -> float:
         """Return the loss of the average."""
         return self._loss
