@@ -72,15 +72,16 @@ class MeasuredSteps:
     ----------
     safe : float
         The step that always may be, in count space.
-    growth : float
-        By how much a step may be longer than the one before.
-    memory : int
-        How many of the last moves have to permit it.
+    longest : float
+        How many safe steps a step may be at most.
+    pace : (float, int)
+        By how much a step may be longer than the one before, and how many of the last moves have to permit it.
     """
 
-    def __init__(self, safe: float, growth: float, memory: int) -> None:
+    def __init__(self, safe: float, longest: float = _MAX_GROWTH, pace: tuple[float, int] = _FINE) -> None:
         self._safe = safe
-        self._growth = growth
+        self._longest = longest * safe
+        self._growth, memory = pace
         self._alpha = safe
         self._weight = 0.0
         self._last = 0.0
@@ -96,7 +97,7 @@ class MeasuredSteps:
     def learn(self, slope: float, curvature: float) -> None:
         """Measure the step that the last move would have permitted; see `Steps`."""
         self._permitted.append(-self._last * slope / curvature if curvature > 0 else self._alpha)
-        longest = min(self._growth * self._alpha, _MAX_GROWTH * self._safe)
+        longest = min(self._growth * self._alpha, self._longest)
         self._alpha = min(max(_CAUTION * min(self._permitted), self._safe), longest)
 
     def restart(self) -> None:
@@ -158,7 +159,7 @@ def _path(
     *,
     held_out: Sequence[LinearMeasurement] = (),
 ) -> Path:
-    steps = MeasuredSteps(problem.safe_step() or 1.0 / problem.total, *pace)
+    steps = MeasuredSteps(problem.safe_step() or 1.0 / problem.total, pace=pace)
     return Path(problem, steps, options, watch, calls, held_out=held_out)
 
 
