@@ -22,6 +22,8 @@ _FAST = (2.0, 5)  # on the way to the optimum: a third to two thirds of the iter
 _MAX_GROWTH = 1000.0  # of the step over the safe one
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
+_UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
+_MAX_TRIALS = 40  # of a first step
 _STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
 _SEED = 0
 
@@ -76,13 +78,21 @@ class MeasuredSteps:
         How many safe steps a step may be at most.
     pace : (float, int)
         By how much a step may be longer than the one before, and how many of the last moves have to permit it.
+    first : float, optional
+        The first step, if not the safe one.
     """
 
-    def __init__(self, safe: float, longest: float = _MAX_GROWTH, pace: tuple[float, int] = _FINE) -> None:
+    def __init__(
+        self,
+        safe: float,
+        longest: float = _MAX_GROWTH,
+        pace: tuple[float, int] = _FINE,
+        first: float | None = None,
+    ) -> None:
         self._safe = safe
         self._longest = longest * safe
         self._growth, memory = pace
-        self._alpha = safe
+        self._alpha = safe if first is None else first
         self._weight = 0.0
         self._last = 0.0
         self._permitted: deque[float] = deque(maxlen=memory)
@@ -159,8 +169,29 @@ def _path(
     *,
     held_out: Sequence[LinearMeasurement] = (),
 ) -> Path:
-    steps = MeasuredSteps(problem.safe_step() or 1.0 / problem.total, pace=pace)
+    safe = problem.safe_step()
+    if safe is not None:
+        steps = MeasuredSteps(safe, pace=pace)
+    else:
+        first, trials = _permitted_step(problem, options)
+        steps = MeasuredSteps(first / _UNKNOWN, _UNKNOWN**2, pace, first)
+        calls += trials
     return Path(problem, steps, options, watch, calls, held_out=held_out)
+
+
+def _permitted_step(problem: Problem, options: Options) -> tuple[float, int]:
+    """Return a first step for a loss of unknown smoothness, and how many oracle calls it took to find it."""
+    core = problem.descent(options.n_threads)
+    # Potentials move by the gradient times the step: none by more than 1 in the first trial.
+    gradient = problem.loss.on(problem.tree.domain, problem.tree.cliques)(core.marginals)[1]
+    alpha = 1.0 / max(1e-300, float(np.abs(gradient).max(initial=0.0)))
+    for trials in range(1, _MAX_TRIALS):
+        core.try_step(alpha)
+        slope, curvature = core.change()
+        if curvature <= -slope or trials >= options.iterations:
+            break
+        alpha /= 4
+    return alpha, trials
 
 
 def _thinned(problem: Problem, rng: np.random.Generator | int | None) -> tuple[Problem, list[LinearMeasurement]] | None:
