@@ -14,18 +14,18 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.path import Path, settled_answer
 from pypgm.estimation.problem import Answer, Problem
 
-__all__ = ["accelerated"]
+__all__ = ["FINE", "THINNING", "MeasuredSteps", "accelerated", "thinning_source", "validates"]
 
 _CAUTION = 0.9  # of the step the last move would have permitted
-_FINE = (1.2, 1)  # growth and memory of steps that are validated one by one: none may skip the best of the path
+FINE = (1.2, 1)  # growth and memory of steps that are validated one by one: none may skip the best of the path
 _FAST = (2.0, 5)  # on the way to the optimum: a third to two thirds of the iterations that the fine ones take
 _MAX_GROWTH = 1000.0  # of the step over the safe one
-_THINNING = 0.5  # how the noise is shared between what is fitted and what validates
+THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
 _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
 _MAX_TRIALS = 40  # of a first step
 _STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
-_SEED = 0
+_SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
 
 def accelerated(problem: Problem, options: Options) -> Answer:
@@ -57,7 +57,7 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     """
     watch = Watch(options)
     try:
-        thinned = _thinned(_smoothed(problem), options.rng) if _validates(options) else None
+        thinned = _thinned(_smoothed(problem), options.rng) if validates(options) else None
         if thinned is None:
             run, status = _to_the_optimum(problem, options, watch, 0)
         else:
@@ -74,24 +74,22 @@ class MeasuredSteps:
     ----------
     safe : float
         The step that always may be, in count space.
-    longest : float
-        How many safe steps a step may be at most.
-    pace : (float, int)
-        By how much a step may be longer than the one before, and how many of the last moves have to permit it.
+    growth : float
+        By how much a step may be longer than the one before.
+    memory : int
+        How many of the last moves have to permit it.
+    most : float
+        How many times as long as the safe one a step may become.
     first : float, optional
         The first step, if not the safe one.
     """
 
     def __init__(
-        self,
-        safe: float,
-        longest: float = _MAX_GROWTH,
-        pace: tuple[float, int] = _FINE,
-        first: float | None = None,
+        self, safe: float, growth: float, memory: int, most: float = _MAX_GROWTH, *, first: float | None = None
     ) -> None:
         self._safe = safe
-        self._longest = longest * safe
-        self._growth, memory = pace
+        self._growth = growth
+        self._longest = most * safe
         self._alpha = safe if first is None else first
         self._weight = 0.0
         self._last = 0.0
@@ -115,7 +113,13 @@ class MeasuredSteps:
         self._weight = 0.0
 
 
-def _validates(options: Options) -> bool:
+def thinning_source(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return the source of the noise that thins measurements: a fixed one unless another is asked for."""
+    return np.random.default_rng(_SEED if rng is None else rng)
+
+
+def validates(options: Options) -> bool:
+    """Return whether measurements are to be thinned to find where to end."""
     return options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
 
 
@@ -149,13 +153,13 @@ def _validated(
     problem: Problem, thinned: Problem, held_out: Sequence[LinearMeasurement], options: Options, watch: Watch
 ) -> tuple[Path, Status]:
     """Find on thinned measurements how far to go, then go there."""
-    run = _path(thinned, options, watch, 0, _FINE, held_out=held_out)
+    run = _path(thinned, options, watch, 0, FINE, held_out=held_out)
     status, best = run.validate(options.iterations // 2)
     if status == "converged":
         # Noise too small to be fitted: the tolerance is where the measurements themselves end.
         return _to_the_optimum(problem, options, watch, run.calls)
     if status in {"validated", "iterations"}:
-        run = _path(_smoothed(problem), options, watch, run.calls, _FINE)
+        run = _path(_smoothed(problem), options, watch, run.calls, FINE)
         status = run.follow(min(run.calls + best, options.iterations)) or status
     return run, status
 
@@ -171,10 +175,10 @@ def _path(
 ) -> Path:
     safe = problem.safe_step()
     if safe is not None:
-        steps = MeasuredSteps(safe, pace=pace)
+        steps = MeasuredSteps(safe, *pace)
     else:
         first, trials = _permitted_step(problem, options)
-        steps = MeasuredSteps(first / _UNKNOWN, _UNKNOWN**2, pace, first)
+        steps = MeasuredSteps(first / _UNKNOWN, *pace, _UNKNOWN**2, first=first)
         calls += trials
     return Path(problem, steps, options, watch, calls, held_out=held_out)
 
@@ -199,11 +203,12 @@ def _thinned(problem: Problem, rng: np.random.Generator | int | None) -> tuple[P
 
     The two have the same mean; for Gaussian noise they are independent, for any noise of that variance uncorrelated.
     """
-    generator = np.random.default_rng(_SEED if rng is None else rng)
+    generator = thinning_source(rng)
     fitted, held_out = [], []
     for m in problem.loss.measurements:
         noise = m.spread() * m.as_written(problem.tree.domain, generator.normal(size=m.values.size))
-        fitted.append(m.answered(m.values + _THINNING * noise))
-        held_out.append(m.answered(m.values - noise / _THINNING))
-    loss = problem.loss.refitted(fitted) if fitted else None
-    return None if loss is None else (problem.with_loss(loss), held_out)
+        fitted.append(m.answered(m.values + THINNING * noise))
+        held_out.append(m.answered(m.values - noise / THINNING))
+    # What is fitted starts from its own answers: a start that knew the held-out ones would look too good on them.
+    thinned = problem.refitted(fitted) if fitted else None
+    return None if thinned is None else (thinned, held_out)

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
-__all__ = ["Answer", "Estimator", "Problem", "Searching", "Steady"]
+__all__ = ["Answer", "Estimator", "Problem", "Searching", "StartFor", "Steady"]
 
 Searching = _core.Descent | GeneralDescent
 Steady = _core.SteadyDescent | GeneralSteadyDescent
 Answer = tuple[CliqueVector, CliqueVector, Fit]
 """Potentials (natural logs), their marginals (counts), and how it ended."""
+StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
+"""The potentials that measurements suggest to start from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Problem:
     """Number of records, counts."""
     start: CliqueVector
     """Potentials to start from, natural logs; -inf entries are structural zeros and stay."""
+    start_for: StartFor | None = None
+    """The start that other answers to the same queries suggest; None where the start does not rest on answers."""
 
     def safe_step(self) -> float | None:
         """Return the step, in count space, below which mirror descent never raises the loss; None if not known."""
@@ -73,6 +77,13 @@ class Problem:
     def oracle(self, n_threads: int) -> Oracle:
         """Return exact inference on the tree."""
         return Oracle(self.tree, self.total, n_threads)
+
+    def refitted(self, measurements: Sequence[LinearMeasurement]) -> Problem | None:
+        """Return the problem that other answers to the same queries pose; None if the loss rests on more than them."""
+        loss = self.loss.refitted(measurements)
+        if loss is None:
+            return None
+        return replace(self, loss=loss, start=self.start if self.start_for is None else self.start_for(measurements))
 
     def with_loss(self, loss: Loss) -> Problem:
         """Return the problem with another loss over the same cliques."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pypgm.graphs import JunctionTree
 
-__all__ = ["relative_smoothness"]
+__all__ = ["column_squares", "largest_column_distance", "relative_smoothness"]
 
 _COUNTING = (Partition, Prefix, AllRange, RangeList)  # entries are 0 or 1
 _DENSE_ENTRIES = 1 << 20
@@ -60,8 +60,8 @@ def relative_smoothness(
     norms = CliqueVector(tree.domain, tree.cliques)
     distances, signed = 0.0, False
     for m, w in zip(measurements, weights, strict=True):
-        squares = _column_squares(m, w)
-        distances += _largest_distance(m, w, squares)
+        squares = column_squares(m, w)
+        distances += largest_column_distance(m, w, squares)
         signed = signed or not _non_negative(m)
         table = norms[tree.domain.canonical(m.clique)].datavector()
         table[cells_as_written(tree.domain, m.clique)] += squares
@@ -69,7 +69,7 @@ def relative_smoothness(
     return min(distances / 4, jointly if signed else jointly / 2)
 
 
-def _column_squares(m: LinearMeasurement, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def column_squares(m: LinearMeasurement, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the weighted squared norm of each column, or a bound of it for operators with weights that differ."""
     query = m.query
     if isinstance(query, Identity | None):
@@ -87,7 +87,7 @@ def _column_squares(m: LinearMeasurement, weights: NDArray[np.float64]) -> NDArr
     return np.square(np.asarray(query.column_norms(2), dtype=np.float64)) * float(weights.max())
 
 
-def _largest_distance(m: LinearMeasurement, weights: NDArray[np.float64], squares: NDArray[np.float64]) -> float:
+def largest_column_distance(m: LinearMeasurement, weights: NDArray[np.float64], squares: NDArray[np.float64]) -> float:
     """Return the largest weighted squared distance of two columns of a query, or a bound of it."""
     query = m.query
     if squares.size < 2:
