@@ -166,3 +166,11 @@ def test_the_start_spreads_a_group_over_its_cells_and_floors_what_came_out_negat
 def test_options_that_do_not_go_together(options, message):
     with pytest.raises(ValueError, match=message):
         pypgm.estimate(DOMAIN, measure(table(9, 100.0), 5.0, 9), **options)
+
+
+@pytest.mark.parametrize("spread", [0.3, 3.0])
+def test_potentials_fit_the_average_even_where_the_last_ones_rule_its_cells_out(spread):
+    for seed in range(6):
+        measurements = measure(table(seed, 1000.0, 0.1, WIDE), spread, seed, WIDE)
+        fit = pypgm.estimate(WIDE, measurements, stop="optimum", iterations=120, tolerance=0).fit
+        assert fit.loss <= fit.history[-1] + 1e-2 * (1 + fit.history[-1])

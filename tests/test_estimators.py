@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import reference
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pypgm
-from pypgm import CliqueVector, Domain, LinearMeasurement, losses, queries
+from pypgm import CliqueVector, Domain, JunctionTree, LinearMeasurement, losses, queries
+from pypgm.estimation.general import Oracle
 
-METHODS = ("accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal")
+METHODS = ("accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal", "lbfgs")
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
 ROUNDING = 1e-7  # of 1 + loss: what float64 leaves of a bound
 
@@ -146,8 +149,8 @@ def test_methods_that_step_by_themselves_take_no_stepsize():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("loss", ["l2", "huber"])
 def test_every_method_can_be_stopped(method, loss):
-    measured = random_problem(3)[1]
-    domain = random_problem(3)[0]
+    domain = DOMAIN
+    measured = [LinearMeasurement(4 * np.arange(6.0) ** 2, c, 2.0) for c in (("a", "b"), ("b", "c"))]
     options = {"loss": loss, "method": method, "stop": "optimum", "tolerance": 0.0}
     short = pypgm.estimate(domain, measured, 200.0, iterations=3, **options)
     assert short.fit.status == "iterations"
@@ -166,6 +169,21 @@ def test_every_method_can_be_stopped(method, loss):
     for model in (short, stopped, broken):
         again = pypgm.marginals(model.potentials, model.total)
         np.testing.assert_allclose(model.marginals.values, again.values, rtol=1e-9, atol=1e-9)
+
+
+@given(st.integers(0, 10**6))
+def test_the_gradient_over_potentials_is_exact(seed):
+    domain, measured, total = random_problem(seed)
+    cliques = list(dict.fromkeys(domain.canonical(m.clique) for m in measured))
+    evaluate = losses.L2(measured).on(domain, cliques)
+    oracle = Oracle(JunctionTree(domain, cliques), total, 1)
+    rng = np.random.default_rng(seed)
+    cells = sum(domain.size(c) for c in cliques)
+    potentials, along = rng.normal(size=(2, cells))
+    loss, gradient = evaluate(oracle.marginals(potentials))
+    wanted = [evaluate(oracle.marginals(potentials + h * along))[0] for h in (1e-5, -1e-5)]
+    found = oracle.tangent(potentials, gradient) @ along
+    assert found == pytest.approx((wanted[0] - wanted[1]) / 2e-5, rel=1e-4, abs=1e-6 * (1 + loss))
 
 
 def test_structural_zeros_stay_whatever_the_method():

@@ -279,6 +279,25 @@ def test_a_callable_is_a_loss_over_the_measured_cliques():
     np.testing.assert_allclose(model.project("a").values, [10, 30], atol=1e-3)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
+def test_a_loss_of_unknown_smoothness_finds_its_steps(scale):
+    wanted = np.array([70.0, 20.0, 10.0])
+
+    def squares(marginals):
+        miss = marginals.values - wanted
+        return 0.5 * scale * float(miss @ miss), CliqueVector(marginals.domain, ["b"], scale * miss)
+
+    def surprise(marginals):
+        p = np.maximum(marginals.values, 1e-200)
+        return -scale * float(wanted @ np.log(p)), CliqueVector(marginals.domain, ["b"], -scale * wanted / p)
+
+    for loss in (squares, surprise):
+        for method in ("auto", "mirror_descent", "universal", "lbfgs"):
+            custom = losses.Custom(loss, ["b"])
+            model = pypgm.estimate(Domain({"b": 3}), [], 100.0, loss=custom, method=method, tolerance=1e-3)
+            assert model.fit.gap <= 1.1e-3 * (1 + abs(model.fit.loss)), (loss.__name__, method)
+
+
 def another_clique(marginals):
     return 0.0, CliqueVector(DOMAIN, ["b"])
 

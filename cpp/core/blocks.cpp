@@ -85,6 +85,11 @@ BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, cons
   view.leads = kept[leading_axis(axes)] != 0;
   const Cut cut = find_cut(axes);
   const std::size_t size = axes[cut.axis];
+  for (std::size_t a = cut.axis, bit = 1; a < axes.size(); ++a) {
+    if (axes[a] == 1) continue;
+    if (kept[a] != 0) view.pattern |= bit;
+    bit <<= 1;  // a block has no more than eleven axes of more than one value
+  }
   const auto tail = [&](std::size_t length) {
     std::vector<std::size_t> stretch(axes.begin() + static_cast<std::ptrdiff_t>(cut.axis), axes.end());
     stretch[0] = length;

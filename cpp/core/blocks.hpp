@@ -34,6 +34,7 @@ struct BlockView {
   std::size_t chunk = 0;    ///< step from stretch to stretch in the small table
   std::size_t cells = 1;    ///< of the small table
   bool fills = false;       ///< whether it has all cells of the large one
+  std::size_t pattern = 0;  ///< which of the block's axes it has: views of one pattern lie alike in a block
   bool leads = false;       ///< whether it has the leading axis, so that pieces meet different cells of it
 };
 

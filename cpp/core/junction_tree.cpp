@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
+#include <tuple>
 
 #include "core/implicit_tree.hpp"
 
@@ -234,6 +235,27 @@ void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
   }
 }
 
+/// Brings together what lies alike in the blocks of a node: what fills it, then the smallest first, and last
+/// what lies like the node's own separator, which comes in after all of these. Children that share nothing
+/// are left out.
+void order_inputs(JunctionTree& tree) {
+  for (TreeNode& node : tree.nodes) {
+    const auto view_of = [&](int input) -> const BlockView& {
+      return input >= 0 ? tree.factors[at(input)].view : tree.nodes[at(-1 - input)].in_parent;
+    };
+    const auto rank = [&](int input) {
+      const BlockView& view = view_of(input);
+      const int place = view.fills ? 0 : (view.pattern == node.own.pattern ? 2 : 1);
+      return std::tuple(place, view.block.small, view.pattern);
+    };
+    node.inputs = node.factors;
+    for (const int c : node.children) {
+      if (tree.nodes[at(c)].separator_cells > 1) node.inputs.push_back(-1 - c);
+    }
+    std::stable_sort(node.inputs.begin(), node.inputs.end(), [&](int a, int b) { return rank(a) < rank(b); });
+  }
+}
+
 void estimate_cost(JunctionTree& tree) {
   TreeCost& cost = tree.cost;
   const auto exact_cells = [&](const Scope& scope) {
@@ -273,6 +295,7 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
   root_forest(tree, forest);
   compile_edges(tree);
   place_factors(tree, cliques);
+  order_inputs(tree);
   estimate_cost(tree);
   if (tree.cost.largest_cells < static_cast<double>(kTooManyCells)) {
     tree.contraction = std::make_shared<const ImplicitTree>(make_implicit_tree(tree, {}));

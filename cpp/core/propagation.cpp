@@ -92,23 +92,18 @@ void take_inputs(const Pass& pass, int i, Space space, BlockProduct& product) {
   const TreeNode& node = pass.node(i);
   const bool linear = space == Space::linear;
   const double* factors = linear ? work.weights.data() : pass.potentials.data();
-  // A factor that fills the node need not be copied if it comes first.
-  const auto fills = [&](int f) { return pass.tree.factors[at(f)].view.fills; };
-  const auto first = std::find_if(node.factors.begin(), node.factors.end(), fills);
-  const auto take = [&](int f) {
-    product.take(pass.tree.factors[at(f)].view, factors + pass.tree.factors[at(f)].offset);
-  };
-  if (first != node.factors.end()) take(*first);
-  for (auto f = node.factors.begin(); f != node.factors.end(); ++f) {
-    if (f != first) take(*f);
+  const double* messages = linear ? work.messages.data() : work.log_messages.data();
+  for (const int input : node.inputs) {
+    if (input >= 0) {
+      const Placement& place = pass.tree.factors[at(input)];
+      product.take(place.view, factors + place.offset);
+    } else {
+      const TreeNode& child = pass.node(-1 - input);
+      product.take(child.in_parent, messages + child.separator_offset);
+    }
   }
   pass.for_observed(
       i, [&](const Observed& o) { product.take(*o.view, linear ? o.weights.data() : o.logarithms.data()); });
-  for (const int c : node.children) {
-    // A message of one entry is 1 after scaling: there is nothing to multiply by.
-    if (pass.node(c).separator_cells == 1) continue;
-    product.take(pass.node(c).in_parent, pass.of(linear ? work.messages : work.log_messages, c).data());
-  }
 }
 
 /// small = small op cells, for the cells of a node summed, or maximised, onto its separator.
@@ -317,14 +312,15 @@ void send_down(const Pass& pass, int i, int threads) {
   const Space space = work.spaces[at(i)];
   const auto sums_of = [&](int f) { return slice(pass.tree, work.sums, f); };
   Targets targets(node, work.partials, 0.0);
-  // The same list of targets every time: children with a separator, factors that do not fill the node.
+  // The same list of targets every time, the largest first: children with a separator, factors that do not
+  // fill the node.
   const auto for_targets = [&](const auto& body) {
-    for (const int c : node.children) {
-      if (pass.node(c).separator_cells > 1) body(pass.node(c).in_parent, pass.of(work.answers, c).data());
-    }
-    for (const int f : node.factors) {
-      const BlockView& view = pass.tree.factors[at(f)].view;
-      if (pass.hooks.marginal && !view.fills) body(view, sums_of(f).data());
+    for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) {
+      if (*input < 0) {
+        body(pass.node(-1 - *input).in_parent, pass.of(work.answers, -1 - *input).data());
+      } else if (pass.hooks.marginal && !pass.tree.factors[at(*input)].view.fills) {
+        body(pass.tree.factors[at(*input)].view, sums_of(*input).data());
+      }
     }
   };
   constexpr std::size_t kFew = 16;
@@ -345,7 +341,8 @@ void send_down(const Pass& pass, int i, int threads) {
       cells = room;
     }
     std::size_t t = 0;
-    for_targets([&](const BlockView& view, double*) { add_onto(view, made[t++], piece, block, cells); });
+    BlockSums sums(block, cells, room + 2 * kBlockCells);
+    for_targets([&](const BlockView& view, double*) { sums.add(view, made[t++].of(piece)); });
     const std::span<const double> marginal(cells, block.cells);
     for (const int f : node.factors) {
       if (pass.hooks.marginal && pass.tree.factors[at(f)].view.fills) {

@@ -38,14 +38,16 @@ struct Rates {
 
 /// Makes D in a block.
 void sum_rates(Rates& rates, const TreeNode& node, BlockProduct& sum) {
-  for (const int f : node.factors) {
-    const Placement& place = rates.tree.factors[at(f)];
-    sum.take(place.view, rates.direction.data() + place.offset);
-  }
-  for (const int c : node.children) {
-    const TreeNode& child = rates.tree.nodes[at(c)];
-    // What a child of its own reports is a constant: it changes no marginal but through its norm.
-    if (child.separator_cells > 1) sum.take(child.in_parent, rates.of(rates.reports, child).data());
+  // What a child of its own, which shares nothing, reports is a constant: it changes no marginal but through
+  // its norm.
+  for (const int input : node.inputs) {
+    if (input >= 0) {
+      const Placement& place = rates.tree.factors[at(input)];
+      sum.take(place.view, rates.direction.data() + place.offset);
+    } else {
+      const TreeNode& child = rates.tree.nodes[at(-1 - input)];
+      sum.take(child.in_parent, rates.of(rates.reports, child).data());
+    }
   }
 }
 

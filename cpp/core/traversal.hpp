@@ -35,12 +35,14 @@ void for_level(const JunctionTree& tree, const std::vector<int>& level, int n_th
   }
 }
 
-/// Calls body(piece, block, room for its cells) for all blocks of a node.
+inline constexpr std::size_t kBlockRoom = 3 * kBlockCells;
+
+/// Calls body(piece, block, room for three times its cells) for all blocks of a node.
 template <class Body>
 void for_blocks(const TreeNode& node, int threads, const Body& body) {
   const Blocks& blocks = node.blocks;
   parallel_for(blocks.pieces, threads, [&](std::size_t piece) {
-    alignas(64) double room[2 * kBlockCells];
+    alignas(64) double room[kBlockRoom];
     const std::size_t end = blocks.first_of_piece(piece + 1);
     for (std::size_t b = blocks.first_of_piece(piece); b < end; ++b)
       body(piece, b, block_at(blocks, b), room);

@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm.estimation.fit import Options, Status, Watch
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.path import SWEEPS, Path, settled_answer
+from pypgm.estimation.path import Path, settled_answer
 from pypgm.estimation.problem import Answer, Problem
 
 __all__ = ["FINE", "THINNING", "MeasuredSteps", "accelerated", "thinning_source", "validates"]
@@ -22,6 +22,8 @@ _FAST = (2.0, 5)  # on the way to the optimum: a third to two thirds of the iter
 _MAX_GROWTH = 1000.0  # of the step over the safe one
 THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
+_UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
+_MAX_TRIALS = 40  # of a first step
 _STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
 _SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
@@ -78,13 +80,17 @@ class MeasuredSteps:
         How many of the last moves have to permit it.
     most : float
         How many times as long as the safe one a step may become.
+    first : float, optional
+        The first step, if not the safe one.
     """
 
-    def __init__(self, safe: float, growth: float, memory: int, most: float = _MAX_GROWTH) -> None:
+    def __init__(
+        self, safe: float, growth: float, memory: int, most: float = _MAX_GROWTH, *, first: float | None = None
+    ) -> None:
         self._safe = safe
         self._growth = growth
         self._longest = most * safe
-        self._alpha = safe
+        self._alpha = safe if first is None else first
         self._weight = 0.0
         self._last = 0.0
         self._permitted: deque[float] = deque(maxlen=memory)
@@ -136,8 +142,7 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
         calls = run.calls
         if last or status != "converged":
             break
-        run.core.settle(SWEEPS)
-        here = here.started(problem.vector(run.core.potentials))
+        here = here.started(problem.vector(run.settled()))
         loss = here.with_loss(problem.loss).descent(options.n_threads).loss
         if loss - run.lower <= options.tolerance * (1 + abs(loss)):
             break
@@ -168,8 +173,29 @@ def _path(
     *,
     held_out: Sequence[LinearMeasurement] = (),
 ) -> Path:
-    steps = MeasuredSteps(problem.safe_step() or 1.0 / problem.total, *pace)
+    safe = problem.safe_step()
+    if safe is not None:
+        steps = MeasuredSteps(safe, *pace)
+    else:
+        first, trials = _permitted_step(problem, options)
+        steps = MeasuredSteps(first / _UNKNOWN, *pace, _UNKNOWN**2, first=first)
+        calls += trials
     return Path(problem, steps, options, watch, calls, held_out=held_out)
+
+
+def _permitted_step(problem: Problem, options: Options) -> tuple[float, int]:
+    """Return a first step for a loss of unknown smoothness, and how many oracle calls it took to find it."""
+    core = problem.descent(options.n_threads)
+    # Potentials move by the gradient times the step: none by more than 1 in the first trial.
+    gradient = problem.loss.on(problem.tree.domain, problem.tree.cliques)(core.marginals)[1]
+    alpha = 1.0 / max(1e-300, float(np.abs(gradient).max(initial=0.0)))
+    for trials in range(1, _MAX_TRIALS):
+        core.try_step(alpha)
+        slope, curvature = core.change()
+        if curvature <= -slope or trials >= options.iterations:
+            break
+        alpha /= 4
+    return alpha, trials
 
 
 def _thinned(problem: Problem, rng: np.random.Generator | int | None) -> tuple[Problem, list[LinearMeasurement]] | None:

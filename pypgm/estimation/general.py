@@ -44,6 +44,12 @@ class Oracle:
         found: NDArray[np.float64] = self.tree.plan.marginals(potentials, [], self.total, self.n_threads)[0]
         return found
 
+    def tangent(self, potentials: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the derivative of the marginals in a direction of the potentials. Two propagations."""
+        pair: tuple[NDArray[np.float64], NDArray[np.float64]]
+        pair = _core.tangent(self.tree.plan, potentials, direction, self.total, self.n_threads)
+        return pair[1]
+
     def gap(
         self, gradient: NDArray[np.float64], marginals: NDArray[np.float64], potentials: NDArray[np.float64]
     ) -> float:
@@ -166,12 +172,6 @@ class GeneralAcceleration:
     def gap(self) -> float:
         """Return a bound on the loss above the optimum."""
         return self._oracle.gap(self._gradient, self.average, self.potentials)
-
-    def settle(self, sweeps: int) -> None:
-        """Fit the potentials to the average by proportional fitting."""
-        self.potentials = self._oracle.settled(self.potentials, self.average, sweeps)
-        self._last = self.average = self._oracle.marginals(self.potentials)
-        self._loss, self._gradient = self._evaluate(self.average)
 
     def loss(self) -> float:
         """Return the loss of the average."""

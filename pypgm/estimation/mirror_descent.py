@@ -46,7 +46,7 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
         return subgradient_descent(problem, options)
     first = options.step(1)
     core = problem.descent(options.n_threads) if first is None else problem.steady_descent(first, options.n_threads)
-    run = _Run(core, problem.safe_step() or 1.0 / problem.total, options)
+    run = _Run(core, problem, options)
     status = run.to_the_end()
     gap = max(0.0, run.gap) if run.gap is not None and problem.loss.convex else None
     fit = Fit(status, core.loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
@@ -56,11 +56,12 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
 class _Run:
     """One descent and where it stands; the core keeps the best point."""
 
-    def __init__(self, core: Searching | Steady, safe: float, options: Options) -> None:
+    def __init__(self, core: Searching | Steady, problem: Problem, options: Options) -> None:
         self.core = core
         self.options = options
-        self.safe_step = safe
-        self.step = 2 * safe
+        safe = problem.safe_step()
+        self.longest = math.inf if safe is None else _MAX_GROWTH * safe
+        self.step = 1.0 / problem.total if safe is None else 2 * safe
         self.calls = 1
         self.steps = 0
         self.idle = 0
@@ -123,7 +124,7 @@ class _Run:
             # directions the right side is -slope / 2, free of differences of large logarithms.
             if curvature <= -slope:
                 core.accept()
-                self.step = min(self.step * _GROWTH, _MAX_GROWTH * self.safe_step)
+                self.step = min(self.step * _GROWTH, self.longest)
                 return True
             self.step /= 2
             if self.calls >= self.options.iterations:

@@ -11,15 +11,20 @@ from pypgm.estimation.fit import Fit, Options, Status, Watch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.estimation.problem import Answer, Problem
 
-__all__ = ["CHECK_EVERY", "SWEEPS", "Path", "Steps", "settled_answer"]
+__all__ = ["CHECK_EVERY", "Path", "Steps", "settled_answer"]
 
 CHECK_EVERY = 50  # iterations between certificates and between looks at a restart
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10
-SWEEPS = 10  # of proportional fitting: the marginals then miss the average by less than 1e-5 a clique
+_SHARES = (1.0, 0.5, 0.25)  # of the last potentials, the rest of the start's, where fitting begins
+_MISFIT = 1e-4  # of 1 + loss: what fitting may leave
+_SWEEPS = 10  # of proportional fitting: the marginals then miss the average by less than 1e-5 a clique
 
 
 class Steps(Protocol):
@@ -98,6 +103,26 @@ class Path:
             return "interrupted"
         return None
 
+    def settled(self) -> NDArray[np.float64]:
+        """Return potentials whose marginals are the average, to what proportional fitting makes of it.
+
+        Where the last potentials put next to nothing on cells of the average, fitting cannot bring them back: it then
+        begins between them and the start.
+        """
+        problem, wanted = self.problem, self.core.loss()
+        oracle, average = problem.oracle(self._options.n_threads), self.core.average
+        last, start = self.core.potentials, problem.start.values
+        best, least = last, math.inf
+        for share in _SHARES:
+            begun = last if share == 1 else share * last + (1 - share) * start
+            potentials = oracle.settled(begun, average, _SWEEPS)
+            loss = problem.started(problem.vector(potentials)).descent(self._options.n_threads).loss
+            if loss < least:
+                best, least = potentials, loss
+            if loss <= wanted + _MISFIT * (1 + abs(wanted)):
+                break
+        return best
+
     def _advance(self) -> float:
         """Take one step; return the held-out loss."""
         s, a = self._steps.next()
@@ -136,8 +161,7 @@ def settled_answer(problem: Problem, run: Path, status: Status, options: Options
     if not run.thinned:  # else its bound is that of another loss
         run.look()
         lower = run.lower
-    run.core.settle(SWEEPS)
-    answer = problem.started(problem.vector(run.core.potentials)).descent(options.n_threads)
+    answer = problem.started(problem.vector(run.settled())).descent(options.n_threads)
     gap = answer.loss - max(lower, answer.loss - answer.gap())
     if status == "converged" and run.problem.loss is not problem.loss and gap > options.tolerance * (1 + answer.loss):
         status = "iterations"  # the last smooth stage of the loss is not as close as was asked for

@@ -16,6 +16,7 @@ from pypgm.estimation.averaging import dual_averaging, interior_gradient
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement, with_zeros
 from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options
+from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
@@ -40,6 +41,7 @@ _METHODS: dict[str, Estimator] = {
     "mirror_descent": mirror_descent,
     "dual_averaging": dual_averaging,
     "interior_gradient": interior_gradient,
+    "lbfgs": lbfgs,
     "universal": universal,
 }
 _LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
@@ -51,7 +53,7 @@ _CONVEX_ONLY = {
     "universal",
 }  # what they average, or how they step, rests on convexity
 
-Method = Literal["auto", "accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal"]
+Method = Literal["auto", "accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "lbfgs", "universal"]
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
 
@@ -156,9 +158,9 @@ def estimate(
         an average of its path. All others start from the uniform model and go to the optimum. "mirror_descent" lowers
         the loss step by step, by a line search or with a `stepsize`, and averages the path of a loss that is not
         smooth; "dual_averaging" and "interior_gradient" are textbook accelerated methods whose fixed steps need the
-        smoothness of the loss; "universal" is accelerated with a line search, for losses of any smoothness.
-        "auto" is mirror descent where there is a `stepsize`, or the loss is not convex, or neither smooth nor
-        approached by smooth ones, else accelerated.
+        smoothness of the loss; "universal" is accelerated with a line search, for losses of any smoothness;
+        "lbfgs" is quasi-Newton over the potentials. "auto" is mirror descent where there is a `stepsize`, or the loss
+        is not convex, or neither smooth nor approached by smooth ones, else accelerated.
     stop : {"validated", "optimum"}
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
         least expected error, or at the minimum of the loss. The accelerated method validates losses that rest on
@@ -335,7 +337,9 @@ def _chosen(method: str, options: Options, loss: Loss) -> str:
     if method not in _ROUGH and not staged.smooth:
         raise ValueError(f"method {method!r} needs a smooth loss, {loss!r} is not; {_some(_ROUGH)} take it")
     if not loss.convex and method in _CONVEX_ONLY:
-        raise ValueError(f"method {method!r} needs a convex loss, {loss!r} is not; 'mirror_descent' takes it")
+        raise ValueError(
+            f"method {method!r} needs a convex loss, {loss!r} is not; 'lbfgs' and 'mirror_descent' take it"
+        )
     if not loss.convex and not loss.smooth:
         raise ValueError(f"no method minimises a loss that is neither smooth nor convex, like {loss!r}")
     return method
