@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pypgm import mechanisms, queries
+from pypgm import bayes, mechanisms, queries
 from pypgm._core import __version__, build_info
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, read_table
@@ -13,7 +13,7 @@ from pypgm.evaluate import Evaluation, evaluate
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.inference import convex_gbp, marginals, variable_elimination
-from pypgm.io import read_uai
+from pypgm.io import read_uai, write_uai
 from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
 from pypgm.queries import KroneckerQuery
@@ -40,6 +40,7 @@ __all__ = [
     "RegionGraph",
     "RegionGraphModel",
     "__version__",
+    "bayes",
     "build_info",
     "convex_gbp",
     "estimate",
@@ -52,4 +53,5 @@ __all__ = [
     "read_table",
     "read_uai",
     "variable_elimination",
+    "write_uai",
 ]

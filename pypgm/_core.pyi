@@ -64,6 +64,18 @@ class JunctionTree:
         order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
         exhaustive: bool = False,
     ) -> None: ...
+    def attribute_marginals(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> tuple:
+        """
+        Marginals of the single attributes, and log Z.
+        """
     def log_partition(
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
@@ -97,6 +109,16 @@ class JunctionTree:
     ) -> float:
         """
         Largest log-weight of a joint assignment.
+        """
+    def most_probable(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+    ) -> tuple:
+        """
+        Codes of the assignment of largest weight, and its log-weight.
         """
     def tables(
         self,
@@ -133,11 +155,11 @@ class Contraction:
     def run(
         self,
         tables: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None],
-        maximum: bool = False,
+        semiring: str = "sum",
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> tuple:
         """
-        Flat answers and the logs of their scales (all 0 for maxima, which are logs themselves).
+        Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs themselves.
         """
     @property
     def cost(self) -> dict:

@@ -104,10 +104,18 @@ Plan projections(const CalibratedTree& tree,
   return std::make_shared<ProjectionPlan>(plan_projections(tree, blocks, asked));
 }
 
+Semiring semiring_of(const std::string& name) {
+  if (name == "sum") return Semiring::sum;
+  if (name == "log_sum") return Semiring::log_sum;
+  if (name == "max") return Semiring::max;
+  throw py::value_error("semiring needs to be 'sum', 'log_sum' or 'max', got '" + name + "'");
+}
+
 /// Answers as flat arrays, and the natural logs of the scales they have to be multiplied by.
 py::tuple run(const ProjectionPlan& plan, const std::vector<std::optional<Array<double>>>& tables,
-              bool maximum, int n_threads) {
+              const std::string& semiring, int n_threads) {
   check_threads(n_threads);
+  const Semiring how = semiring_of(semiring);
   const Contraction& c = plan.contraction;
   check_size("tables", c.leaves.size(), tables.size());
   std::vector<std::span<const double>> leaves(tables.size());
@@ -127,7 +135,7 @@ py::tuple run(const ProjectionPlan& plan, const std::vector<std::optional<Array<
   std::vector<double> log_scales(out.size());
   {
     const py::gil_scoped_release unlocked;
-    run_contraction(c, leaves, maximum ? Semiring::max : Semiring::sum, out, log_scales, n_threads);
+    run_contraction(c, leaves, how, out, log_scales, n_threads);
   }
   return py::make_tuple(arrays, log_scales);
 }
@@ -158,8 +166,9 @@ void bind_contraction(py::module_& m) {
   py::class_<ProjectionPlan, Plan>(m, "Contraction", "A compiled sum of products of tables.")
       .def_property_readonly("cost", &cost, "Operations, bytes and the largest table of one run.")
       .def_property_readonly("sources", &sources, "What each table of a plan of projections is.")
-      .def("run", &run, py::arg("tables"), py::arg("maximum") = false, py::arg("n_threads") = 0,
-           "Flat answers and the logs of their scales (all 0 for maxima, which are logs themselves).");
+      .def("run", &run, py::arg("tables"), py::arg("semiring") = "sum", py::arg("n_threads") = 0,
+           "Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs "
+           "themselves.");
   py::class_<CalibratedTree, std::shared_ptr<CalibratedTree>>(
       m, "CalibratedTree", "A rooted tree of marginals over attribute indices.")
       .def(py::init(&make_tree), py::arg("sizes"), py::arg("cliques"), py::arg("separators"),

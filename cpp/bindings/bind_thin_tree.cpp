@@ -73,7 +73,8 @@ py::list answers(const JunctionTree& tree, const Array<double>& tables, const st
 
 void bind_thin_tree(py::module_& m) {
   m.def("choose_pairs", &choose, py::arg("sizes"), py::arg("pairs"), py::arg("forced"), py::arg("max_cells"),
-        py::arg("patience"), "1 for each pair, in the order given, that keeps the junction tree small enough.");
+        py::arg("patience"),
+        "1 for each pair, in the order given, that keeps the junction tree small enough.");
   py::class_<ProportionalFitting>(m, "ProportionalFitting",
                                   "Iterative proportional fitting while a junction tree is walked.")
       .def(py::init(&make_fitting), py::arg("tree"), py::arg("targets").noconvert(),
@@ -81,7 +82,8 @@ void bind_thin_tree(py::module_& m) {
       .def("sweep", &ProportionalFitting::sweep, py::call_guard<py::gil_scoped_release>(),
            "One walk; the mean L1 distance from the targets before it, for a total of 1.")
       .def_property_readonly(
-          "potentials", [](const ProportionalFitting& self) { return to_array(std::vector(self.potentials())); })
+          "potentials",
+          [](const ProportionalFitting& self) { return to_array(std::vector(self.potentials())); })
       .def_property_readonly(
           "tables", [](const ProportionalFitting& self) { return to_array(std::vector(self.tables())); });
   m.def("tree_answers", &answers, py::arg("tree"), py::arg("tables").noconvert(), py::arg("scopes"),

@@ -43,6 +43,8 @@ class Acceleration {
  private:
   void marginals_into(std::vector<double>& out);
   double loss_of(std::span<const double> marginals);
+  /// Mean over the cliques of the L1 distance between x and z, for a total of 1.
+  double distance() const;
   void fit_node(int index);
   void pass_separator(int from, int to);
 

@@ -96,8 +96,23 @@ void rows_of(const double* left, const double* right, double* out, const Loop& r
   }
 }
 
+/// Two loops in both of which out moves, the inner one in long strides: in blocks, so that cache lines are
+/// used whole.
+void transposed(const double* left, const double* right, double* out, const Loop& rows, const Loop& row) {
+  constexpr std::size_t kBlock = 16;
+  for (std::size_t i = 0; i < rows.size; i += kBlock) {
+    const Loop some_rows{rows.size - i < kBlock ? rows.size - i : kBlock, rows.left, rows.right, rows.out};
+    for (std::size_t j = 0; j < row.size; j += kBlock) {
+      const Loop some{row.size - j < kBlock ? row.size - j : kBlock, row.left, row.right, row.out};
+      rows_of<Strided>(left + i * rows.left + j * row.left, right + i * rows.right + j * row.right,
+                       out + i * rows.out + j * row.out, some_rows, some);
+    }
+  }
+}
+
 /// The two innermost loops; of the two tables that are read, the left one moves where only one does.
 void two_loops(const double* left, const double* right, double* out, const Loop& rows, const Loop& row) {
+  if (row.out > 1 && rows.out != 0) return transposed(left, right, out, rows, row);
   if (row.left != 1 || row.right > 1 || row.out > 1) return rows_of<Strided>(left, right, out, rows, row);
   if (row.right == 0 && row.out == 1 && rows.out == 0) return scale_rows(left, right, out, rows, row);
   if (row.right == 0) {

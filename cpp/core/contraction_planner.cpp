@@ -65,11 +65,10 @@ std::vector<std::int32_t> order_ending_with(const Elimination& elimination, cons
   return reversed;
 }
 
-/// An order over all attributes in use, those to keep at the end as asked.
-Axes find_order(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& leaves, const Axes& keep,
-                std::span<const std::int32_t> given) {
+/// A good order over all attributes in use, those to keep at the end as asked.
+Axes find_order(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& leaves, const Axes& keep) {
   const Axes used = attributes_of(leaves, keep);
-  const auto short_of = [&](const Axes& axes) {
+  const auto compact = [&](const Axes& axes) {
     Scope scope;
     for (const std::int32_t a : axes) {
       scope.push_back(
@@ -81,18 +80,11 @@ Axes find_order(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& 
   std::vector<std::size_t> own;
   for (const std::int32_t a : used) own.push_back(sizes[at(a)]);
   std::vector<Scope> cliques;
-  for (const Leaf& leaf : leaves) cliques.push_back(short_of(leaf.axes));
-  const Scope last = short_of(keep);
+  for (const Leaf& leaf : leaves) cliques.push_back(compact(leaf.axes));
+  const Scope last = compact(keep);
   cliques.push_back(last);
-  Scope wanted;
-  for (const std::int32_t a : given) {
-    const auto place = std::lower_bound(used.begin(), used.end(), a);
-    if (place != used.end() && *place == a) wanted.push_back(static_cast<std::int32_t>(place - used.begin()));
-  }
-  const Elimination elimination =
-      given.empty() ? eliminate(own, cliques, false) : eliminate_in_order(own, cliques, wanted);
   Axes order;
-  for (const std::int32_t v : order_ending_with(elimination, last)) {
+  for (const std::int32_t v : order_ending_with(eliminate(own, cliques, false), last)) {
     if (!std::binary_search(last.begin(), last.end(), v)) order.push_back(used[at(v)]);
   }
   order.insert(order.end(), keep.begin(), keep.end());
@@ -127,6 +119,7 @@ class Planner {
       if (alive_[t] != 0) rest.push_back(static_cast<int>(t));
     }
     while (rest.size() > 2) join_two(rest);
+    if (rest.size() == 1 && !steps.empty() && tables_[at(rest[0])] == keep) return;
     take(rest[0], rest.size() > 1 ? rest[1] : -1, keep);
   }
 
@@ -210,7 +203,10 @@ class Planner {
 
 Contraction plan_elimination(std::vector<std::size_t> sizes, std::vector<Leaf> leaves, const Axes& keep,
                              std::span<const std::int32_t> order) {
-  const Axes own = find_order(sizes, leaves, keep, order);
+  Axes own(order.begin(), order.end());
+  std::erase_if(own, [&](std::int32_t a) { return std::find(keep.begin(), keep.end(), a) != keep.end(); });
+  own.insert(own.end(), keep.begin(), keep.end());
+  if (order.empty()) own = find_order(sizes, leaves, keep);
   Planner planner(sizes, leaves, own, keep.size());
   for (std::size_t i = 0; i + keep.size() < own.size(); ++i) planner.eliminate(own[i]);
   planner.finish(keep);

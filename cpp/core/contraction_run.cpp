@@ -314,7 +314,7 @@ void Run::log_step(std::size_t step, Semiring semiring, int threads) {
   Table& table = tables_[c_.leaves.size() + step];
   table.cells = out;
   std::fill(out.begin(), out.end(), -kInfinity);
-  std::vector<double> sums(semiring == Semiring::sum ? out.size() : 0);
+  std::vector<double> sums(semiring == Semiring::max ? 0 : out.size());
   for_pieces(c_.loops[step], threads, [&](const std::vector<Loop>& piece, const Loop& from) {
     largest_products(piece, from, left.cells.data(), right, out.data());
     if (semiring == Semiring::max) return;
@@ -332,7 +332,7 @@ void Run::log_step(std::size_t step, Semiring semiring, int threads) {
 
 void Run::logarithms(Semiring semiring) {
   for (std::size_t i = 0; i < c_.leaves.size(); ++i) {
-    if (read_[i] == 0 || c_.leaves[i].logarithms || semiring == Semiring::max) continue;
+    if (read_[i] == 0 || c_.leaves[i].logarithms || semiring != Semiring::sum) continue;
     signed_ = signed_ || std::any_of(leaves_[i].begin(), leaves_[i].end(), [](double x) { return x < 0; });
   }
   for (std::size_t i = 0; i < c_.leaves.size(); ++i) {
@@ -364,7 +364,7 @@ void run_contraction(const Contraction& contraction, std::span<const std::span<c
   assert(leaves.size() == contraction.leaves.size() && out.size() == contraction.outputs.size());
   assert(log_scales.size() == out.size());
   Run run(contraction, leaves, out, n_threads);
-  if (semiring == Semiring::max) {
+  if (semiring != Semiring::sum) {
     run.logarithms(semiring);
     std::fill(log_scales.begin(), log_scales.end(), 0.0);
     return;

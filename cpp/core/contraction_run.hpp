@@ -5,15 +5,16 @@
 
 namespace pypgm {
 
-enum class Semiring { sum, max };
+enum class Semiring { sum, log_sum, max };
 
 /// Runs a contraction and writes the returned tables, in the order of `outputs`.
 ///
 /// Semiring::sum: out[k] * exp(log_scales[k]) is the sum of products; the largest magnitude of out[k] lies
 /// within 2^-64 and 2^64, or out[k] is 0. Weights are multiplied and added as they are, signs included;
 /// nothing overflows, and where underflow may have taken more than 1e-17 of the largest entry of an answer,
-/// all is done again with logarithms of magnitudes and their signs. Semiring::max: the natural logs of the
-/// largest products; log_scales are 0. Weights must not be negative.
+/// all is done again with logarithms of magnitudes and their signs. Semiring::log_sum and Semiring::max: the
+/// natural logs of the sums, each entry as exact as the next, and of the largest products; log_scales are 0.
+/// Weights must not be negative there.
 ///
 /// leaves[i] holds the cells of leaf i in C order; finite, or -inf as a logarithm. Leaves no step reads may
 /// be empty. Any n_threads gives the same bits.

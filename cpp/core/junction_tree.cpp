@@ -4,6 +4,8 @@
 #include <cassert>
 #include <numeric>
 
+#include "core/implicit_tree.hpp"
+
 namespace pypgm {
 
 namespace {
@@ -255,12 +257,16 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
   JunctionTree tree;
   tree.sizes.assign(sizes.begin(), sizes.end());
   tree.order = elimination.order;
+  tree.scopes.assign(cliques.begin(), cliques.end());
   Forest forest = maximal_bags(sizes.size(), elimination);
   if (forest.cliques.empty()) forest.cliques.emplace_back();
   root_forest(tree, forest);
   compile_edges(tree);
   place_factors(tree, cliques);
   estimate_cost(tree);
+  if (tree.cost.largest_cells < static_cast<double>(kTooManyCells)) {
+    tree.contraction = std::make_shared<const ImplicitTree>(make_implicit_tree(tree, {}));
+  }
   return tree;
 }
 

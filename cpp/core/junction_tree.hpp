@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct TreeCost {
   double bytes = 0;       ///< of the workspace one propagation needs, the given tables not counted
 };
 
+struct ImplicitTree;
+
 /// A rooted junction tree over all attributes, compiled for message passing. Parts that share no attribute
 /// are joined by empty separators, so that there is one root. Immutable after it is built.
 struct JunctionTree {
@@ -50,9 +53,12 @@ struct JunctionTree {
   std::vector<std::int32_t> order;       ///< the elimination order it came from
   std::vector<TreeNode> nodes;           ///< parents before children
   std::vector<std::vector<int>> levels;  ///< nodes by their distance from the root
-  std::vector<Placement> factors;        ///< one for each given clique
+  std::vector<Scope> scopes;             ///< the given cliques
+  std::vector<Placement> factors;        ///< one for each of them
   std::vector<Placement> attributes;     ///< one for each attribute (for evidence)
   TreeCost cost;
+  /// The same passes with implicit cliques; null where a clique is beyond every integer.
+  std::shared_ptr<const ImplicitTree> contraction;
 };
 
 /// Builds the tree from an elimination. Requires ascending scopes inside [0, sizes.size()).

@@ -9,9 +9,8 @@ namespace {
 /// Whether one of the greedy rules finds a tree of so few cells.
 bool fits(std::span<const std::size_t> sizes, std::span<const Scope> pairs, double max_cells) {
   constexpr Rule kRules[] = {Rule::fill, Rule::weighted_fill, Rule::weight};
-  return std::any_of(std::begin(kRules), std::end(kRules), [&](Rule rule) {
-    return eliminate_greedily(sizes, pairs, rule).cells <= max_cells;
-  });
+  return std::any_of(std::begin(kRules), std::end(kRules),
+                     [&](Rule rule) { return eliminate_greedily(sizes, pairs, rule).cells <= max_cells; });
 }
 
 }  // namespace

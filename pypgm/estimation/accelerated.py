@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from pypgm.estimation.fit import Options, Status, Watch
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.path import Path, settled_answer
+from pypgm.estimation.path import SWEEPS, Path, settled_answer
 from pypgm.estimation.problem import Answer, Problem
 
 __all__ = ["THINNING", "MeasuredSteps", "accelerated", "thinning_source", "validates"]
@@ -19,6 +20,7 @@ _GROWTH = 1.2
 _MAX_GROWTH = 1000.0  # of the step over the safe one
 THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
+_STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
 _SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
 
@@ -50,13 +52,12 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     Gao, Witten: Data thinning for convolution-closed distributions, 2024 (the stop).
     """
     watch = Watch(options)
-    whole = problem.with_loss(problem.loss.stages()[-1])
     try:
-        thinned = _thinned(whole, options.rng) if validates(options) else None
+        thinned = _thinned(_smoothed(problem), options.rng) if validates(options) else None
         if thinned is None:
-            run, status = _to_the_optimum(whole, options, watch, 0)
+            run, status = _to_the_optimum(problem, options, watch, 0)
         else:
-            run, status = _validated(whole, *thinned, options, watch)
+            run, status = _validated(problem, *thinned, options, watch)
     finally:
         watch.close()
     return settled_answer(problem, run, status, options)
@@ -100,22 +101,44 @@ def validates(options: Options) -> bool:
     return options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
 
 
+def _smoothed(problem: Problem) -> Problem:
+    """Return the problem with the second smooth stage of its loss: near the loss where noise is, and easy to follow."""
+    stages = problem.loss.stages()
+    return problem.with_loss(stages[min(1, len(stages) - 1)])
+
+
 def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int) -> tuple[Path, Status]:
-    run = _path(problem, options, watch, calls)
-    return run, run.follow(options.iterations, to_tolerance=True) or "iterations"
+    """Follow the path to the tolerance; that of a loss which is not smooth from stage to stage."""
+    stages = problem.loss.stages()
+    rough = replace(options, tolerance=max(options.tolerance, _STAGE_TOLERANCE))
+    here = problem
+    for stage in stages:
+        here = here.with_loss(stage)
+        last = stage is stages[-1]
+        run = _path(here, options if last else rough, watch, calls)
+        status = run.follow(options.iterations, to_tolerance=True)
+        calls = run.calls
+        if last or status != "converged":
+            break
+        run.core.settle(SWEEPS)
+        here = here.started(problem.vector(run.core.potentials))
+        loss = here.with_loss(problem.loss).descent(options.n_threads).loss
+        if loss - run.lower <= options.tolerance * (1 + abs(loss)):
+            break
+    return run, status or "iterations"
 
 
 def _validated(
-    whole: Problem, thinned: Problem, held_out: Sequence[LinearMeasurement], options: Options, watch: Watch
+    problem: Problem, thinned: Problem, held_out: Sequence[LinearMeasurement], options: Options, watch: Watch
 ) -> tuple[Path, Status]:
     """Find on thinned measurements how far to go, then go there."""
     run = _path(thinned, options, watch, 0, held_out)
     status, best = run.validate(options.iterations // 2)
     if status == "converged":
         # Noise too small to be fitted: the tolerance is where the measurements themselves end.
-        return _to_the_optimum(whole, options, watch, run.calls)
+        return _to_the_optimum(problem, options, watch, run.calls)
     if status in {"validated", "iterations"}:
-        run = _path(whole, options, watch, run.calls)
+        run = _path(_smoothed(problem), options, watch, run.calls)
         status = run.follow(min(run.calls + best, options.iterations)) or status
     return run, status
 
@@ -123,8 +146,8 @@ def _validated(
 def _path(
     problem: Problem, options: Options, watch: Watch, calls: int, held_out: Sequence[LinearMeasurement] = ()
 ) -> Path:
-    core = problem.acceleration(options.n_threads, held_out)
-    return Path(core, MeasuredSteps(problem.safe_step() or 1.0 / problem.total), options, watch, calls)
+    steps = MeasuredSteps(problem.safe_step() or 1.0 / problem.total)
+    return Path(problem, steps, options, watch, calls, held_out=held_out)
 
 
 def _thinned(problem: Problem, rng: np.random.Generator | int | None) -> tuple[Problem, list[LinearMeasurement]] | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 from pypgm.estimation.problem import Answer, Problem
+from pypgm.estimation.subgradient import subgradient_descent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +30,7 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
 
     The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
     Bregman model of smoothness :math:`1/\alpha` says, with the symmetric divergence; a rejected step is halved, an
-    accepted one grows.
+    accepted one grows. A loss that is not smooth goes to `subgradient_descent`.
 
     Parameters
     ----------
@@ -50,11 +49,14 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
     McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019,
     Algorithm 1; Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
     """
+    if not problem.loss.smooth:
+        return subgradient_descent(problem, options)
     core = problem.descent(options.n_threads)
     run = _Run(core, problem.safe_step() or 1.0 / problem.total, options)
     status = run.to_the_end()
     potentials, marginals, loss = run.best()
-    fit = Fit(status, loss, run.gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
+    gap = max(0.0, run.gap) if run.gap is not None and problem.loss.convex else None
+    fit = Fit(status, loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
     return problem.vector(potentials), problem.vector(marginals), fit
 
 
@@ -109,7 +111,8 @@ class _Run:
 
     def _advance(self) -> bool:
         """Take one step; return whether there may be more to gain."""
-        found = self._search() if self.options.stepsize is None else self._fixed(self.options.stepsize)
+        alpha = self.options.step(self.steps + 1)
+        found = self._search() if alpha is None else self._fixed(alpha)
         self.steps += 1
         self.idle = 0 if self.core.loss < self.lowest else self.idle + 1
         self.lowest = min(self.lowest, self.core.loss)
@@ -135,10 +138,7 @@ class _Run:
         # Rounding hides any descent that is left.
         return False
 
-    def _fixed(self, stepsize: float | Callable[[int], float]) -> bool:
-        alpha = stepsize(self.steps + 1) if callable(stepsize) else stepsize
-        if not 0 < alpha < math.inf:
-            raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {self.steps + 1}")
+    def _fixed(self, alpha: float) -> bool:
         new_loss = self.core.try_step(alpha)
         self.calls += 1
         if new_loss > self.core.loss and (self._best is None or self.core.loss < self._best[2]):

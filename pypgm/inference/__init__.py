@@ -1,4 +1,4 @@
-"""Inference: exact marginals by messages and by elimination, answers to queries, and pseudo-marginals on region graphs."""
+"""Inference: exact marginals and answers by messages and by elimination; pseudo-marginals on region graphs."""
 
 from pypgm.inference.convex_gbp import ConvexGbp, convex_gbp
 from pypgm.inference.exact import marginals

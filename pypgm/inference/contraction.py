@@ -60,5 +60,5 @@ def run_contraction(
     plan: _core.Contraction, tables: Sequence[NDArray[np.float64]], n_threads: int = 0
 ) -> list[NDArray[np.float64]]:
     """Return the flat sums of products themselves, each multiplied by its scale."""
-    answers, log_scales = plan.run(tables, False, n_threads)
+    answers, log_scales = plan.run(tables, "sum", n_threads)
     return [cells if s == 0 else cells * np.exp(s) for cells, s in zip(answers, log_scales, strict=True)]

@@ -20,7 +20,9 @@ from pypgm.inference.contraction import answer_bytes, check_contraction
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["max_elimination", "variable_elimination"]
+    from pypgm.domain import Domain
+
+__all__ = ["log_elimination", "max_elimination", "variable_elimination"]
 
 
 def variable_elimination(
@@ -144,6 +146,51 @@ def max_elimination(
     return Factor(potentials.domain.project(asked), cells)
 
 
+def log_elimination(
+    domain: Domain,
+    factors: Sequence[Factor],
+    keep: Clique,
+    *,
+    max_bytes: float | None = None,
+    n_threads: int = 0,
+) -> Factor:
+    """Sum everything but `keep` out of a product of tables of natural logs.
+
+    Parameters
+    ----------
+    domain : Domain
+        All attributes of the tables.
+    factors : sequence of Factor
+        Natural logs.
+    keep : tuple of str
+        Attributes of the answer.
+    max_bytes, n_threads
+        As for `variable_elimination`.
+
+    Returns
+    -------
+    Factor
+        Natural logs, however far apart, axes in the order of `keep`.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the tables would not fit.
+
+    Examples
+    --------
+    >>> import numpy as np, pypgm
+    >>> domain = pypgm.Domain({"a": 2, "b": 2})
+    >>> log_elimination(domain, [pypgm.Factor(domain, np.log([[1, 2], [0.5, 0.25]]))], ("a",)).exp().values
+    array([3.  , 0.75])
+    """
+    tables = [(domain.indices(f.domain.attributes), True) for f in factors]
+    plan = _core.plan_elimination(domain.shape, [((), True), *tables], domain.indices(keep))
+    check_contraction(domain, plan, answer_bytes([domain.sizes(keep)]), max_bytes)
+    answers, _ = plan.run([np.zeros(1), *(f.datavector() for f in factors)], "log_sum", n_threads)
+    return Factor(domain.project(keep), answers[0])
+
+
 def _eliminate(
     potentials: CliqueVector,
     asked: Clique,
@@ -166,7 +213,7 @@ def _eliminate(
         raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(sequence)}")
     plan = _core.plan_elimination(domain.shape, [(s, True) for s in scopes], keep, sequence)
     check_contraction(domain, plan, answer_bytes([domain.sizes(asked)]), max_bytes)
-    answers, _ = plan.run(tables, maximum, n_threads)
+    answers, _ = plan.run(tables, "max" if maximum else "sum", n_threads)
     cells: NDArray[np.float64] = answers[0]
     return cells
 
@@ -207,7 +254,8 @@ def _relevant(
 
     def find(attribute: int) -> int:
         while group.setdefault(attribute, attribute) != attribute:
-            attribute = group[attribute] = group[group[attribute]]
+            group[attribute] = group[group[attribute]]
+            attribute = group[attribute]
         return attribute
 
     for scope in scopes:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.averaging import dual_averaging, interior_gradient
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement, with_zeros
 from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options
@@ -21,24 +22,87 @@ from pypgm.estimation.mirror_descent import mirror_descent
 from pypgm.estimation.problem import Estimator, Problem
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
+from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
+from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
+from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.start import check_earlier, independent_start, kept_cliques, start_from
 
 __all__ = ["estimate"]
 
 _TOLERANCE = 1e-3
+_REGION_TOLERANCE = 1e-6
 _METHODS: dict[str, Estimator] = {
     "accelerated": accelerated,
     "mirror_descent": mirror_descent,
+    "dual_averaging": dual_averaging,
+    "interior_gradient": interior_gradient,
+    "universal": universal,
 }
 _LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
-_CONVEX_ONLY = {"accelerated"}  # what they average, or how they step, rests on convexity
+_ROUGH = {"mirror_descent", "universal"}  # what follows subgradients
+_CONVEX_ONLY = {
+    "accelerated",
+    "dual_averaging",
+    "interior_gradient",
+    "universal",
+}  # what they average, or how they step, rests on convexity
 
-Method = Literal["auto", "accelerated", "mirror_descent"]
+Method = Literal["auto", "accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal"]
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
+
+
+@overload
+def estimate(
+    domain: Domain,
+    measurements: Sequence[LinearMeasurement],
+    total: float | None = ...,
+    *,
+    oracle: Literal["exact"] = ...,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
+    method: Method = ...,
+    stop: Literal["validated", "optimum"] = ...,
+    iterations: int = ...,
+    tolerance: float | None = ...,
+    stepsize: float | Callable[[int], float] | None = ...,
+    prior: GraphicalModel | RegionGraphModel | None = ...,
+    warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    constraints: Sequence[Constraint] = ...,
+    max_bytes: float | None = ...,
+    time_limit: float | None = ...,
+    callback: Callable[[FitState], object] | None = ...,
+    progress: bool = ...,
+    rng: np.random.Generator | int | None = ...,
+    n_threads: int = ...,
+) -> GraphicalModel: ...
+
+
+@overload
+def estimate(
+    domain: Domain,
+    measurements: Sequence[LinearMeasurement],
+    total: float | None = ...,
+    *,
+    oracle: RegionOracle,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
+    method: Method = ...,
+    stop: Literal["validated", "optimum"] = ...,
+    iterations: int = ...,
+    tolerance: float | None = ...,
+    stepsize: float | Callable[[int], float] | None = ...,
+    prior: GraphicalModel | RegionGraphModel | None = ...,
+    warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    constraints: Sequence[Constraint] = ...,
+    max_bytes: float | None = ...,
+    time_limit: float | None = ...,
+    callback: Callable[[FitState], object] | None = ...,
+    progress: bool = ...,
+    rng: np.random.Generator | int | None = ...,
+    n_threads: int = ...,
+) -> RegionGraphModel: ...
 
 
 def estimate(
@@ -46,14 +110,15 @@ def estimate(
     measurements: Sequence[LinearMeasurement],
     total: float | None = None,
     *,
+    oracle: Literal["exact"] | RegionOracle = "exact",
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
     method: Method = "auto",
     stop: Literal["validated", "optimum"] = "validated",
     iterations: int = 5000,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
-    prior: GraphicalModel | None = None,
-    warm_start: GraphicalModel | None = None,
+    prior: GraphicalModel | RegionGraphModel | None = None,
+    warm_start: GraphicalModel | RegionGraphModel | None = None,
     constraints: Sequence[Constraint] = (),
     max_bytes: float | None = None,
     time_limit: float | None = None,
@@ -61,7 +126,7 @@ def estimate(
     progress: bool = False,
     rng: np.random.Generator | int | None = None,
     n_threads: int = 0,
-) -> GraphicalModel:
+) -> GraphicalModel | RegionGraphModel:
     r"""Find the graphical model whose marginals are closest to noisy measurements.
 
     Minimises a loss over the marginals :math:`\mu` (counts) of all distributions on the domain, by default
@@ -77,17 +142,23 @@ def estimate(
         Noisy answers, counts, to any linear queries.
     total : float, optional
         Number of records; by default its best linear unbiased estimate from the measurements.
+    oracle : {"exact", "region_graph", "factor_graph"} or RegionGraph
+        What marginals have to be consistent with: a distribution on the domain, by a junction tree; or, where no tree
+        fits, each other where regions of a graph meet. "region_graph" is the closure of the measured cliques under
+        intersection, "factor_graph" makes them agree on single attributes alone.
     loss : {"l2", "l1", "huber"}, Loss or callable
         How far marginals are from the measurements: half the weighted squares (of Gaussian noise), the weighted
         absolute differences (of Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
         from the marginals of the measured cliques (`CliqueVector`, counts) to value and gradient, is the whole loss;
         measurements then tell total and start alone.
-    method : {"auto", "accelerated", "mirror_descent"}
-        "accelerated" starts from the independent model the measurements suggest and answers with an average of its
-        path. All others start from the uniform model and go to the optimum: "mirror_descent" lowers the loss step by
-        step, by a line search or with a `stepsize`, and averages the path where the loss is not smooth. "auto" is
-        mirror descent where there is a `stepsize` or the loss is neither smooth nor approached by smooth ones or is
-        not convex, else accelerated.
+    method : str
+        "accelerated" starts from the independent model the measurements suggest, measures its steps and answers with
+        an average of its path. All others start from the uniform model and go to the optimum. "mirror_descent" lowers
+        the loss step by step, by a line search or with a `stepsize`, and averages the path of a loss that is not
+        smooth; "dual_averaging" and "interior_gradient" are textbook accelerated methods whose fixed steps need the
+        smoothness of the loss; "universal" is accelerated with a line search, for losses of any smoothness.
+        "auto" is mirror descent where there is a `stepsize`, or the loss is not convex, or neither smooth nor
+        approached by smooth ones, else accelerated.
     stop : {"validated", "optimum"}
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
         least expected error, or at the minimum of the loss. The accelerated method validates losses that rest on
@@ -95,7 +166,8 @@ def estimate(
     iterations : int
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
-        Ends when the certified gap is at most ``tolerance * (1 + loss)``; 1e-3 by default, 0 runs all iterations.
+        Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
+        less over 50 iterations; 1e-3 by default, 1e-6 on a region graph. 0 runs all iterations.
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
         The best point is returned where the loss did not fall steadily.
@@ -125,8 +197,9 @@ def estimate(
 
     Returns
     -------
-    GraphicalModel
-        With how it ended in ``model.fit``. Ctrl-C ends the search and returns the best point so far.
+    GraphicalModel or RegionGraphModel
+        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C ends the search and returns the best
+        point so far.
 
     Raises
     ------
@@ -138,7 +211,9 @@ def estimate(
 
     References
     ----------
-    McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019.
+    McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019;
+    McKenna, Pradhan, Sheldon, Miklau: Relaxed marginal consistency for differentially private query answering,
+    NeurIPS 2021.
 
     Examples
     --------
@@ -153,7 +228,7 @@ def estimate(
     """
     options = Options(
         iterations,
-        _TOLERANCE if tolerance is None else tolerance,
+        (_TOLERANCE if oracle == "exact" else _REGION_TOLERANCE) if tolerance is None else tolerance,
         stepsize,
         time_limit,
         callback,
@@ -171,10 +246,22 @@ def estimate(
     objective = _objective(loss, fitting, folding)
     chosen = _chosen(method, options, objective)
     records = estimate_total(inner, fitting)[0] if total is None else checked_total(total)
+    if oracle != "exact":
+        _check_region_options(chosen, constraints)
+        return estimate_on_regions(
+            domain,
+            objective,
+            fitting,
+            records,
+            oracle=oracle,
+            options=options,
+            prior=warm_start if prior is None else prior,
+            max_bytes=max_bytes,
+        )
     cliques = _cliques(inner, [*objective.cliques, *(m.clique for m in fitting), *(c for c, _ in masks)])
     earlier = _earlier(domain, folding, prior=prior, warm_start=warm_start)
-    if prior is not None:
-        cliques += kept_cliques(prior, cliques)
+    if earlier is not None and prior is not None:
+        cliques += kept_cliques(earlier, cliques)
     tree = JunctionTree(inner, cliques, max_bytes=max_bytes)
     start_for = None
     if earlier is not None:
@@ -186,30 +273,22 @@ def estimate(
         start = with_zeros(CliqueVector(inner, cliques), masks)
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints {', '.join(map(repr, constraints))} leave no record possible")
-    origin = None
-    if isinstance(loss, str) and not callable(stepsize):
-        how: dict[str, object] = {
-            "loss": loss,
-            "method": chosen,
-            "stop": options.stop,
-            "iterations": iterations,
-            "tolerance": tolerance,
-        }
-        how["stepsize"] = stepsize
-        before = None if prior is None else prior.potentials
-        origin = Origin(tuple(fitting), total is not None, how, masks, before)
+    named = isinstance(loss, str) and not callable(stepsize)
+    how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
+    how |= {"iterations": iterations, "tolerance": tolerance}
+    before = None if prior is None else prior.potentials
+    origin = Origin(tuple(fitting), total is not None, how, masks, before) if named else None
     potentials, marginals, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
     return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree, folding=folding, origin=origin)
 
 
-def _earlier(domain: Domain, folding: Folding | None, **models: GraphicalModel | None) -> GraphicalModel | None:
+def _earlier(domain: Domain, folding: Folding | None, **models: object) -> GraphicalModel | None:
     """Return the model to start from, if there is one; ``ValueError`` if there are two or it does not fit."""
     given = {name: model for name, model in models.items() if model is not None}
     if len(given) > 1:
         raise ValueError("prior and warm_start are two starts; an estimate takes one")
     for name, model in given.items():
-        check_earlier(name, model, domain, folding)
-        return model
+        return check_earlier(name, model, domain, folding)
     return None
 
 
@@ -239,18 +318,30 @@ def _chosen(method: str, options: Options, loss: Loss) -> str:
     """Return the method to run; ``ValueError``, with the reason, if it does not take the loss or an option."""
     if method not in {"auto", *_METHODS}:
         raise ValueError(f"method needs to be one of {('auto', *_METHODS)}, got {method!r}")
-    rough = not loss.stages()[-1].smooth
     if method == "auto":
-        plain = options.stepsize is not None or rough or not loss.convex
+        plain = options.stepsize is not None or not loss.stages()[-1].smooth or not loss.convex
         method = "mirror_descent" if plain else "accelerated"
-    if method != "mirror_descent":
-        if options.stepsize is not None:
-            raise ValueError(f"method {method!r} takes no stepsize: it finds its own; 'mirror_descent' takes one")
-        if rough:
-            raise ValueError(f"method {method!r} needs a smooth loss, {loss!r} is not; 'mirror_descent' takes it")
-    if method in _CONVEX_ONLY and not loss.convex:
+    if method != "mirror_descent" and options.stepsize is not None:
+        raise ValueError(f"method {method!r} takes no stepsize: it finds its own; 'mirror_descent' takes one")
+    staged = loss.stages()[-1] if method == "accelerated" else loss
+    if method not in _ROUGH and not staged.smooth:
+        raise ValueError(f"method {method!r} needs a smooth loss, {loss!r} is not; {_some(_ROUGH)} take it")
+    if not loss.convex and method in _CONVEX_ONLY:
         raise ValueError(f"method {method!r} needs a convex loss, {loss!r} is not; 'mirror_descent' takes it")
+    if not loss.convex and not loss.smooth:
+        raise ValueError(f"no method minimises a loss that is neither smooth nor convex, like {loss!r}")
     return method
+
+
+def _some(names: set[str]) -> str:
+    return " and ".join(repr(n) for n in sorted(names))
+
+
+def _check_region_options(method: str, constraints: Sequence[Constraint]) -> None:
+    if method != "accelerated":
+        raise ValueError(f"an estimate over a region graph needs method='accelerated' and no stepsize, got {method!r}")
+    if constraints:
+        raise ValueError("constraints need oracle='exact'")
 
 
 def _check_options(options: Options, stop: str) -> None:

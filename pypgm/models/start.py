@@ -30,8 +30,8 @@ _DEEPEST = 20.0  # below the largest logarithm of a table: an optimum rules cell
 _INDEPENDENT = 0.01  # how much of its independent model is mixed in: what it rules out by chance can come back
 
 
-def check_earlier(name: str, model: object, domain: Domain, folding: Folding | None) -> None:
-    """Raise unless a model to start from is exact, over the same attributes, with the same functions among them."""
+def check_earlier(name: str, model: object, domain: Domain, folding: Folding | None) -> GraphicalModel:
+    """Return a model to start from; raise unless it is exact, over the same attributes, with the same mappings."""
     if not isinstance(model, GraphicalModel):
         raise TypeError(f"{name} needs a GraphicalModel, got {type(model).__name__}")
     if model.domain != domain:
@@ -39,6 +39,7 @@ def check_earlier(name: str, model: object, domain: Domain, folding: Folding | N
     functions = [{} if f is None else f.as_lists() for f in (folding, model.folding)]
     if functions[0] != functions[1]:
         raise ValueError(f"{name} needs a model with the same mappings among its constraints")
+    return model
 
 
 def kept_cliques(prior: GraphicalModel, cliques: Sequence[Clique]) -> list[Clique]:
