@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from pypgm import __version__, demo, load, mechanisms
+from pypgm.bayes import BayesianNetwork
 from pypgm.data import read_domain, read_table, write_table
 from pypgm.data.files import replacing_text
 from pypgm.data.schema import Codebook
@@ -74,6 +75,7 @@ examples:
   pypgm query people.pgm age,sex income
   pypgm query people.pgm income --given sex=F --given age=30 --given age=31   (women of 30 or 31)
   pypgm query people.pgm age,sex --out age-sex.csv
+  pypgm query alarm.bif HYPOVOLEMIA --given CVP=LOW
 """
 
 
@@ -147,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     query = commands.add_parser(
         "query", help="marginals and conditional probabilities", description=_QUERY, epilog=_QUERY_EXAMPLES
     )
-    query.add_argument("model", metavar="MODEL", help="a file that synth --model wrote")
+    query.add_argument("model", metavar="MODEL", help="a file that synth --model wrote, or a .bif or .bif.gz network")
     query.add_argument("cliques", metavar="ATTRIBUTES", nargs="+", help="names with commas between them: age,sex")
     query.add_argument(
         "--given",
@@ -294,11 +296,14 @@ def _query(arguments: argparse.Namespace) -> None:
     cliques = [as_clique(next(csv.reader([text]))) for text in arguments.cliques]
     if arguments.out is not None and len(cliques) != 1:
         raise ValueError(f"--out holds one marginal, got {len(cliques)}; ask for them one at a time")
-    model = load(arguments.model)
+    is_network = arguments.model.endswith((".bif", ".bif.gz"))
+    model = BayesianNetwork.read_bif(arguments.model) if is_network else load(arguments.model)
     evidence = _evidence(model.domain, arguments.given)
     # All are asked before one is shown: an error leaves no half an answer.
-    answers = [model.query(clique, evidence) if evidence else model.project(clique) for clique in cliques]
-    unit = "probability" if evidence else "count"
+    if isinstance(model, BayesianNetwork) or evidence:
+        answers, unit = [model.query(clique, evidence) for clique in cliques], "probability"
+    else:
+        answers, unit = [model.project(clique) for clique in cliques], "count"
     errors: list[Factor | None] = [None] * len(cliques)
     if arguments.draws and isinstance(model, GraphicalModel) and model.origin is not None:
         errors = [*model.standard_errors(cliques, evidence or None, draws=arguments.draws)]

@@ -33,7 +33,8 @@ TOTAL = 1000.0
 def dense(block, size):
     """Return the matrix of a block, whatever it is."""
     if hasattr(block, "entries"):
-        return np.asarray(block.entries, dtype=float)
+        entries = block.entries.toarray() if hasattr(block.entries, "toarray") else block.entries
+        return np.asarray(entries, dtype=float)
     return np.stack([block.matvec(unit) for unit in np.eye(size)], axis=1)
 
 

@@ -18,6 +18,7 @@ constexpr double kLargestRatio =
 
 constexpr double kSettled = 1e-3;  // mean L1 distance, for a total of 1, beyond which fitting has gone astray
 constexpr int kMoreSweeps = 4;
+constexpr double kReach = 40;  // of the potentials fitting then starts from
 
 /// target / now, the factor that makes one the other; 1 where there is nothing to scale.
 void ratios(std::span<const double> target, std::span<double> now) {
@@ -204,8 +205,12 @@ void Acceleration::settle(int sweeps) {
   gradient_ = theta_;
   walk(sweeps);
   // Where theta is so far out that cells underflow, fitting cannot bring them back: it starts from nearer in.
-  for (double part = 0.25; part > 0.01 && distance() > kSettled; part /= 4) {
-    for (std::size_t i = 0; i < theta_.size(); ++i) theta_[i] = part * gradient_[i];
+  double furthest = 0;
+  for (const double t : gradient_) furthest = std::isfinite(t) ? std::max(furthest, std::abs(t)) : furthest;
+  for (double reach = kReach; reach > 1 && distance() > kSettled; reach /= 4) {
+    for (std::size_t i = 0; i < theta_.size(); ++i) {
+      theta_[i] = gradient_[i] * std::min(0.25, reach / furthest);
+    }
     walk(kMoreSweeps * sweeps);
   }
   x_ = z_;

@@ -14,6 +14,8 @@ namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
+constexpr double kNothing = 1e-290;  // a weight whose inverse could overflow
+
 /// A table whose leading axes are attributes brought from below, in the order they came, the rest a scope.
 struct Carried {
   Scope lead;
@@ -190,7 +192,7 @@ class Answers {
     const Layout inside = scope_layout(tree_.sizes, message.tail, node.separator);
     std::vector<double> weight(inside.small);
     reduce_sum(table(index), node.to_separator, weight, 1);
-    for (double& w : weight) w = w > 0 ? 1 / w : 0.0;
+    for (double& w : weight) w = w > kNothing ? 1 / w : 0.0;
     for (std::size_t at_row = 0; at_row < message.values.size(); at_row += inside.large) {
       expand(Expand::multiply, std::span(message.values).subspan(at_row, inside.large), inside, weight, 1);
     }

@@ -106,7 +106,7 @@ def convex_gbp(
     >>> cycle = pypgm.CliqueVector(domain, [("a", "b"), ("b", "c"), ("a", "c")], [1.0, 0.0, 0.0, 0.0] * 3)
     >>> result = pypgm.convex_gbp(cycle, pypgm.RegionGraph.saturated(domain, cycle.cliques))
     >>> result.converged, result.marginals["a"].values.round(3)
-    (True, array([0.597, 0.403]))
+    (True, array([0.595, 0.405]))
     """
     damping = _checked_damping(schedule, damping)
     if iterations < 1 or not tolerance >= 0:
@@ -126,9 +126,32 @@ def convex_gbp(
         sweeps += 1
     feasibility = core.finish()
     beliefs = core.beliefs
-    gap = core.dual - _core.consistent_value(region_graph.plan, kappa, core.potentials, beliefs)
+    gap = core.dual - _consistent_value(region_graph, kappa, core.potentials, beliefs)
     marginals = CliqueVector(region_graph.domain, region_graph.regions, beliefs * records)
     return ConvexGbp(marginals, feasibility, core.dual, gap, feasibility <= tolerance, sweeps, core.messages)
+
+
+def _consistent_value(
+    graph: RegionGraph, kappa: NDArray[np.float64], theta: NDArray[np.float64], beliefs: NDArray[np.float64]
+) -> float:
+    """Return the value of beliefs made consistent.
+
+    Where children of a region disagree on what they share and no edge says so, they are made to agree in the closure of
+    the graph, whose further regions count nothing.
+    """
+    value = _core.consistent_value(graph.plan, kappa, theta, beliefs)
+    if not np.isnan(value):
+        return value
+    closed = type(graph).saturated(graph.domain, graph.regions)
+    potentials, tables = CliqueVector(graph.domain, closed.regions), CliqueVector(graph.domain, closed.regions)
+    given = [CliqueVector(graph.domain, graph.regions, v) for v in (theta, beliefs)]
+    numbers = np.zeros(len(closed.regions))
+    for i, region in enumerate(closed.regions):
+        tables.table(i)[:] = given[1].project(region).datavector()
+        if region in graph:
+            potentials.table(i)[:] = given[0][region].datavector()
+            numbers[i] = kappa[graph.region_of(region)]
+    return _core.consistent_value(closed.plan, numbers, potentials.values, tables.values)
 
 
 def over_regions(region_graph: RegionGraph, potentials: CliqueVector) -> CliqueVector:

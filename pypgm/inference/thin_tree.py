@@ -25,6 +25,8 @@ Order = Literal["information", "measured"]
 _PATIENCE = 4  # refusals in a row, in multiples of the attributes, after which no more pairs are tried
 _LEAST_PATIENCE = 100
 _MET = 1e-8  # mean L1 distance of the constraints, for a total of 1, at which fitting ends
+_LEAST_SWEEPS, _MOST_SWEEPS = 8, 60
+_SWEPT_CELLS = 1.5e7  # of all sweeps: about half a second
 _SLOW_SWEEPS = 8
 _PROGRESS = 0.9  # the distance must fall to this part over so many sweeps, or the constraints are at odds
 
@@ -125,9 +127,20 @@ def plan_thin_tree(
 
 
 def fit_proportionally(
-    plan: ThinTree, start: ThinTree | None = None, *, sweeps: int = 60, n_threads: int = 0
+    plan: ThinTree, start: ThinTree | None = None, *, sweeps: int | None = None, n_threads: int = 0
 ) -> tuple[ThinTree, bool]:
     """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
+
+    Parameters
+    ----------
+    plan : ThinTree
+        What `plan_thin_tree` returned.
+    start : ThinTree, optional
+        An earlier tree.
+    sweeps : int, optional
+        Most walks through the tree; by default 8 to 60, fewer where they take long.
+    n_threads : int
+        0 for all threads; the bits do not depend on it.
 
     Returns
     -------
@@ -140,6 +153,8 @@ def fit_proportionally(
     if start is not None:
         _carry_over(start, plan, potentials)
     fitting = _core.ProportionalFitting(plan.tree.plan, plan.targets.values, potentials.values, 1.0, n_threads)
+    if sweeps is None:
+        sweeps = int(min(_MOST_SWEEPS, max(_LEAST_SWEEPS, _SWEPT_CELLS / plan.tree.cost.cells)))
     seen: list[float] = []
     realisable = True
     while len(seen) < sweeps and realisable:

@@ -221,7 +221,7 @@ def estimate(
     >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
     >>> ab = pypgm.LinearMeasurement([[40, 10], [10, 40]], ("a", "b"))
     >>> bc = pypgm.LinearMeasurement([[30, 20], [20, 30]], ("b", "c"))
-    >>> model = pypgm.estimate(domain, [ab, bc], tolerance=1e-9)
+    >>> model = pypgm.estimate(domain, [ab, bc], stop="optimum", tolerance=1e-9)
     >>> model.project(("a", "c")).values.round(3)
     array([[28., 22.],
            [22., 28.]])
@@ -276,10 +276,11 @@ def estimate(
     named = isinstance(loss, str) and not callable(stepsize)
     how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
     how |= {"iterations": iterations, "tolerance": tolerance}
-    before = None if prior is None else prior.potentials
+    before = earlier.potentials if earlier is not None and prior is not None else None
     origin = Origin(tuple(fitting), total is not None, how, masks, before) if named else None
-    potentials, marginals, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
-    return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree, folding=folding, origin=origin)
+    potentials, _, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
+    # The model computes its marginals itself: a file read back then has the same bits.
+    return GraphicalModel(potentials, records, fit=fit, tree=tree, folding=folding, origin=origin)
 
 
 def _earlier(domain: Domain, folding: Folding | None, **models: object) -> GraphicalModel | None:
