@@ -129,18 +129,18 @@ def test_mappings_chain():
 
 
 def test_a_large_mapping_costs_what_it_has_values():
-    domain = Domain({"fine": 200_000, "coarse": 10_000, "x": 3})
-    codes = np.arange(200_000) // 20
+    domain = Domain({"fine": 60_000, "coarse": 3_000, "x": 3})
+    codes = np.arange(60_000) // 20
     rng = np.random.default_rng(0)
     ms = [
-        LinearMeasurement(rng.poisson(5.0, 200_000), "fine", 1.0),
-        LinearMeasurement(rng.poisson(30.0, 30_000), ("coarse", "x"), 1.0),
+        LinearMeasurement(rng.poisson(5.0, 60_000), "fine", 1.0),
+        LinearMeasurement(rng.poisson(30.0, 9_000), ("coarse", "x"), 1.0),
     ]
-    model = pypgm.estimate(domain, ms, constraints=[Constraint(("fine", "coarse"), mapping=codes)], iterations=20)
-    assert model.tree.cost.cells <= 600_000
+    model = pypgm.estimate(domain, ms, constraints=[Constraint(("fine", "coarse"), mapping=codes)], iterations=8)
+    assert model.tree.cost.cells <= 180_000
     records = model.synthetic_data(1000, rng=0)
     np.testing.assert_array_equal(records.columns["coarse"], codes[records.columns["fine"]])
-    sums = np.add.reduceat(model.project("fine").values, np.arange(0, 200_000, 20))
+    sums = np.add.reduceat(model.project("fine").values, np.arange(0, 60_000, 20))
     np.testing.assert_allclose(model.project("coarse").values, sums)
 
 

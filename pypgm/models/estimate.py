@@ -275,18 +275,11 @@ def estimate(
         start = with_zeros(CliqueVector(inner, cliques), masks)
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints {', '.join(map(repr, constraints))} leave no record possible")
-    origin = None
-    if isinstance(loss, str) and not callable(stepsize):
-        how: dict[str, object] = {
-            "loss": loss,
-            "method": chosen,
-            "stop": options.stop,
-            "iterations": iterations,
-            "tolerance": tolerance,
-        }
-        how["stepsize"] = stepsize
-        before = earlier.potentials if earlier is not None and prior is not None else None
-        origin = Origin(tuple(fitting), total is not None, how, masks, before)
+    named = isinstance(loss, str) and not callable(stepsize)
+    how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
+    how |= {"iterations": iterations, "tolerance": tolerance}
+    before = earlier.potentials if earlier is not None and prior is not None else None
+    origin = Origin(tuple(fitting), total is not None, how, masks, before) if named else None
     potentials, _, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
     # The model computes its marginals itself: a file read back then has the same bits.
     return GraphicalModel(potentials, records, fit=fit, tree=tree, folding=folding, origin=origin)
