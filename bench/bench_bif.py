@@ -30,7 +30,7 @@ for _ in range(int(sys.argv[2])):
     net = gum.loadBN(sys.argv[1])
     seconds.append(time.perf_counter() - start)
 tables = {net.variable(n).name(): net.cpt(n).toarray().reshape(-1).tolist() for n in net.nodes()}
-scopes = {n: list(net.cpt(n).names) for n in tables}
+scopes = {n: list(net.cpt(n).names)[::-1] for n in tables}
 print(json.dumps([statistics.median(seconds), scopes, tables]))
 """
 

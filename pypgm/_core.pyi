@@ -22,6 +22,7 @@ __all__: list[str] = [
     "RegionGraph",
     "SCALE_BITS",
     "SeededWords",
+    "SteadyDescent",
     "VARIANCE_BITS",
     "add_discrete_gaussian",
     "add_discrete_laplace",
@@ -50,6 +51,8 @@ __all__: list[str] = [
     "select_exponential",
     "select_top",
     "solve_locally",
+    "tangent",
+    "tree_answers",
 ]
 
 class JunctionTree:
@@ -214,6 +217,14 @@ class Descent:
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
             ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
+            ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
         potentials: numpy.typing.NDArray[numpy.float64],
@@ -242,6 +253,56 @@ class Descent:
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
+class SteadyDescent:
+    """
+    Mirror descent along steps known beforehand; answers with the point of least loss.
+    """
+    def __init__(
+        self,
+        tree: JunctionTree,
+        measurements: collections.abc.Sequence[
+            tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
+            ]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        alpha: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def advance(self, alpha: typing.SupportsFloat | typing.SupportsIndex) -> float:
+        """
+        Take the step announced last and return the loss there; announce the step after it.
+        """
+    def gap(self) -> float:
+        """
+        Bound on the least loss above the optimum.
+        """
+    @property
+    def loss(self) -> float:
+        """
+        The least loss found.
+        """
+    @property
+    def marginals(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Marginals of the point of least loss, by a propagation.
+        """
+    @property
+    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
 class Acceleration:
     """
     Accelerated mirror descent whose answer is an average.
@@ -256,6 +317,14 @@ class Acceleration:
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
             ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
@@ -796,6 +865,27 @@ def solve_locally(
 ) -> list:
     """
     For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations.
+    """
+
+def tangent(
+    tree: JunctionTree,
+    potentials: numpy.typing.NDArray[numpy.float64],
+    direction: numpy.typing.NDArray[numpy.float64],
+    total: typing.SupportsFloat | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> tuple:
+    """
+    Marginals of the given cliques, and their derivative along a direction of the potentials.
+    """
+
+def tree_answers(
+    tree: JunctionTree,
+    tables: numpy.typing.NDArray[numpy.float64],
+    scopes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> list:
+    """
+    Marginals of many scopes from the calibrated tables of a junction tree.
     """
 
 RATE_BITS: int = 62

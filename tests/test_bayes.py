@@ -253,6 +253,10 @@ def test_a_query_answers_where_the_whole_tree_does_not_fit():
     with pytest.raises(ModelTooLargeError, match="GiB"):
         net.marginals()
     np.testing.assert_allclose(net.query("g0.1").values, tables["g0.0"] @ tables["g0.1"], rtol=1e-12)
+    # Nor does it matter to rows in which all but one attribute are known.
+    frame = {n: [3] for n in names if n != "g5.5"}
+    scores = tables["g5.5"][3, 3] * tables["g5.6"][3, :, 3] * tables["g6.5"][:, 3, 3]
+    np.testing.assert_allclose(net.predict_proba(frame)["g5.5"][0], scores / scores.sum(), rtol=1e-12)
 
 
 # Batches.

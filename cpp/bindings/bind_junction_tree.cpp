@@ -108,22 +108,19 @@ py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& pot
   return py::make_tuple(tables, log_z);
 }
 
-/// The tables of the tree cliques themselves, in a buffer the array owns: they can be most of the memory.
+/// The tables of the tree cliques themselves.
 py::tuple tables(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
                  double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  auto owned = std::make_unique<std::vector<double>>();
+  Array<double> result = allocate<double>(tree.nodes.back().offset + tree.nodes.back().cells);
+  const auto out = mutable_view(result);
   double log_z = 0;
   {
     const py::gil_scoped_release unlocked;
     Workspace work(tree);
-    log_z = propagate(tree, inputs.potentials, inputs.evidence, total, work, n_threads);
-    owned->swap(work.tables);
+    log_z = tables_of(tree, inputs.potentials, inputs.evidence, total, work, out, n_threads);
   }
-  std::vector<double>* buffer = owned.release();
-  const py::capsule keeper(buffer, [](void* p) { delete static_cast<std::vector<double>*>(p); });
-  return py::make_tuple(Array<double>(static_cast<py::ssize_t>(buffer->size()), buffer->data(), keeper),
-                        log_z);
+  return py::make_tuple(result, log_z);
 }
 
 double log_partition_of(const JunctionTree& tree, const Array<double>& potentials,

@@ -16,11 +16,11 @@ struct Progress {
 };
 
 /// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, and an average x of the z
-/// that is the answer. No allocation after construction.
+/// that is the answer. Nothing but settling allocates after construction.
 class Acceleration {
  public:
-  Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
-               double total, std::vector<double> potentials, int n_threads);
+  Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
+               std::vector<double> potentials, int n_threads);
 
   /// theta -= s * gradient at (1-a) x + a z; x = (1-a) x + a z'. One propagation.
   Progress advance(double s, double a);
@@ -54,6 +54,7 @@ class Acceleration {
   int n_threads_;
   Workspace work_;
   std::vector<double> theta_, x_, z_, next_, gradient_;
+  std::vector<double> tables_;   ///< of the tree's cliques, while it settles
   std::vector<Progress> terms_;  ///< by clique
 };
 

@@ -1,53 +1,10 @@
 // Compiled once for each instruction set, with PYPGM_ISA its name; see kernels.cpp.
-#include <cstring>
-
 #include "core/contract.hpp"
+#include "core/lanes.hpp"
 
 namespace pypgm {
 
 namespace {
-
-constexpr std::size_t kLanes = 8;
-
-#if defined(__GNUC__)
-using Lanes = double __attribute__((vector_size(64)));
-inline Lanes fill(double x) { return Lanes{x, x, x, x, x, x, x, x}; }
-#else
-struct Lanes {
-  double v[kLanes];
-  double& operator[](std::size_t i) { return v[i]; }
-  double operator[](std::size_t i) const { return v[i]; }
-};
-inline Lanes fill(double x) {
-  Lanes out;
-  for (double& v : out.v) v = x;
-  return out;
-}
-inline Lanes operator+(Lanes a, Lanes b) {
-  for (std::size_t i = 0; i < kLanes; ++i) a.v[i] += b.v[i];
-  return a;
-}
-inline Lanes operator*(Lanes a, Lanes b) {
-  for (std::size_t i = 0; i < kLanes; ++i) a.v[i] *= b.v[i];
-  return a;
-}
-#endif
-
-inline Lanes load(const double* p) {
-  Lanes x;
-  std::memcpy(&x, p, sizeof x);
-  return x;
-}
-inline Lanes load_some(const double* p, std::size_t n) {
-  Lanes x = fill(0.0);
-  for (std::size_t i = 0; i < n; ++i) x[i] = p[i];
-  return x;
-}
-inline void store(double* p, Lanes x) { std::memcpy(p, &x, sizeof x); }
-inline void store_some(double* p, std::size_t n, Lanes x) {
-  for (std::size_t i = 0; i < n; ++i) p[i] = x[i];
-}
-inline double sum_lanes(Lanes x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
 
 struct Steps {
   std::size_t row_a, row_out, sum_a, sum_b;
@@ -63,20 +20,20 @@ inline void block(const double* a, const double* b, double* out, const Steps& st
     for (int w = 0; w < kWide; ++w) {
       const double* place =
           out + static_cast<std::size_t>(r) * step.row_out + static_cast<std::size_t>(w) * kLanes;
-      sums[r][w] = step.fresh ? fill(0.0) : (kSome ? load_some(place, n) : load(place));
+      sums[r][w] = step.fresh ? fill(0.0) : (kSome ? load_some(place, n, 0.0) : load(place));
     }
   }
   for (std::size_t s = 0; s < n_sums; ++s, a += step.sum_a, b += step.sum_b) {
     Lanes right[kWide];
     for (int w = 0; w < kWide; ++w) {
       const double* place = b + static_cast<std::size_t>(w) * kLanes;
-      right[w] = !kLanesInB ? fill(*b) : (kSome ? load_some(place, n) : load(place));
+      right[w] = !kLanesInB ? fill(*b) : (kSome ? load_some(place, n, 0.0) : load(place));
     }
     for (int r = 0; r < R; ++r) {
       const double* row = a + static_cast<std::size_t>(r) * step.row_a;
       for (int w = 0; w < kWide; ++w) {
         const double* place = row + static_cast<std::size_t>(w) * kLanes;
-        const Lanes left = !kLanesInA ? fill(*row) : (kSome ? load_some(place, n) : load(place));
+        const Lanes left = !kLanesInA ? fill(*row) : (kSome ? load_some(place, n, 0.0) : load(place));
         sums[r][w] = sums[r][w] + left * right[w];
       }
     }
@@ -125,10 +82,10 @@ void dot(const double* a, const double* b, double* out, const Steps& step, std::
       }
     }
     if (l == n) continue;
-    const Lanes right = load_some(b + l, n - l);
+    const Lanes right = load_some(b + l, n - l, 0.0);
     for (int r = 0; r < R; ++r) {
       const double* row = a + static_cast<std::size_t>(r) * step.row_a;
-      sums[r] = sums[r] + (kLanesInA ? load_some(row + l, n - l) : fill(*row)) * right;
+      sums[r] = sums[r] + (kLanesInA ? load_some(row + l, n - l, 0.0) : fill(*row)) * right;
     }
   }
   for (int r = 0; r < R; ++r) {

@@ -2,28 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <string_view>
 #include <utility>
 
-#include "core/kernels.hpp"
 #include "core/layout.hpp"
 
 namespace pypgm {
-
-extern const ContractionKernels contraction_kernels_baseline;
-#ifdef PYPGM_X86
-extern const ContractionKernels contraction_kernels_avx2;
-extern const ContractionKernels contraction_kernels_avx512;
-#endif
-
-const ContractionKernels& contraction_kernels() {
-#ifdef PYPGM_X86
-  const std::string_view chosen = kernels().instruction_set;
-  if (chosen == "avx512") return contraction_kernels_avx512;
-  if (chosen == "avx2") return contraction_kernels_avx2;
-#endif
-  return contraction_kernels_baseline;
-}
 
 namespace {
 

@@ -48,9 +48,7 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
     if (contracted(tree, potentials, evidence, log_z, n_threads, back) != Outcome::lost) return log_z;
   }
   Workspace work(tree);
-  const double log_z = propagate(tree, potentials, evidence, total, work, n_threads);
-  if (log_z > -kInfinity) read_marginals(tree, work, marginals, n_threads);
-  return log_z;
+  return marginals_of(tree, potentials, evidence, total, work, marginals, n_threads);
 }
 
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
@@ -63,13 +61,14 @@ double exact_attribute_marginals(const JunctionTree& tree, std::span<const doubl
     };
     if (contracted(tree, potentials, evidence, log_z, n_threads, back) != Outcome::lost) return log_z;
   }
+  std::vector<double> cells(static_cast<std::size_t>(tree.cost.cells));
   Workspace work(tree);
-  const double log_z = propagate(tree, potentials, evidence, total, work, n_threads);
+  const double log_z = tables_of(tree, potentials, evidence, total, work, cells, n_threads);
   if (log_z == -kInfinity) return log_z;
   std::size_t offset = 0;
   for (const Placement& place : tree.attributes) {
     const TreeNode& node = tree.nodes[at(place.node)];
-    reduce_sum(std::span<const double>(work.tables).subspan(node.offset, node.cells), place.layout,
+    reduce_sum(std::span<const double>(cells).subspan(node.offset, node.cells), place.layout,
                marginals.subspan(offset, place.layout.small), n_threads);
     offset += place.layout.small;
   }

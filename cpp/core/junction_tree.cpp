@@ -71,6 +71,12 @@ Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, con
   return make_layout(outer_sizes, kept);
 }
 
+Blocks blocks_of(std::span<const std::size_t> sizes, const Scope& scope) {
+  std::vector<std::size_t> axes;
+  for (const std::int32_t a : scope) axes.push_back(sizes[at(a)]);
+  return make_blocks(axes);
+}
+
 Scope intersection(const Scope& a, const Scope& b) {
   Scope both;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
@@ -171,9 +177,12 @@ void compile_edges(JunctionTree& tree) {
       node.separator = intersection(node.attributes, parent.attributes);
       parent.children.push_back(static_cast<int>(i));
       node.from_parent = nested_layout(tree.sizes, parent.attributes, node.separator);
+      node.in_parent = make_view(tree.sizes, parent.attributes, node.separator);
       depth[i] = depth[at(node.parent)] + 1;
     }
     node.to_separator = nested_layout(tree.sizes, node.attributes, node.separator);
+    node.blocks = blocks_of(tree.sizes, node.attributes);
+    node.own = make_view(tree.sizes, node.attributes, node.separator);
     node.cells = node.to_separator.large;
     node.separator_cells = node.to_separator.small;
     node.offset = table_end;
@@ -209,6 +218,7 @@ void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
     }
     assert(found.node >= 0);
     found.layout = nested_layout(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
+    found.view = make_view(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
     return found;
   };
   std::size_t end = 0;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/blocks.hpp"
 #include "core/elimination.hpp"
 #include "core/layout.hpp"
 
@@ -23,12 +24,16 @@ struct TreeNode {
   std::size_t separator_cells = 1;
   Layout to_separator;  ///< separator inside this table
   Layout from_parent;   ///< separator inside the parent's table
+  Blocks blocks;        ///< what the table is worked on in
+  BlockView own;        ///< separator in those blocks
+  BlockView in_parent;  ///< separator in the parent's blocks
 };
 
 /// Where a given clique, or a single attribute, lies.
 struct Placement {
   int node = 0;            ///< the smallest tree clique that holds it
   Layout layout;           ///< its table inside that of the node
+  BlockView view;          ///< the same in the node's blocks
   std::size_t offset = 0;  ///< of its table in the buffer of all given tables
 };
 

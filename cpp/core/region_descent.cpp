@@ -6,6 +6,7 @@
 
 #include "core/kernels.hpp"
 #include "core/reduce.hpp"
+#include "core/region_kernels.hpp"
 #include "core/threads.hpp"
 
 namespace pypgm {
@@ -119,21 +120,22 @@ int RegionDescent::begin(double tolerance, int max_sweeps) {
     ++sweeps;
     if (gbp_.sweep() <= tolerance) break;
   }
-  const auto beliefs = gbp_.beliefs();
-  std::copy(beliefs.begin(), beliefs.end(), x_.begin());
+  sum_terms();
+  restart(true);
+  return sweeps;
+}
+
+void RegionDescent::sum_terms() {
   for (int r = 0; at(r) < terms_.size(); ++r) {
-    for (Term& term : terms_[at(r)]) {
-      if (term.groups.empty()) continue;
-      sum_groups(gbp_.belief(r), term.groups, term.b);
-      term.x = term.b;
+    for (Term& t : terms_[at(r)]) {
+      if (!t.groups.empty()) sum_groups(gbp_.belief(r), t.groups, t.b);
     }
   }
-  return sweeps;
 }
 
 /// z <- b, and theta -= s * gradient at x + a (z - x).
 void RegionDescent::descend(int region, double s, double a) {
-  const Kernels& k = kernels();
+  const RegionKernels& k = region_kernels();
   const auto theta = table(theta_, region);
   const auto z = table(z_, region);
   const auto b = gbp_.belief(region);
@@ -154,7 +156,7 @@ void RegionDescent::descend(int region, double s, double a) {
 }
 
 void RegionDescent::follow(int region, double a, Sums& sums) {
-  const Kernels& k = kernels();
+  const RegionKernels& k = region_kernels();
   const auto b = gbp_.belief(region);
   const auto x = table(x_, region);
   bool averaged = false;
@@ -300,7 +302,7 @@ void RegionDescent::exponent(int region, std::span<double> out) {
   }
   for (const int e : r.down) {
     const RegionEdge& edge = graph_->edges[at(e)];
-    k.add(out.data(), messages.data() + edge.offset, edge.layout.axes.data(), edge.layout.axes.size());
+    k.add(out.data(), out.data(), messages.data() + edge.offset, edge.layout.axes.data(), edge.layout.axes.size());
   }
 }
 
@@ -358,7 +360,7 @@ std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
     for (int r = begin; r < end; ++r) {
       const auto theta = table(theta_, r);
       const auto logarithm = table(z_, r);
-      kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
+      region_kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
       for (std::size_t i = 0; i < theta.size(); ++i) {
         if (theta[i] != -kInfinity) theta[i] = kappa[at(r)] * logarithm[i];
       }
@@ -371,6 +373,7 @@ std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
     reached.first = gbp_.sweep();
     ++reached.second;
   }
+  sum_terms();
   return reached;
 }
 

@@ -90,6 +90,7 @@ class RegionDescent {
   using Sums = std::array<double, 5>;  ///< loss, validation, slope, curvature, L(v) - total <g, v>
 
   std::span<double> table(std::vector<double>& buffer, int region) const;
+  void sum_terms();
   bool keeps_average(int region) const;
   void exponent(int region, std::span<double> out);
   void descend(int region, double s, double a);

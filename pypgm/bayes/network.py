@@ -74,7 +74,7 @@ class BayesianNetwork(ConditionalTables):
 
     @cached_property
     def _whole(self) -> Part:
-        return Part(self.domain, list(self.tables.values()))
+        return Part(self.domain, list(self.tables.values()), not self._inexact)
 
     @cached_property
     def _parts(self) -> dict[frozenset[str], Part]:
@@ -261,7 +261,7 @@ class BayesianNetwork(ConditionalTables):
         >>> net.predict({"grass": ["wet", None, "dry"]})
         {'rain': array(['yes', 'no', 'no'], dtype=object)}
         """
-        found = self._posteriors(frame, targets, impossible)
+        found, _ = self._posteriors(frame, targets, impossible)
         columns = {}
         for target, table in found.probabilities.items():
             codes = np.where(np.isnan(table[:, 0]), -1, table.argmax(axis=1))
@@ -297,7 +297,7 @@ class BayesianNetwork(ConditionalTables):
         ValueError
             If a column or target is no attribute, or a value none of its attribute's.
         """
-        return self._posteriors(frame, targets, impossible).probabilities
+        return self._posteriors(frame, targets, impossible)[0].probabilities
 
     def log_likelihood(self, frame: Frame) -> NDArray[np.float64]:
         """Return the natural log of the probability of each row of a frame; -inf where it is impossible.
@@ -311,9 +311,12 @@ class BayesianNetwork(ConditionalTables):
         -------
         ndarray of float64, shape (n_rows,)
         """
-        return self._posteriors(frame, (), "nan").log_evidence
+        found, part = self._posteriors(frame, (), "nan")
+        return found.log_evidence - part.log_total
 
-    def _posteriors(self, frame: Frame, targets: str | Iterable[str] | None, impossible: str) -> Posteriors:
+    def _posteriors(
+        self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
+    ) -> tuple[Posteriors, Part]:
         if impossible not in {"raise", "nan"}:
             raise ValueError(f"impossible needs to be 'raise' or 'nan', got {impossible!r}")
         asked = None if targets is None else as_clique(targets)
@@ -327,7 +330,7 @@ class BayesianNetwork(ConditionalTables):
         if bad.size and impossible == "raise":
             what = f"{bad.size} of {n_rows} rows have probability zero, the first is row {bad[0]} (the first is 0)"
             raise ImpossibleEvidenceError(f"{what}; impossible='nan' answers the others")
-        return Posteriors(found.probabilities, found.log_evidence - part.log_total)
+        return found, part
 
     @property
     def potentials(self) -> CliqueVector:
@@ -358,5 +361,5 @@ class BayesianNetwork(ConditionalTables):
             names = [a for a in self.domain if a in kept]
             if len(self._parts) >= _PLANS_KEPT:
                 self._parts.clear()
-            self._parts[kept] = Part(self.domain.project(names), [self.tables[a] for a in names])
+            self._parts[kept] = Part(self.domain.project(names), [self.tables[a] for a in names], not self._inexact)
         return self._parts[kept]

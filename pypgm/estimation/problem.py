@@ -10,7 +10,7 @@ from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.compiled import compiled_measurements, is_compiled
 from pypgm.estimation.fit import Fit, Options
-from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, Oracle
+from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, GeneralSteadyDescent, Oracle
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.residual_losses import L2
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
-__all__ = ["Answer", "Estimator", "Problem", "StartFor"]
+__all__ = ["Answer", "Estimator", "Problem", "Searching", "StartFor", "Steady"]
 
+Searching = _core.Descent | GeneralDescent
+Steady = _core.SteadyDescent | GeneralSteadyDescent
 Answer = tuple[CliqueVector, CliqueVector, Fit]
 """Potentials (natural logs), their marginals (counts), and how it ended."""
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
@@ -48,12 +50,19 @@ class Problem:
             return None
         return 1.0 / (self.total * smoothness) if smoothness > 0 else 1.0 / self.total
 
-    def descent(self, n_threads: int) -> _core.Descent | GeneralDescent:
+    def descent(self, n_threads: int) -> Searching:
         """Return a solver that tries and accepts steps, compiled where the loss is weighted L2 of simple queries."""
         if self._compiles():
             arrays = compiled_measurements(self.tree, self.loss.measurements)
             return _core.Descent(self.tree.plan, arrays, self.total, self.start.values, n_threads)
         return GeneralDescent(self.oracle(n_threads), self.loss, self.start.values)
+
+    def steady_descent(self, first: float, n_threads: int) -> Steady:
+        """Return a solver that takes steps known beforehand, of which this is the first."""
+        if self._compiles():
+            arrays = compiled_measurements(self.tree, self.loss.measurements)
+            return _core.SteadyDescent(self.tree.plan, arrays, self.total, self.start.values, first, n_threads)
+        return GeneralSteadyDescent(self.oracle(n_threads), self.loss, self.start.values, first)
 
     def acceleration(
         self, n_threads: int, held_out: Sequence[LinearMeasurement] = ()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.accelerated import THINNING, MeasuredSteps, thinning_source, validates
+from pypgm.estimation.accelerated import FINE, THINNING, MeasuredSteps, thinning_source, validates
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 from pypgm.estimation.path import CHECK_EVERY, Path
 from pypgm.estimation.problem import Answer
@@ -18,6 +18,9 @@ __all__ = ["region_descent"]
 
 _MAX_GROWTH = 100.0  # of the step over the safe one
 _LOOSE = 1e-3  # feasibility above which an iteration takes more sweeps
+_LOOK_EVERY = 10  # iterations between looks at whether the loss has risen
+_RISE = 1e-2  # of the loss above its least: more than the ripples of an accelerated path
+_REFIT = 30  # sweeps at most
 _WINDOW = 100  # iterations between certificates
 _FEASIBILITY = 1e-8  # of the answer
 _POLISH = 1000  # sweeps at most
@@ -88,11 +91,13 @@ class _RegionPath(Path):
         *,
         bounded: bool,
     ) -> None:
-        super().__init__(_Made(core), MeasuredSteps(safe, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
+        super().__init__(_Made(core), MeasuredSteps(safe, *FINE, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
         self.calls = calls + core.sweeps
         self._bounded = bounded
         self._bound = -math.inf
+        self._safe = safe
         self._last = 0.0
+        self._since = 0
         if bounded:
             core.core.open_window()
 
@@ -105,12 +110,34 @@ class _RegionPath(Path):
         self._taken += 1
         self.history.append(loss)
         self._steps.learn(slope, curvature)
-        if self._taken % CHECK_EVERY == 0 and self.core.restart():
+        if self._has_risen():
+            self._begin_anew()
+        elif self._taken % CHECK_EVERY == 0 and self.core.restart():
             self._steps.restart()
         if self._bounded and self._taken % _WINDOW == 0:
             self._close_window()
             self.core.core.open_window()
         return held_out
+
+    def _has_risen(self) -> bool:
+        """Return whether the path has left its valley: no step is safe for certain while messages lag."""
+        taken, loss = self._taken - self._since, self.history[-1]
+        if taken < _LOOK_EVERY or taken % _LOOK_EVERY:
+            return False
+        least = min(self.history[-taken:])
+        return loss - least > _RISE * abs(least) or (taken % CHECK_EVERY == 0 and loss > self.history[-CHECK_EVERY])
+
+    def _begin_anew(self) -> None:
+        """Start again at the average, with fresh messages and the safe step."""
+        core = self.core.core
+        if self._bounded:
+            self._close_window()
+        self.calls += core.settle(_LOOSE, _REFIT)[1]
+        core.restart(always=True)
+        self._steps = MeasuredSteps(self._safe, _MAX_GROWTH)
+        self._last, self._since = 0.0, self._taken
+        if self._bounded:
+            core.open_window()
 
     def follow_steps(self, steps: int, limit: int) -> Status | None:
         """Take some steps, within so many oracle calls; return why it ended before, None if it did not."""
@@ -133,7 +160,7 @@ class _RegionPath(Path):
 
     def _close_window(self) -> None:
         self._bound = max(self._bound, self.core.core.lower_bound())
-        self._gap = self.history[-1] - self._bound
+        self._gap = max(0.0, self.history[-1] - self._bound)
 
     def answer(self, problem: RegionProblem, status: Status) -> Answer:
         """Make the average consistent, with potentials to it; loss and bound are those of the answer."""
@@ -142,7 +169,7 @@ class _RegionPath(Path):
         core = self.core.core
         core.settle(_FEASIBILITY, _POLISH)
         loss = self.core.settled_loss()
-        gap = loss - self._bound if self._bounded and self._bound > -math.inf else None
+        gap = max(0.0, loss - self._bound) if self._bounded and self._bound > -math.inf else None
         potentials, marginals = core.take_potentials(), core.take_beliefs()
         marginals *= problem.total
         regions = problem.graph.regions
