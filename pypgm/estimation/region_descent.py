@@ -134,7 +134,7 @@ class _RegionPath(Path):
             self._close_window()
         self.calls += core.settle(_LOOSE, _REFIT)[1]
         core.restart(always=True)
-        self._steps = MeasuredSteps(self._safe, _MAX_GROWTH)
+        self._steps = MeasuredSteps(self._safe, *FINE, _MAX_GROWTH)
         self._last, self._since = 0.0, self._taken
         if self._bounded:
             core.open_window()
