@@ -1,8 +1,8 @@
 """Figures 2a/2b of the relaxed-consistency paper: errors on measured and unmeasured triples, and the time of answers.
 
-Run: ``PYPGM_DATA=... python bench/bench_out_of_model.py [--seeds N] [--measured M ...]``. Eight attributes of four values,
-10,000 records of a random tree model at temperature 3, m random triples measured with Laplace noise of scale m. The same
-instances for all methods; published means (other draws of the data) are printed beside.
+Run: ``PYPGM_DATA=... python bench/bench_out_of_model.py [--seeds N] [--measured M ...]``. Eight attributes of four
+values, 10,000 records of a random tree model at temperature 3, m random triples measured with Laplace noise of scale m.
+The same instances for all methods; published means (other draws of the data) are printed beside.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ struct RecordTarget {
 /// one other value, the best of a few drawn at random, to every record and attribute. No record is moved into
 /// a structural zero. `columns`: one array of values for each attribute, `sizes` their numbers of values.
 /// Returns the sum over the targets of the L1 distances at the end. Ends early once a sweep gains less than
-/// 1e-3 of that. One thread; depends on the seed and its input alone.
+/// 1e-2 of that. One thread; depends on the seed and its input alone.
 double refine_records(std::span<std::vector<std::int32_t>> columns, std::span<const std::size_t> sizes,
                       std::span<const RecordTarget> targets, int sweeps, std::uint64_t seed);
 

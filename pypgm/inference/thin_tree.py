@@ -28,8 +28,9 @@ _PATIENCE = 4  # refusals in a row, in multiples of the attributes, after which 
 _LEAST_PATIENCE = 100
 _MET = 1e-8  # mean L1 distance of the constraints, for a total of 1, at which fitting ends
 _LEAST_SWEEPS, _MOST_SWEEPS = 8, 60
-_SWEPT_CELLS = 1.5e7  # of all sweeps: about half a second
+_SWEPT_CELLS = 4e7  # of all sweeps: less than a second
 _SLOW_SWEEPS = 8
+_AT_ODDS = 2e-3  # a mean L1 distance that slow progress alone does not explain
 _PROGRESS = 0.9  # the distance must fall to this part over so many sweeps, or the constraints are at odds
 
 
@@ -173,7 +174,7 @@ def fit_proportionally(
         seen.append(fitting.sweep())
         if seen[-1] <= _MET:
             break
-        slow = len(seen) > _SLOW_SWEEPS and seen[-1] > _PROGRESS * seen[-1 - _SLOW_SWEEPS]
+        slow = len(seen) > _SLOW_SWEEPS and seen[-1] > max(_AT_ODDS, _PROGRESS * seen[-1 - _SLOW_SWEEPS])
         realisable = not slow and np.isfinite(seen[-1])
     fitted = CliqueVector(potentials.domain, potentials.cliques, fitting.potentials)
     tree = ThinTree(plan.pairs, plan.tree, plan.targets, fitted, fitting.tables, seen[-1], plan.holds_all)

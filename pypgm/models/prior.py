@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["thin_tree"]
 
-_NEAR_ENOUGH = 1e-4  # mean L1 distance of the constraints, for a total of 1, that fitting may leave
+_NEAR_ENOUGH = 2e-3  # mean L1 distance of the constraints, for a total of 1, that fitting may leave: noise leaves more
+_FITTED = 1e-6  # the same, at which no more sweeps are worth their time
 _ITERATIONS = 200
 _TOLERANCE = 1e-3
 
@@ -60,7 +61,7 @@ def thin_tree(
         order="information" if previous is None else "measured",
         kept=() if previous is None else previous.pairs,
     )
-    if previous is not None and _same(plan, previous):
+    if previous is not None and previous.distance <= _FITTED and _same(plan, previous):
         return previous
     tree, realisable = fit_proportionally(plan, previous, n_threads=n_threads)
     if realisable or tree.distance <= _NEAR_ENOUGH:
