@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -35,8 +35,8 @@ class ConvexGbp:
     feasibility: float
     """Mean over the edges of the L1 distance between parent's and child's marginals, as probabilities."""
     dual: float
-    """Upper bound of the maximum of sum <theta_r, b_r> + kappa_r H(b_r), natural logs; with named counting numbers, once
-    converged, the maximum itself, which stands for log Z."""
+    """Upper bound of the maximum of sum <theta_r, b_r> + kappa_r H(b_r), natural logs; with named counting numbers the
+    maximum itself, once converged, which stands for log Z."""
     gap: float
     """The bound less the value of beliefs made exactly consistent; inf where those need a cell of weight zero."""
     converged: bool
@@ -118,12 +118,7 @@ def convex_gbp(
         raise ValueError(f"iterations needs to be at least 1 and tolerance 0, got {iterations} and {tolerance}")
     records = checked_total(total)
     theta = over_regions(region_graph, potentials)
-    surplus = None
-    if isinstance(counting_numbers, str):
-        wanted = region_graph.counting_numbers(counting_numbers)
-        counting_numbers = np.maximum(wanted, 1.0)
-        surplus = counting_numbers - wanted
-    kappa = checked_counting_numbers(region_graph, counting_numbers)
+    kappa, surplus = _numbers_and_surplus(region_graph, counting_numbers)
     core = _core.ConvexGbp(region_graph.plan, kappa, theta.values, n_threads)
     if not core.possible:
         raise ImpossibleEvidenceError("structural zeros of the potentials leave a region no weight")
@@ -134,13 +129,25 @@ def convex_gbp(
     while sweeps < iterations and feasibility > tolerance:
         feasibility = core.sweep() if schedule == "sequential" else core.flood(damping)
         sweeps += 1
-        if surplus is not None and surplus.any():
+        if surplus.any():
             feasibility = max(feasibility, _take_back(core, theta, surplus))
     feasibility = core.finish()
     beliefs = core.beliefs
     gap = core.dual - _consistent_value(region_graph, kappa, core.potentials, beliefs)
     marginals = CliqueVector(region_graph.domain, region_graph.regions, beliefs * records)
     return ConvexGbp(marginals, feasibility, core.dual, gap, feasibility <= tolerance, sweeps, core.messages)
+
+
+def _numbers_and_surplus(
+    graph: RegionGraph, numbers: ArrayLike | CountingNumbers | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return positive counting numbers, and what they have above those asked for."""
+    if not isinstance(numbers, str):
+        kappa = checked_counting_numbers(graph, numbers)
+        return kappa, np.zeros_like(kappa)
+    wanted = graph.counting_numbers(cast("CountingNumbers", numbers))
+    kappa = np.maximum(wanted, 1.0)
+    return kappa, kappa - wanted
 
 
 def _take_back(core: _core.ConvexGbp, theta: CliqueVector, surplus: NDArray[np.float64]) -> float:
