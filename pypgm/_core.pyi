@@ -10,6 +10,8 @@ import typing
 
 __all__: list[str] = [
     "Acceleration",
+    "CalibratedTree",
+    "Contraction",
     "ConvexGbp",
     "Descent",
     "JunctionTree",
@@ -20,6 +22,7 @@ __all__: list[str] = [
     "RegionGraph",
     "SCALE_BITS",
     "SeededWords",
+    "SteadyDescent",
     "VARIANCE_BITS",
     "add_discrete_gaussian",
     "add_discrete_laplace",
@@ -35,6 +38,7 @@ __all__: list[str] = [
     "flip_coins",
     "minimal_edges",
     "permute_and_flip",
+    "plan_elimination",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_sum",
@@ -47,7 +51,7 @@ __all__: list[str] = [
     "select_exponential",
     "select_top",
     "solve_locally",
-    "tree_answers",
+    "tangent",
 ]
 
 class JunctionTree:
@@ -61,6 +65,18 @@ class JunctionTree:
         order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
         exhaustive: bool = False,
     ) -> None: ...
+    def attribute_marginals(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> tuple:
+        """
+        Marginals of the single attributes, and log Z.
+        """
     def log_partition(
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
@@ -95,6 +111,16 @@ class JunctionTree:
         """
         Largest log-weight of a joint assignment.
         """
+    def most_probable(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+        ],
+    ) -> tuple:
+        """
+        Codes of the assignment of largest weight, and its log-weight.
+        """
     def tables(
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
@@ -123,6 +149,58 @@ class JunctionTree:
         The elimination order.
         """
 
+class Contraction:
+    """
+    A compiled sum of products of tables.
+    """
+    def run(
+        self,
+        tables: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None],
+        semiring: str = "sum",
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> tuple:
+        """
+        Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs themselves.
+        """
+    @property
+    def cost(self) -> dict:
+        """
+        Operations, bytes and the largest table of one run.
+        """
+    @property
+    def sources(self) -> list[tuple[str, int]]:
+        """
+        What each table of a plan of projections is.
+        """
+
+class CalibratedTree:
+    """
+    A rooted tree of marginals over attribute indices.
+    """
+    def __init__(
+        self,
+        sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        cliques: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+        separators: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+        parents: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        known: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    ) -> None: ...
+    def plan(
+        self,
+        blocks: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+        answers: collections.abc.Sequence[
+            tuple[
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            ]
+        ],
+    ) -> Contraction:
+        """
+        Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).
+        """
+
 class Descent:
     """
     Mirror descent for a weighted L2 loss over the marginals of a junction tree.
@@ -137,6 +215,14 @@ class Descent:
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
             ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
@@ -166,6 +252,56 @@ class Descent:
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
+class SteadyDescent:
+    """
+    Mirror descent along steps known beforehand; answers with the point of least loss.
+    """
+    def __init__(
+        self,
+        tree: JunctionTree,
+        measurements: collections.abc.Sequence[
+            tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
+            ]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        alpha: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def advance(self, alpha: typing.SupportsFloat | typing.SupportsIndex) -> float:
+        """
+        Take the step announced last and return the loss there; announce the step after it.
+        """
+    def gap(self) -> float:
+        """
+        Bound on the least loss above the optimum.
+        """
+    @property
+    def loss(self) -> float:
+        """
+        The least loss found.
+        """
+    @property
+    def marginals(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Marginals of the point of least loss, by a propagation.
+        """
+    @property
+    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
 class Acceleration:
     """
     Accelerated mirror descent whose answer is an average.
@@ -180,6 +316,14 @@ class Acceleration:
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
             ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
@@ -587,6 +731,16 @@ def permute_and_flip(
     The first index in random order that passes its exact coin.
     """
 
+def plan_elimination(
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    tables: collections.abc.Sequence[tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], bool]],
+    keep: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
+) -> Contraction:
+    """
+    Plan the sum over all attributes but some; tables are (axes, logarithms).
+    """
+
 def reduce_logsumexp(
     table: numpy.typing.NDArray[numpy.float64],
     sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -713,14 +867,15 @@ def solve_locally(
     For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations.
     """
 
-def tree_answers(
+def tangent(
     tree: JunctionTree,
-    tables: numpy.typing.NDArray[numpy.float64],
-    scopes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    potentials: numpy.typing.NDArray[numpy.float64],
+    direction: numpy.typing.NDArray[numpy.float64],
+    total: typing.SupportsFloat | typing.SupportsIndex,
     n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
-) -> list:
+) -> tuple:
     """
-    Marginals of many scopes from the calibrated tables of a junction tree.
+    Marginals of the given cliques, and their derivative along a direction of the potentials.
     """
 
 RATE_BITS: int = 62

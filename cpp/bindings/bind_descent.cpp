@@ -1,6 +1,7 @@
 #include <memory>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "bindings.hpp"
 #include "core/acceleration.hpp"
@@ -10,12 +11,16 @@ namespace pypgm::bind {
 
 namespace {
 
-/// (clique index, group of each cell or empty, values, weights, held-out values or empty)
-using MeasurementArrays = std::tuple<int, Array<std::int32_t>, Array<double>, Array<double>, Array<double>>;
+/// (clique index, group of each cell or its place in an order, or empty, values, weights, held-out values or
+/// empty) and whether cumulative sums in that order are measured
+using SumArrays = std::tuple<int, Array<std::int32_t>, Array<double>, Array<double>, Array<double>>;
+using QuestionArrays =
+    std::tuple<int, Array<std::int32_t>, Array<double>, Array<double>, Array<double>, bool>;
+using MeasurementArrays = std::variant<SumArrays, QuestionArrays>;
 
 std::vector<double> copy(const Array<double>& array) { return {array.data(), array.data() + array.size()}; }
 
-GroupedMeasurement checked_measurement(const JunctionTree& tree, const MeasurementArrays& arrays) {
+Measured checked_measurement(const JunctionTree& tree, const SumArrays& arrays, bool prefixes) {
   const auto& [factor, groups, values, weights, holdout] = arrays;
   if (factor < 0 || static_cast<std::size_t>(factor) >= tree.factors.size()) {
     throw py::value_error("a measurement names clique " + std::to_string(factor) + ", the tree has " +
@@ -23,11 +28,8 @@ GroupedMeasurement checked_measurement(const JunctionTree& tree, const Measureme
   }
   const std::size_t cells = tree.factors[static_cast<std::size_t>(factor)].layout.small;
   const auto n_values = static_cast<std::size_t>(values.size());
-  if (groups.size() == 0) {
-    check_size("values", cells, n_values);
-  } else {
-    check_size("groups", cells, static_cast<std::size_t>(groups.size()));
-  }
+  if (groups.size() == 0 || prefixes) check_size("values", cells, n_values);
+  if (groups.size() != 0) check_size("groups", cells, static_cast<std::size_t>(groups.size()));
   check_size("weights", n_values, static_cast<std::size_t>(weights.size()));
   if (holdout.size() != 0) check_size("holdout", n_values, static_cast<std::size_t>(holdout.size()));
   for (const std::int32_t g : view(groups)) {
@@ -36,21 +38,57 @@ GroupedMeasurement checked_measurement(const JunctionTree& tree, const Measureme
                             std::to_string(g));
     }
   }
-  return {factor, {groups.data(), groups.data() + groups.size()}, copy(values), copy(weights), copy(holdout)};
+  return {factor,        {groups.data(), groups.data() + groups.size()}, copy(values), copy(weights),
+          copy(holdout), prefixes ? Question::prefixes : Question::sums};
+}
+
+std::vector<Measured> checked_measurements(const JunctionTree& tree,
+                                           const std::vector<MeasurementArrays>& measurements) {
+  std::vector<Measured> checked;
+  for (const MeasurementArrays& m : measurements) {
+    if (const auto* sums = std::get_if<SumArrays>(&m)) {
+      checked.push_back(checked_measurement(tree, *sums, false));
+    } else {
+      const auto& [factor, order, values, weights, holdout, prefixes] = std::get<QuestionArrays>(m);
+      checked.push_back(checked_measurement(tree, {factor, order, values, weights, holdout}, prefixes));
+    }
+  }
+  return checked;
+}
+
+void check_potentials(const JunctionTree& tree, const Array<double>& potentials, int n_threads) {
+  check_threads(n_threads);
+  check_size("potentials", static_cast<std::size_t>(tree.cost.factor_cells),
+             static_cast<std::size_t>(potentials.size()));
 }
 
 template <class Solver>
 std::unique_ptr<Solver> make_solver(const std::shared_ptr<JunctionTree>& tree,
                                     const std::vector<MeasurementArrays>& measurements, double total,
                                     const Array<double>& potentials, int n_threads) {
-  check_threads(n_threads);
-  check_size("potentials", static_cast<std::size_t>(tree->cost.factor_cells),
-             static_cast<std::size_t>(potentials.size()));
-  std::vector<GroupedMeasurement> checked;
-  for (const MeasurementArrays& m : measurements) checked.push_back(checked_measurement(*tree, m));
+  check_potentials(*tree, potentials, n_threads);
+  std::vector<Measured> checked = checked_measurements(*tree, measurements);
   std::vector<double> start = copy(potentials);
   const py::gil_scoped_release unlocked;
   return std::make_unique<Solver>(tree, std::move(checked), total, std::move(start), n_threads);
+}
+
+std::unique_ptr<SteadyDescent> make_steady(const std::shared_ptr<JunctionTree>& tree,
+                                           const std::vector<MeasurementArrays>& measurements, double total,
+                                           const Array<double>& potentials, double alpha, int n_threads) {
+  check_potentials(*tree, potentials, n_threads);
+  std::vector<Measured> checked = checked_measurements(*tree, measurements);
+  std::vector<double> start = copy(potentials);
+  const py::gil_scoped_release unlocked;
+  return std::make_unique<SteadyDescent>(tree, std::move(checked), total, std::move(start), alpha, n_threads);
+}
+
+Array<double> marginals(SteadyDescent& descent) {
+  Array<double> result = allocate<double>(descent.potentials().size());
+  const auto out = mutable_view(result);
+  const py::gil_scoped_release unlocked;
+  descent.marginals(out);
+  return result;
 }
 
 Array<double> to_array(const std::vector<double>& values) {
@@ -79,6 +117,20 @@ void bind_descent(py::module_& m) {
       .def_property_readonly("loss", &Descent::loss)
       .def_property_readonly("potentials", [](const Descent& self) { return to_array(self.potentials()); })
       .def_property_readonly("marginals", [](const Descent& self) { return to_array(self.marginals()); });
+  py::class_<SteadyDescent>(
+      m, "SteadyDescent",
+      "Mirror descent along steps known beforehand; answers with the point of least loss.")
+      .def(py::init(&make_steady), py::arg("tree"), py::arg("measurements"), py::arg("total"),
+           py::arg("potentials").noconvert(), py::arg("alpha"), py::arg("n_threads") = 0)
+      .def("advance", &SteadyDescent::advance, py::arg("alpha"), py::call_guard<py::gil_scoped_release>(),
+           "Take the step announced last and return the loss there; announce the step after it.")
+      .def("gap", &SteadyDescent::gap, py::call_guard<py::gil_scoped_release>(),
+           "Bound on the least loss above the optimum.")
+      .def_property_readonly("marginals", &marginals,
+                             "Marginals of the point of least loss, by a propagation.")
+      .def_property_readonly("loss", &SteadyDescent::loss, "The least loss found.")
+      .def_property_readonly("potentials",
+                             [](const SteadyDescent& self) { return to_array(self.potentials()); });
   py::class_<Acceleration>(m, "Acceleration", "Accelerated mirror descent whose answer is an average.")
       .def(py::init(&make_solver<Acceleration>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
            py::arg("potentials").noconvert(), py::arg("n_threads") = 0)

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "core/exact.hpp"
 #include "core/junction_tree.hpp"
+#include "core/map.hpp"
 #include "core/propagation.hpp"
 
 namespace pypgm::bind {
@@ -80,41 +82,72 @@ py::tuple marginals(const JunctionTree& tree, const Array<double>& potentials, c
   double log_z = 0;
   {
     const py::gil_scoped_release unlocked;
-    Workspace work(tree);
-    log_z = propagate(tree, inputs.potentials, inputs.evidence, total, work, n_threads);
-    read_marginals(tree, work, out, n_threads);
+    log_z = exact_marginals(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
   }
   return py::make_tuple(result, log_z);
 }
 
-/// The tables of the tree cliques themselves, in a buffer the array owns: they can be most of the memory.
+/// A list of arrays, one for each attribute: views of one buffer, made here because there may be many.
+py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& potentials,
+                              const EvidenceArrays& evidence, double total, int n_threads) {
+  const Inputs inputs(tree, potentials, evidence, n_threads);
+  Array<double> result =
+      allocate<double>(std::accumulate(tree.sizes.begin(), tree.sizes.end(), std::size_t{0}));
+  const auto out = mutable_view(result);
+  double log_z = 0;
+  {
+    const py::gil_scoped_release unlocked;
+    log_z = exact_attribute_marginals(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
+  }
+  py::list tables;
+  std::size_t offset = 0;
+  for (const std::size_t size : tree.sizes) {
+    tables.append(Array<double>(static_cast<py::ssize_t>(size), out.data() + offset, result));
+    offset += size;
+  }
+  return py::make_tuple(tables, log_z);
+}
+
+/// The tables of the tree cliques themselves.
 py::tuple tables(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
                  double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  auto owned = std::make_unique<std::vector<double>>();
+  Array<double> result = allocate<double>(tree.nodes.back().offset + tree.nodes.back().cells);
+  const auto out = mutable_view(result);
   double log_z = 0;
   {
     const py::gil_scoped_release unlocked;
     Workspace work(tree);
-    log_z = propagate(tree, inputs.potentials, inputs.evidence, total, work, n_threads);
-    owned->swap(work.tables);
+    log_z = tables_of(tree, inputs.potentials, inputs.evidence, total, work, out, n_threads);
   }
-  std::vector<double>* buffer = owned.release();
-  const py::capsule keeper(buffer, [](void* p) { delete static_cast<std::vector<double>*>(p); });
-  return py::make_tuple(Array<double>(static_cast<py::ssize_t>(buffer->size()), buffer->data(), keeper),
-                        log_z);
+  return py::make_tuple(result, log_z);
 }
 
-using UpwardPass = double (*)(const JunctionTree&, std::span<const double>, std::span<const Evidence>,
-                              Workspace&, int);
+double log_partition_of(const JunctionTree& tree, const Array<double>& potentials,
+                        const EvidenceArrays& evidence, int n_threads) {
+  const Inputs inputs(tree, potentials, evidence, n_threads);
+  const py::gil_scoped_release unlocked;
+  return exact_log_partition(tree, inputs.potentials, inputs.evidence, n_threads);
+}
 
-template <UpwardPass pass>
-double upward(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
-              int n_threads) {
+double max_log_weight_of(const JunctionTree& tree, const Array<double>& potentials,
+                         const EvidenceArrays& evidence, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
   const py::gil_scoped_release unlocked;
   Workspace work(tree);
-  return pass(tree, inputs.potentials, inputs.evidence, work, n_threads);
+  return max_log_weight(tree, inputs.potentials, inputs.evidence, work, n_threads);
+}
+
+py::tuple most_probable_of(const JunctionTree& tree, const Array<double>& potentials,
+                           const EvidenceArrays& evidence) {
+  const Inputs inputs(tree, potentials, evidence, 0);
+  if (tree.contraction == nullptr) throw py::value_error("the tree is too large to be run");
+  MostProbable found;
+  {
+    const py::gil_scoped_release unlocked;
+    found = most_probable(tree, inputs.potentials, inputs.evidence);
+  }
+  return py::make_tuple(found.codes, found.log_weight);
 }
 
 py::dict cost(const JunctionTree& tree) {
@@ -148,11 +181,16 @@ void bind_junction_tree(py::module_& m) {
       .def_property_readonly("cost", &cost, "Width, cells, bytes and operations of one propagation.")
       .def("marginals", &marginals, py::arg("potentials").noconvert(), py::arg("evidence"), py::arg("total"),
            py::arg("n_threads") = 0, "Marginals of the given cliques, and log Z.")
+      .def("attribute_marginals", &attribute_marginals, py::arg("potentials").noconvert(),
+           py::arg("evidence"), py::arg("total"), py::arg("n_threads") = 0,
+           "Marginals of the single attributes, and log Z.")
+      .def("most_probable", &most_probable_of, py::arg("potentials").noconvert(), py::arg("evidence"),
+           "Codes of the assignment of largest weight, and its log-weight.")
       .def("tables", &tables, py::arg("potentials").noconvert(), py::arg("evidence"), py::arg("total"),
            py::arg("n_threads") = 0, "Marginals of the tree cliques, and log Z.")
-      .def("log_partition", &upward<&log_partition>, py::arg("potentials").noconvert(), py::arg("evidence"),
+      .def("log_partition", &log_partition_of, py::arg("potentials").noconvert(), py::arg("evidence"),
            py::arg("n_threads") = 0, "log Z alone.")
-      .def("max_log_weight", &upward<&max_log_weight>, py::arg("potentials").noconvert(), py::arg("evidence"),
+      .def("max_log_weight", &max_log_weight_of, py::arg("potentials").noconvert(), py::arg("evidence"),
            py::arg("n_threads") = 0, "Largest log-weight of a joint assignment.");
 }
 

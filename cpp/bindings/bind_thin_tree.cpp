@@ -3,9 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/proportional_fitting.hpp"
-#include "core/scope.hpp"
 #include "core/thin_tree.hpp"
-#include "core/tree_answers.hpp"
 
 namespace pypgm::bind {
 
@@ -53,27 +51,12 @@ std::unique_ptr<ProportionalFitting> make_fitting(const std::shared_ptr<Junction
   return std::make_unique<ProportionalFitting>(tree, std::move(goal), std::move(logs), total, n_threads);
 }
 
-py::list answers(const JunctionTree& tree, const Array<double>& tables, const std::vector<Scope>& scopes,
-                 int n_threads) {
-  check_threads(n_threads);
-  const TreeNode& last = tree.nodes.back();
-  check_size("tables", last.offset + last.cells, static_cast<std::size_t>(tables.size()));
-  check_scopes(tree.sizes.size(), scopes);
-  std::vector<std::vector<double>> found;
-  {
-    const py::gil_scoped_release unlocked;
-    found = tree_answers(tree, view(tables), scopes, n_threads);
-  }
-  py::list result;
-  for (std::vector<double>& values : found) result.append(to_array(std::move(values)));
-  return result;
-}
-
 }  // namespace
 
 void bind_thin_tree(py::module_& m) {
   m.def("choose_pairs", &choose, py::arg("sizes"), py::arg("pairs"), py::arg("forced"), py::arg("max_cells"),
-        py::arg("patience"), "1 for each pair, in the order given, that keeps the junction tree small enough.");
+        py::arg("patience"),
+        "1 for each pair, in the order given, that keeps the junction tree small enough.");
   py::class_<ProportionalFitting>(m, "ProportionalFitting",
                                   "Iterative proportional fitting while a junction tree is walked.")
       .def(py::init(&make_fitting), py::arg("tree"), py::arg("targets").noconvert(),
@@ -81,11 +64,10 @@ void bind_thin_tree(py::module_& m) {
       .def("sweep", &ProportionalFitting::sweep, py::call_guard<py::gil_scoped_release>(),
            "One walk; the mean L1 distance from the targets before it, for a total of 1.")
       .def_property_readonly(
-          "potentials", [](const ProportionalFitting& self) { return to_array(std::vector(self.potentials())); })
+          "potentials",
+          [](const ProportionalFitting& self) { return to_array(std::vector(self.potentials())); })
       .def_property_readonly(
           "tables", [](const ProportionalFitting& self) { return to_array(std::vector(self.tables())); });
-  m.def("tree_answers", &answers, py::arg("tree"), py::arg("tables").noconvert(), py::arg("scopes"),
-        py::arg("n_threads") = 0, "Marginals of many scopes from the calibrated tables of a junction tree.");
 }
 
 }  // namespace pypgm::bind

@@ -16,6 +16,10 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double kLargestRatio =
     1e100;  // of one scaling: beyond it cells are so rare that the next sweep will do
 
+constexpr double kSettled = 1e-3;  // mean L1 distance, for a total of 1, beyond which fitting has gone astray
+constexpr int kMoreSweeps = 4;
+constexpr double kReach = 40;  // of the potentials fitting then starts from
+
 /// target / now, the factor that makes one the other; 1 where there is nothing to scale.
 void ratios(std::span<const double> target, std::span<double> now) {
   for (std::size_t i = 0; i < now.size(); ++i) {
@@ -26,9 +30,8 @@ void ratios(std::span<const double> target, std::span<double> now) {
 
 }  // namespace
 
-Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree,
-                           std::vector<GroupedMeasurement> measurements, double total,
-                           std::vector<double> potentials, int n_threads)
+Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements,
+                           double total, std::vector<double> potentials, int n_threads)
     : tree_(std::move(tree)),
       loss_(*tree_, std::move(measurements)),
       total_(total),
@@ -45,8 +48,7 @@ Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree,
 }
 
 void Acceleration::marginals_into(std::vector<double>& out) {
-  propagate(*tree_, theta_, {}, total_, work_, n_threads_);
-  read_marginals(*tree_, work_, out, n_threads_);
+  marginals_of(*tree_, theta_, {}, total_, work_, out, n_threads_);
 }
 
 Progress Acceleration::advance(double s, double a) {
@@ -66,25 +68,27 @@ Progress Acceleration::advance(double s, double a) {
       k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
     }
   };
-  // z' - z goes through `next`, then x += a (z' - x).
-  hooks.after = [&](const TreeNode& node, int threads) {
+  hooks.marginal = [&](int f, std::size_t, std::size_t begin, std::span<const double> cells) {
+    std::copy(cells.begin(), cells.end(), slice(*tree_, next_, f).data() + begin);
+  };
+  // x += a (z' - x); the old z makes room for z' - z and for z' - x.
+  hooks.after = [&](const TreeNode& node, int /*threads*/) {
     for (const int f : node.factors) {
       const auto x = slice(*tree_, x_, f);
-      const auto z = slice(*tree_, z_, f);
-      const auto moved = slice(*tree_, next_, f);
+      const auto next = slice(*tree_, next_, f);
+      const auto moved = slice(*tree_, z_, f);
       Progress& term = terms_[at(f)];
-      std::copy(z.begin(), z.end(), moved.begin());
-      read_marginal(*tree_, work_, f, z, threads);
-      k.add_scaled(z.data(), moved.data(), -1.0, z.size(), moved.data());
+      k.add_scaled(next.data(), moved.data(), -1.0, x.size(), moved.data());
       term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
       term.curvature = loss_.curvature(f, moved);
-      k.add_scaled(z.data(), x.data(), -1.0, x.size(), moved.data());
+      k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
       k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
       term.loss = loss_.value(f, x);
       term.validation = loss_.validates() ? loss_.validation(f, x) : 0.0;
     }
   };
   propagate(*tree_, theta_, {}, total_, work_, n_threads_, hooks);
+  z_.swap(next_);
   Progress sum{};
   for (const Progress& term : terms_) {
     sum.loss += term.loss;
@@ -117,9 +121,15 @@ double Acceleration::gap() {
   return frank_wolfe_gap(*tree_, gradient_, x_, theta_, total_, next_, work_, n_threads_);
 }
 
+double Acceleration::distance() const {
+  double sum = 0;
+  for (std::size_t i = 0; i < x_.size(); ++i) sum += std::abs(x_[i] - z_[i]);
+  return sum / (total_ * static_cast<double>(terms_.size()));
+}
+
 void Acceleration::fit_node(int index) {
   const TreeNode& node = tree_->nodes[at(index)];
-  const auto table = std::span<double>(work_.tables).subspan(node.offset, node.cells);
+  const auto table = std::span<double>(tables_).subspan(node.offset, node.cells);
   for (const int f : node.factors) {
     const Placement& place = tree_->factors[at(f)];
     const std::size_t cells = place.layout.small;
@@ -137,8 +147,8 @@ void Acceleration::pass_separator(int from, int to) {
   const TreeNode& child = tree_->nodes[at(down ? to : from)];
   if (child.separator_cells == 1) return;
   const TreeNode& parent = tree_->nodes[at(child.parent)];
-  const auto child_table = std::span<double>(work_.tables).subspan(child.offset, child.cells);
-  const auto parent_table = std::span<double>(work_.tables).subspan(parent.offset, parent.cells);
+  const auto child_table = std::span<double>(tables_).subspan(child.offset, child.cells);
+  const auto parent_table = std::span<double>(tables_).subspan(parent.offset, parent.cells);
   const auto of = [&](std::vector<double>& buffer) {
     return std::span<double>(buffer).subspan(child.separator_offset, child.separator_cells);
   };
@@ -171,25 +181,40 @@ void Acceleration::settle(int sweeps) {
     }
     return order;
   }();
-  propagate(*tree_, theta_, {}, total_, work_, n_threads_);
-  for (int sweep = 0; sweep < sweeps; ++sweep) {
-    int here = 0;
-    for (const int node : depth_first) {
-      const int parent = tree_->nodes[at(node)].parent;
-      while (here != parent && parent >= 0) {
-        pass_separator(here, tree_->nodes[at(here)].parent);
-        here = tree_->nodes[at(here)].parent;
+  tables_.resize(tree_->nodes.back().offset + tree_->nodes.back().cells);
+  const auto walk = [&](int rounds) {
+    tables_of(*tree_, theta_, {}, total_, work_, tables_, n_threads_);
+    for (int sweep = 0; sweep < rounds; ++sweep) {
+      int here = 0;
+      for (const int node : depth_first) {
+        const int parent = tree_->nodes[at(node)].parent;
+        while (here != parent && parent >= 0) {
+          pass_separator(here, tree_->nodes[at(here)].parent);
+          here = tree_->nodes[at(here)].parent;
+        }
+        if (parent >= 0) pass_separator(parent, node);
+        here = node;
+        fit_node(node);
       }
-      if (parent >= 0) pass_separator(parent, node);
-      here = node;
-      fit_node(node);
+      for (; here != 0; here = tree_->nodes[at(here)].parent)
+        pass_separator(here, tree_->nodes[at(here)].parent);
+      // What the walk brought to the root is told to all.
+      for (int node = 1; node < n; ++node) pass_separator(tree_->nodes[at(node)].parent, node);
     }
-    for (; here != 0; here = tree_->nodes[at(here)].parent)
-      pass_separator(here, tree_->nodes[at(here)].parent);
-    // What the walk brought to the root is told to all.
-    for (int node = 1; node < n; ++node) pass_separator(tree_->nodes[at(node)].parent, node);
+    marginals_into(z_);
+  };
+  gradient_ = theta_;
+  walk(sweeps);
+  // Where theta is so far out that cells underflow, fitting cannot bring them back: it starts from nearer in.
+  double furthest = 0;
+  for (const double t : gradient_) furthest = std::isfinite(t) ? std::max(furthest, std::abs(t)) : furthest;
+  for (double reach = kReach; reach > 1 && distance() > kSettled; reach /= 4) {
+    for (std::size_t i = 0; i < theta_.size(); ++i) {
+      theta_[i] = gradient_[i] * std::min(0.25, reach / furthest);
+    }
+    walk(kMoreSweeps * sweeps);
   }
-  marginals_into(z_);
+  tables_ = {};
   x_ = z_;
 }
 

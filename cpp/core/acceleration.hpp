@@ -16,11 +16,11 @@ struct Progress {
 };
 
 /// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, and an average x of the z
-/// that is the answer. No allocation after construction.
+/// that is the answer. Nothing but settling allocates after construction.
 class Acceleration {
  public:
-  Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
-               double total, std::vector<double> potentials, int n_threads);
+  Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
+               std::vector<double> potentials, int n_threads);
 
   /// theta -= s * gradient at (1-a) x + a z; x = (1-a) x + a z'. One propagation.
   Progress advance(double s, double a);
@@ -43,6 +43,8 @@ class Acceleration {
  private:
   void marginals_into(std::vector<double>& out);
   double loss_of(std::span<const double> marginals);
+  /// Mean over the cliques of the L1 distance between x and z, for a total of 1.
+  double distance() const;
   void fit_node(int index);
   void pass_separator(int from, int to);
 
@@ -52,6 +54,7 @@ class Acceleration {
   int n_threads_;
   Workspace work_;
   std::vector<double> theta_, x_, z_, next_, gradient_;
+  std::vector<double> tables_;   ///< of the tree's cliques, while it settles
   std::vector<Progress> terms_;  ///< by clique
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/kernels.hpp"
 #include "core/reduce.hpp"
+#include "core/region_kernels.hpp"
 #include "core/threads.hpp"
 
 namespace pypgm {
@@ -81,7 +82,7 @@ void ConvexGbp::refresh(int region, std::span<const double> theta) {
   for (const int e : r.up) k.add_scaled(b.data(), message(e).data(), -1.0, r.cells, b.data());
   for (const int e : r.down) {
     const Layout& layout = graph_->edges[at(e)].layout;
-    k.add(b.data(), message(e).data(), layout.axes.data(), layout.axes.size());
+    k.add(b.data(), b.data(), message(e).data(), layout.axes.data(), layout.axes.size());
   }
   const double kappa = kappa_[at(region)];
   if (kappa != 1.0) k.scale(b.data(), r.cells, 1 / kappa);
@@ -166,11 +167,11 @@ void ConvexGbp::meet(int child) {
   const double* m = marginals_.data() + place_[at(child)];
   double* logarithm = logarithms_.data() + place_[at(child)];
   double weight = kappa_[at(child)];
-  k.log_floored(b.data(), r.cells, kFloor, mean);
+  region_kernels().log_floored(b.data(), r.cells, kFloor, mean);
   k.scale(mean, r.cells, weight);
   for (const int e : r.up) {
     const double kappa = kappa_[at(graph_->edges[at(e)].parent)];
-    k.log_floored(m, r.cells, kFloor, logarithm);
+    region_kernels().log_floored(m, r.cells, kFloor, logarithm);
     k.add_scaled(mean, logarithm, kappa, r.cells, mean);
     weight += kappa;
     m += r.cells;

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "core/kernels.hpp"
@@ -14,20 +15,27 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return kernels().dot(a.data(), b.data(), a.size());
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+void check_possible(double log_z) {
+  if (log_z == -kInfinity) throw std::invalid_argument("the potentials leave no joint assignment any weight");
+}
+
 }  // namespace
 
 double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
                        std::span<const double> marginals, std::span<const double> potentials, double total,
                        std::span<double> room, Workspace& work, int n_threads) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < room.size(); ++i) {
     room[i] = potentials[i] == -kInfinity ? -kInfinity : -gradient[i];
   }
   return dot(gradient, marginals) + total * max_log_weight(tree, room, {}, work, n_threads);
 }
 
-Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<GroupedMeasurement> measurements,
-                 double total, std::vector<double> potentials, int n_threads)
+Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
+                 std::vector<double> potentials, int n_threads)
     : tree_(std::move(tree)),
       loss_(*tree_, std::move(measurements)),
       total_(total),
@@ -56,14 +64,15 @@ void Descent::evaluate(Point& point, double alpha) {
                            slice(*tree_, point.potentials, f).data());
     }
   };
-  hooks.after = [&](const TreeNode& node, int threads) {
+  hooks.marginal = [&](int f, std::size_t, std::size_t begin, std::span<const double> cells) {
+    std::copy(cells.begin(), cells.end(), slice(*tree_, point.marginals, f).data() + begin);
+  };
+  hooks.after = [&](const TreeNode& node, int /*threads*/) {
     for (const int f : node.factors) {
-      const auto marginal = slice(*tree_, point.marginals, f);
-      read_marginal(*tree_, work_, f, marginal, threads);
-      losses_[static_cast<std::size_t>(f)] = loss_.gradient(f, marginal, slice(*tree_, point.gradient, f));
+      losses_[at(f)] = loss_.gradient(f, slice(*tree_, point.marginals, f), slice(*tree_, point.gradient, f));
     }
   };
-  propagate(*tree_, point.potentials, {}, total_, work_, n_threads_, hooks);
+  check_possible(propagate(*tree_, point.potentials, {}, total_, work_, n_threads_, hooks));
   point.loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
 }
 
@@ -74,7 +83,7 @@ double Descent::try_step(double alpha) {
 
 Change Descent::change() {
   Change change{0, 0};
-  std::vector<double>& difference = work_.factors;
+  std::vector<double>& difference = work_.weights;
   for (int f = 0; f < static_cast<int>(losses_.size()); ++f) {
     const auto before = slice(*tree_, current_.marginals, f);
     const auto moved = slice(*tree_, difference, f);

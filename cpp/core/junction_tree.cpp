@@ -4,6 +4,8 @@
 #include <cassert>
 #include <numeric>
 
+#include "core/implicit_tree.hpp"
+
 namespace pypgm {
 
 namespace {
@@ -69,44 +71,97 @@ Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, con
   return make_layout(outer_sizes, kept);
 }
 
+Blocks blocks_of(std::span<const std::size_t> sizes, const Scope& scope) {
+  std::vector<std::size_t> axes;
+  for (const std::int32_t a : scope) axes.push_back(sizes[at(a)]);
+  return make_blocks(axes);
+}
+
 Scope intersection(const Scope& a, const Scope& b) {
   Scope both;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
   return both;
 }
 
-/// Orders the cliques so that parents come before children: the largest table of each part is its root (its
-/// own message is the one that need not be made), and later parts hang below the first root.
+using Neighbours = std::vector<std::vector<int>>;
+
+/// The cliques of one part in the order a walk from `start` meets them, and each one's predecessor in it.
+struct Walk {
+  std::vector<int> order;
+  std::vector<int> before;
+};
+
+Walk walk_from(int start, const Neighbours& beside, std::vector<int>& before) {
+  Walk walk{{start}, {-1}};
+  before[at(start)] = -1;
+  for (std::size_t head = 0; head < walk.order.size(); ++head) {
+    const int clique = walk.order[head];
+    for (const int other : beside[at(clique)]) {
+      if (other == before[at(clique)]) continue;
+      before[at(other)] = clique;
+      walk.order.push_back(other);
+      walk.before.push_back(clique);
+    }
+  }
+  return walk;
+}
+
+/// The clique in the middle of the heaviest path of a part, cells counted: from there a pass has the fewest
+/// cells one after the other, and a chain has two branches beside each other.
+int centre(int start, const Neighbours& beside, const std::vector<double>& cells, std::vector<int>& before,
+           std::vector<double>& distance) {
+  const auto farthest = [&](int from) {
+    int last = from;
+    for (const int clique : walk_from(from, beside, before).order) {
+      const int previous = before[at(clique)];
+      distance[at(clique)] = cells[at(clique)] + (previous < 0 ? 0.0 : distance[at(previous)]);
+      if (distance[at(clique)] > distance[at(last)]) last = clique;
+    }
+    return last;
+  };
+  int middle = farthest(farthest(start));
+  const double half = distance[at(middle)] / 2;
+  while (before[at(middle)] >= 0 && distance[at(before[at(middle)])] >= half) middle = before[at(middle)];
+  return middle;
+}
+
+/// Orders the cliques so that parents come before children, each part from its centre; the heaviest part is
+/// first, and the others hang below its root.
 void root_forest(JunctionTree& tree, const Forest& forest) {
   const std::size_t n = forest.cliques.size();
-  std::vector<std::vector<int>> beside(n);
+  Neighbours beside(n);
   for (const Edge& e : forest.edges) {
     beside[at(e.a)].push_back(e.b);
     beside[at(e.b)].push_back(e.a);
   }
-  std::vector<int> by_size(n);
-  std::iota(by_size.begin(), by_size.end(), 0);
-  std::vector<std::size_t> cells(n);
-  for (std::size_t i = 0; i < n; ++i) cells[i] = table_cells(tree.sizes, forest.cliques[i]);
-  std::stable_sort(by_size.begin(), by_size.end(), [&](int a, int b) { return cells[at(a)] > cells[at(b)]; });
+  std::vector<double> cells(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    cells[i] = static_cast<double>(table_cells(tree.sizes, forest.cliques[i]));
+  }
+  std::vector<int> before(n, -1);
+  std::vector<double> distance(n, 0.0);
+  std::vector<std::uint8_t> seen(n, 0);
+  std::vector<std::pair<double, int>> roots;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (seen[i] != 0) continue;
+    double part = 0;
+    for (const int clique : walk_from(static_cast<int>(i), beside, before).order) {
+      seen[at(clique)] = 1;
+      part += cells[at(clique)];
+    }
+    roots.emplace_back(-part, centre(static_cast<int>(i), beside, cells, before, distance));
+  }
+  std::stable_sort(roots.begin(), roots.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<int> node_of(n, -1);
-  std::vector<int> queue;
-  const auto visit = [&](int clique, int parent) {
-    node_of[at(clique)] = static_cast<int>(tree.nodes.size());
-    queue.push_back(clique);
-    TreeNode node;
-    node.attributes = forest.cliques[at(clique)];
-    node.parent = parent;
-    tree.nodes.push_back(std::move(node));
-  };
-  for (const int root : by_size) {
-    if (node_of[at(root)] >= 0) continue;
-    visit(root, tree.nodes.empty() ? -1 : 0);
-    for (std::size_t head = queue.size() - 1; head < queue.size(); ++head) {
-      const int clique = queue[head];
-      for (const int other : beside[at(clique)]) {
-        if (node_of[at(other)] < 0) visit(other, node_of[at(clique)]);
-      }
+  for (const auto& root : roots) {
+    const Walk walk = walk_from(root.second, beside, before);
+    for (std::size_t k = 0; k < walk.order.size(); ++k) {
+      TreeNode node;
+      node.attributes = forest.cliques[at(walk.order[k])];
+      node.parent = k > 0 ? node_of[at(walk.before[k])] : (tree.nodes.empty() ? -1 : 0);
+      node_of[at(walk.order[k])] = static_cast<int>(tree.nodes.size());
+      tree.nodes.push_back(std::move(node));
     }
   }
 }
@@ -122,9 +177,12 @@ void compile_edges(JunctionTree& tree) {
       node.separator = intersection(node.attributes, parent.attributes);
       parent.children.push_back(static_cast<int>(i));
       node.from_parent = nested_layout(tree.sizes, parent.attributes, node.separator);
+      node.in_parent = make_view(tree.sizes, parent.attributes, node.separator);
       depth[i] = depth[at(node.parent)] + 1;
     }
     node.to_separator = nested_layout(tree.sizes, node.attributes, node.separator);
+    node.blocks = blocks_of(tree.sizes, node.attributes);
+    node.own = make_view(tree.sizes, node.attributes, node.separator);
     node.cells = node.to_separator.large;
     node.separator_cells = node.to_separator.small;
     node.offset = table_end;
@@ -160,6 +218,7 @@ void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
     }
     assert(found.node >= 0);
     found.layout = nested_layout(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
+    found.view = make_view(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
     return found;
   };
   std::size_t end = 0;
@@ -208,12 +267,16 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
   JunctionTree tree;
   tree.sizes.assign(sizes.begin(), sizes.end());
   tree.order = elimination.order;
+  tree.scopes.assign(cliques.begin(), cliques.end());
   Forest forest = maximal_bags(sizes.size(), elimination);
   if (forest.cliques.empty()) forest.cliques.emplace_back();
   root_forest(tree, forest);
   compile_edges(tree);
   place_factors(tree, cliques);
   estimate_cost(tree);
+  if (tree.cost.largest_cells < static_cast<double>(kTooManyCells)) {
+    tree.contraction = std::make_shared<const ImplicitTree>(make_implicit_tree(tree, {}));
+  }
   return tree;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "core/blocks.hpp"
 #include "core/elimination.hpp"
 #include "core/layout.hpp"
 
@@ -22,12 +24,16 @@ struct TreeNode {
   std::size_t separator_cells = 1;
   Layout to_separator;  ///< separator inside this table
   Layout from_parent;   ///< separator inside the parent's table
+  Blocks blocks;        ///< what the table is worked on in
+  BlockView own;        ///< separator in those blocks
+  BlockView in_parent;  ///< separator in the parent's blocks
 };
 
 /// Where a given clique, or a single attribute, lies.
 struct Placement {
   int node = 0;            ///< the smallest tree clique that holds it
   Layout layout;           ///< its table inside that of the node
+  BlockView view;          ///< the same in the node's blocks
   std::size_t offset = 0;  ///< of its table in the buffer of all given tables
 };
 
@@ -43,6 +49,8 @@ struct TreeCost {
   double bytes = 0;       ///< of the workspace one propagation needs, the given tables not counted
 };
 
+struct ImplicitTree;
+
 /// A rooted junction tree over all attributes, compiled for message passing. Parts that share no attribute
 /// are joined by empty separators, so that there is one root. Immutable after it is built.
 struct JunctionTree {
@@ -50,9 +58,12 @@ struct JunctionTree {
   std::vector<std::int32_t> order;       ///< the elimination order it came from
   std::vector<TreeNode> nodes;           ///< parents before children
   std::vector<std::vector<int>> levels;  ///< nodes by their distance from the root
-  std::vector<Placement> factors;        ///< one for each given clique
+  std::vector<Scope> scopes;             ///< the given cliques
+  std::vector<Placement> factors;        ///< one for each of them
   std::vector<Placement> attributes;     ///< one for each attribute (for evidence)
   TreeCost cost;
+  /// The same passes with implicit cliques; null where a clique is beyond every integer.
+  std::shared_ptr<const ImplicitTree> contraction;
 };
 
 /// Builds the tree from an elimination. Requires ascending scopes inside [0, sizes.size()).

@@ -3,307 +3,327 @@
 // shared with the rest of the library could otherwise be the one the linker keeps.
 #include "core/kernels.hpp"
 
-#include <bit>
-#include <cstdint>
-#include <limits>
+#include "core/lanes.hpp"
 
 namespace pypgm {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kLanes = 8;
-
-/// exp(x) without branches: x = n ln 2 + r, a polynomial for exp(r), and 2^n in two factors, so that results
-/// below the normal range round once and overflow to infinity. The clamps let NaN through.
-inline double exp_one(double x) {
-  constexpr double kLog2e = 1.4426950408889634074;
-  constexpr double kLn2High = 6.93147180369123816490e-01;
-  constexpr double kLn2Low = 1.90821492927058770002e-10;
-  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
-  double y = x < -746.0 ? -746.0 : x;
-  y = y > 710.0 ? 710.0 : y;
-  const double shifted = y * kLog2e + kRound;
-  const double n = shifted - kRound;
-  const double r = (y - n * kLn2High) - n * kLn2Low;
-  // The polynomial of degree 11 with the least relative error, 3.1e-18, for |r| <= ln(2)/2.
-  double p = 2.499431505732594e-08;
-  p = p * r + 2.7632308621611045e-07;
-  p = p * r + 2.755762257459199e-06;
-  p = p * r + 2.4801486480130036e-05;
-  p = p * r + 0.00019841269432538557;
-  p = p * r + 0.0013888888951262375;
-  p = p * r + 0.008333333333559387;
-  p = p * r + 0.04166666666649262;
-  p = p * r + 0.1666666666666617;
-  p = p * r + 0.5000000000000018;
-  p = p * r + 1.0;
-  p = p * r + 1.0;
-  // Unsigned arithmetic: wrap-around is meant; the offset keeps the halved exponent non-negative.
-  const std::uint64_t k = std::bit_cast<std::uint64_t>(shifted) - std::bit_cast<std::uint64_t>(kRound);
-  const std::uint64_t half = ((k + 4096) >> 1) - 2048;
-  const double first = std::bit_cast<double>((half + 1023) << 52);
-  const double second = std::bit_cast<double>((k - half + 1023) << 52);
-  return p * first * second;
-}
-
-/// log(x) for normal x > 0: x = 2^n m with m in [sqrt(1/2), sqrt(2)), and log m = 2 atanh((m - 1) / (m + 1))
-/// by its series, of which eleven terms leave less than 1e-17.
-inline double log_one(double x) {
-  constexpr double kLn2High = 6.93147180369123816490e-01;
-  constexpr double kLn2Low = 1.90821492927058770002e-10;
-  constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcdu;  // the bits of sqrt(1/2)
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) - kRootHalf;
-  const double n = static_cast<double>(static_cast<std::int64_t>(bits) >> 52);
-  const double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) + kRootHalf);
-  const double t = (m - 1.0) / (m + 1.0);
-  const double z = t * t;
-  double p = 2.0 / 21;
-  p = p * z + 2.0 / 19;
-  p = p * z + 2.0 / 17;
-  p = p * z + 2.0 / 15;
-  p = p * z + 2.0 / 13;
-  p = p * z + 2.0 / 11;
-  p = p * z + 2.0 / 9;
-  p = p * z + 2.0 / 7;
-  p = p * z + 2.0 / 5;
-  p = p * z + 2.0 / 3;
-  return n * kLn2High + (2.0 * t + (t * z * p + n * kLn2Low));
-}
-
-void log_floored(const double* in, std::size_t n, double floor, double* out) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = log_one(in[i] < floor ? floor : in[i]);
-}
-
 void exp_shifted(const double* in, std::size_t n, double shift, double* out) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = exp_one(in[i] - shift);
+  const Lanes shifts = fill(shift);
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(out + i, exp_lanes(load(in + i) - shifts));
+  if (i < n) store_some(out + i, n - i, exp_lanes(load_some(in + i, n - i, shift) - shifts));
 }
 
-/// Reduces n values with a fixed number of partial results, so that the loop vectorises and the order of the
-/// operations is part of the program, not of the machine.
+constexpr std::size_t kManyCells = 64;  // where a run is no longer short
+constexpr std::size_t kChains = 4;
+
+/// Folds n numbers into eight, so that the order of the operations is part of the program, not of the
+/// machine: one operation after the other, or, where there are many, four chains of them that need not wait
+/// for each other.
 template <class Op, class Load>
-inline double reduce_lanes(std::size_t n, double start, Op op, Load load) {
-  if (n < 2 * kLanes) {
-    double result = start;
-    for (std::size_t i = 0; i < n; ++i) result = op(result, load(i));
-    return result;
+inline Lanes fold(std::size_t n, double start, Op op, Load load_at) {
+  Lanes lanes = fill(start);
+  std::size_t i = 0;
+  if (n >= kManyCells) {
+    Lanes chains[kChains] = {lanes, lanes, lanes, lanes};
+    for (; i + kChains * kLanes <= n; i += kChains * kLanes) {
+      for (std::size_t c = 0; c < kChains; ++c) chains[c] = op(chains[c], load_at(i + c * kLanes, kLanes));
+    }
+    lanes = op(op(chains[0], chains[1]), op(chains[2], chains[3]));
   }
-  double lanes[kLanes];
-  for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = load(l);
-  std::size_t i = kLanes;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = op(lanes[l], load(i + l));
-  }
-  double result = start;
-  for (std::size_t l = 0; l < kLanes; ++l) result = op(result, lanes[l]);
-  for (; i < n; ++i) result = op(result, load(i));
-  return result;
+  for (; i + kLanes <= n; i += kLanes) lanes = op(lanes, load_at(i, kLanes));
+  if (i < n) lanes = op(lanes, load_at(i, n - i));
+  return lanes;
 }
 
-constexpr auto kPlus = [](double a, double b) { return a + b; };
-constexpr auto kLarger = [](double a, double b) { return b > a ? b : a; };
+inline Lanes load_up_to(const double* p, std::size_t n, double rest) {
+  return n == kLanes ? load(p) : load_some(p, n, rest);
+}
+
+constexpr auto kPlus = [](Lanes a, Lanes b) { return a + b; };
+constexpr auto kLarger = [](Lanes a, Lanes b) { return larger(a, b); };
 
 double max(const double* in, std::size_t n) {
-  return reduce_lanes(n, -kInfinity, kLarger, [=](std::size_t i) { return in[i]; });
+  return largest_lane(fold(n, -kInfinity, kLarger,
+                           [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); }));
+}
+
+Extent extent(const double* in, std::size_t n) {
+  const Lanes least = fold(
+      n, kInfinity, [](Lanes a, Lanes b) { return smaller_finite(a, b); },
+      [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); });
+  return {smallest_lane(least), max(in, n)};
 }
 
 double sum(const double* in, std::size_t n) {
-  return reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) { return in[i]; });
+  return sum_lanes(
+      fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, 0.0); }));
 }
 
 double dot(const double* a, const double* b, std::size_t n) {
-  return reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) { return a[i] * b[i]; });
+  return sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) {
+    return load_up_to(a + i, k, 0.0) * load_up_to(b + i, k, 0.0);
+  }));
 }
 
 void scale(double* table, std::size_t n, double factor) {
   for (std::size_t i = 0; i < n; ++i) table[i] *= factor;
 }
 
+Extent normalise(double* table, std::size_t n) {
+  const double peak = max(table, n);
+  if (!(peak > 0)) return {kInfinity, peak};
+  scale(table, n, 1 / peak);
+  const Lanes least = fold(
+      n, kInfinity, [](Lanes a, Lanes b) { return smaller_positive(a, b); },
+      [=](std::size_t i, std::size_t k) { return load_up_to(table + i, k, 0.0); });
+  return {smallest_lane(least), peak};
+}
+
 void add_scaled(const double* a, const double* b, double factor, std::size_t n, double* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + factor * b[i];
 }
 
-double residuals(const double* table, const double* value, const double* weight, std::size_t n,
-                 double* gradient) {
-  return 0.5 * reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) {
-           const double difference = table[i] - value[i];
-           const double weighted = weight[i] * difference;
-           gradient[i] += weighted;
+double divide(const double* a, const double* b, double factor, std::size_t n, double* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = b[i] > 0 ? a[i] / (b[i] * factor) : 0.0;
+  return max(out, n);
+}
+
+inline void store_up_to(double* p, std::size_t n, Lanes x) {
+  n == kLanes ? store(p, x) : store_some(p, n, x);
+}
+
+double residuals(const double* table, const double* value, const double* weights, double weight,
+                 std::size_t n, double* gradient) {
+  return 0.5 * sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) {
+           const Lanes at = load_up_to(table + i, k, 0.0);
+           const Lanes difference = value == nullptr ? at : at - load_up_to(value + i, k, 0.0);
+           const Lanes weighted =
+               (weights == nullptr ? fill(weight) : load_up_to(weights + i, k, 0.0)) * difference;
+           if (gradient != nullptr) store_up_to(gradient + i, k, load_up_to(gradient + i, k, 0.0) + weighted);
            return weighted * difference;
-         });
+         }));
 }
 
-double squares(const double* table, const double* value, const double* weight, std::size_t n) {
-  return 0.5 * reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) {
-           const double difference = table[i] - value[i];
-           return weight[i] * difference * difference;
-         });
-}
-
-template <bool kOne>
-void descend_with(const double* x, const double* z, const double* y, const double* w, double total, double a,
-                  double step, std::size_t n, double* theta) {
-  for (std::size_t i = 0; i < n; ++i) {
-    theta[i] -= step * w[kOne ? 0 : i] * (total * (x[i] + a * (z[i] - x[i])) - y[i]);
-  }
-}
-
-void descend(const double* x, const double* z, const double* y, const double* w, bool one_weight,
-             double total, double a, double step, std::size_t n, double* theta) {
-  if (one_weight) {
-    descend_with<true>(x, z, y, w, total, a, step, n, theta);
-  } else {
-    descend_with<false>(x, z, y, w, total, a, step, n, theta);
-  }
-}
-
-/// One lane of `follow`.
-template <bool kOne, bool kHeld>
-inline void follow_one(const double* b, const double* z, const double* y, const double* held, const double* w,
-                       double total, double a, std::size_t i, double* x, double* loss, double* validation,
-                       double* slope, double* curvature, double* bound) {
-  const double weight = w[kOne ? 0 : i];
-  const double d = b[i] - z[i];
-  const double v = total * (x[i] + a * (z[i] - x[i]));
-  const double g = weight * (v - y[i]);
-  x[i] += a * (b[i] - x[i]);
-  const double miss = total * x[i] - y[i];
-  *loss += 0.5 * weight * miss * miss;
-  if (kHeld) {
-    const double miss_held = total * x[i] - held[i];
-    *validation += 0.5 * weight * miss_held * miss_held;
-  }
-  *slope += g * d;
-  *curvature += weight * d * d;
-  *bound -= 0.5 * g * (v + y[i]);
-}
-
-template <bool kOne, bool kHeld>
-void follow_with(const double* b, const double* z, const double* y, const double* held, const double* w,
-                 double total, double a, std::size_t n, double* x, double* sums) {
-  double lanes[5][kLanes] = {};
+template <class Weight>
+inline double descend_with(const double* table, const double* value, double step, std::size_t n,
+                           const double* theta, double* next, double shift, double* out, Extent* extent,
+                           Weight weight_at) {
+  const Lanes steps = fill(step);
+  const Lanes shifts = fill(shift);
+  Lanes squared = fill(0.0);
+  Lanes least = fill(kInfinity);
+  Lanes largest = fill(-kInfinity);
+  const auto go = [&](std::size_t i, std::size_t k) {
+    const Lanes difference = load_up_to(table + i, k, 0.0) - load_up_to(value + i, k, 0.0);
+    const Lanes weighted = weight_at(i, k) * difference;
+    const Lanes moved = load_up_to(theta + i, k, -kInfinity) - steps * weighted;
+    squared = squared + weighted * difference;
+    least = smaller_finite(least, moved);
+    largest = larger(largest, moved);
+    store_up_to(next + i, k, moved);
+    store_up_to(out + i, k, exp_lanes(moved - shifts));
+  };
   std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      follow_one<kOne, kHeld>(b, z, y, held, w, total, a, i + l, x, &lanes[0][l], &lanes[1][l], &lanes[2][l],
-                              &lanes[3][l], &lanes[4][l]);
-    }
-  }
-  for (; i < n; ++i) {
-    follow_one<kOne, kHeld>(b, z, y, held, w, total, a, i, x, &lanes[0][0], &lanes[1][0], &lanes[2][0],
-                            &lanes[3][0], &lanes[4][0]);
-  }
-  for (std::size_t s = 0; s < 5; ++s) {
-    for (std::size_t l = 0; l < kLanes; ++l) sums[s] += lanes[s][l];
-  }
+  for (; i + kLanes <= n; i += kLanes) go(i, kLanes);
+  if (i < n) go(i, n - i);
+  *extent = {smallest_lane(least), largest_lane(largest)};
+  return 0.5 * sum_lanes(squared);
 }
 
-void follow(const double* b, const double* z, const double* y, const double* held, const double* w,
-            bool one_weight, double total, double a, std::size_t n, double* x, double* sums) {
-  if (one_weight) {
-    held == nullptr ? follow_with<true, false>(b, z, y, held, w, total, a, n, x, sums)
-                    : follow_with<true, true>(b, z, y, held, w, total, a, n, x, sums);
-  } else {
-    held == nullptr ? follow_with<false, false>(b, z, y, held, w, total, a, n, x, sums)
-                    : follow_with<false, true>(b, z, y, held, w, total, a, n, x, sums);
+double descend(const double* table, const double* value, const double* weights, double weight, double step,
+               std::size_t n, const double* theta, double* next, double shift, double* out, Extent* extent) {
+  if (weights == nullptr) {
+    const Lanes same = fill(weight);
+    return descend_with(table, value, step, n, theta, next, shift, out, extent,
+                        [=](std::size_t, std::size_t) { return same; });
   }
+  return descend_with(table, value, step, n, theta, next, shift, out, extent,
+                      [=](std::size_t i, std::size_t k) { return load_up_to(weights + i, k, 0.0); });
 }
 
-/// Walks a layout and hands its innermost runs to Row::shared (run present in the small table) or Row::apart.
-/// `extra` lies like the small table.
-template <class Row, class Large, class Small>
-void walk(Large* large, const double* extra, Small* small, const Axis* axes, std::size_t n_axes) {
-  if (n_axes == 0) {
-    Row::shared(large, extra, small, 1);
-    return;
-  }
+/// Walks a layout and hands its innermost runs to row.shared (run present in the small table) or row.apart,
+/// as places in the large and the small table. Many runs apart, one behind the other, go to row.rows, many
+/// that share one run of the small table to row.columns.
+template <class Row>
+void walk(const Row& row, std::size_t large, std::size_t small, const Axis* axes, std::size_t n_axes) {
+  if (n_axes == 0) return row.shared(large, small, 1);
   const Axis& axis = axes[0];
-  if (n_axes == 1) {
-    if (axis.small != 0) {
-      Row::shared(large, extra, small, axis.size);
-    } else {
-      Row::apart(large, extra, small, axis.size);
+  if (n_axes == 1)
+    return axis.small != 0 ? row.shared(large, small, axis.size) : row.apart(large, small, axis.size);
+  if (n_axes > 2) {
+    for (std::size_t i = 0; i < axis.size; ++i) {
+      walk(row, large + i * axis.large, small + i * axis.small, axes + 1, n_axes - 1);
     }
     return;
   }
-  if (n_axes == 2) {
-    const std::size_t n = axes[1].size;
-    if (axes[1].small != 0) {
-      for (std::size_t i = 0; i < axis.size; ++i) Row::shared(large + i * axis.large, extra, small, n);
-    } else {
-      for (std::size_t i = 0; i < axis.size; ++i) {
-        Row::apart(large + i * axis.large, extra + i * axis.small, small + i * axis.small, n);
-      }
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < axis.size; ++i) {
-    walk<Row>(large + i * axis.large, extra + i * axis.small, small + i * axis.small, axes + 1, n_axes - 1);
+  const std::size_t n = axes[1].size;
+  if (axes[1].small != 0) {
+    row.columns(large, small, axis.size, axis.large, n);
+  } else {
+    row.rows(large, small, axis.size, n);
   }
 }
 
 template <class Op>
-struct ExpandRow {
-  static void shared(double* large, const double* /*extra*/, const double* small, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) large[i] = Op::apply(large[i], small[i]);
+struct CombineRow {
+  double* out;
+  const double* in;
+  const double* from;
+
+  void shared(std::size_t l, std::size_t s, std::size_t n) const {
+    for (std::size_t i = 0; i < n; ++i) out[l + i] = Op::apply(in[l + i], from[s + i]);
   }
-  static void apart(double* large, const double* /*extra*/, const double* small, std::size_t n) {
-    const double value = *small;
-    for (std::size_t i = 0; i < n; ++i) large[i] = Op::apply(large[i], value);
+  void apart(std::size_t l, std::size_t s, std::size_t n) const {
+    const double value = from[s];
+    for (std::size_t i = 0; i < n; ++i) out[l + i] = Op::apply(in[l + i], value);
+  }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    std::size_t r = 0;
+    if ((!Op::kReads || out != in) && n < kManyCells) {
+      // Whole lanes run over into the next row, which is written after this one.
+      for (; (r + 1) * n + kLanes <= count * n; ++r) {
+        const Lanes value = fill(from[s + r]);
+        for (std::size_t i = r * n; i < (r + 1) * n; i += kLanes) {
+          store(out + l + i, Op::apply(Op::kReads ? load(in + l + i) : value, value));
+        }
+      }
+    }
+    for (; r < count; ++r) apart(l + r * n, s + r, n);
   }
 };
 
 struct Assign {
+  static constexpr bool kReads = false;
   static double apply(double /*a*/, double b) { return b; }
+  static Lanes apply(Lanes /*a*/, Lanes b) { return b; }
 };
 struct Add {
+  static constexpr bool kReads = true;
   static double apply(double a, double b) { return a + b; }
+  static Lanes apply(Lanes a, Lanes b) { return a + b; }
 };
 struct Multiply {
+  static constexpr bool kReads = true;
   static double apply(double a, double b) { return a * b; }
+  static Lanes apply(Lanes a, Lanes b) { return a * b; }
 };
 
 struct SumRow {
-  static void shared(const double* large, const double* /*extra*/, double* small, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) small[i] += large[i];
+  const double* table;
+  double* sums;
+
+  void shared(std::size_t l, std::size_t s, std::size_t n) const {
+    for (std::size_t i = 0; i < n; ++i) sums[s + i] += table[l + i];
   }
-  static void apart(const double* large, const double* /*extra*/, double* small, std::size_t n) {
-    *small += sum(large, n);
+  void apart(std::size_t l, std::size_t s, std::size_t n) const { sums[s] += sum(table + l, n); }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    std::size_t i = 0;
+    for (; i + kChains * kLanes <= n; i += kChains * kLanes) add_columns<kChains>(l + i, s + i, count, step);
+    for (; i + kLanes <= n; i += kLanes) add_columns<1>(l + i, s + i, count, step);
+    for (std::size_t r = 0; r < count && i < n; ++r) shared(l + r * step + i, s + i, n - i);
+  }
+  /// The first lanes of many rows, added to the same place while it stays in registers.
+  template <std::size_t width>
+  void add_columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step) const {
+    Lanes lanes[width];
+    for (std::size_t c = 0; c < width; ++c) lanes[c] = load(sums + s + c * kLanes);
+    for (std::size_t r = 0; r < count; ++r) {
+      for (std::size_t c = 0; c < width; ++c) lanes[c] = lanes[c] + load(table + l + r * step + c * kLanes);
+    }
+    for (std::size_t c = 0; c < width; ++c) store(sums + s + c * kLanes, lanes[c]);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    const double* row = table + l;
+    std::size_t r = 0;
+    // Eight rows at a time, each in eight lanes; the last lanes of a row may reach into the next one. The
+    // numbers are added in the order of sum(), so that it does not matter where a table is cut.
+    const std::size_t whole = n / kLanes * kLanes;
+    const Bits rest = lanes_between(0, n - whole);
+    const auto add_row = [=](const double* p) {
+      Lanes lanes = fill(0.0);
+      for (std::size_t i = 0; i < whole; i += kLanes) lanes = lanes + load(p + i);
+      return whole < n ? lanes + first_lanes(load(p + whole), rest) : lanes;
+    };
+    for (; n < kManyCells && (r + kLanes) * n + kLanes <= count * n; r += kLanes, row += kLanes * n) {
+      const Lanes lanes[kLanes] = {add_row(row),         add_row(row + n),     add_row(row + 2 * n),
+                                   add_row(row + 3 * n), add_row(row + 4 * n), add_row(row + 5 * n),
+                                   add_row(row + 6 * n), add_row(row + 7 * n)};
+      store(sums + s + r, load(sums + s + r) + sum_each(lanes));
+    }
+    for (; r < count; ++r, row += n) sums[s + r] += sum(row, n);
   }
 };
 
 struct MaxRow {
-  static void shared(const double* large, const double* /*extra*/, double* small, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) small[i] = kLarger(small[i], large[i]);
+  const double* table;
+  double* tops;
+
+  void shared(std::size_t l, std::size_t s, std::size_t n) const {
+    for (std::size_t i = 0; i < n; ++i) tops[s + i] = table[l + i] > tops[s + i] ? table[l + i] : tops[s + i];
   }
-  static void apart(const double* large, const double* /*extra*/, double* small, std::size_t n) {
-    *small = kLarger(*small, max(large, n));
+  void apart(std::size_t l, std::size_t s, std::size_t n) const {
+    const double top = max(table + l, n);
+    tops[s] = top > tops[s] ? top : tops[s];
+  }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
   }
 };
 
 struct ExpRow {
-  static void shared(const double* large, const double* shift, double* small, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) small[i] += exp_one(large[i] - shift[i]);
+  const double* table;
+  const double* shift;
+  double* sums;
+
+  void shared(std::size_t l, std::size_t s, std::size_t n) const {
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      store(sums + s + i, load(sums + s + i) + exp_lanes(load(table + l + i) - load(shift + s + i)));
+    }
+    if (i == n) return;
+    const Lanes rest = exp_lanes(load_some(table + l + i, n - i, 0.0) - load_some(shift + s + i, n - i, 0.0));
+    store_some(sums + s + i, n - i, load_some(sums + s + i, n - i, 0.0) + rest);
   }
-  static void apart(const double* large, const double* shift, double* small, std::size_t n) {
-    const double s = *shift;
-    *small += reduce_lanes(n, 0.0, kPlus, [=](std::size_t i) { return exp_one(large[i] - s); });
+  void apart(std::size_t l, std::size_t s, std::size_t n) const {
+    const Lanes shifts = fill(shift[s]);
+    sums[s] += sum_lanes(fold(n, 0.0, kPlus, [=, this](std::size_t i, std::size_t k) {
+      return exp_lanes(load_up_to(table + l + i, k, -kInfinity) - shifts);
+    }));
+  }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
   }
 };
 
+void assign(double* large, const double* small, const Axis* axes, std::size_t n_axes) {
+  walk(CombineRow<Assign>{large, large, small}, 0, 0, axes, n_axes);
+}
+
 template <class Op>
-void expand(double* large, const double* small, const Axis* axes, std::size_t n_axes) {
-  walk<ExpandRow<Op>>(large, small, small, axes, n_axes);
+void combine(double* out, const double* in, const double* small, const Axis* axes, std::size_t n_axes) {
+  walk(CombineRow<Op>{out, in, small}, 0, 0, axes, n_axes);
 }
 
 template <class Row>
 void reduce(const double* large, double* small, const Axis* axes, std::size_t n_axes) {
-  walk<Row>(large, static_cast<const double*>(small), small, axes, n_axes);
+  walk(Row{large, small}, 0, 0, axes, n_axes);
 }
 
 void reduce_exp(const double* large, const double* shift, double* small, const Axis* axes,
                 std::size_t n_axes) {
-  walk<ExpRow>(large, shift, small, axes, n_axes);
+  walk(ExpRow{large, shift, small}, 0, 0, axes, n_axes);
 }
 
 }  // namespace
@@ -317,19 +337,19 @@ extern const Kernels PYPGM_JOIN(kernels_, PYPGM_ISA);
 const Kernels PYPGM_JOIN(kernels_, PYPGM_ISA) = {
     PYPGM_TEXT(PYPGM_ISA),
     exp_shifted,
-    log_floored,
     max,
+    extent,
     sum,
     dot,
     scale,
+    normalise,
     add_scaled,
+    divide,
     residuals,
-    squares,
     descend,
-    follow,
-    expand<Assign>,
-    expand<Add>,
-    expand<Multiply>,
+    assign,
+    combine<Add>,
+    combine<Multiply>,
     reduce<SumRow>,
     reduce<MaxRow>,
     reduce_exp,

@@ -5,37 +5,51 @@
 
 namespace pypgm {
 
+/// Between which numbers a table of logarithms lies, -inf not counted.
+struct Extent {
+  double least;    ///< smallest entry above -inf; +inf if there is none
+  double largest;  ///< -inf if there is none
+};
+
 /// Loops compiled once for each instruction set; `axes` are those of a Layout, outermost first.
-/// expand: large[i] = large[i] op small[place of i].   reduce: small[j] = op over the large cells at j.
 struct Kernels {
-  using Expand = void (*)(double* large, const double* small, const Axis* axes, std::size_t n_axes);
+  /// large[i] = small[place of i]
+  using Assign = void (*)(double* large, const double* small, const Axis* axes, std::size_t n_axes);
+  /// out[i] = in[i] op small[place of i]; in == out is allowed
+  using Combine = void (*)(double* out, const double* in, const double* small, const Axis* axes,
+                           std::size_t n_axes);
+  /// small[j] = small[j] op the large cells at j
   using Reduce = void (*)(const double* large, double* small, const Axis* axes, std::size_t n_axes);
 
   const char* instruction_set;
-  /// out[i] = exp(in[i] - shift), within 1 ulp or so; -inf gives 0, NaN gives NaN. in == out is allowed.
+  /// out[i] = exp(in[i] - shift), within 1 ulp or so; 0 where the difference is below -708, NaN stays. The
+  /// difference must be at most 709. in == out is allowed.
   void (*exp_shifted)(const double* in, std::size_t n, double shift, double* out);
-  /// out[i] = log(max(in[i], floor)), within 2 ulp or so. Requires a normal floor > 0 and finite numbers.
-  void (*log_floored)(const double* in, std::size_t n, double floor, double* out);
   double (*max)(const double* in, std::size_t n);  ///< -inf if n == 0
+  Extent (*extent)(const double* in, std::size_t n);
   double (*sum)(const double* in, std::size_t n);
   double (*dot)(const double* a, const double* b, std::size_t n);
   void (*scale)(double* table, std::size_t n, double factor);
+  /// Scales weights to a largest one of 1, if any is positive; returns the smallest positive one after that,
+  /// and the largest before.
+  Extent (*normalise)(double* table, std::size_t n);
   /// out[i] = a[i] + factor * b[i]
   void (*add_scaled)(const double* a, const double* b, double factor, std::size_t n, double* out);
-  /// gradient[i] += weight[i] * (table[i] - value[i]); returns half the weighted sum of squared differences
-  double (*residuals)(const double* table, const double* value, const double* weight, std::size_t n,
-                      double* gradient);
-  /// half the weighted sum of squared differences
-  double (*squares)(const double* table, const double* value, const double* weight, std::size_t n);
-  /// theta[i] -= step * w[i] * (total * (x[i] + a (z[i] - x[i])) - y[i]); one_weight: w[0] serves all.
-  void (*descend)(const double* x, const double* z, const double* y, const double* w, bool one_weight,
-                  double total, double a, double step, std::size_t n, double* theta);
-  /// With g the bracket of `descend` times w and d = b - z: x[i] += a (b[i] - x[i]), and adds to sums: half
-  /// w (total x - y)^2, half w (total x - held)^2 (unless held is null), g d, w d^2, and half w (y^2 - (total
-  /// v)^2), v that of g.
-  void (*follow)(const double* b, const double* z, const double* y, const double* held, const double* w,
-                 bool one_weight, double total, double a, std::size_t n, double* x, double* sums);
-  Expand assign, add, multiply;
+  /// out[i] = a[i] / (b[i] * factor), 0 where b[i] is not positive; returns the largest
+  double (*divide)(const double* a, const double* b, double factor, std::size_t n, double* out);
+  /// Weights of cells: one each, or `weight` for all where the array is null.
+  /// Returns half the weighted sum of squared differences of table and value (0 if null); adds
+  /// weight[i] * (table[i] - value[i]) to a gradient that is not null.
+  double (*residuals)(const double* table, const double* value, const double* weights, double weight,
+                      std::size_t n, double* gradient);
+  /// next[i] = theta[i] - step * weight[i] * (table[i] - value[i]), out[i] = exp(next[i] - shift); returns
+  /// the same as residuals, and between which numbers `next` lies. Where that is more than 709 above the
+  /// shift the exponentials mean nothing.
+  double (*descend)(const double* table, const double* value, const double* weights, double weight,
+                    double step, std::size_t n, const double* theta, double* next, double shift, double* out,
+                    Extent* extent);
+  Assign assign;
+  Combine add, multiply;
   Reduce reduce_sum, reduce_max;  ///< small must hold 0, or -inf, before
   /// small[j] += sum of exp(large - shift[j]); shift lies like small.
   void (*reduce_exp)(const double* large, const double* shift, double* small, const Axis* axes,

@@ -17,6 +17,7 @@ constexpr double kMet = 1e-13;      // mean L1 distance at which targets count a
 constexpr int kSlowSweeps = 8;      // over so many sweeps ...
 constexpr double kProgress = 0.9;   // ... the distance must fall to this part, or the targets are at odds
 constexpr double kSmallGap = 1e-5;  // of the objective, where descent ends
+constexpr double kLargestRatio = 1e100;
 constexpr double kGrowth = 1.5;
 constexpr double kCaution = 0.9;
 constexpr double kLongest = 1e5;  // of a step, over the safe one
@@ -107,7 +108,7 @@ class Solver {
       reduce_sum(table_, target.layout, part, 1);
       for (std::size_t i = 0; i < part.size(); ++i) {
         distance += std::abs(part[i] - target.values[i]);
-        part[i] = part[i] > 0 ? target.values[i] / part[i] : 1.0;
+        part[i] = part[i] > 0 ? std::min(target.values[i] / part[i], kLargestRatio) : 1.0;
       }
       expand(Expand::multiply, table_, target.layout, part, 1);
     });

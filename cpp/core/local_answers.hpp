@@ -21,8 +21,8 @@ struct LocalProblem {
 struct LocalAnswer {
   std::vector<double> table;  ///< sum 1
   double violation = 0;       ///< mean over the targets of the L1 distance
-  double gap = 0;             ///< bound on how far half the sum of squared differences is from its least value
-  int iterations = 0;         ///< sweeps of proportional fitting and steps of descent
+  double gap = 0;      ///< bound on how far half the sum of squared differences is from its least value
+  int iterations = 0;  ///< sweeps of proportional fitting and steps of descent
 };
 
 /// The table with the least sum of squared differences from the targets; among those the one closest to the

@@ -1,40 +1,52 @@
 #pragma once
-#include <span>
+#include <algorithm>
 
-#include "core/layout.hpp"
+#include "core/blocks.hpp"
+#include "core/kernels.hpp"
 
 namespace pypgm {
 
-/// How the numbers of a table are to be read: weights at most 1, or their logarithms, to be summed or
-/// maximised.
-enum class Space { linear, log, max };
+/// How the numbers of a table are to be read: weights to be multiplied, or their logarithms to be added.
+enum class Space : unsigned char { linear, log };
 
-/// The product of tables over parts of one clique's attributes, made in place: weights are multiplied,
-/// logarithms added. In linear space each factor given as logarithms is scaled to a largest weight of 1.
-class Product {
+/// The product of tables over parts of a clique's attributes, in one block of the clique's table.
+class BlockProduct {
  public:
-  Product(Space space, std::span<double> table, int threads)
-      : space_(space), table_(table), threads_(threads) {}
+  /// `room` holds a block's cells twice: a product is made from one half into the other.
+  BlockProduct(Space space, const Block& block, double* room) : space_(space), block_(block), room_(room) {}
 
-  /// Takes in a factor whose numbers are those of the space.
-  void take(const Layout& layout, std::span<const double> factor);
-  /// Takes in a factor given as logarithms; `room`, as long, receives its weights.
-  void take_logarithms(const Layout& layout, std::span<const double> factor, std::span<double> room);
-  /// Ends the product; without factors it is 1.
-  void finish();
+  /// Takes in a factor. A first one that fills the clique is not copied.
+  void take(const BlockView& view, const double* factor) {
+    const Layout& layout = layout_of(view, block_);
+    const double* at = factor + offset_of(view, block_);
+    const Kernels& k = kernels();
+    if (cells_ != nullptr) {
+      double* to = cells_ == room_ ? room_ + kBlockCells : room_;
+      (space_ == Space::linear ? k.multiply : k.add)(to, cells_, at, layout.axes.data(), layout.axes.size());
+      cells_ = to;
+      return;
+    } else if (view.fills) {
+      cells_ = at;
+    } else {
+      k.assign(room_, at, layout.axes.data(), layout.axes.size());
+      cells_ = room_;
+    }
+  }
 
-  /// Logarithm of the scales taken out so far.
-  double scale() const { return scale_; }
-  /// Bound on what underflow may have taken from an entry, the losses of the factors themselves not counted.
-  double loss() const { return loss_; }
+  /// The block's cells; without factors the product is 1.
+  const double* cells() {
+    if (cells_ == nullptr) {
+      std::fill_n(room_, block_.cells, space_ == Space::linear ? 1.0 : 0.0);
+      cells_ = room_;
+    }
+    return cells_;
+  }
 
  private:
   Space space_;
-  std::span<double> table_;
-  int threads_;
-  bool empty_ = true;
-  double scale_ = 0;
-  double loss_ = 0;
+  const Block& block_;
+  double* room_;
+  const double* cells_ = nullptr;
 };
 
 }  // namespace pypgm

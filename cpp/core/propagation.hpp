@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/junction_tree.hpp"
+#include "core/product.hpp"
 
 namespace pypgm {
 
@@ -13,38 +14,68 @@ struct Evidence {
   std::span<const double> log_likelihood;
 };
 
-/// The buffers one propagation works in; sized once, used again without allocation.
+/// What is known of the weights of a factor, exp(potential - shift).
+struct Scaling {
+  double shift = 0;  ///< the largest potential, or one that was so a step ago; 0 if all are -inf
+  double low = 0;    ///< smallest potential above -inf, less the shift
+  double high = 0;   ///< largest potential, less the shift
+};
+
+/// The buffers one propagation works in; sized once, used again without allocation. The tables of the tree's
+/// cliques are not among them: their cells are made, block by block, where they are needed.
 struct Workspace {
   explicit Workspace(const JunctionTree& tree);
 
-  std::vector<double> tables;     ///< one table a tree clique
-  std::vector<double> messages;   ///< towards the root, scaled to a largest entry of 1 (or 0 as logarithm)
-  std::vector<double> answers;    ///< from the parent
-  std::vector<double> scratch;    ///< like messages
-  std::vector<double> factors;    ///< exp of the potentials that do not fill their clique
-  std::vector<double> peak;       ///< a node: largest entry of its message before scaling (log in log space)
-  std::vector<double> log_scale;  ///< a node: logarithm of all scales taken out below and at it
-  std::vector<double>
-      table_loss;            ///< a node: bound on what underflow may have taken from an entry of its table
-  std::vector<double> loss;  ///< a node: the same for its message, and on the way down for its marginal
+  std::vector<double> weights;       ///< exp of the potentials, each factor scaled to a largest weight of 1
+  std::vector<Scaling> scalings;     ///< a factor
+  std::vector<double> messages;      ///< towards the root, scaled to a largest entry of 1
+  std::vector<double> log_messages;  ///< their logarithms where those are needed; on the way down what a
+                                     ///< node's cells are multiplied by
+  std::vector<double> answers;       ///< the parent's marginal, or its logarithm less that of the message
+  std::vector<double> sums;          ///< marginals of the factors that do not fill their clique
+  std::vector<double> partials;      ///< what the pieces of a large table sum up
+  std::vector<Space> spaces;         ///< a node: how it was computed
+  std::vector<double> peak;          ///< a node: largest entry of its message before scaling, in its space
+  std::vector<double> low;           ///< a node: log of the smallest positive entry of its message
+  std::vector<double> log_scale;     ///< a node: logarithm of all scales taken out below and at it
+  std::vector<double> table_loss;    ///< a node: bound on what underflow may have taken from a cell
+  std::vector<double> loss;  ///< a node: the same for its message; on the way down, of all cells together
 };
 
-/// What a caller does with a clique of the tree while its table is in cache. Called for each node once, for
-/// different nodes at the same time, with the number of threads it may use itself.
+/// What a caller does with the parts of a propagation while they are in cache. Called for different nodes,
+/// and for different blocks of a node, at the same time; `threads` is the number a call may use itself.
 struct NodeHooks {
-  std::function<void(const TreeNode&, int threads)>
-      before;                                               ///< prepares the potentials of the node's factors
-  std::function<void(const TreeNode&, int threads)> after;  ///< `work.tables` holds the node's marginal
+  /// Prepares the potentials of the node's factors.
+  std::function<void(const TreeNode&, int threads)> before;
+  /// Cells of the marginal of a given clique (counts) from `begin` on: all of them, or a block if the clique
+  /// fills its node. `block` numbers them.
+  std::function<void(int factor, std::size_t block, std::size_t begin, std::span<const double>)> marginal;
+  /// Cells of the marginal of a tree clique.
+  std::function<void(const TreeNode&, std::size_t begin, std::span<const double>)> cells;
+  /// The marginals of the node's factors have all been handed over.
+  std::function<void(const TreeNode&, int threads)> after;
+  /// The weights of `work`, and their scalings, are prepared already, and `potentials` are what they came
+  /// from.
+  bool weighed = false;
 };
 
-/// Fills `work.tables` with the marginals of the tree cliques, in counts that sum to `total`, and returns the
-/// natural log of the partition function (over all attributes of the domain).
-/// Potentials: natural logs of the given cliques one behind the other, each in C order; -inf is weight zero.
-/// If everything has weight zero it returns -inf and the tables mean nothing.
-/// Any n_threads gives the same bits.
+/// Hands out the marginals of the given and of the tree's cliques, in counts that sum to `total`, and returns
+/// the natural log of the partition function (over all attributes of the domain). Potentials: natural logs of
+/// the given cliques one behind the other, each in C order; -inf is weight zero. If everything has weight
+/// zero it returns -inf and hands out nothing. Any n_threads gives the same bits.
 double propagate(const JunctionTree& tree, std::span<const double> potentials,
                  std::span<const Evidence> evidence, double total, Workspace& work, int n_threads,
-                 const NodeHooks& hooks = {});
+                 const NodeHooks& hooks);
+
+/// The marginals of all given cliques, one behind the other, and log Z.
+double marginals_of(const JunctionTree& tree, std::span<const double> potentials,
+                    std::span<const Evidence> evidence, double total, Workspace& work,
+                    std::span<double> marginals, int n_threads);
+
+/// The marginals of the tree's cliques, each at its node's offset, and log Z.
+double tables_of(const JunctionTree& tree, std::span<const double> potentials,
+                 std::span<const Evidence> evidence, double total, Workspace& work, std::span<double> tables,
+                 int n_threads);
 
 /// The log partition function alone: one pass towards the root.
 double log_partition(const JunctionTree& tree, std::span<const double> potentials,
@@ -54,12 +85,15 @@ double log_partition(const JunctionTree& tree, std::span<const double> potential
 double max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
                       std::span<const Evidence> evidence, Workspace& work, int n_threads);
 
-/// Reads the marginal of one given clique off the propagated tables.
-void read_marginal(const JunctionTree& tree, const Workspace& work, int factor, std::span<double> marginal,
-                   int n_threads);
+/// weights = exp(potentials - their largest), given between which numbers they lie.
+Scaling scaled_exp(std::span<const double> potentials, const Extent& extent, std::span<double> weights,
+                   int threads);
 
-/// Reads the marginals of all given cliques, one behind the other.
-void read_marginals(const JunctionTree& tree, const Workspace& work, std::span<double> marginals,
-                    int n_threads);
+/// The part of a buffer of all given tables that holds one clique's.
+template <class Buffer>
+auto slice(const JunctionTree& tree, Buffer& buffer, int factor) {
+  const Placement& place = tree.factors[static_cast<std::size_t>(factor)];
+  return std::span(buffer).subspan(place.offset, place.layout.small);
+}
 
 }  // namespace pypgm

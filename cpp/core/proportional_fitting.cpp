@@ -52,16 +52,15 @@ ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tre
       total_(total),
       n_threads_(n_threads),
       work_(*tree_),
+      tables_(tree_->nodes.back().offset + tree_->nodes.back().cells),
       order_(depth_first(*tree_)) {
-  const double log_z = propagate(*tree_, potentials_, {}, total_, work_, n_threads_);
-  if (!(log_z > -std::numeric_limits<double>::infinity())) {
-    std::fill(work_.tables.begin(), work_.tables.end(), 0.0);
-  }
+  const double log_z = tables_of(*tree_, potentials_, {}, total_, work_, tables_, n_threads_);
+  if (!(log_z > -std::numeric_limits<double>::infinity())) std::fill(tables_.begin(), tables_.end(), 0.0);
 }
 
 double ProportionalFitting::fit_node(int index) {
   const TreeNode& node = tree_->nodes[at(index)];
-  const auto table = std::span<double>(work_.tables).subspan(node.offset, node.cells);
+  const auto table = std::span<double>(tables_).subspan(node.offset, node.cells);
   double distance = 0;
   for (const int f : node.factors) {
     const Placement& place = tree_->factors[at(f)];
@@ -80,8 +79,8 @@ void ProportionalFitting::pass_separator(int from, int to) {
   const bool down = tree_->nodes[at(to)].parent == from;
   const TreeNode& child = tree_->nodes[at(down ? to : from)];
   const TreeNode& parent = tree_->nodes[at(child.parent)];
-  const auto child_table = std::span<double>(work_.tables).subspan(child.offset, child.cells);
-  const auto parent_table = std::span<double>(work_.tables).subspan(parent.offset, parent.cells);
+  const auto child_table = std::span<double>(tables_).subspan(child.offset, child.cells);
+  const auto parent_table = std::span<double>(tables_).subspan(parent.offset, parent.cells);
   const auto of = [&](std::vector<double>& buffer) {
     return std::span<double>(buffer).subspan(child.separator_offset, child.separator_cells);
   };
@@ -120,7 +119,7 @@ double ProportionalFitting::sweep() {
   }
   const TreeNode& root = tree_->nodes[0];
   double weight = 0;
-  for (std::size_t i = 0; i < root.cells; ++i) weight += work_.tables[root.offset + i];
+  for (std::size_t i = 0; i < root.cells; ++i) weight += tables_[root.offset + i];
   if (!(weight > 0)) return std::numeric_limits<double>::infinity();
   const std::size_t n = std::max<std::size_t>(1, tree_->factors.size());
   return distance / (total_ * static_cast<double>(n));

@@ -23,7 +23,7 @@ class ProportionalFitting {
 
   const std::vector<double>& potentials() const { return potentials_; }
   /// Marginals of the tree cliques, one behind the other; they agree with each other on separators.
-  const std::vector<double>& tables() const { return work_.tables; }
+  const std::vector<double>& tables() const { return tables_; }
 
  private:
   double fit_node(int index);
@@ -34,6 +34,7 @@ class ProportionalFitting {
   double total_;
   int n_threads_;
   Workspace work_;
+  std::vector<double> tables_;
   std::vector<int> order_;  ///< nodes, depth first
 };
 

@@ -9,8 +9,8 @@ namespace pypgm {
 
 namespace {
 
-constexpr int kOffers = 4;             // values looked at for each record and attribute in a sweep
-constexpr double kWorthwhile = 1e-3;   // least part of the distance a sweep has to take away
+constexpr int kOffers = 4;            // values looked at for each record and attribute in a sweep
+constexpr double kWorthwhile = 1e-3;  // least part of the distance a sweep has to take away
 
 /// The excess (count less target) over one target's cells, and how an attribute's value moves a cell.
 struct Excess {

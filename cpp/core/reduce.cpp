@@ -76,9 +76,11 @@ void expand(Expand op, std::span<double> large, const Layout& layout, std::span<
             int n_threads) {
   assert(large.size() == layout.large && small.size() == layout.small);
   const Kernels& k = kernels();
-  const Kernels::Expand kernel = op == Expand::assign ? k.assign : (op == Expand::add ? k.add : k.multiply);
   for_slices(layout, false, n_threads, [&](const Axis* axes, std::size_t from_large, std::size_t from_small) {
-    kernel(large.data() + from_large, small.data() + from_small, axes, layout.axes.size());
+    double* to = large.data() + from_large;
+    const double* from = small.data() + from_small;
+    if (op == Expand::assign) return k.assign(to, from, axes, layout.axes.size());
+    (op == Expand::add ? k.add : k.multiply)(to, to, from, axes, layout.axes.size());
   });
 }
 

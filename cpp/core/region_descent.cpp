@@ -6,6 +6,7 @@
 
 #include "core/kernels.hpp"
 #include "core/reduce.hpp"
+#include "core/region_kernels.hpp"
 #include "core/threads.hpp"
 
 namespace pypgm {
@@ -134,7 +135,7 @@ void RegionDescent::sum_terms() {
 
 /// z <- b, and theta -= s * gradient at x + a (z - x).
 void RegionDescent::descend(int region, double s, double a) {
-  const Kernels& k = kernels();
+  const RegionKernels& k = region_kernels();
   const auto theta = table(theta_, region);
   const auto z = table(z_, region);
   const auto b = gbp_.belief(region);
@@ -155,7 +156,7 @@ void RegionDescent::descend(int region, double s, double a) {
 }
 
 void RegionDescent::follow(int region, double a, Sums& sums) {
-  const Kernels& k = kernels();
+  const RegionKernels& k = region_kernels();
   const auto b = gbp_.belief(region);
   const auto x = table(x_, region);
   bool averaged = false;
@@ -301,7 +302,8 @@ void RegionDescent::exponent(int region, std::span<double> out) {
   }
   for (const int e : r.down) {
     const RegionEdge& edge = graph_->edges[at(e)];
-    k.add(out.data(), messages.data() + edge.offset, edge.layout.axes.data(), edge.layout.axes.size());
+    k.add(out.data(), out.data(), messages.data() + edge.offset, edge.layout.axes.data(),
+          edge.layout.axes.size());
   }
 }
 
@@ -359,7 +361,7 @@ std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
     for (int r = begin; r < end; ++r) {
       const auto theta = table(theta_, r);
       const auto logarithm = table(z_, r);
-      kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
+      region_kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
       for (std::size_t i = 0; i < theta.size(); ++i) {
         if (theta[i] != -kInfinity) theta[i] = kappa[at(r)] * logarithm[i];
       }

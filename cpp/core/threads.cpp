@@ -32,11 +32,7 @@ int threads_for(std::size_t work, int n_threads) {
   return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted), useful));
 }
 
-void parallel_for(std::size_t n, int n_threads, const std::function<void(std::size_t)>& body) {
-  if (n_threads <= 1 || n <= 1) {
-    for (std::size_t i = 0; i < n; ++i) body(i);
-    return;
-  }
+void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::size_t i), const void* body) {
 #ifdef _OPENMP
   std::exception_ptr failure;
   // Signed index: MSVC's OpenMP takes no other.
@@ -44,7 +40,7 @@ void parallel_for(std::size_t n, int n_threads, const std::function<void(std::si
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic)
   for (std::int64_t i = 0; i < count; ++i) {
     try {
-      body(static_cast<std::size_t>(i));
+      call(body, static_cast<std::size_t>(i));
     } catch (...) {
 #pragma omp critical(pypgm_parallel_for)
       if (!failure) failure = std::current_exception();
@@ -52,7 +48,8 @@ void parallel_for(std::size_t n, int n_threads, const std::function<void(std::si
   }
   if (failure) std::rethrow_exception(failure);
 #else
-  for (std::size_t i = 0; i < n; ++i) body(i);
+  static_cast<void>(n_threads);
+  for (std::size_t i = 0; i < n; ++i) call(body, i);
 #endif
 }
 

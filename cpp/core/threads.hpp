@@ -1,6 +1,5 @@
 #pragma once
 #include <cstddef>
-#include <functional>
 
 namespace pypgm {
 
@@ -11,9 +10,20 @@ inline constexpr std::size_t kGrain = 131072;
 /// but never so many that one gets less than kGrain entries.
 int threads_for(std::size_t work, int n_threads);
 
+/// Calls call(body, i) for i in [0, n), in any order, on n_threads > 1 threads.
+void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::size_t i), const void* body);
+
 /// Calls body(i) for i in [0, n), in any order, on up to n_threads threads; n_threads <= 1 makes no team.
-/// The first exception is rethrown after the loop. Bodies must write to disjoint places.
-void parallel_for(std::size_t n, int n_threads, const std::function<void(std::size_t)>& body);
+/// The first exception is rethrown after the loop. Bodies must write to disjoint places. No allocation.
+template <class Body>
+void parallel_for(std::size_t n, int n_threads, const Body& body) {
+  if (n_threads <= 1 || n <= 1) {
+    for (std::size_t i = 0; i < n; ++i) body(i);
+    return;
+  }
+  run_team(
+      n, n_threads, [](const void* self, std::size_t i) { (*static_cast<const Body*>(self))(i); }, &body);
+}
 
 /// Threads the machine offers to one parallel region; 1 without OpenMP.
 int max_threads();

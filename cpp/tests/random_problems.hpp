@@ -12,7 +12,7 @@ inline constexpr double kTotal = 40.0;
 
 struct Problem {
   Structure structure;
-  std::vector<GroupedMeasurement> measurements;
+  std::vector<Measured> measurements;
   std::vector<double> potentials;
 };
 
@@ -23,13 +23,12 @@ inline Problem random_problem(std::mt19937_64& random) {
   for (std::size_t f = 0; f < p.structure.cliques.size(); ++f) {
     const std::size_t cells = cells_of(p.structure.sizes, p.structure.cliques[f]);
     for (std::size_t repeat = below(random, 3); repeat > 0; --repeat) {
-      GroupedMeasurement m;
+      Measured m;
       m.factor = static_cast<int>(f);
       std::size_t rows = cells;
       if (below(random, 2) == 0) {
         rows = 2;
-        for (std::size_t i = 0; i < cells; ++i)
-          m.groups.push_back(static_cast<std::int32_t>(below(random, 2)));
+        for (std::size_t i = 0; i < cells; ++i) m.rows.push_back(static_cast<std::int32_t>(below(random, 2)));
       }
       for (std::size_t j = 0; j < rows; ++j) {
         m.values.push_back(30 * uniform(random) - 5);
@@ -45,7 +44,7 @@ inline Problem random_problem(std::mt19937_64& random) {
 
 inline double loss_by_hand(const Problem& p, const std::vector<double>& marginals) {
   double loss = 0;
-  for (const GroupedMeasurement& m : p.measurements) {
+  for (const Measured& m : p.measurements) {
     std::size_t offset = 0;
     for (int f = 0; f < m.factor; ++f) {
       offset += cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(f)]);
@@ -54,7 +53,7 @@ inline double loss_by_hand(const Problem& p, const std::vector<double>& marginal
         cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(m.factor)]);
     std::vector<double> answers(m.values.size(), 0.0);
     for (std::size_t i = 0; i < cells; ++i) {
-      answers[m.groups.empty() ? i : static_cast<std::size_t>(m.groups[i])] += marginals[offset + i];
+      answers[m.rows.empty() ? i : static_cast<std::size_t>(m.rows[i])] += marginals[offset + i];
     }
     for (std::size_t j = 0; j < answers.size(); ++j) {
       loss += 0.5 * m.weights[j] * (answers[j] - m.values[j]) * (answers[j] - m.values[j]);

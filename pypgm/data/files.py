@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-__all__ = ["open_text", "replacing", "replacing_text"]
+__all__ = ["is_weight", "open_text", "replacing", "replacing_text"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -115,3 +115,22 @@ def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         yield text
         text.flush()
         text.detach()
+
+
+def is_weight(word: str) -> bool:
+    """Return whether a word is a number as model files write them: finite and not negative.
+
+    Parameters
+    ----------
+    word : str
+
+    Examples
+    --------
+    >>> [is_weight(word) for word in ("0.5", "1e-300", "-1", "nan", "1_000")]
+    [True, True, False, False, False]
+    """
+    try:
+        # Python's own underscores in numbers are not the formats'.
+        return 0 <= float(word) < float("inf") and "_" not in word
+    except ValueError:
+        return False

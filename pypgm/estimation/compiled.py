@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.queries import Identity, Partition
+from pypgm.queries import Identity, Partition, Prefix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Compiled", "compiled_measurements", "is_compiled"]
 
-Compiled = tuple[int, "NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+Compiled = tuple[int, "NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]", bool]
 
 
 def is_compiled(measurement: LinearMeasurement) -> bool:
     """Return whether the compiled solvers take a measurement's query."""
-    return isinstance(measurement.query, Identity | Partition | None)
+    return isinstance(measurement.query, Identity | Partition | Prefix | None)
 
 
 def compiled_measurements(
@@ -30,23 +30,25 @@ def compiled_measurements(
     measurements: Sequence[LinearMeasurement],
     held_out: Sequence[LinearMeasurement] = (),
 ) -> list[Compiled]:
-    """Return measurements as (clique index, row of each cell, answers, weights, held-out answers), in domain order.
+    """Return measurements as (clique index, rows, answers, weights, held-out answers, whether sums run), in order.
 
-    Rows are empty where each cell has its own. Held-out answers, if there are any, are those of other measurements
-    of the same queries.
+    Rows name the answer each cell is summed into, cells in the domain's order, or its place among the cells that are
+    summed up one after the other; they are empty where each cell has its own. Held-out answers, if there are any, are
+    those of other measurements of the same queries.
     """
     domain = tree.domain
     position = {clique: i for i, clique in reversed(list(enumerate(tree.cliques)))}
     arrays = []
     for i, m in enumerate(measurements):
-        groups = m.groups(domain)
+        rows = m.groups(domain)
         arrays.append(
             (
                 position[domain.canonical(m.clique)],
-                np.empty(0, dtype=np.int32) if groups is None else groups,
+                np.empty(0, dtype=np.int32) if rows is None else rows,
                 m.in_order(domain, m.values.astype(np.float64)),
                 m.in_order(domain, m.weights()),
                 m.in_order(domain, held_out[i].values.astype(np.float64)) if held_out else np.empty(0),
+                isinstance(m.query, Prefix),
             )
         )
     return arrays

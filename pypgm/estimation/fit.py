@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -65,6 +66,15 @@ class Options:
     rng: np.random.Generator | int | None
     started: float
     """``time.perf_counter()`` when the work began."""
+
+    def step(self, t: int) -> float | None:
+        """Return the step asked for at iteration t = 1, 2, …, None if it is the method's to choose."""
+        if self.stepsize is None:
+            return None
+        alpha = self.stepsize(t) if callable(self.stepsize) else self.stepsize
+        if not 0 < alpha < math.inf:
+            raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {t}")
+        return alpha
 
 
 class Watch:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.loss import Loss
     from pypgm.graphs import JunctionTree
 
-__all__ = ["GeneralAcceleration", "GeneralDescent", "Oracle", "dot"]
+__all__ = ["GeneralAcceleration", "GeneralDescent", "GeneralSteadyDescent", "Oracle", "dot"]
 
 
 def dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
@@ -99,6 +99,31 @@ class GeneralDescent:
     def _at(self, potentials: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
         marginals = self._oracle.marginals(potentials)
         return marginals, *self._evaluate(marginals)
+
+
+class GeneralSteadyDescent:
+    """Mirror descent along steps known beforehand, for any loss; see the compiled ``SteadyDescent``."""
+
+    def __init__(self, oracle: Oracle, loss: Loss, potentials: NDArray[np.float64], alpha: float) -> None:
+        self._core = GeneralDescent(oracle, loss, potentials)
+        self._alpha = alpha
+        self._keep()
+
+    def advance(self, alpha: float) -> float:
+        """Take the step announced last and return the loss there; announce the step after it."""
+        self._core.try_step(self._alpha)
+        self._core.accept()
+        self._alpha = alpha
+        if self._core.loss < self.loss:
+            self._keep()
+        return self._core.loss
+
+    def gap(self) -> float:
+        """Return a bound on the least loss above the optimum."""
+        return self._core.gap() - (self._core.loss - self.loss)
+
+    def _keep(self) -> None:
+        self.potentials, self.marginals, self.loss = self._core.potentials, self._core.marginals, self._core.loss
 
 
 class GeneralAcceleration:

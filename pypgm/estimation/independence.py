@@ -89,9 +89,10 @@ def _one_way(
     if not isinstance(measurement.query, Partition):
         return _sums(codes, answers, size), _sums(codes, variance, size)
     rows, n_rows = measurement.query.groups, answers.size
-    both = np.bincount(codes * n_rows + rows, minlength=size * n_rows).reshape(size, n_rows)
-    share: NDArray[np.float64] = both / np.maximum(1, np.bincount(rows, minlength=n_rows))
-    return share @ answers, np.square(share) @ variance
+    keys, both = np.unique(codes * n_rows + rows, return_counts=True)
+    code, row = np.divmod(keys, n_rows)
+    share = both / np.bincount(rows, minlength=n_rows)[row]
+    return _sums(code, share * answers[row], size), _sums(code, np.square(share) * variance[row], size)
 
 
 def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cells:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import transpose_cells
-from pypgm.queries import Identity, LinearQuery, Partition
+from pypgm.queries import Identity, LinearQuery, Partition, Prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,14 +122,17 @@ class LinearMeasurement:
         return self
 
     def groups(self, domain: Domain) -> NDArray[np.int32] | None:
-        """Return the row each cell is summed into, cells in the domain's order; None if each has its own.
+        """Return the row each cell is summed into, or from which on for `Prefix`; None if each has its own.
 
-        Without groups, `in_order` brings the answers into that order.
+        Cells come in the domain's order. Without groups, `in_order` brings the answers into that order.
         """
-        if not isinstance(self.query, Partition):
+        if isinstance(self.query, Partition):
+            rows = self.query.groups.astype(np.int32)
+        elif isinstance(self.query, Prefix):
+            rows = np.arange(self.query.size, dtype=np.int32)
+        else:
             return None
-        own = domain.project(self.clique)
-        return transpose_cells(self.query.groups.astype(np.int32), own, domain.canonical(self.clique))
+        return transpose_cells(rows, domain.project(self.clique), domain.canonical(self.clique))
 
     def in_order(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one number a row of the query, rearranged as the cells are when the clique is put in order."""

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from pypgm.estimation.fit import Fit, Options, Status, Watch
-from pypgm.estimation.problem import Answer, Problem
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pypgm import _core
-    from pypgm.estimation.general import GeneralDescent
+from pypgm.estimation.problem import Answer, Problem, Searching, Steady
+from pypgm.estimation.subgradient import subgradient_descent
 
 __all__ = ["mirror_descent"]
 
@@ -31,7 +23,7 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
 
     The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
     Bregman model of smoothness :math:`1/\alpha` says, with the symmetric divergence; a rejected step is halved, an
-    accepted one grows.
+    accepted one grows. A loss that is not smooth goes to `subgradient_descent`.
 
     Parameters
     ----------
@@ -50,18 +42,21 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
     McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019,
     Algorithm 1; Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
     """
-    core = problem.descent(options.n_threads)
+    if not problem.loss.smooth:
+        return subgradient_descent(problem, options)
+    first = options.step(1)
+    core = problem.descent(options.n_threads) if first is None else problem.steady_descent(first, options.n_threads)
     run = _Run(core, problem.safe_step() or 1.0 / problem.total, options)
     status = run.to_the_end()
-    potentials, marginals, loss = run.best()
-    fit = Fit(status, loss, run.gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
-    return problem.vector(potentials), problem.vector(marginals), fit
+    gap = max(0.0, run.gap) if run.gap is not None and problem.loss.convex else None
+    fit = Fit(status, core.loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
+    return problem.vector(core.potentials), problem.vector(core.marginals), fit
 
 
 class _Run:
-    """One descent: where it stands, and the best point it has seen."""
+    """One descent and where it stands; the core keeps the best point."""
 
-    def __init__(self, core: _core.Descent | GeneralDescent, safe: float, options: Options) -> None:
+    def __init__(self, core: Searching | Steady, safe: float, options: Options) -> None:
         self.core = core
         self.options = options
         self.safe_step = safe
@@ -70,9 +65,9 @@ class _Run:
         self.steps = 0
         self.idle = 0
         self.gap: float | None = None
+        self.loss = core.loss
         self.lowest = core.loss
         self.history = [core.loss]
-        self._best: tuple[NDArray[np.float64], NDArray[np.float64], float] | None = None
 
     def to_the_end(self) -> Status:
         watch = Watch(self.options)
@@ -83,14 +78,8 @@ class _Run:
         finally:
             watch.close()
         if self.options.tolerance == 0 or self.gap is None:
-            # Where an earlier point was better, the bound at the last one holds for it all the more.
             self.gap = self.core.gap()
         return status
-
-    def best(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        if self._best is not None and self._best[2] < self.core.loss:
-            return self._best
-        return self.core.potentials, self.core.marginals, self.core.loss
 
     def _loop(self, watch: Watch) -> Status:
         options = self.options
@@ -102,31 +91,38 @@ class _Run:
             if not self._advance():
                 self.gap = self.core.gap()
                 return "converged"
-            ended = watch.ended(self.calls, self.core.loss, self.gap)
+            ended = watch.ended(self.calls, self.loss, self.gap)
             if ended is not None:
                 return ended
         return "iterations"
 
     def _advance(self) -> bool:
         """Take one step; return whether there may be more to gain."""
-        found = self._search() if self.options.stepsize is None else self._fixed(self.options.stepsize)
+        if isinstance(self.core, Searching):
+            found = self._search(self.core)
+            self.loss = self.core.loss
+        else:
+            found = True
+            # The core is told the step after the one it takes.
+            self.loss = self.core.advance(self.options.step(self.steps + 2) or math.nan)
+            self.calls += 1
         self.steps += 1
-        self.idle = 0 if self.core.loss < self.lowest else self.idle + 1
-        self.lowest = min(self.lowest, self.core.loss)
-        self.history.append(self.core.loss)
+        self.idle = 0 if self.loss < self.lowest else self.idle + 1
+        self.lowest = min(self.lowest, self.loss)
+        self.history.append(self.loss)
         exhausted = not found or (self.idle >= _MAX_IDLE and self.options.stepsize is None)
         # A tolerance of 0 runs all iterations, whatever rounding leaves of them.
         return not exhausted or self.options.tolerance == 0
 
-    def _search(self) -> bool:
+    def _search(self, core: Searching) -> bool:
         for _ in range(_MAX_HALVINGS):
-            self.core.try_step(self.step)
+            core.try_step(self.step)
             self.calls += 1
-            slope, curvature = self.core.change()
+            slope, curvature = core.change()
             # The Bregman model of this step allows curvature / 2 <= total / step * KL. With KL the mean of both
             # directions the right side is -slope / 2, free of differences of large logarithms.
             if curvature <= -slope:
-                self.core.accept()
+                core.accept()
                 self.step = min(self.step * _GROWTH, _MAX_GROWTH * self.safe_step)
                 return True
             self.step /= 2
@@ -134,14 +130,3 @@ class _Run:
                 return True
         # Rounding hides any descent that is left.
         return False
-
-    def _fixed(self, stepsize: float | Callable[[int], float]) -> bool:
-        alpha = stepsize(self.steps + 1) if callable(stepsize) else stepsize
-        if not 0 < alpha < math.inf:
-            raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {self.steps + 1}")
-        new_loss = self.core.try_step(alpha)
-        self.calls += 1
-        if new_loss > self.core.loss and (self._best is None or self.core.loss < self._best[2]):
-            self._best = self.core.potentials, self.core.marginals, self.core.loss
-        self.core.accept()
-        return True

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Protocol
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 
 if TYPE_CHECKING:
-    from pypgm import _core
-    from pypgm.estimation.general import GeneralAcceleration
+    from collections.abc import Sequence
+
+    from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.estimation.problem import Answer, Problem
 
-__all__ = ["CHECK_EVERY", "Path", "Steps", "settled_answer"]
+__all__ = ["CHECK_EVERY", "SWEEPS", "Path", "Steps", "settled_answer"]
 
 CHECK_EVERY = 50  # iterations between certificates and between looks at a restart
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10
-_SWEEPS = 10  # of proportional fitting: the marginals then miss the average by less than 1e-5 a clique
+SWEEPS = 10  # of proportional fitting: the marginals then miss the average by less than 1e-5 a clique
 
 
 class Steps(Protocol):
@@ -39,17 +40,22 @@ class Path:
 
     def __init__(
         self,
-        core: _core.Acceleration | GeneralAcceleration,
+        problem: Problem,
         steps: Steps,
         options: Options,
         watch: Watch,
-        calls: int,
+        calls: int = 0,
+        *,
+        held_out: Sequence[LinearMeasurement] = (),
     ) -> None:
-        self.core = core
+        self.problem = problem
+        self.thinned = bool(held_out)
+        self.core = problem.acceleration(options.n_threads, held_out)
         self.calls = calls + 1
-        self.history = [core.loss()]
+        self.history = [self.core.loss()]
         self._steps = steps
         self._taken = 0
+        self.lower = -math.inf  # the highest bound so far that no distribution's loss is below
         self._gap: float | None = None
         self._options = options
         self._watch = watch
@@ -108,17 +114,33 @@ class Path:
         tolerance = self._options.tolerance
         if tolerance == 0 or self._taken % CHECK_EVERY:
             return False
-        self._gap = self.core.gap()
-        return self._gap <= tolerance * (1 + abs(self.core.loss()))
+        self.look()
+        return self._gap is not None and self._gap <= tolerance * (1 + abs(self.core.loss()))
+
+    def look(self) -> None:
+        """Bound the least loss from where the average stands, and keep the best bound met."""
+        loss = self.core.loss()
+        self.lower = max(self.lower, loss - self.core.gap())
+        self._gap = max(0.0, loss - self.lower)
 
     def _watched(self) -> Status | None:
         return self._watch.ended(self.calls, self.history[-1], self._gap)
 
 
 def settled_answer(problem: Problem, run: Path, status: Status, options: Options) -> Answer:
-    """Fit potentials to the average a path ended at; loss and bound are those of the model they make."""
-    run.core.settle(_SWEEPS)
+    """Fit potentials to the average a path ended at; loss and bound are those of the model they make.
+
+    A stage of a loss is never above it, so what bounds the stage's optimum from below bounds the loss's.
+    """
+    lower = -math.inf
+    if not run.thinned:  # else its bound is that of another loss
+        run.look()
+        lower = run.lower
+    run.core.settle(SWEEPS)
     answer = problem.started(problem.vector(run.core.potentials)).descent(options.n_threads)
+    gap = answer.loss - max(lower, answer.loss - answer.gap())
+    if status == "converged" and run.problem.loss is not problem.loss and gap > options.tolerance * (1 + answer.loss):
+        status = "iterations"  # the last smooth stage of the loss is not as close as was asked for
     seconds = time.perf_counter() - options.started
-    fit = Fit(status, answer.loss, answer.gap(), run.calls, seconds, tuple(run.history))
+    fit = Fit(status, answer.loss, max(0.0, gap), run.calls, seconds, tuple(run.history))
     return problem.vector(answer.potentials), problem.vector(answer.marginals), fit

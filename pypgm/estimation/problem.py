@@ -10,7 +10,7 @@ from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.compiled import compiled_measurements, is_compiled
 from pypgm.estimation.fit import Fit, Options
-from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, Oracle
+from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, GeneralSteadyDescent, Oracle
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.residual_losses import L2
 
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
-__all__ = ["Answer", "Estimator", "Problem"]
+__all__ = ["Answer", "Estimator", "Problem", "Searching", "StartFor", "Steady"]
 
+Searching = _core.Descent | GeneralDescent
+Steady = _core.SteadyDescent | GeneralSteadyDescent
 Answer = tuple[CliqueVector, CliqueVector, Fit]
 """Potentials (natural logs), their marginals (counts), and how it ended."""
+StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
+"""The potentials that measurements suggest to start from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Problem:
     """Number of records, counts."""
     start: CliqueVector
     """Potentials to start from, natural logs; -inf entries are structural zeros and stay."""
+    start_for: StartFor | None = None
+    """The start that other answers to the same queries suggest; None where the start does not rest on answers."""
 
     def safe_step(self) -> float | None:
         """Return the step, in count space, below which mirror descent never raises the loss; None if not known."""
@@ -44,12 +50,19 @@ class Problem:
             return None
         return 1.0 / (self.total * smoothness) if smoothness > 0 else 1.0 / self.total
 
-    def descent(self, n_threads: int) -> _core.Descent | GeneralDescent:
+    def descent(self, n_threads: int) -> Searching:
         """Return a solver that tries and accepts steps, compiled where the loss is weighted L2 of simple queries."""
         if self._compiles():
             arrays = compiled_measurements(self.tree, self.loss.measurements)
             return _core.Descent(self.tree.plan, arrays, self.total, self.start.values, n_threads)
         return GeneralDescent(self.oracle(n_threads), self.loss, self.start.values)
+
+    def steady_descent(self, first: float, n_threads: int) -> Steady:
+        """Return a solver that takes steps known beforehand, of which this is the first."""
+        if self._compiles():
+            arrays = compiled_measurements(self.tree, self.loss.measurements)
+            return _core.SteadyDescent(self.tree.plan, arrays, self.total, self.start.values, first, n_threads)
+        return GeneralSteadyDescent(self.oracle(n_threads), self.loss, self.start.values, first)
 
     def acceleration(
         self, n_threads: int, held_out: Sequence[LinearMeasurement] = ()
@@ -64,6 +77,13 @@ class Problem:
     def oracle(self, n_threads: int) -> Oracle:
         """Return exact inference on the tree."""
         return Oracle(self.tree, self.total, n_threads)
+
+    def refitted(self, measurements: Sequence[LinearMeasurement]) -> Problem | None:
+        """Return the problem that other answers to the same queries pose; None if the loss rests on more than them."""
+        loss = self.loss.refitted(measurements)
+        if loss is None:
+            return None
+        return replace(self, loss=loss, start=self.start if self.start_for is None else self.start_for(measurements))
 
     def with_loss(self, loss: Loss) -> Problem:
         """Return the problem with another loss over the same cliques."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.accelerated import THINNING, MeasuredSteps, thinning_source, validates
+from pypgm.estimation.accelerated import FINE, THINNING, MeasuredSteps, thinning_source, validates
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 from pypgm.estimation.path import CHECK_EVERY, Path
 from pypgm.estimation.problem import Answer
@@ -65,6 +65,17 @@ def region_descent(problem: RegionProblem, options: Options) -> Answer:
     return run.answer(problem, status)
 
 
+class _Made:
+    """What a path asks of a problem, where its loop is made already."""
+
+    def __init__(self, core: CompiledRegionDescent | GeneralRegionDescent) -> None:
+        self._core = core
+
+    def acceleration(self, *_: object) -> CompiledRegionDescent | GeneralRegionDescent:
+        """Return the loop."""
+        return self._core
+
+
 class _RegionPath(Path):
     """The iterates, which count sweeps as oracle calls and gather a bound of the optimum."""
 
@@ -80,7 +91,7 @@ class _RegionPath(Path):
         *,
         bounded: bool,
     ) -> None:
-        super().__init__(core, MeasuredSteps(safe, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
+        super().__init__(_Made(core), MeasuredSteps(safe, *FINE, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
         self.calls = calls + core.sweeps
         self._bounded = bounded
         self._bound = -math.inf
@@ -123,7 +134,7 @@ class _RegionPath(Path):
             self._close_window()
         self.calls += core.settle(_LOOSE, _REFIT)[1]
         core.restart(always=True)
-        self._steps = MeasuredSteps(self._safe, _MAX_GROWTH)
+        self._steps = MeasuredSteps(self._safe, *FINE, _MAX_GROWTH)
         self._last, self._since = 0.0, self._taken
         if self._bounded:
             core.open_window()

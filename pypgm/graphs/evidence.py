@@ -12,7 +12,7 @@ from pypgm.domain import Domain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Evidence", "log_likelihoods"]
+__all__ = ["Evidence", "code_of", "log_likelihoods"]
 
 Evidence = Mapping[str, Any]
 
@@ -37,12 +37,8 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     TypeError
         If a value is neither a label nor a code.
     """
-    found = []
-    for attribute, given in (evidence or {}).items():
-        index = domain.index(attribute)
-        with np.errstate(divide="ignore"):
-            found.append((index, np.log(_likelihood(domain, attribute, given))))
-    return found
+    with np.errstate(divide="ignore"):
+        return [(domain.index(a), np.log(_likelihood(domain, a, given))) for a, given in (evidence or {}).items()]
 
 
 def _likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:
@@ -58,11 +54,12 @@ def _likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.flo
     if not values:
         raise ValueError(f"evidence on {attribute!r} needs at least one value, got none")
     likelihood = np.zeros(size)
-    likelihood[[_code(domain, attribute, v) for v in values]] = 1.0
+    likelihood[[code_of(domain, attribute, v) for v in values]] = 1.0
     return likelihood
 
 
-def _code(domain: Domain, attribute: str, value: object) -> int:
+def code_of(domain: Domain, attribute: str, value: object) -> int:
+    """Return the code of one value, a label or a code; raise as `log_likelihoods` does."""
     labels = domain.labels.get(attribute)
     if isinstance(value, np.generic):
         value = value.item()

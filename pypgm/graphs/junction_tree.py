@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain, listed
+from pypgm.domain import Clique, Domain, Label, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
@@ -103,11 +104,6 @@ class JunctionTree:
             None if order is None else domain.indices(order),
             effort == "best",
         )
-        nodes = self.plan.nodes
-        self._offsets = [offset for _, _, _, offset in nodes]
-        self.nodes = tuple(
-            TreeNode(self._names(clique), self._names(separator), parent) for clique, separator, parent, _ in nodes
-        )
         cost = self.plan.cost
         self.cost = TreeCost(
             cost["width"],
@@ -123,6 +119,14 @@ class JunctionTree:
             max_bytes,
             f"clique ({listed(largest)}) of the junction tree needs {self.cost.largest_cells:.3g} cells "
             f"({self.cost.largest_cells * 8 / 2**30:.3g} GiB)",
+        )
+
+    @cached_property
+    def nodes(self) -> tuple[TreeNode, ...]:
+        """The cliques of the tree, parents before children, the root first."""
+        return tuple(
+            TreeNode(self._names(clique), self._names(separator), parent)
+            for clique, separator, parent, _ in self.plan.nodes
         )
 
     @property
@@ -160,10 +164,91 @@ class JunctionTree:
         _check_possible(log_z, evidence)
         return CliqueVector(self.domain, self.cliques, cells)
 
+    def attribute_marginals(
+        self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the exact marginal of every single attribute, in counts that sum to `total`.
+
+        Takes less than `marginals`: no other table is brought back.
+
+        Parameters
+        ----------
+        potentials, total, evidence, n_threads
+            As for `marginals`.
+
+        Returns
+        -------
+        dict of str to ndarray of float64, shape (size of the attribute,)
+            In the order of the domain.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If no joint assignment is left any weight.
+        ValueError
+            If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
+
+        Examples
+        --------
+        >>> domain = Domain({"a": 2, "b": 2})
+        >>> tree = JunctionTree(domain, [("a", "b")])
+        >>> tree.attribute_marginals(CliqueVector(domain, [("a", "b")], [0, 0, 0, np.log(5)]), 8.0)["a"].round(6)
+        array([2., 6.])
+        """
+        values = self._checked(potentials)
+        tables, log_z = self.plan.attribute_marginals(
+            values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads
+        )
+        _check_possible(log_z, evidence)
+        return dict(zip(self.domain.attributes, tables, strict=True))
+
     def log_partition(self, potentials: CliqueVector, evidence: Evidence | None = None, *, n_threads: int = 0) -> float:
         """Return log Z: the natural log of the summed weights of all joint assignments; -inf if none has any."""
         values = self._checked(potentials)
         return self.plan.log_partition(values, log_likelihoods(self.domain, evidence), n_threads)
+
+    def map(self, potentials: CliqueVector, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
+        """Return the most probable joint assignment, and the natural log of its weight.
+
+        The weight of an assignment is the sum of its potentials and log-likelihoods, rounded as the plan adds them up.
+        Of all assignments with the largest such sum, without any tolerance, the answer is the lexicographically
+        smallest: attributes in the order of the domain, codes ascending. Sums that are equal but for rounding are no
+        ties; where potentials are integers (or halves, quarters, …) no sum is rounded.
+
+        Parameters
+        ----------
+        potentials : CliqueVector
+            Natural logs over the tree's cliques; -inf is a structural zero.
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector.
+
+        Returns
+        -------
+        assignment : dict of str to label or code
+            One value for each attribute, in the order of the domain: its label, or its code where it has no labels.
+        log_weight : float
+            Subtract `log_partition` (without evidence, or given the same) for the log-probability.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If no joint assignment is left any weight.
+        ValueError
+            If potentials hold NaN or +inf or lie over other cliques.
+
+        Examples
+        --------
+        >>> domain = Domain({"a": ["no", "yes"], "b": 3})
+        >>> tree = JunctionTree(domain, [("a", "b")])
+        >>> tree.map(CliqueVector(domain, [("a", "b")], [0, 1, 2, 0, 5, 4]))
+        ({'a': 'yes', 'b': 1}, 5.0)
+        """
+        values = self._checked(potentials)
+        codes, log_weight = self.plan.most_probable(values, log_likelihoods(self.domain, evidence))
+        _check_possible(log_weight, evidence)
+        labels = self.domain.labels
+        found = zip(self.domain.attributes, codes, strict=True)
+        return {a: labels[a][code] if a in labels else code for a, code in found}, log_weight
 
     def tables(
         self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
@@ -172,7 +257,9 @@ class JunctionTree:
         values = self._checked(potentials)
         cells, log_z = self.plan.tables(values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads)
         _check_possible(log_z, evidence)
-        return [self._table(cells, i) for i in range(len(self.nodes))]
+        domains = [self.domain.project(node.clique) for node in self.nodes]
+        ends = np.cumsum([domain.size() for domain in domains])
+        return [Factor(domain, cells[end - domain.size() : end]) for domain, end in zip(domains, ends, strict=True)]
 
     def to_networkx(self) -> networkx.Graph[Clique]:
         """Return the tree as a graph: nodes are cliques, edges carry their ``separator``."""
@@ -197,11 +284,6 @@ class JunctionTree:
 
     def __repr__(self) -> str:
         return f"JunctionTree({len(self.nodes)} cliques, width {self.cost.width}, {self.cost.cells:.4g} cells)"
-
-    def _table(self, cells: NDArray[np.float64], index: int) -> Factor:
-        domain = self.domain.project(self.nodes[index].clique)
-        offset = self._offsets[index]
-        return Factor(domain, cells[offset : offset + domain.size()])
 
     def _names(self, indices: Iterable[int]) -> Clique:
         return tuple(self.domain.attributes[i] for i in indices)

@@ -111,7 +111,7 @@ def convex_gbp(
     >>> cycle = pypgm.CliqueVector(domain, [("a", "b"), ("b", "c"), ("a", "c")], [1.0, 0.0, 0.0, 0.0] * 3)
     >>> result = pypgm.convex_gbp(cycle, pypgm.RegionGraph.saturated(domain, cycle.cliques))
     >>> result.converged, result.marginals["a"].values.round(3)
-    (True, array([0.597, 0.403]))
+    (True, array([0.595, 0.405]))
     """
     damping = _checked_damping(schedule, damping)
     if iterations < 1 or not tolerance >= 0:

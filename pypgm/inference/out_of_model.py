@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm import _core
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique
+from pypgm.graphs.region_graph import RegionGraph
+from pypgm.inference.convex_gbp import convex_gbp
 from pypgm.inference.local import LocalAnswer, local_answers
 from pypgm.inference.region_index import RegionIndex
 from pypgm.inference.thin_tree import ThinTree, mutual_information
@@ -18,7 +21,7 @@ from pypgm.inference.thin_tree import ThinTree, mutual_information
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["combined_answers", "submodel_answers"]
+__all__ = ["combined_answers", "expanded_answers", "submodel_answers", "violation_of", "with_region"]
 
 _VIOLATED = 1e-6  # mean L1 distance, for a total of 1, at which zeros of a prior are doubted
 _FLOOR = 1e-12
@@ -127,3 +130,51 @@ def _path(strength: dict[str, dict[str, float]], start: str, end: str) -> list[s
         end = before[end]
         path.append(end)
     return path
+
+
+def expanded_answers(
+    graph: RegionGraph,
+    index: RegionIndex,
+    cliques: Sequence[Clique],
+    *,
+    counting_number: float = 1e-2,
+    n_threads: int = 0,
+) -> list[LocalAnswer]:
+    """Answer each clique by convex belief propagation on the graph with the clique as one more region.
+
+    The regions have the potentials log of their marginals, which give these back; the new ones have potential 0 and a
+    small counting number, so that they hardly move the others. As it goes to 0 the answers become those of
+    `local_answers`. Convergence is slow.
+    """
+    return [_expanded(graph, index, c, counting_number, n_threads) for c in cliques]
+
+
+def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> RegionGraph:
+    """Return a graph with a clique as one more region, tied to what its maximal intersections with regions are."""
+    regions = dict.fromkeys(graph.regions)
+    edges = [(graph.regions[p], graph.regions[c]) for p, c in graph.edges]
+    for part in index.intersections(clique):
+        if part not in regions:
+            edges.append((graph.regions[int(index.holders(part)[0])], part))
+        edges.append((clique, part))
+    return RegionGraph.from_edges(graph.domain, [*regions, clique], edges)
+
+
+def _expanded(
+    graph: RegionGraph, index: RegionIndex, clique: Clique, counting_number: float, n_threads: int
+) -> LocalAnswer:
+    wider = with_region(graph, index, clique)
+    with np.errstate(divide="ignore"):
+        logs = np.log(index.marginals.values / index.total)
+    known = set(graph.regions)
+    numbers = [1.0 if r in known else counting_number for r in wider.regions]
+    result = convex_gbp(
+        CliqueVector(graph.domain, graph.regions, logs),
+        wider,
+        numbers,
+        tolerance=1e-9,
+        iterations=5000,
+        n_threads=n_threads,
+    )
+    values = np.array(result.marginals[clique].datavector())
+    return LocalAnswer(values, violation_of(index, clique, values), result.gap, result.iterations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +70,7 @@ class RegionIndex:
         return sorted(maximal(p for p in parts if p), key=self.domain.indices)
 
 
-def maximal(cliques: Sequence[Clique]) -> list[Clique]:
+def maximal(cliques: Iterable[Clique]) -> list[Clique]:
     """Return the distinct cliques that no other one holds, larger ones first, in their order."""
     kept: list[tuple[frozenset[str], Clique]] = []
     for clique in sorted(dict.fromkeys(cliques), key=len, reverse=True):

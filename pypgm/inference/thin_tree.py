@@ -12,7 +12,9 @@ import numpy as np
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
+from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex, maximal
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ Order = Literal["information", "measured"]
 _PATIENCE = 4  # refusals in a row, in multiples of the attributes, after which no more pairs are tried
 _LEAST_PATIENCE = 100
 _MET = 1e-8  # mean L1 distance of the constraints, for a total of 1, at which fitting ends
+_LEAST_SWEEPS, _MOST_SWEEPS = 8, 60
+_SWEPT_CELLS = 1.5e7  # of all sweeps: about half a second
 _SLOW_SWEEPS = 8
 _PROGRESS = 0.9  # the distance must fall to this part over so many sweeps, or the constraints are at odds
 
@@ -59,10 +63,20 @@ class ThinTree:
     distance: float
     holds_all: bool
 
+    def table(self, node: int) -> Factor:
+        """Return the marginal of a clique of the tree, probabilities."""
+        return self._factors()[node]
+
     def marginals(self, cliques: Sequence[Clique], *, n_threads: int = 0) -> list[NDArray[np.float64]]:
         """Return probabilities over some cliques (each in the domain's order), C order."""
+        calibrated = Calibrated(self.tree, self._factors, 1.0)
+        return [f.datavector() for f in calibrated.project_many(cliques, n_threads=n_threads)]
+
+    def _factors(self) -> list[Factor]:
         domain = self.tree.domain
-        return _core.tree_answers(self.tree.plan, self.tables, [domain.indices(c) for c in cliques], n_threads)
+        ends = np.cumsum([domain.size(n.clique) for n in self.tree.nodes])
+        parts = np.split(self.tables, ends[:-1])
+        return [Factor(domain.project(n.clique), t) for n, t in zip(self.tree.nodes, parts, strict=True)]
 
 
 def mutual_information(table: NDArray[np.float64], rows: int) -> float:
@@ -103,7 +117,7 @@ def plan_thin_tree(
     new = [p for p in pairs if p not in set(kept)]
     if order == "information":
         gains = {p: _gain(index, p) for p in new}
-        new = sorted((p for p in new if gains[p] > 0), key=lambda p: -gains[p])
+        new.sort(key=lambda p: -gains[p])
     forest = _joining(kept, new)
     ranked = [*kept, *forest, *(p for p in new if p not in set(forest))]
     taken = _core.choose_pairs(
@@ -125,9 +139,20 @@ def plan_thin_tree(
 
 
 def fit_proportionally(
-    plan: ThinTree, start: ThinTree | None = None, *, sweeps: int = 60, n_threads: int = 0
+    plan: ThinTree, start: ThinTree | None = None, *, sweeps: int | None = None, n_threads: int = 0
 ) -> tuple[ThinTree, bool]:
     """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
+
+    Parameters
+    ----------
+    plan : ThinTree
+        What `plan_thin_tree` returned.
+    start : ThinTree, optional
+        An earlier tree.
+    sweeps : int, optional
+        Most walks through the tree; by default 8 to 60, fewer where they take long.
+    n_threads : int
+        0 for all threads; the bits do not depend on it.
 
     Returns
     -------
@@ -140,6 +165,8 @@ def fit_proportionally(
     if start is not None:
         _carry_over(start, plan, potentials)
     fitting = _core.ProportionalFitting(plan.tree.plan, plan.targets.values, potentials.values, 1.0, n_threads)
+    if sweeps is None:
+        sweeps = int(min(_MOST_SWEEPS, max(_LEAST_SWEEPS, _SWEPT_CELLS / plan.tree.cost.cells)))
     seen: list[float] = []
     realisable = True
     while len(seen) < sweeps and realisable:
@@ -169,7 +196,7 @@ def _joining(kept: Sequence[Clique], pairs: Sequence[Clique]) -> list[Clique]:
             attribute = parent[attribute]
         return attribute
 
-    joining = []
+    joining: list[Clique] = []
     for i, (a, b) in enumerate([*kept, *pairs]):
         if root(a) != root(b):
             parent[root(a)] = root(b)

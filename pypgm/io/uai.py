@@ -1,26 +1,43 @@
-"""The UAI format of the probabilistic-inference competitions."""
+"""The UAI format of the probabilistic-inference competitions: models and evidence, read and written."""
 
 from __future__ import annotations
 
-import gzip
 import math
-import zlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NoReturn, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain
-from pypgm.factor import transpose_cells
+from pypgm.data.files import is_weight, open_text, replacing_text
+from pypgm.domain import Clique, Domain, listed
+from pypgm.factor import Factor
+from pypgm.graphs.evidence import code_of
 
-if TYPE_CHECKING:
-    import os
+__all__ = ["UaiModel", "read_uai", "read_uai_evidence", "read_uai_model", "write_uai", "write_uai_evidence"]
 
-    from numpy.typing import NDArray
+Kind = Literal["MARKOV", "BAYES"]
 
-__all__ = ["read_uai"]
+
+@dataclass(frozen=True)
+class UaiModel:
+    """What a UAI file says.
+
+    Attributes
+    ----------
+    kind : {"MARKOV", "BAYES"}
+    domain : Domain
+        Attributes in the order of the file, which knows them by number.
+    tables : tuple of Factor
+        Weights, not logarithms; axes in the order of each scope. In a ``BAYES`` model the last is the child.
+    """
+
+    kind: Kind
+    domain: Domain
+    tables: tuple[Factor, ...]
 
 
 def read_uai(path: str | os.PathLike[str]) -> CliqueVector:
@@ -29,7 +46,7 @@ def read_uai(path: str | os.PathLike[str]) -> CliqueVector:
     Parameters
     ----------
     path : path
-        A ``.uai`` file, or one compressed as ``.uai.gz``.
+        A ``.uai`` file, plain or compressed with gzip.
 
     Returns
     -------
@@ -57,75 +74,265 @@ def read_uai(path: str | os.PathLike[str]) -> CliqueVector:
     >>> read_uai(path).cliques
     (('0', '1'),)
     """
-    tokens = _Tokens(Path(path))
-    kind = tokens.word()
+    model = read_uai_model(path)
+    return CliqueVector.from_factors(model.domain, model.tables).log()
+
+
+def read_uai_model(path: str | os.PathLike[str]) -> UaiModel:
+    """Read a UAI file as it stands: its kind, its scopes in their own order, its weights to the last bit.
+
+    Raises as `read_uai` does, and ``ValueError`` if a ``BAYES`` file does not have one table for each attribute.
+
+    Parameters
+    ----------
+    path : path
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "net.uai"
+    >>> _ = path.write_text("BAYES 2  2 2  2  1 1  2 1 0  2  0.2 0.8  4  0.5 0.5 1.0 0.0")
+    >>> [table.domain.attributes for table in read_uai_model(path).tables]
+    [('1',), ('1', '0')]
+
+    A Bayesian network is made of it, and written back, so:
+
+    >>> from pypgm.bayes import BayesianNetwork
+    >>> model = read_uai_model(path)
+    >>> tables = {table.domain.attributes[-1]: table for table in model.tables}
+    >>> net = BayesianNetwork(model.domain, {a: t.domain.attributes[:-1] for a, t in tables.items()}, tables)
+    >>> net.query("0").values
+    array([0.9, 0.1])
+    >>> write_uai(UaiModel("BAYES", net.domain, tuple(net.tables.values())), path)
+    """
+    words = _Words(path)
+    kind = words.word("MARKOV or BAYES")
     if kind not in {"MARKOV", "BAYES"}:
-        raise ValueError(f"{path}: a UAI file begins with MARKOV or BAYES, got {kind[:20]!r}")
-    sizes = [tokens.integer("the size of an attribute", 1) for _ in range(tokens.integer("the number of attributes"))]
+        words.fail(f"a UAI file begins with MARKOV or BAYES, got {kind[:20]!r}")
+    sizes = [words.integer("the size of an attribute", 1) for _ in range(words.integer("the number of attributes"))]
     domain = Domain([str(i) for i in range(len(sizes))], sizes)
-    n_tables = tokens.integer("the number of tables")
-    scopes = [_read_scope(tokens, len(sizes)) for _ in range(n_tables)]
-    tables = [_read_table(tokens, domain, scope) for scope in scopes]
-    tokens.end()
-    return CliqueVector(domain, scopes, np.concatenate([np.empty(0), *tables]))
+    n_tables = words.integer("the number of tables")
+    scopes = [_read_scope(words, len(sizes)) for _ in range(n_tables)]
+    tables = tuple(_read_table(words, domain.project(scope)) for scope in scopes)
+    words.end("the last table")
+    model = UaiModel(cast("Kind", kind), domain, tables)
+    try:
+        _check_children(model)
+    except ValueError as error:
+        words.fail(str(error))
+    return model
 
 
-def _read_scope(tokens: _Tokens, n_attributes: int) -> tuple[str, ...]:
+def write_uai(model: CliqueVector | UaiModel, path: str | os.PathLike[str]) -> None:
+    """Write a model in UAI format.
+
+    Parameters
+    ----------
+    model : CliqueVector or UaiModel
+        Log-potentials become a ``MARKOV`` file of their exponentials, scopes in the domain's order; where a double has
+        the given logarithm, that double is written, so that what was read from a file reads back to the last bit. A
+        `UaiModel` is written as it stands. Attributes are numbered in the order of the domain; names and labels have
+        no place in the format.
+    path : path
+        A name that ends in ``.gz`` compresses the file. It appears whole or not at all.
+
+    Raises
+    ------
+    ValueError
+        If a weight is NaN, infinite or negative or a logarithm outside the range in which its exponential is a double,
+        or a ``BAYES`` model does not have one table for each attribute.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pair.uai"
+    >>> potentials = CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], np.log([1.0, 2.0, 2.0, 1.0]))
+    >>> write_uai(potentials, path)
+    >>> path.read_text().split()
+    ['MARKOV', '2', '2', '2', '1', '2', '0', '1', '4', '1.0', '2.0', '2.0', '1.0']
+    """
+    if isinstance(model, CliqueVector):
+        domains = [model.domain.project(c) for c in model.cliques]
+        tables = [Factor(d, _weights(model.table(i), d.attributes)) for i, d in enumerate(domains)]
+        model = UaiModel("MARKOV", model.domain, tuple(tables))
+    for table in model.tables:
+        cells = table.datavector()
+        if not ((cells >= 0) & (cells < np.inf)).all():
+            raise ValueError(f"weights need to be finite and at least 0; the table over {_scope(table)} has others")
+    _check_children(model)
+    with replacing_text(path) as file:
+        file.writelines(_lines(model))
+
+
+def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None) -> dict[str, int]:
+    """Read an evidence file: a number of pairs, then as many of attribute and code; what follows is not read.
+
+    Parameters
+    ----------
+    path : path
+    domain : Domain, optional
+        Of the model; gives attributes their names, and is checked against. By default they are named "0", "1", ….
+
+    Returns
+    -------
+    dict of str to int
+        Codes, as evidence for any query.
+
+    Raises
+    ------
+    ValueError
+        If the file ends early, holds something else than numbers, names an attribute twice, or one or a value that the
+        domain does not have.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pair.uai.evid"
+    >>> _ = path.write_text("2 0 1 3 0")
+    >>> read_uai_evidence(path)
+    {'0': 1, '3': 0}
+    """
+    words = _Words(path)
+    evidence: dict[str, int] = {}
+    # An empty file is one without evidence.
+    for _ in range(words.integer("the number of pairs") if words.more() else 0):
+        number = words.integer("an attribute", 0, None if domain is None else len(domain) - 1)
+        name = str(number) if domain is None else domain.attributes[number]
+        if name in evidence:
+            words.fail(f"evidence names attribute {number} more than once")
+        evidence[name] = words.integer("a value", 0, None if domain is None else domain.shape[number] - 1)
+    return evidence
+
+
+def write_uai_evidence(evidence: Mapping[str, object], domain: Domain, path: str | os.PathLike[str]) -> None:
+    """Write evidence on single values, labels or codes, in UAI format.
+
+    Parameters
+    ----------
+    evidence : mapping of str to label or code
+    domain : Domain
+        Of the model; gives attributes their numbers.
+    path : path
+
+    Raises
+    ------
+    ValueError
+        If an attribute or value is unknown.
+    TypeError
+        If a value is neither a label nor a code.
+    """
+    pairs = [(domain.index(name), code_of(domain, name, value)) for name, value in evidence.items()]
+    with replacing_text(path) as file:
+        file.write(" ".join(map(str, [len(pairs), *(number for pair in pairs for number in pair)])) + "\n")
+
+
+def _check_children(model: UaiModel) -> None:
+    """Refuse a Bayesian network in which an attribute is not the child of exactly one table."""
+    if model.kind != "BAYES":
+        return
+    children = [table.domain.attributes[-1] if len(table.domain) else "" for table in model.tables]
+    if sorted(children) != sorted(model.domain):
+        raise ValueError(f"a BAYES model needs each attribute to be the child of one table, got {listed(children)}")
+
+
+def _scope(table: Factor) -> str:
+    return f"({', '.join(table.domain)})"
+
+
+def _weights(logs: NDArray[np.float64], clique: Clique) -> NDArray[np.float64]:
+    """Return the doubles whose logarithms these are, or come nearest."""
+    with np.errstate(over="ignore", under="ignore"):
+        weights = np.exp(logs)
+    lost = ~(weights < np.inf) | ((weights == 0) & (logs > -np.inf))
+    if lost.any():
+        what = f"the table over ({', '.join(clique)}) needs logarithms of doubles, -745 to 709 or -inf"
+        raise ValueError(f"{what}, got {logs[lost.argmax()]}")
+    # The exponential rounds; a neighbour may have the very logarithm.
+    some = np.flatnonzero(weights)
+    wanted = logs[some]
+    for _ in range(3):
+        error = np.log(weights[some]) - wanted
+        moved = np.nextafter(weights[some], np.where(error < 0, np.inf, 5e-324))
+        better = (error != 0) & (np.abs(np.log(moved) - wanted) < np.abs(error))
+        weights[some[better]] = moved[better]
+    return weights
+
+
+def _lines(model: UaiModel) -> Iterator[str]:
+    yield f"{model.kind}\n{len(model.domain)}\n{' '.join(map(str, model.domain.shape))}\n{len(model.tables)}\n"
+    for table in model.tables:
+        yield " ".join(map(str, [len(table.domain), *model.domain.indices(table.domain.attributes)])) + "\n"
+    for table in model.tables:
+        cells = table.datavector()
+        yield f"\n{cells.size}\n"
+        for row in cells.reshape(-1, table.domain.shape[-1] if len(table.domain) else 1).tolist():
+            yield " " + " ".join(map(repr, row)) + "\n"
+
+
+def _read_scope(words: _Words, n_attributes: int) -> Clique:
     indices = [
-        tokens.integer("an attribute of a scope", 0, n_attributes - 1)
-        for _ in range(tokens.integer("the length of a scope"))
+        words.integer("an attribute of a scope", 0, n_attributes - 1)
+        for _ in range(words.integer("the length of a scope"))
     ]
     if len(set(indices)) != len(indices):
-        raise ValueError(f"{tokens.path}: scope {indices} names an attribute more than once")
+        words.fail(f"scope {indices} names an attribute more than once")
     return tuple(str(i) for i in indices)
 
 
-def _read_table(tokens: _Tokens, domain: Domain, scope: tuple[str, ...]) -> NDArray[np.float64]:
-    table_domain = domain.project(scope)
-    cells = tokens.integer(f"the length of the table over {scope}")
-    if cells != table_domain.size():
-        raise ValueError(f"{tokens.path}: the table over {scope} needs {table_domain.size()} entries, got {cells}")
-    weights = np.array([tokens.weight() for _ in range(cells)])
-    with np.errstate(divide="ignore"):
-        return transpose_cells(np.log(weights), table_domain, domain.canonical(scope))
+def _read_table(words: _Words, domain: Domain) -> Factor:
+    cells = words.integer(f"the length of the table over {domain.attributes}")
+    if cells != domain.size():
+        words.fail(f"the table over {domain.attributes} needs {domain.size()} entries, got {cells}")
+    return Factor(domain, words.weights(cells))
 
 
-class _Tokens:
+class _Words:
     """The words of a file, with messages that say what was expected."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-            self._words: Iterator[str] = iter(raw.decode("ascii").split())
-        except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path}: not a readable UAI file: {error}") from error
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        with open_text(path) as file:
+            self._words = file.read().split()
+        self._next = 0
 
-    def word(self, what: str = "MARKOV or BAYES") -> str:
-        found = next(self._words, None)
-        if found is None:
-            raise ValueError(f"{self.path}: the file ends where {what} should stand")
-        return found
+    def fail(self, message: str) -> NoReturn:
+        raise ValueError(f"{self.path}: {message}")
+
+    def more(self) -> bool:
+        return self._next < len(self._words)
+
+    def word(self, what: str) -> str:
+        if not self.more():
+            self.fail(f"the file ends where {what} should stand")
+        self._next += 1
+        return self._words[self._next - 1]
 
     def integer(self, what: str, low: int = 0, high: int | None = None) -> int:
         found = self.word(what)
-        if not found.isdigit() or int(found) < low or (high is not None and int(found) > high):
+        good = found.isascii() and found.isdigit()
+        if not good or int(found) < low or (high is not None and int(found) > high):
             limits = f"at least {low}" if high is None else f"from {low} to {high}"
-            raise ValueError(f"{self.path}: {what} needs to be an integer {limits}, got {found!r}")
+            self.fail(f"{what} needs to be an integer {limits}, got {found!r}")
         return int(found)
 
-    def weight(self) -> float:
-        found = self.word("an entry of a table")
+    def weights(self, count: int) -> NDArray[np.float64]:
+        found = self._words[self._next : self._next + count]
+        self._next += len(found)
         try:
-            # Python's own underscores in numbers are not the format's.
-            value = math.nan if "_" in found else float(found)
+            weights = np.array(list(map(float, found)))
         except ValueError:
-            value = math.nan
-        if not (math.isfinite(value) and value >= 0):
-            raise ValueError(f"{self.path}: entries need to be finite and at least 0, got {found!r}")
-        return value
+            weights = np.array([math.nan])
+        if not ((weights >= 0) & (weights < np.inf)).all() or "_" in "".join(found):
+            bad = next(word for word in found if not is_weight(word))
+            self.fail(f"entries need to be finite and at least 0, got {bad!r}")
+        if len(found) < count:
+            self.fail("the file ends where an entry of a table should stand")
+        return weights
 
-    def end(self) -> None:
-        extra = next(self._words, None)
-        if extra is not None:
-            raise ValueError(f"{self.path}: nothing may follow the last table, got {extra!r}")
+    def end(self, what: str) -> None:
+        if self.more():
+            self.fail(f"nothing may follow {what}, got {self._words[self._next]!r}")

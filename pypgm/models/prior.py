@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.fit import Options
+from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.problem import Problem
+from pypgm.estimation.residual_losses import L2
 from pypgm.inference.thin_tree import ThinTree, fit_proportionally, plan_thin_tree
 
 if TYPE_CHECKING:
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["thin_tree"]
 
 _NEAR_ENOUGH = 1e-4  # mean L1 distance of the constraints, for a total of 1, that fitting may leave
-_ITERATIONS = 500
+_ITERATIONS = 200
 _TOLERANCE = 1e-3
 
 
@@ -60,7 +65,7 @@ def thin_tree(
     tree, realisable = fit_proportionally(plan, previous, n_threads=n_threads)
     if realisable or tree.distance <= _NEAR_ENOUGH:
         return tree
-    return _least_squares(tree, index.total, n_threads)
+    return _least_squares(tree, index, n_threads)
 
 
 def _same(plan: ThinTree, previous: ThinTree) -> bool:
@@ -72,28 +77,26 @@ def _same(plan: ThinTree, previous: ThinTree) -> bool:
     )
 
 
-def _least_squares(tree: ThinTree, total: float, n_threads: int) -> ThinTree:
-    """Fit the targets, in counts of equal variance, with the exact estimator."""
-    start = tree.potentials
-    if not np.isfinite(tree.distance):
-        start.values[:] = 0.0
+def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int) -> ThinTree:
+    """Fit the targets, in counts of equal variance, with the exact estimator: some steps from independence.
+
+    The optimum would be where noise is fitted best: on the edge of what is possible, with cells ruled out that are not.
+    """
+    domain, total = index.domain, index.total
     stddev = float(np.sqrt(total))
-    goals = [
-        LinearMeasurement(total * tree.targets.table(i), clique, stddev)
-        for i, clique in enumerate(tree.targets.cliques)
-    ]
-    options = Options(_ITERATIONS, _TOLERANCE, None, None, None, False, n_threads, time.perf_counter())
-    potentials, marginals, _ = accelerated(
-        tree.tree, goals, total, start, options, stop="optimum", rng=np.random.default_rng(0)
-    )
+    goals = [LinearMeasurement(total * tree.targets.table(i), c, stddev) for i, c in enumerate(tree.targets.cliques)]
+    start = independent_potentials(domain, tree.targets.cliques, goals, total)
+    ruled_out = CliqueVector(domain, start.cliques, np.where(tree.targets.values == 0, -np.inf, start.values))
+    if tree.tree.log_partition(ruled_out) > -np.inf:
+        start = ruled_out
+    now = time.perf_counter()
+    options = Options(_ITERATIONS, _TOLERANCE, None, None, None, False, n_threads, "optimum", None, now)
+    potentials, marginals, _ = accelerated(Problem(tree.tree, L2(goals), total, start), options)
     tables = tree.tree.tables(potentials, 1.0, n_threads=n_threads)
     distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
-    return ThinTree(
-        tree.pairs,
-        tree.tree,
-        tree.targets,
-        potentials,
-        np.concatenate([t.datavector() for t in tables]),
-        float(distance),
-        tree.holds_all,
+    return replace(
+        tree,
+        potentials=potentials,
+        tables=np.concatenate([t.datavector() for t in tables]),
+        distance=float(distance),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 
@@ -14,24 +14,30 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
+from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
-from pypgm.graphs.junction_tree import checked_total
+from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.graphs.region_graph import RegionGraph
+from pypgm.inference.calibrated import Calibrated
+from pypgm.inference.kronecker import answer_queries
 from pypgm.inference.local import LocalAnswer, local_answers
-from pypgm.inference.out_of_model import combined_answers, submodel_answers
+from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
 from pypgm.inference.region_index import RegionIndex
 from pypgm.memory import check_fits, short
 from pypgm.models.answer import Answer
 from pypgm.models.prior import thin_tree
 from pypgm.models.refinement import refined_records
+from pypgm.models.region_parts import affordable_cells, check_marginals, oversaturated_answers
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import write_archive
+from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
     import os
 
+    from numpy.typing import NDArray
+
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
     from pypgm.inference.thin_tree import ThinTree
 
@@ -39,7 +45,6 @@ __all__ = ["Method", "RegionGraphModel"]
 
 Method = Literal["combined", "local", "submodel", "expanded", "oversaturated"]
 
-_PRIOR_CELLS = 1e6
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them
 
 
@@ -74,8 +79,9 @@ class RegionGraphModel:
     previous : RegionGraphModel, optional
         In adaptive measuring, the model before the last measurement: its junction tree is grown, in the order of
         measurement, and never loses a pair.
-    prior_cells : float
-        Cells the junction tree may have. 1e6 (8 MB) by default; more makes noise-free answers better.
+    prior_cells : float, optional
+        Cells the junction tree may have. By default 1e6 (8 MB), or, where the measurements are noisy, twice the total
+        over their median standard deviation: a wider tree would fit noise. 4e6 makes noise-free answers better still.
 
     Attributes
     ----------
@@ -121,12 +127,12 @@ class RegionGraphModel:
         fit: Fit | None = None,
         measurements: Sequence[LinearMeasurement] = (),
         previous: RegionGraphModel | None = None,
-        prior_cells: float = _PRIOR_CELLS,
+        prior_cells: float | None = None,
     ) -> None:
         self.graph = graph
         self.total = checked_total(total)
-        _check_marginals(graph, marginals, self.total)
-        if not 0 < prior_cells < np.inf:
+        check_marginals(graph, marginals, self.total)
+        if prior_cells is not None and not 0 < prior_cells < np.inf:
             raise ValueError(f"prior_cells needs to be positive and finite, got {prior_cells}")
         if previous is not None and previous.domain != graph.domain:
             raise ValueError(f"previous needs a model over {graph.domain}, got one over {previous.domain}")
@@ -139,9 +145,14 @@ class RegionGraphModel:
         self.potentials = potentials
         self.fit = fit
         self.measurements = tuple(measurements)
-        self.prior_cells = float(prior_cells)
+        self.prior_cells = (
+            affordable_cells(self.measurements, self.total) if prior_cells is None else float(prior_cells)
+        )
         self.not_private = ""
-        self._grown_from = None if previous is None else previous.prior
+        self._grown_from: ThinTree | None = None
+        if previous is not None:
+            # A tree that was never asked for has kept nothing.
+            self._grown_from = previous.__dict__.get("prior", previous._grown_from)
         self._index = RegionIndex(marginals, self.total)
 
     @property
@@ -235,18 +246,68 @@ class RegionGraphModel:
         """
         asked = as_clique(targets)
         self.domain.indices(asked)
+        return self._weighed(asked, evidence).project(asked).normalize()
+
+    @overload
+    def answer(
+        self, query: KroneckerQuery, evidence: Evidence | None = ..., *, n_threads: int = ...
+    ) -> NDArray[np.float64]: ...
+    @overload
+    def answer(
+        self, query: Sequence[KroneckerQuery], evidence: Evidence | None = ..., *, n_threads: int = ...
+    ) -> list[NDArray[np.float64]]: ...
+    def answer(
+        self,
+        query: KroneckerQuery | Sequence[KroneckerQuery],
+        evidence: Evidence | None = None,
+        *,
+        n_threads: int = 0,
+    ) -> NDArray[np.float64] | list[NDArray[np.float64]]:
+        """Return the answer to a product of queries on single attributes, in counts: from that to its clique.
+
+        Parameters
+        ----------
+        query : KroneckerQuery or sequence of them
+            What is asked.
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it.
+        n_threads : int
+            0 for all threads; the bits of the answers do not depend on it.
+
+        Returns
+        -------
+        ndarray, or list of ndarray
+            A tensor with an axis for each attribute of the query, in its order.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ModelTooLargeError
+            If the table over the attributes of a query and of the evidence would not fit.
+        ValueError
+            If an attribute is unknown, or a block is not for as many values as it has.
+        """
+        if isinstance(query, KroneckerQuery):
+            return self.answer([query], evidence, n_threads=n_threads)[0]
+        answers = []
+        for q in query:
+            clique = self.domain.canonical(q.checked(self.domain).blocks)
+            table = self._weighed(clique, evidence).project(clique).normalize(self.total)
+            tree = JunctionTree(table.domain, [clique])
+            answers += answer_queries(Calibrated(tree, partial(list, [table]), self.total), [q], n_threads=n_threads)
+        return answers
+
+    def _weighed(self, clique: Clique, evidence: Evidence | None) -> Factor:
+        """Return the answer to a clique and the attributes of evidence, times the likelihoods."""
         known = log_likelihoods(self.domain, evidence)
         names = self.domain.attributes
-        joint = self.project(self.domain.canonical({*asked, *(names[i] for i, _ in known)}))
-        table = joint.values.copy()
+        joint: Factor = self.project(self.domain.canonical({*clique, *(names[i] for i, _ in known)}))
         for index, log_likelihood in known:
-            axis = joint.domain.index(names[index])
-            shape = [-1 if k == axis else 1 for k in range(table.ndim)]
-            table *= np.exp(log_likelihood).reshape(shape)
-        weighed = Answer(joint.domain, table, joint.method, joint.violation).project(asked)
-        if not weighed.datavector().sum() > 0:
+            joint = joint * Factor(self.domain.project((names[index],)), np.exp(log_likelihood))
+        if not joint.datavector().sum() > 0:
             raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence or {})} has probability zero")
-        return weighed.normalize()
+        return joint
 
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
         """Draw synthetic records: along the junction tree of `prior`, then refined towards all pseudo-marginals.
@@ -266,8 +327,9 @@ class RegionGraphModel:
         source = np.random.default_rng(rng)
         n_rows = round(self.total) if rows is None else rows
         tree = self.prior.tree
-        tables = self.prior.marginals([node.clique for node in tree.nodes])
-        steps = [Step(n.clique, n.separator, t) for n, t in zip(tree.nodes, tables, strict=True)]
+        steps = [
+            Step(node.clique, node.separator, self.prior.table(i).datavector()) for i, node in enumerate(tree.nodes)
+        ]
         records = draw_records(self.domain, steps, n_rows, source)
         return Dataset(refined_records(records, self._index, n_rows, source), self.domain)
 
@@ -339,16 +401,7 @@ class RegionGraphModel:
             "local": lambda c, n: local_answers(index, c, n_threads=n),
             "combined": lambda c, n: combined_answers(index, self.prior, c, n_threads=n),
             "submodel": lambda c, n: submodel_answers(index, c, n_threads=n),
+            "expanded": lambda c, n: expanded_answers(self.graph, index, c, n_threads=n),
+            "oversaturated": lambda c, n: oversaturated_answers(self, index, c, n_threads=n),
         }
         return solvers[method]
-
-
-def _check_marginals(graph: RegionGraph, marginals: CliqueVector, total: float) -> None:
-    if marginals.cliques != graph.regions:
-        raise ValueError(f"marginals need a table for each of {graph.regions[:6]} …, got {marginals!r}")
-    if not (np.isfinite(marginals.values).all() and (marginals.values >= 0).all()):
-        raise ValueError("marginals need finite entries of at least 0")
-    for i, region in enumerate(graph.regions):
-        mass = float(marginals.table(i).sum())
-        if abs(mass - total) > 1e-3 * total:
-            raise ValueError(f"the marginal of region {region} needs the sum {total:.6g}, got {mass:.6g}")

@@ -1,10 +1,12 @@
-"""Linear queries on the marginal of one clique."""
+"""Linear queries on the marginal of one clique, and products of them on named attributes."""
 
 from __future__ import annotations
 
 from pypgm.queries.all_range import AllRange, all_range
 from pypgm.queries.identity import Identity, identity
 from pypgm.queries.kronecker import Kronecker, kronecker
+from pypgm.queries.kronecker_query import Block, KroneckerQuery
+from pypgm.queries.levels import mean, moments
 from pypgm.queries.matrix import IntegerMatrix, matrix, on_lattice
 from pypgm.queries.partition import Partition, partition, total
 from pypgm.queries.prefix import Prefix, prefix
@@ -12,13 +14,15 @@ from pypgm.queries.range_list import RangeList, range_list
 from pypgm.queries.real import LinearQuery, RealMatrix, UserOperator, real_matrix, user_operator
 from pypgm.queries.sensitivity import Neighbours
 from pypgm.queries.sparse import SparseMatrix, sparse_matrix
-from pypgm.queries.subset import Subset, permutation, subset, weighted
+from pypgm.queries.subset import Subset, permutation, subset, subset_sum, weighted
 
 __all__ = [
     "AllRange",
+    "Block",
     "Identity",
     "IntegerMatrix",
     "Kronecker",
+    "KroneckerQuery",
     "LinearQuery",
     "Neighbours",
     "Partition",
@@ -33,6 +37,8 @@ __all__ = [
     "identity",
     "kronecker",
     "matrix",
+    "mean",
+    "moments",
     "on_lattice",
     "partition",
     "permutation",
@@ -41,6 +47,7 @@ __all__ = [
     "real_matrix",
     "sparse_matrix",
     "subset",
+    "subset_sum",
     "total",
     "user_operator",
     "weighted",

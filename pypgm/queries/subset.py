@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.matrix import ENTRY_LIMIT
+from pypgm.queries.matrix import ENTRY_LIMIT, IntegerMatrix
 from pypgm.queries.real import RealMatrix
 from pypgm.queries.sensitivity import Neighbours, Operator, Unchanging, as_vector, check_neighbours, check_norm
 
-__all__ = ["Subset", "permutation", "subset", "weighted"]
+__all__ = ["Subset", "permutation", "subset", "subset_sum", "weighted"]
 
 
 class Subset(Unchanging, Operator):
@@ -123,6 +123,22 @@ class Subset(Unchanging, Operator):
 def subset(cells: ArrayLike, size: int) -> Subset:
     """Return the query of chosen cells of a table of `size` cells: a slice of it."""
     return Subset(cells, size)
+
+
+def subset_sum(cells: ArrayLike, size: int) -> IntegerMatrix:
+    """Return the sum over chosen cells of a table of `size` cells, as one answer.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Subset`.
+
+    Examples
+    --------
+    >>> subset_sum([0, 3], 4).entries.tolist()
+    [[1, 0, 0, 1]]
+    """
+    return IntegerMatrix(Subset(cells, size).rmatvec(np.ones(len(np.atleast_1d(cells)), dtype=np.int64))[None, :])
 
 
 def permutation(order: ArrayLike) -> Subset:

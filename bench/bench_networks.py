@@ -1,0 +1,204 @@
+"""All node marginals of Bayesian networks, beside pyAgrum: from the structure, and with the plan kept and new evidence.
+
+Run: PYPGM_DATA=... python bench/bench_networks.py [--agrum-python PYTHON] [--threads N] [network ...]
+
+`cold` is planning, propagation and every posterior as an array, without evidence; for pyAgrum a new LazyPropagation,
+makeInference and posterior(...).toarray() of every node. `known` keeps the plan (pyAgrum: the engine) and brings new
+evidence on one node in ten, drawn from the network itself. Medians of --repeats, ratios pyAgrum / pypgm. The answers
+are compared first: with the independent marginals in the data folder to 1e-9; with pyAgrum, which keeps its tables in
+float32, to 1e-6, and given evidence to 1e-5. pyAgrum runs in an environment of its own, one process for all networks;
+without --agrum-python its columns stay empty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import pypgm
+
+NETWORKS = ("alarm", "hailfinder", "win95pts", "andes", "pigs", "water")
+
+PEER = """
+import json, statistics, sys, time
+import pyagrum as gum
+jobs = json.load(sys.stdin)
+gum.setNumberOfThreads(jobs["threads"]) if jobs["threads"] else None
+answers = {}
+for name, job in jobs["networks"].items():
+    net = gum.loadBN(job["path"])
+    names = list(net.names())
+    def read(engine):
+        return {a: engine.posterior(a).toarray() for a in names}
+    def cold():
+        engine = gum.LazyPropagation(net)
+        engine.makeInference()
+        return read(engine)
+    kept = gum.LazyPropagation(net)
+    kept.makeInference()
+    def known(evidence):
+        kept.setEvidence(evidence)
+        kept.makeInference()
+        return read(kept)
+    def median(calls):
+        times = []
+        for call in calls:
+            started = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - started)
+        return statistics.median(times)
+    plain = cold()
+    found = [known(e) for e in job["evidence"]]
+    labels = {a: list(net.variable(a).labels()) for a in names}
+    answers[name] = {
+        "cold": median([cold] * jobs["repeats"]),
+        "known": median([lambda e=e: known(e) for e in job["evidence"]]),
+        "labels": labels,
+        "plain": {a: t.tolist() for a, t in plain.items()},
+        "found": [{a: t.tolist() for a, t in f.items()} for f in found],
+    }
+json.dump(answers, sys.stdout)
+"""
+
+
+def median_seconds(calls: list[Callable[[], object]]) -> float:
+    """Return the median time of some calls, each made once."""
+    times = []
+    for call in calls:
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def some_evidence(net: pypgm.bayes.BayesianNetwork, repeats: int) -> list[dict[str, str]]:
+    """Return values of one node in ten, drawn from the network: none is impossible."""
+    rng = np.random.default_rng(0)
+    records = net.sample(repeats, rng)
+    labels = net.domain.labels
+    found = []
+    for row in range(repeats):
+        chosen = rng.choice(len(net.domain), max(1, len(net.domain) // 10), replace=False)
+        names = [net.domain.attributes[i] for i in sorted(chosen)]
+        found.append({a: str(labels[a][int(records.columns[a][row])]) for a in names})
+    return found
+
+
+def check(name: str, ours: dict[str, np.ndarray], wanted: dict[str, np.ndarray], tolerance: float) -> None:
+    """Raise unless all posteriors agree."""
+    if set(ours) != set(wanted):
+        raise AssertionError(f"{name}: other nodes")
+    for a, table in ours.items():
+        if np.abs(table - wanted[a]).max() > tolerance:
+            raise AssertionError(f"{name}: the posteriors of {a} differ by {np.abs(table - wanted[a]).max()}")
+
+
+class Network:
+    """A network, its evidence, and what is timed."""
+
+    def __init__(self, folder: Path, name: str, repeats: int, threads: int) -> None:
+        self.name = name
+        self.file = folder / f"{name}.bif.gz"
+        self.net = pypgm.bayes.BayesianNetwork.read_bif(self.file)
+        self.potentials = self.net.potentials
+        self.threads = threads
+        self.tree = self.plan()
+        self.evidence = some_evidence(self.net, repeats)
+        exact = json.loads((folder / f"{name}.marginals.json").read_text())["marginals"]
+        labels = self.net.domain.labels
+        check(name, self.cold(), {a: np.array([exact[a][str(v)] for v in labels[a]]) for a in exact}, 1e-9)
+
+    def plan(self) -> pypgm.JunctionTree:
+        return pypgm.JunctionTree(self.net.domain, self.potentials.cliques)
+
+    def cold(self) -> dict[str, np.ndarray]:
+        return self.plan().attribute_marginals(self.potentials, n_threads=self.threads)
+
+    def known(self, evidence: dict[str, str]) -> dict[str, np.ndarray]:
+        return self.tree.attribute_marginals(self.potentials, evidence=evidence, n_threads=self.threads)
+
+
+def run_peer(python: str, networks: list[Network], repeats: int, threads: int) -> dict[str, dict]:
+    """Run pyAgrum on all networks and return its times and answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = {}
+        for network in networks:
+            path = Path(folder) / f"{network.name}.bif"
+            path.write_bytes(gzip.decompress(network.file.read_bytes()))
+            jobs[network.name] = {"path": str(path), "evidence": network.evidence}
+        text = json.dumps({"networks": jobs, "repeats": repeats, "threads": threads})
+        done = subprocess.run([python, "-c", PEER], input=text, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def check_peer(network: Network, peer: dict) -> None:
+    """Raise unless pyAgrum gives the same posteriors, label by label."""
+    labels = network.net.domain.labels
+
+    def ordered(tables: dict[str, list[float]]) -> dict[str, np.ndarray]:
+        return {a: np.array([t[peer["labels"][a].index(str(v))] for v in labels[a]]) for a, t in tables.items()}
+
+    check(network.name, network.cold(), ordered(peer["plain"]), 1e-6)
+    for evidence, found in zip(network.evidence, peer["found"], strict=True):
+        check(network.name, network.known(evidence), ordered(found), 1e-5)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("networks", nargs="*", default=NETWORKS)
+    parser.add_argument("--agrum-python", help="the interpreter of an environment with pyagrum")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=0)
+    options = parser.parse_args()
+    if not os.environ.get("PYPGM_DATA"):
+        sys.exit("PYPGM_DATA needs to name the folder that holds bif/*.bif.gz")
+    folder = Path(os.environ["PYPGM_DATA"]) / "bif"
+    networks = [Network(folder, name, options.repeats, options.threads) for name in options.networks]
+    peers = {}
+    if options.agrum_python:
+        peers = run_peer(options.agrum_python, networks, options.repeats, options.threads)
+    print(f"{pypgm.build_info()}, {options.threads or 'all'} thread(s)")
+    print(
+        f"{'network':<12}{'cells':>10} | {'cold ms':>8}{'pyAgrum':>9}{'ratio':>7}"
+        f" | {'known ms':>9}{'pyAgrum':>9}{'ratio':>7}"
+    )
+    ratios: dict[str, list[float]] = {"cold": [], "known": []}
+    for network in networks:
+        ours = {
+            "cold": median_seconds([network.cold] * options.repeats),
+            "known": median_seconds([partial(network.known, e) for e in network.evidence]),
+        }
+        line = f"{network.name:<12}{network.tree.cost.cells:>10.4g}"
+        peer = peers.get(network.name)
+        if peer:
+            check_peer(network, peer)
+        for kind, width in (("cold", 8), ("known", 9)):
+            line += f" | {ours[kind] * 1e3:>{width}.3f}"
+            if peer:
+                ratios[kind].append(peer[kind] / ours[kind])
+                line += f"{peer[kind] * 1e3:>9.2f}{ratios[kind][-1]:>7.1f}"
+            else:
+                line += " " * 16
+        print(line)
+    for kind, found in ratios.items():
+        if found:
+            print(
+                f"{kind}: geometric mean {math.exp(statistics.fmean(map(math.log, found))):.1f}, least {min(found):.1f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

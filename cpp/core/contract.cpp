@@ -1,0 +1,150 @@
+#include "core/contract.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "core/kernels.hpp"
+#include "core/layout.hpp"
+#include "core/threads.hpp"
+
+namespace pypgm {
+
+extern const ContractKernel contract_baseline;
+#ifdef PYPGM_X86
+extern const ContractKernel contract_avx2;
+extern const ContractKernel contract_avx512;
+#endif
+
+namespace {
+
+constexpr std::size_t kMostPieces = 16;
+
+ContractKernel chosen_kernel() {
+#ifdef PYPGM_X86
+  if (std::strcmp(kernels().instruction_set, "avx512") == 0) return contract_avx512;
+  if (std::strcmp(kernels().instruction_set, "avx2") == 0) return contract_avx2;
+#endif
+  return contract_baseline;
+}
+
+/// Axes that are there, neighbours in the same tables merged, outermost first.
+std::vector<LoopAxis> merged_axes(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b,
+                                  std::uint64_t out) {
+  std::vector<LoopAxis> axes;
+  std::size_t cells_a = 1;
+  std::size_t cells_b = 1;
+  std::size_t cells_out = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if (((a | b | out) & bit) == 0 || sizes[i] == 1) continue;
+    const bool in_a = (a & bit) != 0;
+    const bool in_b = (b & bit) != 0;
+    const bool in_out = (out & bit) != 0;
+    const bool same = !axes.empty() && (axes.back().a != 0) == in_a && (axes.back().b != 0) == in_b &&
+                      (axes.back().out != 0) == in_out;
+    if (same) {
+      axes.back().size = multiply_cells(axes.back().size, sizes[i]);
+    } else {
+      axes.push_back({sizes[i], in_a ? cells_a : 0, in_b ? cells_b : 0, in_out ? cells_out : 0});
+    }
+    if (in_a) cells_a = multiply_cells(cells_a, sizes[i]);
+    if (in_b) cells_b = multiply_cells(cells_b, sizes[i]);
+    if (in_out) cells_out = multiply_cells(cells_out, sizes[i]);
+  }
+  std::reverse(axes.begin(), axes.end());
+  return axes;
+}
+
+void swap_factors(std::vector<LoopAxis>& axes) {
+  for (LoopAxis& axis : axes) std::swap(axis.a, axis.b);
+}
+
+/// Takes the largest axis for which `fits` holds out of the list; one of size 1 if there is none.
+template <class Fits>
+LoopAxis take_largest(std::vector<LoopAxis>& axes, const Fits& fits) {
+  auto best = axes.end();
+  for (auto axis = axes.begin(); axis != axes.end(); ++axis) {
+    if (fits(*axis) && (best == axes.end() || axis->size > best->size)) best = axis;
+  }
+  if (best == axes.end()) return {};
+  const LoopAxis taken = *best;
+  axes.erase(best);
+  return taken;
+}
+
+bool row_of_a(const LoopAxis& axis) { return axis.a != 0 && axis.b == 0 && axis.out != 0; }
+
+void run(const Loops& loops, std::size_t axis, const double* a, const double* b, double* out) {
+  static const ContractKernel kernel = chosen_kernel();
+  if (axis == loops.outer.size()) {
+    return kernel(a, b, out, loops.rows, loops.sums, loops.lanes, loops.fresh);
+  }
+  const LoopAxis& loop = loops.outer[axis];
+  if (axis + 1 == loops.outer.size()) {
+    for (std::size_t i = 0; i < loop.size; ++i) {
+      kernel(a + i * loop.a, b + i * loop.b, out + i * loop.out, loops.rows, loops.sums, loops.lanes,
+             loops.fresh);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < loop.size; ++i) {
+    run(loops, axis + 1, a + i * loop.a, b + i * loop.b, out + i * loop.out);
+  }
+}
+
+}  // namespace
+
+Loops make_loops(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b, std::uint64_t out) {
+  assert(sizes.size() <= 64);
+  Loops loops;
+  std::vector<LoopAxis> axes = merged_axes(sizes, a, b, out);
+  loops.cells = 1;
+  loops.work = 1;
+  for (const LoopAxis& axis : axes) {
+    loops.work = multiply_cells(loops.work, axis.size);
+    if (axis.out != 0) loops.cells = multiply_cells(loops.cells, axis.size);
+  }
+  if (!axes.empty()) {
+    loops.lanes = axes.back();
+    axes.pop_back();
+    const bool only_a = loops.lanes.a != 0 && loops.lanes.b == 0;
+    const bool in_both = (loops.lanes.a != 0) == (loops.lanes.b != 0);
+    loops.swapped = only_a || (in_both && std::none_of(axes.begin(), axes.end(), row_of_a));
+    if (loops.swapped) {
+      swap_factors(axes);
+      std::swap(loops.lanes.a, loops.lanes.b);
+    }
+  }
+  loops.rows = take_largest(axes, row_of_a);
+  loops.sums = take_largest(axes, [](const LoopAxis& axis) { return axis.out == 0; });
+  loops.outer = std::move(axes);
+  loops.fresh =
+      std::all_of(loops.outer.begin(), loops.outer.end(), [](const LoopAxis& x) { return x.out != 0; });
+  // An outer loop over cells of the answer comes first, so that there is one to cut for threads.
+  std::stable_partition(loops.outer.begin(), loops.outer.end(), [](const LoopAxis& x) { return x.out != 0; });
+  return loops;
+}
+
+void contract(const Loops& loops, const double* a, const double* b, double* out, int n_threads) {
+  if (loops.swapped) std::swap(a, b);
+  if (!loops.fresh) std::fill_n(out, loops.cells, 0.0);
+  const std::size_t pieces = std::min(kMostPieces, loops.work / kGrain);
+  const bool outer = !loops.outer.empty() && loops.outer[0].out != 0 && loops.outer[0].size > 1;
+  const bool rows = !outer && loops.rows.size > 1;
+  const LoopAxis cut = outer ? loops.outer[0] : (rows ? loops.rows : loops.lanes);
+  if (pieces < 2 || cut.out == 0) return run(loops, 0, a, b, out);
+  // The parts depend on the work alone, so that every cell is met by the same instructions for any n_threads.
+  const std::size_t unit = outer || rows ? 1 : 64;
+  const std::size_t units = std::max<std::size_t>(1, cut.size / unit);
+  const std::size_t parts = std::min(pieces, units);
+  parallel_for(parts, threads_for(loops.work, n_threads), [&](std::size_t p) {
+    const std::size_t begin = units * p / parts * unit;
+    const std::size_t end = p + 1 == parts ? cut.size : units * (p + 1) / parts * unit;
+    Loops part = loops;
+    (outer ? part.outer[0] : (rows ? part.rows : part.lanes)).size = end - begin;
+    run(part, 0, a + begin * cut.a, b + begin * cut.b, out + begin * cut.out);
+  });
+}
+
+}  // namespace pypgm

@@ -1,0 +1,235 @@
+#include "core/map.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <memory>
+
+#include "core/implicit_tree.hpp"
+#include "core/observation.hpp"
+
+namespace pypgm {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kZero = 0.0;
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+void add_maxima(const Loops& loops, std::size_t axis, const double* a, const double* b, double* out) {
+  if (axis < loops.outer.size()) {
+    const LoopAxis& loop = loops.outer[axis];
+    for (std::size_t i = 0; i < loop.size; ++i) {
+      add_maxima(loops, axis + 1, a + i * loop.a, b + i * loop.b, out + i * loop.out);
+    }
+    return;
+  }
+  const LoopAxis& lanes = loops.lanes;
+  for (std::size_t r = 0; r < loops.rows.size; ++r) {
+    double* const place = out + r * loops.rows.out;
+    for (std::size_t s = 0; s < loops.sums.size; ++s) {
+      const double* const left = a + r * loops.rows.a + s * loops.sums.a;
+      const double* const right = b + s * loops.sums.b;
+      for (std::size_t l = 0; l < lanes.size; ++l) {
+        double& largest = place[l * lanes.out];
+        const double sum = left[l * lanes.a] + right[l * lanes.b];
+        largest = sum > largest ? sum : largest;
+      }
+    }
+  }
+}
+
+/// The upward pass, kept so that parts of it can be done again.
+class MaxPass {
+ public:
+  MaxPass(const JunctionTree& tree, const ImplicitTree& contraction, std::span<const double> potentials,
+          const Observation& known)
+      : tree_(tree),
+        contraction_(contraction),
+        cells_(std::make_unique_for_overwrite<double[]>(contraction.cells)),
+        taken_by_(contraction.values.size(), -1),
+        codes_(known.codes) {
+    for (std::size_t s = 0; s < contraction.steps.size(); ++s) {
+      const ImplicitStep& step = contraction.steps[s];
+      taken_by_[at(step.a)] = static_cast<int>(s);
+      if (step.b >= 0) taken_by_[at(step.b)] = static_cast<int>(s);
+    }
+    load(potentials, known);
+    for (const ImplicitStep& step : contraction.steps) maximise(step);
+  }
+
+  double largest() const { return contraction_.root < 0 ? 0.0 : *table(contraction_.root); }
+  const std::vector<std::int32_t>& codes() const { return codes_; }
+
+  /// Follows the maxima down to an assignment, the smaller codes first; whether it is the only one.
+  bool trace() {
+    bool only = true;
+    for (std::size_t s = contraction_.steps.size(); s-- > 0;) only = choose(contraction_.steps[s]) && only;
+    return only;
+  }
+
+  /// Lets an attribute have the codes in [begin, end) alone; returns what its home was before.
+  std::vector<double> limit(std::size_t attribute, std::size_t begin, std::size_t end) {
+    const int home = contraction_.home[attribute];
+    const Value& value = contraction_.values[at(home)];
+    std::vector<double> before(table(home), table(home) + value.cells);
+    const std::size_t size = tree_.sizes[attribute];
+    const std::size_t step = stride(value, static_cast<std::int32_t>(attribute));
+    for (std::size_t cell = 0; cell < value.cells; ++cell) {
+      const std::size_t code = cell / step % size;
+      if (code < begin || code >= end) table(home)[cell] = -kInfinity;
+    }
+    refresh(home);
+    return before;
+  }
+
+  void restore(std::size_t attribute, const std::vector<double>& before) {
+    const int home = contraction_.home[attribute];
+    std::copy(before.begin(), before.end(), table(home));
+    refresh(home);
+  }
+
+ private:
+  double* table(int value) { return cells_.get() + contraction_.values[at(value)].offset; }
+  const double* table(int value) const { return cells_.get() + contraction_.values[at(value)].offset; }
+
+  /// Step from a code of the attribute to the next one in a table; the whole table if it lacks the attribute.
+  std::size_t stride(const Value& value, std::int32_t attribute) const {
+    std::size_t step = 1;
+    for (std::size_t i = value.attributes.size(); i-- > 0 && value.attributes[i] != attribute;) {
+      step *= tree_.sizes[at(value.attributes[i])];
+    }
+    return step;
+  }
+
+  void load(std::span<const double> potentials, const Observation& known) {
+    for (std::size_t v = 0; v < contraction_.n_leaves; ++v) {
+      double* const out = table(static_cast<int>(v));
+      if (v >= contraction_.n_factors) {
+        std::fill_n(out, contraction_.values[v].cells, 0.0);
+        continue;
+      }
+      const Placement& place = tree_.factors[v];
+      const auto given = potentials.subspan(place.offset, place.layout.small);
+      for_observed_cells(tree_, contraction_, static_cast<int>(v), known.codes,
+                         [&](std::size_t cell, std::size_t from) { out[cell] = given[from]; });
+    }
+    for (const Evidence& e : known.evidence) {
+      const int home = contraction_.home[at(e.attribute)];
+      const Value& value = contraction_.values[at(home)];
+      const std::size_t step = stride(value, e.attribute);
+      for (std::size_t cell = 0; cell < value.cells; ++cell) {
+        table(home)[cell] += e.log_likelihood[cell / step % e.log_likelihood.size()];
+      }
+    }
+  }
+
+  void maximise(const ImplicitStep& step) {
+    const double* a = table(step.a);
+    const double* b = step.b < 0 ? &kZero : table(step.b);
+    // Without a second table its steps are 0, wherever the loops have put it.
+    if (step.forward.swapped) std::swap(a, b);
+    std::fill_n(table(step.out), contraction_.values[at(step.out)].cells, -kInfinity);
+    add_maxima(step.forward, 0, a, b, table(step.out));
+  }
+
+  void refresh(int value) {
+    for (int s = taken_by_[at(value)]; s >= 0; s = taken_by_[at(contraction_.steps[at(s)].out)]) {
+      maximise(contraction_.steps[at(s)]);
+    }
+  }
+
+  /// Gives the attributes a step maximises over the first codes that reach the maximum of its answer, whose
+  /// own attributes have their codes; whether there is only one such choice.
+  bool choose(const ImplicitStep& step) {
+    Scope free;
+    const auto gather = [&](int value) {
+      for (const std::int32_t x : contraction_.values[at(value)].attributes) {
+        const Scope& kept = contraction_.values[at(step.out)].attributes;
+        if (!std::binary_search(kept.begin(), kept.end(), x)) free.push_back(x);
+      }
+    };
+    gather(step.a);
+    if (step.b >= 0) gather(step.b);
+    if (free.empty()) return true;
+    std::sort(free.begin(), free.end());
+    free.erase(std::unique(free.begin(), free.end()), free.end());
+    for (const std::int32_t x : free) codes_[at(x)] = 0;
+    const double wanted = table(step.out)[cell_of(step.out)];
+    std::vector<std::int32_t> first;
+    for (bool more = true; more; more = advance(free)) {
+      const double right = step.b < 0 ? 0.0 : table(step.b)[cell_of(step.b)];
+      if (table(step.a)[cell_of(step.a)] + right != wanted) continue;
+      if (!first.empty()) {
+        put(free, first);
+        return false;
+      }
+      for (const std::int32_t x : free) first.push_back(codes_[at(x)]);
+    }
+    assert(!first.empty());
+    put(free, first);
+    return true;
+  }
+
+  std::size_t cell_of(int value) const {
+    std::size_t cell = 0;
+    for (const std::int32_t x : contraction_.values[at(value)].attributes) {
+      cell = cell * tree_.sizes[at(x)] + at(codes_[at(x)]);
+    }
+    return cell;
+  }
+
+  bool advance(const Scope& free) {
+    for (std::size_t i = free.size(); i-- > 0;) {
+      if (at(++codes_[at(free[i])]) < tree_.sizes[at(free[i])]) return true;
+      codes_[at(free[i])] = 0;
+    }
+    return false;
+  }
+
+  void put(const Scope& free, const std::vector<std::int32_t>& codes) {
+    for (std::size_t i = 0; i < free.size(); ++i) codes_[at(free[i])] = codes[i];
+  }
+
+  const JunctionTree& tree_;
+  const ImplicitTree& contraction_;
+  std::unique_ptr<double[]> cells_;
+  std::vector<int> taken_by_;  ///< by value: the step that takes it; -1 for Z
+  std::vector<std::int32_t> codes_;
+};
+
+}  // namespace
+
+MostProbable most_probable(const JunctionTree& tree, std::span<const double> potentials,
+                           std::span<const Evidence> evidence) {
+  assert(tree.contraction != nullptr);
+  const Known known(tree.sizes, evidence);
+  const ImplicitTree own = known.any ? make_implicit_tree(tree, known.observed) : ImplicitTree{};
+  const ImplicitTree& contraction = known.any ? own : *tree.contraction;
+  MaxPass pass(tree, contraction, potentials, known.observation());
+  const double largest = pass.largest();
+  if (largest + known.log_weight == -kInfinity) return {{}, -kInfinity};
+  bool only = pass.trace();
+  std::vector<std::int32_t> codes = pass.codes();
+  for (std::size_t a = 0; !only && a < tree.sizes.size(); ++a) {
+    if (tree.sizes[a] == 1 || known.observed[a] != 0) continue;
+    // A smaller code is in a maximiser exactly if the maximum stays when only smaller codes are left.
+    while (codes[a] > 0) {
+      const std::vector<double> before = pass.limit(a, 0, at(codes[a]));
+      if (pass.largest() != largest) {
+        pass.restore(a, before);
+        break;
+      }
+      only = pass.trace();
+      codes = pass.codes();
+    }
+    if (only) break;
+    pass.limit(a, at(codes[a]), at(codes[a]) + 1);
+    only = pass.trace();
+    codes = pass.codes();
+  }
+  return {codes, largest + known.log_weight};
+}
+
+}  // namespace pypgm

@@ -1,0 +1,204 @@
+"""Posteriors of many records at once: rows with the same evidence attributes share one plan."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.bayes.frames import MISSING
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain
+from pypgm.errors import ModelTooLargeError
+from pypgm.factor import Factor
+from pypgm.graphs import JunctionTree
+from pypgm.inference.variable_elimination import log_elimination
+
+__all__ = ["Posteriors", "posteriors"]
+
+_CHUNK = 1024  # rows of one table, if memory allows
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """What is known of some attributes in each row.
+
+    Attributes
+    ----------
+    probabilities : dict of str to ndarray of float64, shape (n_rows, size)
+        Of each target's values; NaN where the row is impossible.
+    log_evidence : ndarray of float64, shape (n_rows,)
+        Natural log of what the product of tables sums to, given the row.
+    """
+
+    probabilities: dict[str, NDArray[np.float64]]
+    log_evidence: NDArray[np.float64]
+
+
+def posteriors(
+    domain: Domain,
+    tables: Sequence[Factor],
+    columns: Mapping[str, NDArray[np.intp]],
+    n_rows: int,
+    targets: Sequence[str],
+) -> Posteriors:
+    """Compute the posteriors of some attributes for each row of a frame.
+
+    Identical rows are answered once. Rows with the same attributes known go together: each table becomes one over the
+    row and what is unknown of its attributes, and the row is an attribute that is never summed out.
+
+    Parameters
+    ----------
+    domain : Domain
+        All attributes of the tables.
+    tables : sequence of Factor
+        Their product is the distribution; any axes.
+    columns : mapping of str to ndarray of int, shape (n_rows,)
+        Codes of what is known, -1 where it is not.
+    n_rows : int
+    targets : sequence of str
+        Attributes that are not among the columns.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If a table does not fit even for one row.
+    """
+    found = Posteriors(
+        {t: np.full((n_rows, domain.size(t)), np.nan) for t in targets}, np.full(n_rows, -np.inf, dtype=np.float64)
+    )
+    logs = [table.log() for table in tables]
+    for observed, rows, codes, same in _patterns(columns, n_rows):
+        model = _Model(domain, logs, observed, tuple(targets))
+        parts = list(_answered(model, codes))
+        log_evidence = np.concatenate([p.log_evidence for p in parts])
+        found.log_evidence[rows] = log_evidence[same]
+        for t in targets:
+            found.probabilities[t][rows] = np.concatenate([p.probabilities[t] for p in parts])[same]
+    return found
+
+
+def _patterns(
+    columns: Mapping[str, NDArray[np.intp]], n_rows: int
+) -> Iterator[tuple[Clique, NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield each set of attributes known together: the rows, their distinct codes, and which of these each row has."""
+    names = tuple(columns)
+    table = np.stack([*columns.values()], axis=1) if names else np.empty((n_rows, 0), dtype=np.intp)
+    known = np.packbits(table != MISSING, axis=1)
+    for pattern in np.unique(known, axis=0) if n_rows else ():
+        rows = np.flatnonzero((known == pattern).all(axis=1))
+        observed = [i for i, name in enumerate(names) if table[rows[0], i] != MISSING]
+        codes = table[rows][:, observed]
+        # Equal bytes are equal rows, and bytes sort faster than rows of integers do.
+        keys = np.ascontiguousarray(codes).view(np.dtype((np.void, codes.itemsize * max(1, codes.shape[1]))))
+        if observed:
+            _, first, same = np.unique(keys.reshape(-1), return_index=True, return_inverse=True)
+        else:
+            first, same = np.zeros(1, dtype=np.intp), np.zeros(len(rows), dtype=np.intp)
+        yield tuple(names[i] for i in observed), rows, codes[first], same.reshape(-1)
+
+
+class _Model:
+    """Tables of natural logs, split by what is known into parts that do not depend on each other."""
+
+    def __init__(self, domain: Domain, logs: Sequence[Factor], observed: Clique, targets: Clique) -> None:
+        self.domain = domain
+        self.targets = targets
+        self.row = "row"
+        while self.row in domain:
+            self.row += "_"
+        self.column = {a: i for i, a in enumerate(observed)}
+        free = [a for a in domain if a not in self.column]
+        leader = {a: a for a in free}
+        for factor in logs:
+            scope = [a for a in factor.domain if a in leader]
+            for a in scope[1:]:
+                leader[_last(leader, a)] = _last(leader, scope[0])
+        # Tables whose attributes are all known hang on no attribute.
+        self.parts: dict[str | None, tuple[list[str], list[Factor]]] = {None: ([], [])}
+        for a in free:
+            self.parts.setdefault(_last(leader, a), ([], []))[0].append(a)
+        for factor in logs:
+            held = next((a for a in factor.domain if a in leader), None)
+            self.parts[None if held is None else _last(leader, held)][1].append(factor)
+
+
+def _last(leader: dict[str, str], attribute: str) -> str:
+    while leader[attribute] != attribute:
+        leader[attribute] = leader[leader[attribute]]
+        attribute = leader[attribute]
+    return attribute
+
+
+def _answered(model: _Model, codes: NDArray[np.intp]) -> Iterator[Posteriors]:
+    """Yield the posteriors of distinct rows, a chunk at a time; one that does not fit is halved."""
+    start, size = 0, _CHUNK
+    while start < len(codes):
+        with contextlib.suppress(*([ModelTooLargeError] if size > 1 else [])):
+            yield _posteriors(model, codes[start : start + size])
+            start += size
+            continue
+        size = (min(size, len(codes)) + 1) // 2
+
+
+def _posteriors(model: _Model, codes: NDArray[np.intp]) -> Posteriors:
+    log_evidence = np.zeros(len(codes))
+    probabilities = {}
+    for attributes, factors in model.parts.values():
+        domain = Domain([model.row, *attributes], [len(codes), *model.domain.sizes(attributes)])
+        given = [_at_rows(model, factor, codes) for factor in factors]
+        targets = [t for t in model.targets if t in attributes]
+        found = _part_posteriors(domain, given, targets)
+        log_evidence += found.log_evidence
+        probabilities.update(found.probabilities)
+    for table in probabilities.values():
+        table[log_evidence == -np.inf] = np.nan
+    return Posteriors(probabilities, log_evidence)
+
+
+def _at_rows(model: _Model, factor: Factor, codes: NDArray[np.intp]) -> Factor:
+    """Return a table over the row and those of its attributes that are not known, in the domain's order."""
+    scope = factor.domain.attributes
+    column = model.column
+    known = [a for a in scope if a in column]
+    free = [a for a in model.domain.canonical(scope) if a not in column]
+    table = factor.transpose((*known, *free)).datavector()
+    if not known:
+        return Factor(factor.domain.project(free), table)
+    cells = np.zeros(len(codes), dtype=np.intp)
+    for a in known:
+        cells = cells * model.domain.size(a) + codes[:, column[a]]
+    domain = Domain([model.row, *free], [len(codes), *model.domain.sizes(free)])
+    return Factor(domain, table.reshape(-1, model.domain.size(free))[cells].reshape(-1))
+
+
+def _part_posteriors(domain: Domain, factors: Sequence[Factor], targets: Sequence[str]) -> Posteriors:
+    """Return posteriors from tables of natural logs over the row (the first attribute) and others."""
+    row = domain.attributes[0]
+    asked = (row, *targets) if len(targets) == 1 else (row,)
+    joint = log_elimination(domain, factors, asked)
+    log_evidence = joint.logsumexp(targets).datavector() if asked != (row,) else joint.datavector()
+    if not targets:
+        return Posteriors({}, log_evidence)
+    # Every row gets weight 1, however unlikely it is beside others; an impossible one, whose cells are all -inf, 0.
+    evidence = np.where(log_evidence == -np.inf, 0.0, log_evidence)
+    if len(targets) == 1:
+        return Posteriors({targets[0]: _normalised(np.exp(joint.values - evidence[:, None]))}, log_evidence)
+    if not (log_evidence > -np.inf).any():
+        nothing = {t: np.full((len(evidence), domain.size(t)), np.nan) for t in targets}
+        return Posteriors(nothing, log_evidence)
+    level = Factor(domain.project(row), -evidence)
+    asked_for = [Factor(d := domain.project((row, t)), np.zeros(d.size())) for t in targets]
+    potentials = CliqueVector.from_factors(domain, [*asked_for, level, *factors])
+    found = JunctionTree(domain, potentials.cliques).marginals(potentials, len(evidence))
+    tables = {t: found.table(i).reshape(len(evidence), -1) for i, t in enumerate(targets)}
+    return Posteriors({t: _normalised(table) for t, table in tables.items()}, log_evidence)
+
+
+def _normalised(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):
+        normalised: NDArray[np.float64] = table / table.sum(axis=1, keepdims=True)
+    return normalised

@@ -1,0 +1,392 @@
+"""The text of a Bayesian network in the interchange format BIF: read into plain parts, and written."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.bayes.bif_words import QUOTED, Words, items, shown, written
+from pypgm.bayes.noisy_max import noisy_max
+from pypgm.data.files import is_weight
+from pypgm.domain import Clique, listed
+from pypgm.memory import check_fits, short
+
+__all__ = ["Description", "format_bif", "parse_bif"]
+
+# Each is linear in the text: no two repetitions can share a character.
+_INSIDE = rf'[^;{{}}"]*(?:(?:{QUOTED}|\{{[^{{}}]*\}})[^;{{}}"]*)*'
+_BODY = re.compile(rf"\s*\{{({_INSIDE.replace(';', '')})\}}")
+_PROPERTY = re.compile(rf"\s*property\b({_INSIDE});?")
+_ROW = re.compile(rf'\s*\(([^")]*(?:{QUOTED}[^")]*)*)\)([^;]*);')
+_TABLE = re.compile(r"\s*(table|default)\b([^;]*);")
+_MAX = re.compile(r"\s*function\s*=?\s*max\s*")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a BIF file says: the parts a network is made of.
+
+    Attributes
+    ----------
+    name : str
+        Of the network.
+    labels : dict of str to tuple of str
+        Values of each attribute, in the order of the file.
+    parents : dict of str to tuple of str
+        Parents of each attribute, in the order of the file.
+    tables : dict of str to ndarray of float64, shape (sizes of the parents, size of the attribute)
+        Probabilities of an attribute given its parents, exactly as written.
+    lines : dict of str to int
+        Where each table begins.
+    notes : list of str
+        What a reader of the network should know.
+    """
+
+    name: str = "unknown"
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    parents: dict[str, Clique] = field(default_factory=dict)
+    tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def parse_bif(text: str, path: str = "text") -> Description:
+    """Read a network from the text of a BIF file.
+
+    Parameters
+    ----------
+    text : str
+    path : str
+        What messages call the text.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a whole network; the message holds the line, what was needed and what came.
+
+    Examples
+    --------
+    >>> found = parse_bif('variable rain { type discrete[2] { no, yes }; } probability (rain) { table 0.7, 0.3; }')
+    >>> found.labels, found.tables["rain"]
+    ({'rain': ('no', 'yes')}, array([0.7, 0.3]))
+    """
+    return _Reader(text, path).read()
+
+
+def format_bif(
+    name: str,
+    labels: Mapping[str, Sequence[str]],
+    parents: Mapping[str, Clique],
+    tables: Mapping[str, NDArray[np.float64]],
+) -> Iterator[str]:
+    """Yield the text of a BIF file, block by block; each number is the shortest that reads back as the same double.
+
+    Raises
+    ------
+    ValueError
+        If a name or label holds a double quote or a line break, for which the format has no way of writing.
+    """
+    yield f"network {written(name)} {{\n}}\n"
+    for attribute, values in labels.items():
+        inside = ", ".join(map(written, values))
+        yield f"variable {written(attribute)} {{\n  type discrete [ {len(values)} ] {{ {inside} }};\n}}\n"
+    for attribute in labels:
+        given = parents[attribute]
+        rows = tables[attribute].reshape(-1, len(labels[attribute])).tolist()
+        head = " | ".join([written(attribute), *([", ".join(map(written, given))] if given else [])])
+        keys = itertools.product(*([written(v) for v in labels[p]] for p in given))
+        lines = (f"  ({', '.join(key)})" if given else "  table" for key in keys)
+        body = "".join(f"{key} {', '.join(map(repr, row))};\n" for key, row in zip(lines, rows, strict=True))
+        yield f"probability ( {head} ) {{\n{body}}}\n"
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A probability block whose body is not read yet."""
+
+    child: str
+    parents: Clique
+    start: int
+    end: int
+
+
+class _Reader(Words):
+    def __init__(self, text: str, path: str) -> None:
+        super().__init__(text, path)
+        self.found = Description()
+        self.blocks: list[_Block] = []
+        self.title = self.found.name
+
+    def read(self) -> Description:
+        while (keyword := self.word_or_end()) is not None:
+            if keyword == "network":
+                self._network()
+            elif keyword == "variable":
+                self._variable()
+            elif keyword == "probability":
+                self._header()
+            else:
+                self.fail(f"a block needs to begin with network, variable or probability, got {keyword!r}")
+        for block in self.blocks:
+            self._table(block)
+        self._add_unwritten()
+        found = self.found
+        in_order = {a: found.parents[a] for a in found.labels}, {a: found.tables[a] for a in found.labels}
+        return Description(self.title, found.labels, *in_order, found.lines, found.notes)
+
+    def _add_unwritten(self) -> None:
+        """Give a variable without a table, on which nothing depends, the one that leaves the product as written."""
+        found = self.found
+        used = {p for parents in found.parents.values() for p in parents}
+        for name in [a for a in found.labels if a not in found.tables]:
+            if name in used:
+                self.fail(f"variable {name!r} has children and needs a probability block, and has none")
+            size = len(found.labels[name])
+            found.parents[name], found.lines[name] = (), self.line(self.position)
+            found.tables[name] = np.full(size, 1 / size)
+            found.notes.append(f"{name!r}: no probability block and no children; all its values are equally likely")
+
+    # Blocks.
+
+    def _network(self) -> None:
+        words = []
+        while True:
+            name, mark = self.token()
+            if name is None:
+                break
+            words.append(name)
+        if mark != "{":
+            self.fail(f"'{{' needs to follow the name of the network, got {shown(mark)}")
+        if words:
+            self.title = " ".join(words)
+        self._skip_properties("network", "}")
+
+    def _skip_properties(self, where: str, *stops: str) -> str:
+        """Skip properties up to a mark or word that ends or interrupts them; return it."""
+        while True:
+            match = _PROPERTY.match(self.text, self.position)
+            if match is None:
+                break
+            self.position = match.end()
+        name, mark = self.token()
+        word = mark if name is None else name
+        if word not in stops:
+            wanted = " or ".join(repr(s) for s in ("property", *stops))
+            self.fail(f"{wanted} needs to stand in this {where} block, got {shown(word)}")
+        return word
+
+    def _variable(self) -> None:
+        name = self.name("the name of a variable")
+        begun = self.position
+        if name in self.found.labels:
+            self.fail(f"variable {name!r} is declared twice")
+        self.mark("{", f"the name {name!r}")
+        while self._skip_properties("variable", "type", "}") == "type":
+            if name in self.found.labels:
+                self.fail(f"variable {name!r} has two types")
+            self.found.labels[name] = self._labels(name)
+        if name not in self.found.labels:
+            self.fail(f"variable {name!r} needs a type", begun)
+
+    def _labels(self, name: str) -> tuple[str, ...]:
+        kind = self.name("'discrete'")
+        if kind != "discrete":
+            self.fail(f"variable {name!r} needs type discrete, got {kind!r}")
+        self.mark("[", "discrete")
+        size = self.name("the number of values")
+        if not (size.isascii() and size.isdigit() and int(size) > 0):
+            self.fail(f"variable {name!r} needs a number of values, 1 or more, got {size!r}")
+        self.mark("]", "the number of values")
+        body = _BODY.match(self.text, self.position)
+        if body is None:
+            self.fail(f"the values of {name!r} need to stand here in braces")
+        labels = items(body[1], int(size))
+        self.position = body.end()
+        if len(labels) != int(size):
+            self.fail(f"variable {name!r} needs {size} values, got {len(labels)}: {listed(labels)}")
+        if len(set(labels)) != len(labels):
+            repeated = next(v for i, v in enumerate(labels) if v in labels[:i])
+            self.fail(f"variable {name!r} has value {repeated!r} twice")
+        end = self.position
+        if self.token() != (None, ";"):
+            self.position = end
+        return tuple(labels)
+
+    def _header(self) -> None:
+        """Read what comes before the body of a probability block; the body waits until all variables are known."""
+        self.mark("(", "probability")
+        names: list[str] = []
+        bars = []
+        while True:
+            name, mark = self.token()
+            if name is not None:
+                names.append(name)
+            elif mark == "|":
+                bars.append(len(names))
+            elif mark != ",":
+                break
+        if mark != ")":
+            self.fail(f"')' needs to close the list of variables, got {shown(mark)}")
+        if not names or bars not in ([], [1]):
+            self.fail("a probability block needs one variable, and its parents after one '|'")
+        body = _BODY.match(self.text, self.position)
+        if body is None:
+            self.fail("the probabilities need to stand here in braces")
+        self.blocks.append(_Block(names[0], tuple(names[1:]), body.start(1), body.end(1)))
+        self.position = body.end()
+
+    # Tables.
+
+    def _table(self, block: _Block) -> None:
+        found, child, parents = self.found, block.child, block.parents
+        self.position = block.start
+        for name in (child, *parents):
+            if name not in found.labels:
+                self.fail(f"probability block of {child!r} names {name!r}, which is not declared")
+        if child in found.tables:
+            self.fail(f"variable {child!r} has two probability blocks")
+        if len({child, *parents}) != 1 + len(parents):
+            self.fail(f"the variables of a probability block need to differ, got {listed([child, *parents])}")
+        shape = [len(found.labels[p]) for p in parents]
+        found.parents[child] = parents
+        found.lines[child] = self.line(block.start)
+        cells = math.prod(shape) * len(found.labels[child])
+        # Twice: as numbers of Python, and as the table.
+        check_fits(
+            16 * cells,
+            None,
+            f"{self.path}, line {found.lines[child]}: the table of {child!r}, of {len(parents)} parents, needs "
+            f"{short(cells)} cells",
+            "such a table cannot be held",
+        )
+        rows, is_max = self._rows(block, shape)
+        found.tables[child] = self._filled(block, rows, shape, is_max).reshape(*shape, len(found.labels[child]))
+
+    def _rows(self, block: _Block, shape: Sequence[int]) -> tuple[dict[int, list[float]], bool]:
+        """Return the rows given, by their position in C order over the parents' values; -1 is the default."""
+        size = len(self.found.labels[block.child])
+        codes = [{label: i for i, label in enumerate(self.found.labels[p])} for p in block.parents]
+        plain = self._plain_rows(self.text[block.start : block.end], codes, size)
+        if plain is not None:
+            return plain, False
+        rows: dict[int, list[float]] = {}
+        is_max = False
+        while self.position < block.end:
+            if match := _ROW.match(self.text, self.position, block.end):
+                row = self._row_index(match, block.parents, codes, shape)
+                if row in rows:
+                    self.fail(f"the row ({match[1]}) of {block.child!r} comes twice", match.start(1))
+                rows[row] = self._numbers(match[2], size, match.start(2))
+            elif match := _PROPERTY.match(self.text, self.position, block.end):
+                is_max |= _MAX.fullmatch(match[1]) is not None
+            elif match := _TABLE.match(self.text, self.position, block.end):
+                if rows and (match[1] == "table" or -1 in rows):
+                    self.fail(f"{match[1]} needs to stand alone, but {block.child!r} has other rows", match.start(1))
+                if match[1] == "table":
+                    rows = self._whole_table(match, size, math.prod(shape))
+                else:
+                    rows[-1] = self._numbers(match[2], size, match.start(2))
+            elif self.text[self.position : block.end].isspace():
+                break
+            else:
+                start = len(self.text) - len(self.text[self.position :].lstrip())
+                what = "table, default, property or a row in parentheses, closed by ';',"
+                self.fail(
+                    f"{what} needs to stand here, got {shown(self.text[start : min(start + 30, block.end)].strip())}",
+                    start,
+                )
+            self.position = match.end()
+        return rows, is_max
+
+    def _plain_rows(self, body: str, codes: Sequence[Mapping[str, int]], size: int) -> dict[int, list[float]] | None:
+        """Return the rows of a block with nothing unusual in it, all at once; None if there is, for a closer look."""
+        found = _ROW.findall(body)
+        if not found or '"' in body or _ROW.sub("", body).strip():
+            return None
+        keys, values = zip(*found, strict=True)
+        if any(key.count(",") != len(codes) - 1 for key in keys) or any(v.count(",") != size - 1 for v in values):
+            return None
+        labels = ",".join(keys).split(",")
+        text = ",".join(values)
+        index = np.zeros(len(keys), dtype=np.intp)
+        try:
+            for i, known in enumerate(codes):
+                own = map(known.__getitem__, map(str.strip, labels[i :: len(codes)]))
+                index = index * len(known) + np.fromiter(own, dtype=np.intp, count=len(keys))
+            numbers = np.array(list(map(float, text.split(",")))).reshape(len(keys), size)
+        except (KeyError, ValueError):
+            return None
+        rows = dict(zip(index.tolist(), numbers.tolist(), strict=True))
+        good = ((numbers >= 0) & (numbers < np.inf)).all() and "_" not in text
+        return rows if good and len(rows) == len(keys) else None
+
+    def _whole_table(self, match: re.Match[str], size: int, n_rows: int) -> dict[int, list[float]]:
+        """Read a table, in which the variable's own value varies slowest and the last parent's fastest."""
+        numbers = self._numbers(match[2], size * n_rows, match.start(2))
+        return {row: numbers[row::n_rows] for row in range(n_rows)}
+
+    def _row_index(
+        self, match: re.Match[str], parents: Clique, codes: Sequence[Mapping[str, int]], shape: Sequence[int]
+    ) -> int:
+        text, position = match[1], match.start(1)
+        labels = [v.strip() for v in text.split(",")] if '"' not in text else items(text, len(parents))
+        if len(labels) != len(parents):
+            labels = items(text, len(parents))
+        if len(labels) != len(parents):
+            self.fail(f"a row needs {len(parents)} values, of {listed(parents)}, got ({text})", position)
+        row = 0
+        for parent, label, size, known in zip(parents, labels, shape, codes, strict=True):
+            if label not in known:
+                self.fail(f"{parent!r} has no value {label!r}; its values are {listed(tuple(known))}", position)
+            row = row * size + known[label]
+        return row
+
+    def _numbers(self, text: str, count: int, position: int) -> list[float]:
+        words = text.replace(",", " ").split()
+        try:
+            numbers = list(map(float, words))
+            # A NaN makes the sum NaN.
+            good = not numbers or (min(numbers) >= 0 and sum(numbers) < np.inf and "_" not in text)
+        except ValueError:
+            good = False
+        if not good:
+            bad = next(word for word in words if not is_weight(word))
+            at = position + text.index(bad)
+            self.fail(f"a probability needs to be a number, finite and at least 0, got {bad!r}", at)
+        if len(numbers) != count:
+            self.fail(f"{count} probabilities need to stand here, got {len(numbers)}", position)
+        return numbers
+
+    def _filled(
+        self, block: _Block, rows: dict[int, list[float]], shape: Sequence[int], is_max: bool
+    ) -> NDArray[np.float64]:
+        """Return all rows: those given, and for the others the default or, if the file says so, the noisy maximum."""
+        n_rows = math.prod(shape)
+        default = rows.pop(-1, None)
+        table = np.empty((n_rows, len(self.found.labels[block.child])))
+        if rows:
+            table[list(rows)] = list(rows.values())
+        missing = [row for row in range(n_rows) if row not in rows]
+        if not missing:
+            return table
+        if default is not None:
+            table[missing] = default
+            return table
+        if not is_max:
+            codes = np.unravel_index(missing[0], tuple(shape)) if shape else ()
+            labels = [self.found.labels[p][int(c)] for p, c in zip(block.parents, codes, strict=True)]
+            what = f"row ({', '.join(labels)})" if labels else "table"
+            self.fail(f"variable {block.child!r} needs {n_rows} rows or a default; {what} is missing", block.start)
+        try:
+            filled = noisy_max(rows, shape)
+        except ValueError as error:
+            self.fail(f"the noisy maximum of {block.child!r}: {error}", block.start)
+        what = f"{len(missing)} of {n_rows} rows are the noisy maximum of the {len(rows)} written"
+        self.found.notes.append(f"{block.child!r}: {what}")
+        return filled

@@ -1,0 +1,103 @@
+"""What a directed graph and its conditional tables need to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pypgm.domain import Clique, Domain, listed
+from pypgm.factor import Factor
+
+__all__ = ["EXACT", "NetworkError", "checked_table", "ordered", "row_error"]
+
+EXACT = 1e-12
+"""Rows that sum to 1 within this do so but for rounding."""
+_CLOSE = 1e-4  # printed digits may leave rows this far from 1
+
+
+class NetworkError(ValueError):
+    """A network that cannot be; `attribute` is where."""
+
+    def __init__(self, attribute: str, message: str) -> None:
+        super().__init__(message)
+        self.attribute = attribute
+
+
+def ordered(domain: Domain, parents: Mapping[str, Clique]) -> Clique:
+    """Return the attributes, parents before children and otherwise in the domain's order.
+
+    Raises
+    ------
+    NetworkError
+        If the arcs run in a circle; the message names one.
+    """
+    waiting = {a: len(parents[a]) for a in domain}
+    children: dict[str, list[str]] = {a: [] for a in domain}
+    for child in domain:
+        for parent in parents[child]:
+            children[parent].append(child)
+    order = [a for a in domain if not waiting[a]]
+    for attribute in order:
+        for child in children[attribute]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                order.append(child)
+    if len(order) < len(domain):
+        circle = _circle(parents, {a: None for a in domain if waiting[a]})
+        raise NetworkError(circle[0], f"the arcs of a network may not run in a circle: {' <- '.join(circle)}")
+    return tuple(order)
+
+
+def _circle(parents: Mapping[str, Clique], left: Mapping[str, None]) -> list[str]:
+    """Return a circle among attributes each of which has a parent among them."""
+    path = [next(iter(left))]
+    while path[-1] not in path[:-1]:
+        path.append(next(p for p in parents[path[-1]] if p in left))
+    return path[path.index(path[-1]) :]
+
+
+def checked_table(domain: Domain, child: str, parents: Clique, table: ArrayLike | Factor) -> Factor:
+    """Return a conditional table over (parents, child) whose rows are distributions, give or take printed digits.
+
+    Raises
+    ------
+    NetworkError
+        If the shape is not (sizes of the parents, size of the child), an entry is negative, infinite or NaN, or a row
+        sums to something else than 1 within 1e-4.
+    """
+    scope = (*parents, child)
+    if isinstance(table, Factor):
+        if set(table.domain) != set(scope):
+            raise NetworkError(child, f"the table of {child!r} needs to be over {scope}, got {table.domain.attributes}")
+        table = table.transpose(scope).values
+    values = np.array(table, dtype=np.float64)
+    if values.shape != domain.sizes(scope):
+        what = f"the table of {child!r} needs shape {domain.sizes(scope)}, of ({listed(scope)})"
+        raise NetworkError(child, f"{what}, got {values.shape}")
+    bad = ~((values >= 0) & (values < np.inf))
+    if bad.any():
+        where = _row(domain, parents, np.argwhere(bad)[0])
+        raise NetworkError(child, f"probabilities of {child!r}{where} need to be finite and at least 0")
+    far = np.abs(values.sum(axis=-1) - 1) > _CLOSE
+    if far.any():
+        position = np.argwhere(far)[0]
+        found = float(values[tuple(position)].sum())
+        where = _row(domain, parents, position)
+        raise NetworkError(child, f"probabilities of {child!r}{where} need to sum to 1 within {_CLOSE:g}, got {found}")
+    values.flags.writeable = False
+    return Factor(domain.project(scope), values)
+
+
+def row_error(values: NDArray[np.float64]) -> float:
+    """Return how far the row farthest from it is from a sum of 1."""
+    return float(np.abs(values.sum(axis=-1) - 1).max())
+
+
+def _row(domain: Domain, parents: Clique, position: NDArray[np.intp]) -> str:
+    if not parents:
+        return ""
+    codes = [int(c) for c in position[: len(parents)]]
+    shown = (f"{p}={domain.labels[p][c] if p in domain.labels else c}" for p, c in zip(parents, codes, strict=True))
+    return f" given {', '.join(shown)}"

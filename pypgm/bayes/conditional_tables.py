@@ -1,0 +1,170 @@
+"""A directed graph and a table for each attribute given its parents: checked, read, written, drawn from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from pypgm.bayes.bif import format_bif, parse_bif
+from pypgm.bayes.checks import EXACT, NetworkError, checked_table, ordered, row_error
+from pypgm.bayes.sampling import draw_ancestral
+from pypgm.data import Dataset
+from pypgm.data.files import open_text, replacing_text
+from pypgm.data.schema import label_texts
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.factor import Factor
+
+if TYPE_CHECKING:
+    import networkx
+    from numpy.typing import ArrayLike
+
+__all__ = ["ConditionalTables"]
+
+_T = TypeVar("_T", bound="ConditionalTables")
+
+
+class ConditionalTables:
+    """What a `BayesianNetwork` is made of; see there."""
+
+    name: str
+    domain: Domain
+    parents: Mapping[str, Clique]
+    tables: Mapping[str, Factor]
+    notes: tuple[str, ...]
+
+    def __init__(
+        self,
+        domain: Domain,
+        parents: Mapping[str, str | Iterable[str]],
+        tables: Mapping[str, ArrayLike | Factor],
+        *,
+        name: str = "unknown",
+    ) -> None:
+        domain.indices(parents)
+        domain.indices(tables)
+        missing = [a for a in domain if a not in tables]
+        if missing:
+            raise NetworkError(missing[0], f"each attribute needs a table of probabilities; {missing[0]!r} has none")
+        self.name = name
+        self.domain = domain
+        families = {a: as_clique(parents.get(a, ())) for a in domain}
+        for child, given in families.items():
+            domain.indices((*given, child))
+        self.parents = MappingProxyType(families)
+        self._order = ordered(domain, families)
+        self.tables = MappingProxyType({a: checked_table(domain, a, families[a], tables[a]) for a in domain})
+        errors = {a: row_error(table.values) for a, table in self.tables.items()}
+        self._inexact = tuple(a for a, error in errors.items() if error > EXACT)
+        self.notes = tuple(
+            f"{a!r}: rows sum to 1 within {errors[a]:.1e}, not exactly; they are used as written" for a in self._inexact
+        )
+
+    @classmethod
+    def read_bif(cls: type[_T], path: str | os.PathLike[str]) -> _T:
+        r"""Read a network in the interchange format BIF.
+
+        Numbers are read to the last bit. Rows may come in any order, each found by the values of the parents; rows that
+        are left out take the ``default``, or the noisy maximum where ``property function max`` stands; in a ``table``
+        the attribute's own value varies slowest. Properties and comments are skipped.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A ``.bif`` file, plain or compressed with gzip.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        ValueError
+            If it is not a whole network; the message holds the line, what was needed and what came.
+
+        References
+        ----------
+        F. G. Cozman, The interchange format for Bayesian networks, version 0.15.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "rain.bif")
+        >>> _ = path.write_text("variable rain { type discrete[2] { no, yes }; } probability (rain) { table 0.8 0.2; }")
+        >>> BayesianNetwork.read_bif(path).marginals()["rain"].values
+        array([0.8, 0.2])
+        """
+        with open_text(path) as file:
+            found = parse_bif(file.read(), os.fspath(path))
+        try:
+            net = cls(Domain(found.labels), found.parents, found.tables, name=found.name)
+        except NetworkError as error:
+            raise ValueError(f"{os.fspath(path)}, line {found.lines[error.attribute]}: {error}") from None
+        net.notes = (*found.notes, *net.notes)
+        return net
+
+    def write_bif(self, path: str | os.PathLike[str]) -> None:
+        """Write the network in the interchange format BIF; what `read_bif` reads back is the same to the last bit.
+
+        Labels are written as text; attributes without labels get their codes as labels.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A name that ends in ``.gz`` compresses the file. It appears whole or not at all.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        ValueError
+            If a name or label holds a double quote or a line break, or two labels read the same as text.
+        """
+        labels = {a: label_texts(self.domain, a) or list(map(str, range(self.domain.size(a)))) for a in self.domain}
+        values = {a: table.values for a, table in self.tables.items()}
+        with replacing_text(path) as file:
+            for block in format_bif(self.name, labels, self.parents, values):
+                file.write(block)
+
+    def sample(self, n: int, rng: np.random.Generator | int | None = None) -> Dataset:
+        """Draw independent records, each attribute given its parents.
+
+        Rows that do not sum to 1 exactly are drawn from as if they did.
+
+        Parameters
+        ----------
+        n : int
+            Number of records, at least 0.
+        rng : Generator or int, optional
+            The operating system's entropy by default.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        ValueError
+            If `n` is negative.
+        TypeError
+            If `n` is not an integer.
+        """
+        return Dataset(draw_ancestral(self.tables, self._order, n, rng), self.domain)
+
+    def to_networkx(self) -> networkx.DiGraph[str]:
+        """Return the directed graph: an arc runs from each parent to its child, a node has its ``size``."""
+        import networkx
+
+        graph: networkx.DiGraph[str] = networkx.DiGraph()
+        graph.add_nodes_from((a, {"size": self.domain.size(a)}) for a in self.domain)
+        graph.add_edges_from((p, child) for child, parents in self.parents.items() for p in parents)
+        return graph
+
+    def __repr__(self) -> str:
+        arcs = sum(map(len, self.parents.values()))
+        cells = sum(table.domain.size() for table in self.tables.values())
+        return (
+            f"{type(self).__name__}({self.name!r}: {len(self.domain)} attributes, {arcs} arcs, {cells} probabilities)"
+        )

@@ -1,0 +1,175 @@
+"""Frames of partly known records: columns in, codes out, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data import Dataset
+from pypgm.domain import Domain, listed
+from pypgm.graphs.evidence import code_of
+
+__all__ = ["MISSING", "Frame", "Table", "as_codes", "as_values", "like_frame"]
+
+MISSING = -1
+"""The code of a value that is not known."""
+
+
+class Table(Protocol):
+    """A data frame, such as that of pandas: it names its columns and gives one by its name."""
+
+    @property
+    def columns(self) -> Iterable[Any]:
+        """Names of the columns."""
+
+    def __getitem__(self, name: str, /) -> Any:  # noqa: ANN401 - a column of any library
+        ...
+
+    def __len__(self) -> int: ...
+
+
+Frame: TypeAlias = "Dataset | Mapping[str, Sequence[Any] | NDArray[Any]] | Table"
+
+
+def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tuple[int, dict[str, NDArray[np.intp]]]:
+    """Return the number of rows of a frame, and codes of its columns; what is missing is -1.
+
+    Parameters
+    ----------
+    domain : Domain
+    frame : Dataset, data frame, or mapping of str to sequence
+        Columns of labels, or of codes where an attribute has no labels; None, NaN, NA and masked entries are missing.
+        A data frame is what has ``columns`` and gives a column by its name, such as that of pandas.
+    ignored : collection of str
+        Columns to leave out.
+
+    Raises
+    ------
+    ValueError
+        If a column is no attribute, columns differ in length, or a value is none of its attribute's; the message names
+        column and row.
+    TypeError
+        If the frame is none, or a value neither a label nor a code.
+
+    Examples
+    --------
+    >>> as_codes(Domain({"a": ["x", "y"], "b": 3}), {"a": ["y", None], "b": [2, 0]})
+    (2, {'a': array([ 1, -1]), 'b': array([2, 0])})
+    """
+    if isinstance(frame, Dataset):
+        extra = [name for name in frame.domain if name not in domain]
+        _check_extra(extra, domain)
+        return len(frame), {n: _from_dataset(domain, frame, n) for n in frame.columns if n not in ignored}
+    names = _column_names(frame)
+    _check_extra([name for name in names if name not in domain], domain)
+    lengths = {name: len(frame[name]) for name in names}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"columns need equal lengths, got {lengths}")
+    codes = {name: _encode(domain, name, frame[name]) for name in names if name not in ignored}
+    return (next(iter(lengths.values())) if lengths else len(frame)), codes
+
+
+def as_values(domain: Domain, attribute: str, codes: NDArray[np.intp]) -> NDArray[Any]:
+    """Return codes as labels, where an attribute has them; codes of -1 become None."""
+    labels = domain.labels.get(attribute)
+    if labels is None and (codes >= 0).all():
+        return codes
+    values = np.empty(domain.size(attribute) + 1, dtype=object)
+    values[:-1] = labels if labels is not None else range(domain.size(attribute))
+    values[-1] = None
+    return values[codes]
+
+
+def like_frame(frame: Frame, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | Table:
+    """Return columns in a data frame of the same kind and index; as they are, if the frame was a mapping or Dataset."""
+    if isinstance(frame, Mapping | Dataset):
+        return columns
+    index = getattr(frame, "index", None)
+    kind: Any = type(frame)
+    found: Table = kind(columns) if index is None else kind(columns, index=index)
+    return found
+
+
+def _column_names(frame: Frame) -> list[str]:
+    if isinstance(frame, Mapping):
+        return list(frame)
+    columns = getattr(frame, "columns", None)
+    if not isinstance(columns, Iterable):
+        raise TypeError(f"a frame needs to be a mapping of columns, a data frame or a Dataset, got {type(frame)}")
+    names = list(columns)
+    if len(set(names)) != len(names):
+        raise ValueError(f"a frame needs columns of different names, got {listed(names)}")
+    return names
+
+
+def _check_extra(extra: list[Any], domain: Domain) -> None:
+    if extra:
+        raise ValueError(
+            f"columns without an attribute in the network: {listed([repr(n) for n in extra])}; it has "
+            f"{listed(domain.attributes)}"
+        )
+
+
+def _from_dataset(domain: Domain, data: Dataset, name: str) -> NDArray[np.intp]:
+    """Return a column of codes by its labels, which the two domains may have in different orders."""
+    mine, theirs = domain.labels.get(name), data.domain.labels.get(name)
+    column = data.columns[name].astype(np.intp)
+    if mine is None or theirs is None or mine == theirs:
+        if data.domain.size(name) != domain.size(name):
+            raise ValueError(f"attribute {name!r} needs {domain.size(name)} values, got {data.domain.size(name)}")
+        return column
+    unknown = [label for label in theirs if label not in mine]
+    if unknown:
+        raise ValueError(f"attribute {name!r} has no label {unknown[0]!r}; its labels are {listed(mine)}")
+    return np.array([mine.index(label) for label in theirs], dtype=np.intp)[column]
+
+
+class _Codes(dict[Any, int]):
+    """The code of each value met so far in a column."""
+
+    def __init__(self, domain: Domain, attribute: str) -> None:
+        super().__init__()
+        self.domain = domain
+        self.attribute = attribute
+
+    def __missing__(self, value: object) -> int:
+        self[value] = code = MISSING if _is_missing(value) else self._code(value)
+        return code
+
+    def _code(self, value: object) -> int:
+        try:
+            return code_of(self.domain, self.attribute, value)
+        except (TypeError, ValueError):
+            # A column of integers with gaps comes as floats.
+            if isinstance(value, float) and value.is_integer():
+                return code_of(self.domain, self.attribute, int(value))
+            raise
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124 - NaN
+
+
+def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
+    book = _Codes(domain, name)
+    values = np.asarray(column, dtype=object)
+    if np.ma.isMaskedArray(column):
+        values = values.copy()
+        values[np.ma.getmaskarray(column)] = None
+    if np.ndim(values) != 1:
+        raise ValueError(f"column {name!r} needs one dimension, got {np.ndim(values)}")
+    try:
+        return np.fromiter(map(book.__getitem__, values), dtype=np.intp, count=len(values))
+    except (TypeError, ValueError) as error:
+        row = next(i for i, value in enumerate(values) if not _fits(book, value))
+        raise type(error)(f"column {name!r}, row {row} (the first is 0): {error}") from None
+
+
+def _fits(book: _Codes, value: object) -> bool:
+    try:
+        return book[value] >= MISSING
+    except (TypeError, ValueError):
+        return False

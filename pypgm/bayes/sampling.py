@@ -1,0 +1,70 @@
+"""Records drawn from conditional tables, parents first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.factor import Factor
+
+__all__ = ["draw_ancestral"]
+
+
+def draw_ancestral(
+    tables: Mapping[str, Factor], order: Sequence[str], n_records: int, rng: np.random.Generator | int | None = None
+) -> dict[str, NDArray[np.unsignedinteger]]:
+    """Draw independent records from a network, all records of an attribute at once.
+
+    Parameters
+    ----------
+    tables : mapping of str to Factor
+        Probabilities of each attribute, axes (parents, attribute).
+    order : sequence of str
+        All attributes, parents before children.
+    n_records : int
+    rng : Generator or int, optional
+
+    Returns
+    -------
+    dict of str to ndarray of unsigned int, shape (n_records,)
+        Codes, in the order of the tables; the smallest type that holds them. Values of probability 0 never come.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> draw_ancestral({"a": Factor(Domain({"a": 2}), [0.0, 1.0])}, ["a"], 3)
+    {'a': array([1, 1, 1], dtype=uint8)}
+    """
+    if isinstance(n_records, bool) or not hasattr(n_records, "__index__"):
+        raise TypeError(f"the number of records needs to be an integer, got {n_records!r}")
+    if n_records < 0:
+        raise ValueError(f"the number of records needs to be at least 0, got {n_records}")
+    generator = np.random.default_rng(rng)
+    columns: dict[str, NDArray[np.unsignedinteger]] = {}
+    for attribute in order:
+        table = tables[attribute]
+        rows = np.zeros(n_records, dtype=np.intp)
+        for parent, size in zip(table.domain.attributes[:-1], table.domain.shape[:-1], strict=True):
+            rows = rows * size + columns[parent]
+        columns[attribute] = _draw(table.values.reshape(-1, table.domain.shape[-1]), rows, generator)
+    return {attribute: columns[attribute] for attribute in tables}
+
+
+def _draw(table: NDArray[np.float64], rows: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
+    """Draw one value from each of some rows of a table: the first whose cumulative probability exceeds a uniform."""
+    size = table.shape[1]
+    cumulative = np.cumsum(table, axis=1)
+    # The last entry is exactly 1 then, above every uniform.
+    cumulative /= cumulative[:, -1:]
+    uniform = rng.random(len(rows))
+    codes = np.zeros(len(rows), dtype=np.min_scalar_type(max(size - 1, 0)))
+    step = 1 << max(size - 1, 1).bit_length() - 1
+    while step:
+        # Bisection: the value is `codes` or later; is it `codes + step` or later?
+        ahead = codes.astype(np.intp) + step
+        later = cumulative[rows, np.minimum(ahead, size) - 1] <= uniform
+        codes += (later & (ahead < size)).astype(codes.dtype) * codes.dtype.type(step)
+        step >>= 1
+    return codes
