@@ -415,6 +415,7 @@ class ConvexGbp:
         Update all messages at once; the feasibility before.
         """
     def set_messages(self, messages: numpy.typing.NDArray[numpy.float64]) -> None: ...
+    def set_potentials(self, potentials: numpy.typing.NDArray[numpy.float64]) -> None: ...
     def sweep(self) -> float:
         """
         Update all children once, stage by stage; the feasibility met.

@@ -217,6 +217,48 @@ def test_impossible_zeros():
         convex_gbp(potentials, RegionGraph.saturated(CYCLE, RING))
 
 
+TREE = [("x0", "x1"), ("x1", "x2", "x3"), ("x2", "x3", "x4"), ("x4", "x5")]
+LOOP = [(f"x{i}", f"x{(i + 1) % 6}") for i in range(6)]
+
+
+@pytest.mark.parametrize("kind", ["bethe", "tree_reweighted"])
+def test_named_counting_numbers_are_exact_on_trees_and_near_on_cycles(kind):
+    domain = TERNARY.project([f"x{i}" for i in range(6)])
+    for seed in range(3):
+        vector = CliqueVector(domain, TREE)
+        vector.values[:] = np.random.default_rng(seed).normal(size=vector.values.size)
+        exact = pypgm.marginals(vector)
+        for graph in (RegionGraph.junction_tree(domain, TREE), RegionGraph.saturated(domain, TREE)):
+            found = convex_gbp(vector, graph, kind, tolerance=1e-10, iterations=5000)
+            assert found.converged
+            for clique in TREE:
+                np.testing.assert_allclose(found.marginals[clique].values, exact[clique].values, atol=1e-7)
+            assert found.dual == pytest.approx(pypgm.JunctionTree(domain, TREE).log_partition(vector), abs=1e-6)
+        loop = CliqueVector(domain, LOOP)
+        loop.values[:] = np.random.default_rng(seed).normal(size=loop.values.size)
+        graph, exact = RegionGraph.saturated(domain, LOOP), pypgm.marginals(loop)
+        near, plain = (convex_gbp(loop, graph, k, iterations=5000).marginals for k in (kind, "ones"))
+        apart = [max(np.abs(m[c].values - exact[c].values).max() for c in LOOP) for m in (near, plain)]
+        assert apart[0] < 0.5 * apart[1]
+
+
+def test_counting_numbers_by_name():
+    graph = RegionGraph.saturated(CYCLE, RING)
+    np.testing.assert_array_equal(graph.counting_numbers("ones"), np.ones(6))
+    np.testing.assert_array_equal(graph.counting_numbers("bethe"), [1, 1, 1, -1, -1, -1])
+    reweighted = graph.counting_numbers("tree_reweighted")
+    # Every forest on a ring of three has two of its pairs, and counts each attribute once.
+    assert reweighted[:3].sum() == pytest.approx(2.0)
+    for a in CYCLE:
+        assert sum(n for n, r in zip(reweighted, graph.regions, strict=True) if a in r) == pytest.approx(1.0)
+    potentials = random_potentials(graph, 9)
+    bound = convex_gbp(potentials, graph, "tree_reweighted", tolerance=1e-9, iterations=5000).dual
+    joint = pypgm.JunctionTree(CYCLE, graph.regions).log_partition(potentials)
+    assert bound >= joint
+    with pytest.raises(ValueError, match="counting numbers need to be"):
+        graph.counting_numbers("other")
+
+
 GRAPH = RegionGraph.saturated(CYCLE, RING)
 ZERO = CliqueVector(CYCLE, RING)
 BAD = {

@@ -21,6 +21,11 @@ class Propagation {
     gbp_.refresh(theta_);
   }
 
+  void set_potentials(const Array<double>& potentials) {
+    check_size("potentials", theta_.size(), static_cast<std::size_t>(potentials.size()));
+    std::copy_n(potentials.data(), potentials.size(), theta_.begin());
+    gbp_.refresh(theta_);
+  }
   void set_messages(const Array<double>& messages) {
     check_size("messages", gbp_.messages().size(), static_cast<std::size_t>(messages.size()));
     std::copy_n(messages.data(), messages.size(), gbp_.messages().begin());
@@ -77,6 +82,7 @@ void bind_convex_gbp(py::module_& m) {
            "Update all messages at once; the feasibility before.")
       .def("finish", &Propagation::finish, py::call_guard<py::gil_scoped_release>(),
            "Beliefs of the messages as they are; their feasibility.")
+      .def("set_potentials", &Propagation::set_potentials, py::arg("potentials").noconvert())
       .def("set_messages", &Propagation::set_messages, py::arg("messages").noconvert())
       .def_property_readonly("dual", [](Propagation& self) { return self.core().dual(); })
       .def_property_readonly("potentials", [](Propagation& self) { return array_of(self.theta()); })

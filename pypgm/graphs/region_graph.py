@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from pypgm import _core
 from pypgm.domain import Clique, Domain, listed
 from pypgm.errors import ModelTooLargeError
+from pypgm.graphs.counting_numbers import CountingNumbers, counting_numbers
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
     import networkx
+    import numpy as np
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 __all__ = ["RegionGraph"]
 
@@ -235,6 +238,14 @@ class RegionGraph:
     def bytes(self) -> int:
         """Bytes of the tables of all regions; an estimate holds about seven such sets at once."""
         return 8 * self.cells
+
+    def counting_numbers(self, kind: CountingNumbers) -> NDArray[np.float64]:
+        """Return how much the entropy of each region counts, shape (regions,).
+
+        "ones" counts each once; "bethe" and "tree_reweighted" come closer to the joint entropy, are not all positive,
+        and are exact on a junction tree. `convex_gbp` takes each of them by name.
+        """
+        return counting_numbers(self, kind)
 
     def to_networkx(self) -> networkx.DiGraph[Clique]:
         """Return the graph: nodes are regions with their ``cells``, edges go from parent to child."""

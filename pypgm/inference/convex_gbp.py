@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
+from pypgm.graphs.counting_numbers import CountingNumbers
 from pypgm.graphs.junction_tree import check_logarithms, checked_total
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConvexGbp", "checked_counting_numbers", "convex_gbp", "over_regions"]
 
+_FLOOR = 1e-250  # of a belief whose logarithm is taken
 _FLOODING_DAMPING = 0.5  # without it messages that are all sent at once may swing forever
 
 
@@ -33,7 +35,8 @@ class ConvexGbp:
     feasibility: float
     """Mean over the edges of the L1 distance between parent's and child's marginals, as probabilities."""
     dual: float
-    """Upper bound of the maximum of sum <theta_r, b_r> + kappa_r H(b_r), natural logs."""
+    """Upper bound of the maximum of sum <theta_r, b_r> + kappa_r H(b_r), natural logs; with named counting numbers the
+    maximum itself, once converged, which stands for log Z."""
     gap: float
     """The bound less the value of beliefs made exactly consistent; inf where those need a cell of weight zero."""
     converged: bool
@@ -47,7 +50,7 @@ class ConvexGbp:
 def convex_gbp(
     potentials: CliqueVector,
     region_graph: RegionGraph,
-    counting_numbers: ArrayLike | None = None,
+    counting_numbers: ArrayLike | CountingNumbers | None = None,
     total: float = 1.0,
     *,
     iterations: int = 1000,
@@ -68,8 +71,10 @@ def convex_gbp(
         Natural logs; each table goes to the smallest region that holds its scope. -inf is a structural zero.
     region_graph : RegionGraph
         The regions and which of them must agree.
-    counting_numbers : array_like of float, shape (regions,), optional
-        :math:`\kappa_r > 0`; 1 by default.
+    counting_numbers : array_like of float, shape (regions,), or str, optional
+        :math:`\kappa_r > 0`; 1 by default. "bethe" and "tree_reweighted" stand for the numbers of
+        `RegionGraph.counting_numbers`, which come closer to the joint entropy and are exact on a junction tree: not all
+        are positive, so the surplus of positive ones is taken back by moving potentials between the sweeps.
     total : float
         Sum of each marginal.
     iterations : int
@@ -97,7 +102,7 @@ def convex_gbp(
     ----------
     Hazan, Peng, Shashua: Tightening fractional covering upper bounds on the partition function for high-order region
     graphs, UAI 2012; McKenna, Pradhan, Sheldon, Miklau: Relaxed marginal consistency for differentially private query
-    answering, NeurIPS 2021.
+    answering, NeurIPS 2021; Yuille: CCCP algorithms to minimize the Bethe and Kikuchi free energies, 2002.
 
     Examples
     --------
@@ -113,7 +118,7 @@ def convex_gbp(
         raise ValueError(f"iterations needs to be at least 1 and tolerance 0, got {iterations} and {tolerance}")
     records = checked_total(total)
     theta = over_regions(region_graph, potentials)
-    kappa = checked_counting_numbers(region_graph, counting_numbers)
+    kappa, surplus = _numbers_and_surplus(region_graph, counting_numbers)
     core = _core.ConvexGbp(region_graph.plan, kappa, theta.values, n_threads)
     if not core.possible:
         raise ImpossibleEvidenceError("structural zeros of the potentials leave a region no weight")
@@ -124,11 +129,39 @@ def convex_gbp(
     while sweeps < iterations and feasibility > tolerance:
         feasibility = core.sweep() if schedule == "sequential" else core.flood(damping)
         sweeps += 1
+        if surplus.any():
+            feasibility = max(feasibility, _take_back(core, theta, surplus))
     feasibility = core.finish()
     beliefs = core.beliefs
     gap = core.dual - _consistent_value(region_graph, kappa, core.potentials, beliefs)
     marginals = CliqueVector(region_graph.domain, region_graph.regions, beliefs * records)
     return ConvexGbp(marginals, feasibility, core.dual, gap, feasibility <= tolerance, sweeps, core.messages)
+
+
+def _numbers_and_surplus(
+    graph: RegionGraph, numbers: ArrayLike | CountingNumbers | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return positive counting numbers, and what they have above those asked for."""
+    if not isinstance(numbers, str):
+        kappa = checked_counting_numbers(graph, numbers)
+        return kappa, np.zeros_like(kappa)
+    wanted = graph.counting_numbers(cast("CountingNumbers", numbers))
+    kappa = np.maximum(wanted, 1.0)
+    return kappa, kappa - wanted
+
+
+def _take_back(core: _core.ConvexGbp, theta: CliqueVector, surplus: NDArray[np.float64]) -> float:
+    """Move potentials by the slope of the surplus entropy; return how far that has yet to move a region, at the mean.
+
+    The surplus is concave: leaving out its tangent at the present beliefs never lowers the objective (Yuille 2002).
+    """
+    each = np.repeat(surplus, [theta.domain.size(c) for c in theta.cliques])
+    moved = np.where(each > 0, theta.values + each * np.log(np.maximum(core.beliefs, _FLOOR)), theta.values)
+    before = core.potentials
+    core.set_potentials(moved)
+    changed = core.beliefs
+    finite = np.isfinite(moved) & np.isfinite(before)
+    return float(np.abs(np.where(finite, moved - before, 0.0) * changed).sum() / len(theta.cliques))
 
 
 def _consistent_value(

@@ -1,0 +1,109 @@
+"""Counting numbers: how much the entropy of each region counts towards that of the joint distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.graphs.region_graph import RegionGraph
+
+__all__ = ["CountingNumbers", "counting_numbers"]
+
+CountingNumbers = Literal["ones", "bethe", "tree_reweighted"]
+
+_FORESTS = 16
+
+
+def counting_numbers(graph: RegionGraph, kind: CountingNumbers) -> NDArray[np.float64]:
+    r"""Return numbers :math:`c_r` for which :math:`\sum c_r H(b_r)` stands for the joint entropy.
+
+    Parameters
+    ----------
+    graph : RegionGraph
+    kind : {"ones", "bethe", "tree_reweighted"}
+        1 for every region; 1 less the numbers of all regions above, which counts every attribute once; or the mean over
+        some acyclic parts of the graph of the numbers that are exact on each, which bounds the entropy from above. On
+        the regions of a junction tree the last two are both exact.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    References
+    ----------
+    Yedidia, Freeman, Weiss: Constructing free-energy approximations and generalized belief propagation algorithms,
+    2005; Wainwright, Jaakkola, Willsky: A new class of upper bounds on the log partition function, 2005.
+    """
+    if kind == "ones":
+        return np.ones(len(graph.regions))
+    if kind == "bethe":
+        return _bethe(graph)
+    if kind == "tree_reweighted":
+        return _mean_over_forests(graph)
+    raise ValueError(f"counting numbers need to be 'ones', 'bethe' or 'tree_reweighted', got {kind!r}")
+
+
+def _bethe(graph: RegionGraph) -> NDArray[np.float64]:
+    above: list[set[int]] = [set() for _ in graph.regions]
+    numbers = np.ones(len(graph.regions))
+    parents: list[list[int]] = [[] for _ in graph.regions]
+    for p, c in graph.edges:
+        parents[c].append(p)
+    # Larger regions come first, so what is above a region is known when its turn comes.
+    for r, own in enumerate(parents):
+        for p in own:
+            above[r] |= above[p] | {p}
+        numbers[r] = 1.0 - numbers[sorted(above[r])].sum()
+    return numbers
+
+
+def _mean_over_forests(graph: RegionGraph) -> NDArray[np.float64]:
+    scopes = [frozenset(r) for r in graph.regions]
+    position = {s: i for i, s in enumerate(scopes)}
+    children = {c for _, c in graph.edges}
+    roots = [i for i in range(len(scopes)) if i not in children]
+    used = np.zeros(len(scopes))
+    numbers = np.zeros(len(scopes))
+    starts = [roots[i * len(roots) // _FORESTS] for i in range(_FORESTS)]
+    for start in starts:
+        taken = _forest(scopes, position, start, used)
+        for region, separator in taken:
+            numbers[region] += 1.0 / _FORESTS
+            used[region] += 1
+            if separator is not None:
+                numbers[separator] -= 1.0 / _FORESTS
+    return numbers
+
+
+def _forest(
+    scopes: Sequence[frozenset[str]], position: dict[frozenset[str], int], start: int, used: NDArray[np.float64]
+) -> list[tuple[int, int | None]]:
+    """Grow an acyclic set of regions that covers all attributes, largest separators first, rarely used regions first.
+
+    A region joins with the separator it shares with one region of the set, if that is all it shares with the set.
+    """
+    taken: list[tuple[int, int | None]] = [(start, None)]
+    covered = set(scopes[start])
+    # What each region shares at most with a single one of the set.
+    shared = [s & scopes[start] for s in scopes]
+    while True:
+        fitting = [
+            i
+            for i, s in enumerate(scopes)
+            if not s <= covered and s & covered == shared[i] and (not shared[i] or shared[i] in position)
+        ]
+        if not fitting:
+            return taken
+        best = min(fitting, key=lambda i: (-len(shared[i]), -len(scopes[i]), used[i], i))
+        taken.append((best, position[shared[best]] if shared[best] else None))
+        covered |= scopes[best]
+        for i, s in enumerate(scopes):
+            common = s & scopes[best]
+            if len(common) > len(shared[i]):
+                shared[i] = common
