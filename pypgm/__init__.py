@@ -7,34 +7,46 @@ from pypgm._core import __version__, build_info
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, read_table
 from pypgm.domain import Domain
-from pypgm.errors import BudgetError, ImpossibleEvidenceError, ModelTooLargeError
-from pypgm.estimation import LinearMeasurement
+from pypgm.errors import BudgetError, ConditionWarning, ImpossibleEvidenceError, ModelTooLargeError
+from pypgm.estimation import Constraint, LinearMeasurement, losses
+from pypgm.evaluate import Evaluation, evaluate
 from pypgm.factor import Factor
-from pypgm.graphs import JunctionTree
-from pypgm.inference import marginals, variable_elimination
+from pypgm.graphs import JunctionTree, RegionGraph
+from pypgm.inference import convex_gbp, marginals, variable_elimination
 from pypgm.io import read_uai, write_uai
-from pypgm.models import GraphicalModel, estimate, load
+from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate, load
 from pypgm.privacy import Budget, Ledger, Privacy
+from pypgm.queries import KroneckerQuery
 
 __all__ = [
+    "Answer",
     "Budget",
     "BudgetError",
     "CliqueVector",
+    "ConditionWarning",
+    "Constraint",
     "Dataset",
     "Domain",
+    "Evaluation",
     "Factor",
     "GraphicalModel",
     "ImpossibleEvidenceError",
     "JunctionTree",
+    "KroneckerQuery",
     "Ledger",
     "LinearMeasurement",
     "ModelTooLargeError",
     "Privacy",
+    "RegionGraph",
+    "RegionGraphModel",
     "__version__",
     "bayes",
     "build_info",
+    "convex_gbp",
     "estimate",
+    "evaluate",
     "load",
+    "losses",
     "marginals",
     "mechanisms",
     "queries",

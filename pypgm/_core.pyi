@@ -10,10 +10,16 @@ import typing
 
 __all__: list[str] = [
     "Acceleration",
+    "CalibratedTree",
+    "Contraction",
+    "ConvexGbp",
     "Descent",
     "JunctionTree",
+    "ProportionalFitting",
     "RATE_BITS",
     "RecordSampler",
+    "RegionDescent",
+    "RegionGraph",
     "SCALE_BITS",
     "SeededWords",
     "SteadyDescent",
@@ -21,6 +27,8 @@ __all__: list[str] = [
     "add_discrete_gaussian",
     "add_discrete_laplace",
     "build_info",
+    "choose_pairs",
+    "consistent_value",
     "enumerate_gaussian",
     "enumerate_laplace",
     "enumerate_selection",
@@ -28,16 +36,22 @@ __all__: list[str] = [
     "expand_assign",
     "expand_multiply",
     "flip_coins",
+    "minimal_edges",
     "permute_and_flip",
+    "plan_elimination",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_sum",
+    "refine_records",
+    "saturate",
     "scripted_below",
     "scripted_coin",
     "scripted_coin_exp",
     "secure_words",
     "select_exponential",
     "select_top",
+    "solve_locally",
+    "tangent",
 ]
 
 class JunctionTree:
@@ -133,6 +147,58 @@ class JunctionTree:
     def order(self) -> list[int]:
         """
         The elimination order.
+        """
+
+class Contraction:
+    """
+    A compiled sum of products of tables.
+    """
+    def run(
+        self,
+        tables: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None],
+        semiring: str = "sum",
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> tuple:
+        """
+        Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs themselves.
+        """
+    @property
+    def cost(self) -> dict:
+        """
+        Operations, bytes and the largest table of one run.
+        """
+    @property
+    def sources(self) -> list[tuple[str, int]]:
+        """
+        What each table of a plan of projections is.
+        """
+
+class CalibratedTree:
+    """
+    A rooted tree of marginals over attribute indices.
+    """
+    def __init__(
+        self,
+        sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        cliques: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+        separators: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+        parents: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        known: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    ) -> None: ...
+    def plan(
+        self,
+        blocks: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+        answers: collections.abc.Sequence[
+            tuple[
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            ]
+        ],
+    ) -> Contraction:
+        """
+        Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).
         """
 
 class Descent:
@@ -282,6 +348,10 @@ class Acceleration:
         """
         Start the average anew where the last point is better.
         """
+    def set_average(self, marginals: numpy.typing.NDArray[numpy.float64]) -> None:
+        """
+        Make given marginals the average.
+        """
     def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Fit the potentials to the average by proportional fitting.
@@ -296,6 +366,182 @@ class SeededWords:
     A stream keyed by a number others can know: its draws protect nobody.
     """
     def __init__(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+
+class RegionGraph:
+    """
+    A compiled region graph over attribute indices.
+    """
+    def __init__(
+        self,
+        sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        regions: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+        edges: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+    ) -> None: ...
+    @property
+    def cells(self) -> int:
+        """
+        Cells of the tables of all regions.
+        """
+    @property
+    def message_cells(self) -> int:
+        """
+        Cells of the messages of all edges.
+        """
+    @property
+    def stages(self) -> list[list[int]]:
+        """
+        Regions with parents, in the order of a sweep.
+        """
+
+class ConvexGbp:
+    """
+    Beliefs and messages of a region graph.
+    """
+    def __init__(
+        self,
+        graph: RegionGraph,
+        counting_numbers: numpy.typing.NDArray[numpy.float64],
+        potentials: numpy.typing.NDArray[numpy.float64],
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def finish(self) -> float:
+        """
+        Beliefs of the messages as they are; their feasibility.
+        """
+    def flood(self, damping: typing.SupportsFloat | typing.SupportsIndex) -> float:
+        """
+        Update all messages at once; the feasibility before.
+        """
+    def set_messages(self, messages: numpy.typing.NDArray[numpy.float64]) -> None: ...
+    def sweep(self) -> float:
+        """
+        Update all children once, stage by stage; the feasibility met.
+        """
+    @property
+    def beliefs(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def dual(self) -> float: ...
+    @property
+    def messages(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def possible(self) -> bool:
+        """
+        Whether each region has weight left.
+        """
+    @property
+    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+class RegionDescent:
+    """
+    Accelerated mirror descent over a local polytope.
+    """
+    def __init__(
+        self,
+        graph: RegionGraph,
+        counting_numbers: numpy.typing.NDArray[numpy.float64],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def advance(
+        self,
+        s: typing.SupportsFloat | typing.SupportsIndex,
+        a: typing.SupportsFloat | typing.SupportsIndex,
+        stretch: typing.SupportsFloat | typing.SupportsIndex,
+        loose: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> tuple:
+        """
+        One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.
+        """
+    def advance_along(
+        self,
+        gradient: numpy.typing.NDArray[numpy.float64],
+        s: typing.SupportsFloat | typing.SupportsIndex,
+        a: typing.SupportsFloat | typing.SupportsIndex,
+        stretch: typing.SupportsFloat | typing.SupportsIndex,
+        loose: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> tuple:
+        """
+        One step along a gradient; of what is measured only the slope is known.
+        """
+    def begin(
+        self,
+        tolerance: typing.SupportsFloat | typing.SupportsIndex,
+        max_sweeps: typing.SupportsInt | typing.SupportsIndex,
+    ) -> int:
+        """
+        Settle the start; sweeps taken, -1 if it is impossible.
+        """
+    def enter(
+        self, region: typing.SupportsInt | typing.SupportsIndex, table: numpy.typing.NDArray[numpy.float64]
+    ) -> None:
+        """
+        Add log-probabilities of a region to where it starts.
+        """
+    def enter_everywhere(
+        self,
+        scope: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        table: numpy.typing.NDArray[numpy.float64],
+        chosen: numpy.typing.NDArray[numpy.uint8],
+    ) -> None:
+        """
+        Add log-probabilities over a scope to where some regions start.
+        """
+    def loss(self) -> float:
+        """
+        The loss of the average.
+        """
+    def loss_of_beliefs(self) -> float:
+        """
+        The loss of the last beliefs.
+        """
+    def lower_bound(self) -> float:
+        """
+        Bound of the loss from below, of the steps since.
+        """
+    def mean(self, a: typing.SupportsFloat | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Counts between the average (a = 0) and the last beliefs (a = 1).
+        """
+    def measure(
+        self,
+        region: typing.SupportsInt | typing.SupportsIndex,
+        groups: numpy.typing.NDArray[numpy.int32],
+        values: numpy.typing.NDArray[numpy.float64],
+        weights: numpy.typing.NDArray[numpy.float64],
+        holdout: numpy.typing.NDArray[numpy.float64],
+    ) -> None: ...
+    def open_window(self) -> None:
+        """
+        Start gathering a bound.
+        """
+    def record(
+        self, s: typing.SupportsFloat | typing.SupportsIndex, bound: typing.SupportsFloat | typing.SupportsIndex
+    ) -> None:
+        """
+        Tell of a step of a loss given.
+        """
+    def restart(self, always: bool) -> bool:
+        """
+        Start the average anew where the last point is better.
+        """
+    def settle(
+        self,
+        tolerance: typing.SupportsFloat | typing.SupportsIndex,
+        max_sweeps: typing.SupportsInt | typing.SupportsIndex,
+    ) -> tuple[float, int]:
+        """
+        Fit potentials to the average; feasibility and sweeps.
+        """
+    def take_beliefs(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The beliefs; the object is of no use afterwards.
+        """
+    def take_potentials(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The potentials; nothing but `take_beliefs` may be called afterwards.
+        """
 
 class RecordSampler:
     """
@@ -323,6 +569,27 @@ class RecordSampler:
         Draw the attributes of a table that are not in its separator, given the separator.
         """
 
+class ProportionalFitting:
+    """
+    Iterative proportional fitting while a junction tree is walked.
+    """
+    def __init__(
+        self,
+        tree: JunctionTree,
+        targets: numpy.typing.NDArray[numpy.float64],
+        potentials: numpy.typing.NDArray[numpy.float64],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def sweep(self) -> float:
+        """
+        One walk; the mean L1 distance from the targets before it, for a total of 1.
+        """
+    @property
+    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def tables(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
 def add_discrete_gaussian(
     counts: numpy.typing.NDArray[numpy.int64],
     variance_numerator: typing.SupportsInt | typing.SupportsIndex,
@@ -348,6 +615,27 @@ def add_discrete_laplace(
 def build_info() -> dict:
     """
     Facts about this build.
+    """
+
+def choose_pairs(
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    pairs: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    forced: typing.SupportsInt | typing.SupportsIndex,
+    max_cells: typing.SupportsFloat | typing.SupportsIndex,
+    patience: typing.SupportsInt | typing.SupportsIndex,
+) -> list[int]:
+    """
+    1 for each pair, in the order given, that keeps the junction tree small enough.
+    """
+
+def consistent_value(
+    graph: RegionGraph,
+    counting_numbers: numpy.typing.NDArray[numpy.float64],
+    potentials: numpy.typing.NDArray[numpy.float64],
+    beliefs: numpy.typing.NDArray[numpy.float64],
+) -> float:
+    """
+    Value of consistent beliefs near those given.
     """
 
 def enumerate_gaussian(
@@ -421,6 +709,17 @@ def flip_coins(
     One entry for each record: 1 with a rational probability, else 0.
     """
 
+def minimal_edges(
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    regions: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    edges: collections.abc.Sequence[
+        tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+    ],
+) -> tuple:
+    """
+    The edges that suffice.
+    """
+
 def permute_and_flip(
     scores: numpy.typing.NDArray[numpy.int64],
     rate_numerator: typing.SupportsInt | typing.SupportsIndex,
@@ -429,6 +728,16 @@ def permute_and_flip(
 ) -> int:
     """
     The first index in random order that passes its exact coin.
+    """
+
+def plan_elimination(
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    tables: collections.abc.Sequence[tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], bool]],
+    keep: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
+) -> Contraction:
+    """
+    Plan the sum over all attributes but some; tables are (axes, logarithms).
     """
 
 def reduce_logsumexp(
@@ -459,6 +768,30 @@ def reduce_sum(
 ) -> numpy.typing.NDArray[numpy.float64]:
     """
     Sum a flat table onto its kept axes.
+    """
+
+def refine_records(
+    columns: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.int32]],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    targets: collections.abc.Sequence[
+        tuple[
+            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        ]
+    ],
+    sweeps: typing.SupportsInt | typing.SupportsIndex,
+    seed: typing.SupportsInt | typing.SupportsIndex,
+) -> tuple:
+    """
+    Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left.
+    """
+
+def saturate(
+    cliques: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    max_regions: typing.SupportsInt | typing.SupportsIndex,
+) -> tuple:
+    """
+    Closure under intersection, and its covering relation.
     """
 
 def scripted_below(
@@ -511,6 +844,37 @@ def select_top(
 ) -> list[int]:
     """
     Different indices, drawn one after the other as select_exponential does.
+    """
+
+def solve_locally(
+    problems: collections.abc.Sequence[
+        tuple[
+            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            collections.abc.Sequence[
+                tuple[
+                    collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+                    typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                ]
+            ],
+        ]
+    ],
+    iterations: typing.SupportsInt | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> list:
+    """
+    For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations.
+    """
+
+def tangent(
+    tree: JunctionTree,
+    potentials: numpy.typing.NDArray[numpy.float64],
+    direction: numpy.typing.NDArray[numpy.float64],
+    total: typing.SupportsFloat | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> tuple:
+    """
+    Marginals of the given cliques, and their derivative along a direction of the potentials.
     """
 
 RATE_BITS: int = 62

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from pypgm import __version__, demo, load, mechanisms
+from pypgm.bayes import BayesianNetwork
 from pypgm.data import read_domain, read_table, write_table
 from pypgm.data.files import replacing_text
 from pypgm.data.schema import Codebook
 from pypgm.domain import Domain, Label, as_clique
 from pypgm.factor import Factor
 from pypgm.mechanisms import Release
+from pypgm.models import GraphicalModel
 from pypgm.privacy import Budget
 from pypgm.report import cells, domain_lines, model_lines, release_lines
 
@@ -63,7 +65,8 @@ examples:
       --model people.pgm --rows 10000 --neighbours replace
 """
 _QUERY = """\
-Print marginals of a model as CSV: a line for each cell, with its expected number of records.
+Print marginals of a model as CSV: a line for each cell, with its expected number of records and the standard error that
+the noise of the measurements leaves it.
 
 With --given it prints conditional probabilities instead. Any attributes can be asked for together, measured or not.
 """
@@ -72,6 +75,7 @@ examples:
   pypgm query people.pgm age,sex income
   pypgm query people.pgm income --given sex=F --given age=30 --given age=31   (women of 30 or 31)
   pypgm query people.pgm age,sex --out age-sex.csv
+  pypgm query alarm.bif HYPOVOLEMIA --given CVP=LOW
 """
 
 
@@ -145,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     query = commands.add_parser(
         "query", help="marginals and conditional probabilities", description=_QUERY, epilog=_QUERY_EXAMPLES
     )
-    query.add_argument("model", metavar="MODEL", help="a file that synth --model wrote")
+    query.add_argument("model", metavar="MODEL", help="a file that synth --model wrote, or a .bif or .bif.gz network")
     query.add_argument("cliques", metavar="ATTRIBUTES", nargs="+", help="names with commas between them: age,sex")
     query.add_argument(
         "--given",
@@ -153,6 +157,14 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         help="what is known; may be repeated, and several values of one attribute mean any of them",
+    )
+    query.add_argument(
+        "--draws",
+        metavar="N",
+        type=_draws,
+        default=20,
+        help="estimates by which the standard errors are told where there is no formula (default 20, known to 16 %%; "
+        "0: no standard errors)",
     )
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv or .csv.gz file")
     query.set_defaults(run=_query)
@@ -222,6 +234,13 @@ def _rows(text: str) -> int:
     return int(text)
 
 
+def _draws(text: str) -> int:
+    number = _rows(text) if text.isdigit() else 1
+    if number == 1:
+        raise argparse.ArgumentTypeError(f"needs a number of estimates, 2 or more, or 0, got {text!r}")
+    return number
+
+
 def _seconds(text: str) -> float:
     with contextlib.suppress(ValueError):
         if 0 < float(text) < float("inf"):
@@ -277,19 +296,25 @@ def _query(arguments: argparse.Namespace) -> None:
     cliques = [as_clique(next(csv.reader([text]))) for text in arguments.cliques]
     if arguments.out is not None and len(cliques) != 1:
         raise ValueError(f"--out holds one marginal, got {len(cliques)}; ask for them one at a time")
-    model = load(arguments.model)
+    is_network = arguments.model.endswith((".bif", ".bif.gz"))
+    model = BayesianNetwork.read_bif(arguments.model) if is_network else load(arguments.model)
     evidence = _evidence(model.domain, arguments.given)
     # All are asked before one is shown: an error leaves no half an answer.
-    answers = [model.query(clique, evidence) if evidence else model.project(clique) for clique in cliques]
-    unit = "probability" if evidence else "count"
+    if isinstance(model, BayesianNetwork) or evidence:
+        answers, unit = [model.query(clique, evidence) for clique in cliques], "probability"
+    else:
+        answers, unit = [model.project(clique) for clique in cliques], "count"
+    errors: list[Factor | None] = [None] * len(cliques)
+    if arguments.draws and isinstance(model, GraphicalModel) and model.origin is not None:
+        errors = [*model.standard_errors(cliques, evidence or None, draws=arguments.draws)]
     if arguments.out is not None:
         _check_places([arguments.model], [arguments.out])
         with replacing_text(arguments.out) as file:
-            _write_answer(file, answers[0], unit)
+            _write_answer(file, answers[0], unit, errors[0])
         return
     for i, answer in enumerate(answers):
         sys.stdout.write("\n" if i else "")
-        _write_answer(sys.stdout, answer, unit)
+        _write_answer(sys.stdout, answer, unit, errors[i])
 
 
 def _evidence(domain: Domain, given: Sequence[str]) -> dict[str, list[Label]]:
@@ -310,10 +335,15 @@ def _evidence(domain: Domain, given: Sequence[str]) -> dict[str, list[Label]]:
     return evidence
 
 
-def _write_answer(file: TextIO, answer: Factor, unit: str) -> None:
+def _write_answer(file: TextIO, answer: Factor, unit: str, errors: Factor | None) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*answer.domain.attributes, unit])
-    writer.writerows(cells(answer))
+    if errors is None:
+        writer.writerow([*answer.domain.attributes, unit])
+        writer.writerows(cells(answer))
+        return
+    writer.writerow([*answer.domain.attributes, unit, "standard_error"])
+    beside = (f"{error:.3g}" for error in errors.datavector())
+    writer.writerows((*cell, error) for cell, error in zip(cells(answer), beside, strict=True))
 
 
 def _info(arguments: argparse.Namespace) -> None:

@@ -1,12 +1,16 @@
-"""The errors of pypgm that are more than a ``ValueError``."""
+"""The errors of pypgm that are more than a ``ValueError``, and its warnings."""
 
 from __future__ import annotations
 
-__all__ = ["BudgetError", "ImpossibleEvidenceError", "ModelTooLargeError"]
+__all__ = ["BudgetError", "ConditionWarning", "ImpossibleEvidenceError", "ModelTooLargeError"]
 
 
 class BudgetError(ValueError):
     """A charge would overdraw the privacy ledger; nothing was read and nothing was charged."""
+
+
+class ConditionWarning(UserWarning):
+    """Terms of opposite sign cancel, so that an answer has lost half of its digits or more."""
 
 
 class ImpossibleEvidenceError(ValueError):

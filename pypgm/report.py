@@ -15,7 +15,7 @@ from pypgm.memory import short
 if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.mechanisms import Release
-    from pypgm.models import GraphicalModel
+    from pypgm.models import GraphicalModel, RegionGraphModel
 
 __all__ = ["cells", "compare", "domain_lines", "model_lines", "release_lines"]
 
@@ -40,12 +40,12 @@ def release_lines(release: Release, seconds: float) -> list[str]:
     ]
 
 
-def model_lines(model: GraphicalModel) -> list[str]:
+def model_lines(model: GraphicalModel | RegionGraphModel) -> list[str]:
     r"""Return the lines that sum a model up: its size, its largest clique, how its estimate ended.
 
     Parameters
     ----------
-    model : GraphicalModel
+    model : GraphicalModel or RegionGraphModel
 
     Examples
     --------
@@ -57,7 +57,7 @@ def model_lines(model: GraphicalModel) -> list[str]:
     domain = model.domain
     largest = max(model.cliques, key=domain.size, default=())
     size = f"{_many(len(domain), 'attribute')}, {_many(len(model.cliques), 'clique')}, "
-    size += f"{_many(model.potentials.values.size, 'parameter')}; "
+    size += f"{_many(model.marginals.values.size, 'parameter')}; "
     lines = [f"model: {size}largest clique: {', '.join(largest) or 'none'} ({domain.size(largest):,} cells)"]
     if model.fit is not None:
         gap = "" if model.fit.gap is None else f" (at most {model.fit.gap:.3g} above the optimum)"

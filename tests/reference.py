@@ -69,13 +69,14 @@ def fitted(domain, marginals, total, sweeps=500):
 def query_matrix(domain, measurement):
     """Return the dense matrix that maps the whole joint table to a measurement's answers."""
     query = measurement.query
-    groups = np.asarray(query.groups) if hasattr(query, "groups") else np.arange(domain.size(measurement.clique))
+    cells = domain.size(measurement.clique)
+    own_matrix = np.eye(cells) if query is None else np.stack([query.matvec(unit) for unit in np.eye(cells)], axis=1)
     shape = domain.sizes(measurement.clique)
     positions = [domain.index(a) for a in measurement.clique]
     matrix = np.zeros((measurement.values.size, domain.size()))
     for column, cell in enumerate(itertools.product(*map(range, domain.shape))):
         own = [cell[p] for p in positions]
-        matrix[groups[np.ravel_multi_index(own, shape)] if own else groups[0], column] = 1.0
+        matrix[:, column] = own_matrix[:, np.ravel_multi_index(own, shape) if own else 0]
     return matrix
 
 

@@ -113,7 +113,7 @@ def test_threads_do_not_change_a_bit():
     assert one.potentials.values.tobytes() == two.potentials.values.tobytes()
 
 
-@pytest.mark.parametrize("after", [3, 15])
+@pytest.mark.parametrize("after", [3, 40])
 def test_an_interruption_returns_what_there_is(after):
     # The path on the thinned measurements runs first, the one on the measurements themselves after it.
     calls = []
@@ -123,7 +123,7 @@ def test_an_interruption_returns_what_there_is(after):
         if len(calls) == after:
             raise KeyboardInterrupt
 
-    model = pypgm.estimate(DOMAIN, measure(table(6, 1000.0), 20.0, 6), callback=stop_by_hand)
+    model = pypgm.estimate(DOMAIN, measure(table(6, 1000.0), 2.0, 6), callback=stop_by_hand)
     assert model.fit.status == "interrupted"
     assert np.isfinite(model.marginals.values).all()
 
@@ -160,8 +160,7 @@ def test_the_start_spreads_a_group_over_its_cells_and_floors_what_came_out_negat
         ({"method": "newton"}, "method needs to be"),
         ({"stop": "soon"}, "stop needs to be"),
         ({"method": "accelerated", "stepsize": 1.0}, "takes no stepsize"),
-        ({"method": "mirror_descent", "stop": "validated"}, "goes to the optimum"),
-        ({"stepsize": 1e-3, "stop": "validated"}, "goes to the optimum"),
+        ({"loss": "l3"}, "loss needs to be one of"),
     ],
 )
 def test_options_that_do_not_go_together(options, message):

@@ -146,6 +146,65 @@ def test_disconnected_attributes():
     np.testing.assert_allclose(net.query(("b", "a")).values, np.outer([0.2, 0.3, 0.5], [0.3, 0.7]), rtol=1e-14)
 
 
+# The most probable values.
+
+
+@given(networks(), st.data())
+def test_most_probable_values_are_those_of_the_joint_table(net, data):
+    evidence, likelihoods = data.draw(evidence_on(net.domain))
+    some = st.lists(st.sampled_from(net.domain.attributes), max_size=3, unique=True)
+    targets = data.draw(st.one_of(st.none(), some, st.permutations(net.domain.attributes)))
+    table = weighted(net, joint(net), likelihoods)
+    if table.sum() == 0:
+        with pytest.raises(ImpossibleEvidenceError):
+            net.map(targets, evidence)
+        return
+    asked = net.domain.attributes if targets is None else tuple(targets)
+    found, log_value = net.map(targets, evidence)
+    wanted = onto(net, table, asked)
+    assert tuple(found) == asked
+    assert log_value == pytest.approx(np.log(wanted.max()), rel=1e-10, abs=1e-10)
+    assert wanted[tuple(found.values())] == pytest.approx(wanted.max(), rel=1e-10)
+
+
+def test_joint_values_are_not_the_values_of_each_alone(sprinkler):
+    domain = Domain({"a": 2, "b": ["x", "y", "z"]})
+    net = BayesianNetwork(domain, {"b": "a"}, {"a": [0.4, 0.6], "b": [[1, 0, 0], [0.34, 0.33, 0.33]]})
+    assert net.map() == ({"a": 0, "b": "x"}, pytest.approx(np.log(0.4)))
+    assert net.map("a") == ({"a": 1}, pytest.approx(np.log(0.6)))
+    assert net.map(("b", "a"), {"a": 1}) == ({"b": "x", "a": 1}, pytest.approx(np.log(0.6 * 0.34)))
+    assert net.map("b", {"a": 1}) == ({"b": "x"}, pytest.approx(np.log(0.6 * 0.34)))
+    assert net.map((), {"a": 1}) == ({}, pytest.approx(np.log(0.6)))
+    assert sprinkler.map("rain", {"grass": "wet"})[0] == {"rain": "no"}
+
+
+def test_ties_go_to_the_lexicographically_first():
+    domain = Domain({"a": 2, "b": 2, "c": 2})
+    pair = np.full((2, 2), 0.5)
+    net = BayesianNetwork(domain, {"b": "a"}, {"a": [0.5, 0.5], "b": pair, "c": [0.5, 0.5]})
+    assert net.map()[0] == {"a": 0, "b": 0, "c": 0}
+    different = np.array([[0.0, 1.0], [1.0, 0.0]])
+    net = BayesianNetwork(domain, {"b": "a"}, {"a": [0.5, 0.5], "b": different, "c": [0.5, 0.5]})
+    for asked in (None, ("b", "a"), ("a", "b")):
+        found = net.map(asked)[0]
+        assert (found["a"], found["b"]) == (0, 1)
+
+
+def test_targets_whose_table_does_not_fit_are_refused_with_their_size(data_dir):
+    net = BayesianNetwork.read_bif(data_dir / "bif" / "pigs.bif.gz")
+    leaves = [a for a in net.domain if not any(a in p for p in net.parents.values())][:60]
+    with pytest.raises(ModelTooLargeError, match="GiB"):
+        net.map(leaves)
+    # All attributes, and known ones, need no such table.
+    found, log_value = net.map(None, dict.fromkeys(leaves, "1"))
+    assert all(found[a] == "1" for a in leaves)
+    logs = sum(
+        np.log(net.tables[a].values[tuple(int(found[b]) for b in net.tables[a].domain.attributes)]) for a in net.domain
+    )
+    assert log_value == pytest.approx(logs, rel=1e-12)
+    assert net.map(leaves[:30], dict.fromkeys(leaves[:30], "1"))[0] == dict.fromkeys(leaves[:30], "1")
+
+
 # What is left out.
 
 
@@ -194,6 +253,10 @@ def test_a_query_answers_where_the_whole_tree_does_not_fit():
     with pytest.raises(ModelTooLargeError, match="GiB"):
         net.marginals()
     np.testing.assert_allclose(net.query("g0.1").values, tables["g0.0"] @ tables["g0.1"], rtol=1e-12)
+    # Nor does it matter to rows in which all but one attribute are known.
+    frame = {n: [3] for n in names if n != "g5.5"}
+    scores = tables["g5.5"][3, 3] * tables["g5.6"][3, :, 3] * tables["g6.5"][:, 3, 3]
+    np.testing.assert_allclose(net.predict_proba(frame)["g5.5"][0], scores / scores.sum(), rtol=1e-12)
 
 
 # Batches.

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pypgm import Domain
+from pypgm import Domain, ModelTooLargeError
 from pypgm.bayes import BayesianNetwork
 from pypgm.bayes.bif import parse_bif
 from pypgm.bayes.noisy_max import noisy_max
@@ -242,6 +242,14 @@ def test_refused_texts(tmp_path, text, line, message):
         read(tmp_path, text)
     assert message in str(caught.value)
     assert f"net.bif, line {line}: " in str(caught.value)
+
+
+def test_a_table_that_does_not_fit_is_refused_with_its_size(tmp_path):
+    names = [f"x{i}" for i in range(60)]
+    text = "".join(f"variable {n} {{ type discrete[2] {{ a, b }}; }}\n" for n in names)
+    text += f"probability (x0 | {', '.join(names[1:])}) {{ default 0.5 0.5; }}"
+    with pytest.raises(ModelTooLargeError, match=r"line 61: the table of 'x0', of 59 parents, needs 1.15e\+18 cells"):
+        read(tmp_path, text)
 
 
 def test_files_that_cannot_be_read(tmp_path):

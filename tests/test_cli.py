@@ -236,6 +236,19 @@ def test_query_given(model, capsys):
     assert answer(capsys.readouterr().out)[1] == {("F",): pytest.approx(0.3), ("M",): pytest.approx(0.7)}
 
 
+def test_query_of_a_network(folder, capsys):
+    (folder / "rain.bif").write_text("""
+        variable rain { type discrete[2] { no, yes }; } variable wet { type discrete[2] { no, yes }; }
+        probability (rain) { table 0.5 0.5; } probability (wet | rain) { (no) 1 0; (yes) 0.25 0.75; }""")
+    assert cli.main(["query", "rain.bif", "wet"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["wet,probability", "no,0.625", "yes,0.375"]
+    assert cli.main(["query", "rain.bif", "rain", "--given", "wet=yes"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["rain,probability", "no,0", "yes,1"]
+    (folder / "rain.bif").write_text("variable rain")
+    assert cli.main(["query", "rain.bif", "rain"]) == 2
+    assert "rain.bif, line 1: " in one_line(capsys)
+
+
 def test_query_writes_a_file(model, capsys):
     assert cli.main(["query", model, "sex", "--out", "sex.csv"]) == 0
     assert capsys.readouterr() == ("", "")

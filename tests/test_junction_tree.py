@@ -227,14 +227,14 @@ def test_peak_is_the_one_announced(kind, call, tmp_path):
 
 def test_elimination_refuses_large_answers():
     potentials = chain(60, 10)
-    message = r"the table over \('x0', .*'x59'\) needs 1e\+60 cells"
+    message = r"the table over \(x0, .*60 in all\)\) needs 1e\+60 cells"
     with pytest.raises(ModelTooLargeError, match=message):
         pypgm.variable_elimination(potentials, potentials.domain.attributes)
-    with pytest.raises(ModelTooLargeError, match=message):
+    with pytest.raises(ModelTooLargeError, match=r"the answers \(1\) need 1e\+60 cells"):
         pypgm.GraphicalModel(potentials, 1.0).project(potentials.domain.attributes)
     with pytest.raises(ModelTooLargeError, match="needs 100 cells"):
         pypgm.variable_elimination(potentials, ("x0", "x9"), max_bytes=100)
-    with pytest.raises(ModelTooLargeError, match=r"1e\+1200"):
+    with pytest.raises(ModelTooLargeError, match="needs inf cells"):
         pypgm.variable_elimination(chain(1200, 10), chain(1200, 10).domain.attributes)
 
 

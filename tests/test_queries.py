@@ -5,9 +5,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array, eye_array
 
-from pypgm import Domain, LinearMeasurement, estimate, queries
-from pypgm.queries import AllRange, Identity, IntegerMatrix, Kronecker, Partition, Prefix, on_lattice
+from pypgm import queries
+from pypgm.queries import (
+    AllRange,
+    Identity,
+    IntegerMatrix,
+    Kronecker,
+    Partition,
+    Prefix,
+    RangeList,
+    RealMatrix,
+    SparseMatrix,
+    Subset,
+    UserOperator,
+    on_lattice,
+)
 from pypgm.queries.sensitivity import MAX_COLUMNS
 
 RELATIONS = ("add-remove", "replace")
@@ -16,6 +30,22 @@ sizes = st.integers(1, 7)
 signed = st.integers(1, 5).flatmap(
     lambda cells: st.lists(st.lists(st.integers(-4, 4), min_size=cells, max_size=cells), min_size=1, max_size=4)
 )
+
+
+@st.composite
+def range_lists(draw):
+    size = draw(sizes)
+    ends = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)).map(sorted)
+    return RangeList(size, draw(st.lists(ends, min_size=1, max_size=6)))
+
+
+@st.composite
+def subsets(draw):
+    size = draw(sizes)
+    cells = draw(st.permutations(range(size)))[: draw(st.integers(1, size))]
+    return Subset(cells, size, [draw(st.integers(-3, 3)) for _ in cells])
+
+
 simple = st.one_of(
     sizes.map(Identity),
     groups.map(Partition),
@@ -24,6 +54,9 @@ simple = st.one_of(
     sizes.map(AllRange),
     sizes.map(queries.total),
     signed.map(IntegerMatrix),
+    signed.map(lambda rows: SparseMatrix(csr_array(np.array(rows)))),
+    range_lists(),
+    subsets(),
 )
 every = st.one_of(simple, st.lists(simple, min_size=1, max_size=3).map(Kronecker))
 
@@ -65,11 +98,60 @@ def test_adjoint_and_total(query, seed):
     np.testing.assert_allclose(query.matvec(x), matrix(query) @ x, atol=1e-9)
     dense = matrix(query)
     assert query.shape == dense.shape
+    for norm in (1, 2):
+        np.testing.assert_allclose(query.column_norms(norm), np.linalg.norm(dense, norm, axis=0), atol=1e-12)
     reached = dense.T @ np.linalg.lstsq(dense.T.astype(float), np.ones(dense.shape[1]), rcond=None)[0]
     assert query.supports_total == np.allclose(reached, 1, atol=1e-7)
     whole = rng.integers(-(2**40), 2**40, query.shape[1])
     assert query.matvec(whole).dtype == np.int64
     assert query.matvec(whole).tolist() == (dense.astype(object) @ whole.astype(object)).tolist()
+
+
+def as_user_operator(entries):
+    return UserOperator(
+        entries.shape,
+        lambda x: entries @ x,
+        lambda y: entries.T @ y,
+        lambda norm: np.linalg.norm(entries, norm, axis=0),
+    )
+
+
+@given(signed, st.integers(0, 2**32), st.sampled_from([RealMatrix, as_user_operator]))
+def test_real_queries_equal_brute_force(rows, seed, made):
+    rng = np.random.default_rng(seed)
+    dense = np.array(rows) * rng.choice([0.0, 0.5, 1.0], np.shape(rows))
+    query = made(dense)
+    x, y = rng.normal(size=dense.shape[1]), rng.normal(size=dense.shape[0])
+    np.testing.assert_allclose(query.matvec(x), dense @ x, atol=1e-12)
+    np.testing.assert_allclose(query.rmatvec(y), dense.T @ y, atol=1e-12)
+    reached = dense.T @ np.linalg.lstsq(dense.T, np.ones(dense.shape[1]), rcond=None)[0]
+    assert query.supports_total == np.allclose(reached, 1, atol=1e-7)
+    for norm, neighbours in itertools.product((1, 2), RELATIONS):
+        columns = dense.T
+        changes = columns if neighbours == "add-remove" else [a - b for a, b in itertools.product(columns, repeat=2)]
+        wanted = max(np.linalg.norm(c, norm) for c in changes)
+        assert query.sensitivity(neighbours, norm) == pytest.approx(wanted, abs=1e-7)
+
+
+def test_large_queries_have_bounds():
+    wide = RealMatrix(eye_array(5000, format="csr") * 0.5)
+    assert wide.sensitivity("replace", 1) == 1.0
+    assert wide.supports_total
+    sparse = SparseMatrix(csr_array(eye_array(5000, dtype=np.int64)))
+    assert (sparse.l1_sensitivity("replace"), sparse.squared_l2_sensitivity("replace")) == (2, 2)
+    assert SparseMatrix(-sparse.entries).squared_l2_sensitivity("replace") == 4
+    assert sparse.supports_total
+    ranges = RangeList(10_000, [(i, i) for i in range(10_000)])
+    assert ranges.squared_l2_sensitivity("replace") == 2
+    assert not ranges.supports_total  # beyond the limit only a range of all cells is seen
+    assert RangeList(10_000, [*((i, i) for i in range(10_000)), (0, 9999)]).supports_total
+
+
+def test_signs_of_factors_count_in_a_product():
+    # Columns of opposite sign: the distance is twice the norm, which the rule for non-negative entries would miss.
+    for factor in (Subset([0], 2, [-1]), SparseMatrix(csr_array(np.array([[1, -1]]))), IntegerMatrix([[1, -1]])):
+        query = Kronecker([factor, AllRange(5000)])
+        assert query.squared_l2_sensitivity("replace") == 4 * query.squared_l2_sensitivity("add-remove")
 
 
 def test_the_table_of_known_sensitivities():
@@ -124,8 +206,18 @@ def test_constructors_and_values():
     assert queries.prefix(3) == Prefix(3)
     assert queries.all_range(3) == AllRange(3)
     assert queries.matrix([[1, 2]]) == IntegerMatrix([[1, 2]])
+    assert queries.subset([2, 0], 3) == Subset([2, 0], 3)
+    assert queries.permutation([1, 0]).matvec([5, 6]).tolist() == [6, 5]
+    assert queries.weighted([2, 3], [1, 0]) == Subset([1, 0], 2, [2, 3])
+    assert queries.weighted([0.5, 2.0]).matvec([4, 4]).tolist() == [2, 8]
+    assert queries.range_list(3, [(0, 1)]) == RangeList(3, [(0, 1)])
+    assert queries.real_matrix([[0.5, 1]]) == RealMatrix([[0.5, 1]])
+    assert queries.sparse_matrix(csr_array([[1, 2]])) == SparseMatrix(csr_array([[1, 2]]))
+    assert queries.user_operator((1, 1), lambda x: x, lambda y: y, lambda n: np.ones(1)).shape == (1, 1)
     product = queries.kronecker(Prefix(2), IntegerMatrix([[1, 2]]))
-    for query in (product, IntegerMatrix([[1, 2]])):
+    more = (Subset([0], 2), RangeList(2, [(0, 1)]), RealMatrix([[0.5]]), SparseMatrix(csr_array([[1, 2]])))
+    for query in (product, IntegerMatrix([[1, 2]]), *more):
+        assert repr(query).startswith(type(query).__name__)
         assert pickle.loads(pickle.dumps(query)) == query
         assert hash(pickle.loads(pickle.dumps(query))) == hash(query)
         assert query != Prefix(2)
@@ -141,12 +233,6 @@ def test_queries_on_a_lattice_are_their_nearest_integers():
     for entries, scale in (([[np.nan]], 2), ([[1e9]], 2), ([[1.0]], 0)):
         with pytest.raises(ValueError, match=r"finite|scale"):
             on_lattice(entries, scale)
-
-
-def test_an_estimate_refuses_queries_it_does_not_read():
-    measured = LinearMeasurement([1, 2], "a", query=Prefix(2))
-    with pytest.raises(ValueError, match="takes cells and sums over groups"):
-        estimate(Domain({"a": 2}), [measured])
 
 
 def test_integer_sums_are_exact_beyond_float64():
@@ -200,6 +286,32 @@ def test_partition_is_a_value():
         (lambda: IntegerMatrix([[1]]).l1_sensitivity("swap"), ValueError, "neighbours"),
         (lambda: IntegerMatrix([[1]]).squared_l2_sensitivity("swap"), ValueError, "neighbours"),
         (lambda: Kronecker([]), ValueError, "one query an attribute"),
+        (lambda: Subset([], 2), ValueError, "at least one"),
+        (lambda: Subset([0, 0], 2), ValueError, "different numbers"),
+        (lambda: Subset([2], 2), ValueError, r"0\.\.1"),
+        (lambda: Subset([[0]], 2), ValueError, "one dimension"),
+        (lambda: Subset([0.5], 2), TypeError, "integers"),
+        (lambda: Subset([0], 2, [1, 2]), ValueError, "one integer below"),
+        (lambda: Subset([0], 2, [2**18]), ValueError, "one integer below"),
+        (lambda: Subset([0], 2).l1_sensitivity("swap"), ValueError, "neighbours"),
+        (lambda: Subset([0], 2).column_norms(3), ValueError, "norm must be"),
+        (lambda: RangeList(2, []), ValueError, "first, last"),
+        (lambda: RangeList(2, [(1, 0)]), ValueError, "first <= last"),
+        (lambda: RangeList(2, [(0, 2)]), ValueError, "< 2"),
+        (lambda: RangeList(2, [(0, 1)]).l1_sensitivity("swap"), ValueError, "neighbours"),
+        (lambda: RealMatrix([1.0]), ValueError, "rows and columns"),
+        (lambda: RealMatrix([[np.nan]]), ValueError, "finite entries"),
+        (lambda: RealMatrix([[1.0]]).sensitivity("swap", 1), ValueError, "neighbours"),
+        (lambda: UserOperator((0, 1), None, None, None), ValueError, "positive integers"),
+        (lambda: UserOperator((1, 1), lambda x: x, lambda y: 2 * y, lambda n: np.ones(1)), ValueError, "transpose"),
+        (lambda: UserOperator((1, 2), lambda x: x, lambda y: y, lambda n: np.ones(2)), ValueError, "matvec needs"),
+        (lambda: UserOperator((1, 1), lambda x: x, lambda y: y, lambda n: -np.ones(1)), ValueError, "not negative"),
+        (lambda: SparseMatrix([[1]]), TypeError, "scipy.sparse matrix of integers"),
+        (lambda: SparseMatrix(csr_array([[0.5]])), TypeError, "scipy.sparse matrix of integers"),
+        (lambda: SparseMatrix(csr_array((0, 2), dtype=np.int64)), ValueError, "rows and columns"),
+        (lambda: SparseMatrix(csr_array([[2**18]])), ValueError, r"below 2\^18"),
+        (lambda: SparseMatrix(csr_array(np.full((2**18, 1), 2**17))), ValueError, r"less than 2\^51"),
+        (lambda: SparseMatrix(csr_array([[1]])).l1_sensitivity("swap"), ValueError, "neighbours"),
         (lambda: Kronecker([[[1]]]), ValueError, "one query an attribute"),
         (lambda: Kronecker([IntegerMatrix([[2**9]])] * 2), ValueError, r"below 2\^18"),
         (lambda: Kronecker([Prefix(2)] * 2).matvec([1]), ValueError, r"x needs shape \(4,\)"),

@@ -151,6 +151,13 @@ void bind_descent(py::module_& m) {
            "Bound on the loss above the optimum.")
       .def("settle", &Acceleration::settle, py::arg("sweeps"), py::call_guard<py::gil_scoped_release>(),
            "Fit the potentials to the average by proportional fitting.")
+      .def(
+          "set_average",
+          [](Acceleration& self, const Array<double>& marginals) {
+            check_size("marginals", self.potentials().size(), static_cast<std::size_t>(marginals.size()));
+            self.set_average(view(marginals));
+          },
+          py::arg("marginals").noconvert(), "Make given marginals the average.")
       .def("loss", &Acceleration::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
       .def_property_readonly("potentials",
                              [](const Acceleration& self) { return to_array(self.potentials()); })

@@ -11,7 +11,8 @@ using Words = Array<std::uint64_t>;
 /// The result under a script of words, and how many of them were used.
 template <class Draw>
 auto scripted(const Words& script, const Draw& draw) {
-  ScriptedWords words(view(script));
+  const auto given = view(script);
+  ScriptedWords words({given.begin(), given.end()});
   Dice<ScriptedWords> dice(words);
   const auto result = draw(dice);
   return std::make_pair(result, words.used());
@@ -58,7 +59,7 @@ void bind_enumeration(py::module_& m) {
       [](std::uint64_t numerator, std::uint64_t denominator, double least) -> Law {
         const py::gil_scoped_release unlocked;
         const DiscreteLaplace law({numerator, denominator});
-        return enumerate_law([&](BranchingDice& dice) { return law(dice); }, least);
+        return enumerate_law<ExponentialDice>([&](ExponentialDice& dice) { return law(dice); }, least);
       },
       py::arg("scale_numerator"), py::arg("scale_denominator"), py::arg("least"),
       "For audits: lower bounds of the sampler's probabilities, from its branches of probability >= least.");
@@ -67,7 +68,7 @@ void bind_enumeration(py::module_& m) {
       [](std::uint64_t numerator, std::uint64_t denominator, double least) -> Law {
         const py::gil_scoped_release unlocked;
         const DiscreteGaussian law({numerator, denominator});
-        return enumerate_law([&](BranchingDice& dice) { return law(dice); }, least);
+        return enumerate_law<ExponentialDice>([&](ExponentialDice& dice) { return law(dice); }, least);
       },
       py::arg("variance_numerator"), py::arg("variance_denominator"), py::arg("least"),
       "For audits: as enumerate_laplace.");
@@ -77,8 +78,8 @@ void bind_enumeration(py::module_& m) {
          double least) -> Law {
         const std::span<const std::int64_t> entries = view(scores);
         const py::gil_scoped_release unlocked;
-        return enumerate_law(
-            [&](BranchingDice& dice) {
+        return enumerate_law<ExponentialDice>(
+            [&](ExponentialDice& dice) {
               return select_exponential(dice, entries, Rational{numerator, denominator});
             },
             least);

@@ -3,14 +3,22 @@
 
 namespace pypgm::bind {
 void bind_build_info(py::module_& m);
+void bind_contraction(py::module_& m);
+void bind_convex_gbp(py::module_& m);
 void bind_descent(py::module_& m);
-void bind_junction_tree(py::module_& m);
 void bind_enumeration(py::module_& m);
+void bind_junction_tree(py::module_& m);
+void bind_local_answers(py::module_& m);
 void bind_noise(py::module_& m);
 void bind_random_bits(py::module_& m);
+void bind_record_refinement(py::module_& m);
 void bind_reduce(py::module_& m);
+void bind_region_descent(py::module_& m);
+void bind_region_graph(py::module_& m);
 void bind_sampling(py::module_& m);
 void bind_selection(py::module_& m);
+void bind_tangent(py::module_& m);
+void bind_thin_tree(py::module_& m);
 }  // namespace pypgm::bind
 
 PYBIND11_MODULE(_core, m) {
@@ -19,11 +27,19 @@ PYBIND11_MODULE(_core, m) {
   m.attr("__version__") = PYPGM_VERSION;
   bind_build_info(m);
   bind_junction_tree(m);
+  bind_contraction(m);
   bind_descent(m);
   bind_random_bits(m);
+  bind_local_answers(m);
   bind_noise(m);
   bind_enumeration(m);
+  bind_record_refinement(m);
   bind_reduce(m);
+  bind_region_graph(m);
+  bind_convex_gbp(m);
+  bind_region_descent(m);
   bind_sampling(m);
   bind_selection(m);
+  bind_thin_tree(m);
+  bind_tangent(m);
 }

@@ -16,6 +16,10 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double kLargestRatio =
     1e100;  // of one scaling: beyond it cells are so rare that the next sweep will do
 
+constexpr double kSettled = 1e-3;  // mean L1 distance, for a total of 1, beyond which fitting has gone astray
+constexpr int kMoreSweeps = 4;
+constexpr double kReach = 40;  // of the potentials fitting then starts from
+
 /// target / now, the factor that makes one the other; 1 where there is nothing to scale.
 void ratios(std::span<const double> target, std::span<double> now) {
   for (std::size_t i = 0; i < now.size(); ++i) {
@@ -117,6 +121,12 @@ double Acceleration::gap() {
   return frank_wolfe_gap(*tree_, gradient_, x_, theta_, total_, next_, work_, n_threads_);
 }
 
+double Acceleration::distance() const {
+  double sum = 0;
+  for (std::size_t i = 0; i < x_.size(); ++i) sum += std::abs(x_[i] - z_[i]);
+  return sum / (total_ * static_cast<double>(terms_.size()));
+}
+
 void Acceleration::fit_node(int index) {
   const TreeNode& node = tree_->nodes[at(index)];
   const auto table = std::span<double>(tables_).subspan(node.offset, node.cells);
@@ -172,26 +182,39 @@ void Acceleration::settle(int sweeps) {
     return order;
   }();
   tables_.resize(tree_->nodes.back().offset + tree_->nodes.back().cells);
-  tables_of(*tree_, theta_, {}, total_, work_, tables_, n_threads_);
-  for (int sweep = 0; sweep < sweeps; ++sweep) {
-    int here = 0;
-    for (const int node : depth_first) {
-      const int parent = tree_->nodes[at(node)].parent;
-      while (here != parent && parent >= 0) {
-        pass_separator(here, tree_->nodes[at(here)].parent);
-        here = tree_->nodes[at(here)].parent;
+  const auto walk = [&](int rounds) {
+    tables_of(*tree_, theta_, {}, total_, work_, tables_, n_threads_);
+    for (int sweep = 0; sweep < rounds; ++sweep) {
+      int here = 0;
+      for (const int node : depth_first) {
+        const int parent = tree_->nodes[at(node)].parent;
+        while (here != parent && parent >= 0) {
+          pass_separator(here, tree_->nodes[at(here)].parent);
+          here = tree_->nodes[at(here)].parent;
+        }
+        if (parent >= 0) pass_separator(parent, node);
+        here = node;
+        fit_node(node);
       }
-      if (parent >= 0) pass_separator(parent, node);
-      here = node;
-      fit_node(node);
+      for (; here != 0; here = tree_->nodes[at(here)].parent)
+        pass_separator(here, tree_->nodes[at(here)].parent);
+      // What the walk brought to the root is told to all.
+      for (int node = 1; node < n; ++node) pass_separator(tree_->nodes[at(node)].parent, node);
     }
-    for (; here != 0; here = tree_->nodes[at(here)].parent)
-      pass_separator(here, tree_->nodes[at(here)].parent);
-    // What the walk brought to the root is told to all.
-    for (int node = 1; node < n; ++node) pass_separator(tree_->nodes[at(node)].parent, node);
+    marginals_into(z_);
+  };
+  gradient_ = theta_;
+  walk(sweeps);
+  // Where theta is so far out that cells underflow, fitting cannot bring them back: it starts from nearer in.
+  double furthest = 0;
+  for (const double t : gradient_) furthest = std::isfinite(t) ? std::max(furthest, std::abs(t)) : furthest;
+  for (double reach = kReach; reach > 1 && distance() > kSettled; reach /= 4) {
+    for (std::size_t i = 0; i < theta_.size(); ++i) {
+      theta_[i] = gradient_[i] * std::min(0.25, reach / furthest);
+    }
+    walk(kMoreSweeps * sweeps);
   }
   tables_ = {};
-  marginals_into(z_);
   x_ = z_;
 }
 

@@ -32,6 +32,9 @@ class Acceleration {
   /// scales each clique on the way to its part of x. Afterwards x is theta's own marginals.
   void settle(int sweeps);
 
+  /// Makes given marginals (counts) the average x, for `settle` to fit theta to.
+  void set_average(std::span<const double> x) { x_.assign(x.begin(), x.end()); }
+
   /// L(x).
   double loss();
   const std::vector<double>& potentials() const { return theta_; }
@@ -40,6 +43,8 @@ class Acceleration {
  private:
   void marginals_into(std::vector<double>& out);
   double loss_of(std::span<const double> marginals);
+  /// Mean over the cliques of the L1 distance between x and z, for a total of 1.
+  double distance() const;
   void fit_node(int index);
   void pass_separator(int from, int to);
 

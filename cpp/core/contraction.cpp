@@ -1,239 +1,182 @@
 #include "core/contraction.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
+#include <utility>
+
+#include "core/layout.hpp"
 
 namespace pypgm {
 
 namespace {
 
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+constexpr std::size_t kShort = 8;  // an innermost loop shorter than this costs more to start than to run
 
-/// The tables that meet in one clique, as bits over the attributes that have a choice there.
-class Meeting {
- public:
-  Meeting(const JunctionTree& tree, const Contraction& contraction, const TreeNode& node) {
-    for (const std::int32_t a : node.attributes) {
-      if (tree.sizes[at(a)] == 1 || contraction.observed[at(a)] != 0) continue;
-      attributes_.push_back(a);
-      sizes_.push_back(tree.sizes[at(a)]);
+template <class T>
+std::size_t at(T i) {
+  return static_cast<std::size_t>(i);
+}
+
+double cells_of(const std::vector<std::size_t>& sizes, const Axes& axes) {
+  double cells = 1;
+  for (const std::int32_t a : axes) cells *= static_cast<double>(sizes[at(a)]);
+  return cells;
+}
+
+/// The loop over each attribute of more than one value, with the strides of the tables that have it.
+std::vector<Loop> loops_over(const std::vector<std::size_t>& sizes, const Axes& left, const Axes& right,
+                             const Axes& out) {
+  std::vector<std::pair<std::int32_t, Loop>> found;
+  const auto enter = [&](const Axes& axes, std::size_t Loop::*stride) {
+    std::size_t step = 1;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      const std::size_t size = sizes[at(axes[i])];
+      if (size == 1) continue;
+      auto place =
+          std::find_if(found.begin(), found.end(), [&](const auto& f) { return f.first == axes[i]; });
+      if (place == found.end()) place = found.insert(found.end(), {axes[i], Loop{size, 0, 0, 0}});
+      place->second.*stride = step;
+      step = multiply_cells(step, size);
     }
-    assert(sizes_.size() <= 64);
-    kept_ = bits_of(node.separator);
-  }
-
-  void join(int value, const Scope& scope) { present_.push_back({value, bits_of(scope)}); }
-  std::size_t present() const { return present_.size(); }
-  int only() const { return present_.front().value; }
-  bool finished() const { return present_.size() == 1 && (present_[0].bits & ~kept_) == 0; }
-
-  struct Pair {
-    std::size_t first = 0;
-    std::size_t second = 0;
-    std::uint64_t out = 0;
   };
+  enter(left, &Loop::left);
+  enter(right, &Loop::right);
+  enter(out, &Loop::out);
+  // Memory is walked in the order of the largest strides; of equals, those outside that do not repeat writes.
+  const auto largest = [](const Loop& l) { return std::max({l.left, l.right, l.out}); };
+  std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
+    const std::size_t first = largest(a.second);
+    const std::size_t second = largest(b.second);
+    if (first != second) return first > second;
+    if ((a.second.out != 0) != (b.second.out != 0)) return a.second.out != 0;
+    return a.first < b.first;
+  });
+  std::vector<Loop> loops;
+  for (const auto& f : found) loops.push_back(f.second);
+  return loops;
+}
 
-  /// The two tables whose product, summed as far as it may be, adds the fewest cells to what they have: of
-  /// all pairs, or where they are many, of those with the smallest table.
-  Pair cheapest() const {
-    constexpr std::size_t kMany = 32;
-    const std::size_t n = present_.size();
-    std::size_t smallest = 0;
-    for (std::size_t i = 1; i < n; ++i) {
-      if (cells(present_[i].bits) < cells(present_[smallest].bits)) smallest = i;
-    }
-    // An attribute two tables hold stays as long as a third one does.
-    std::uint64_t once = 0;
-    std::uint64_t twice = 0;
-    std::uint64_t often = kept_;
-    for (const Table& t : present_) {
-      often |= twice & t.bits;
-      twice |= once & t.bits;
-      once |= t.bits;
-    }
-    Pair best;
-    double least = 0;
-    double work = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = i + 1; j < n; ++j) {
-        if (n > kMany && i != smallest && j != smallest) continue;
-        const std::uint64_t both = present_[i].bits & present_[j].bits;
-        const std::uint64_t all = present_[i].bits | present_[j].bits;
-        // Held by others: at least three tables, or two of which this is not the pair.
-        const std::uint64_t out = all & (often | (twice & ~both));
-        const double score = cells(out) - cells(present_[i].bits) - cells(present_[j].bits);
-        const double products = cells(all);
-        if (best.second == 0 || score < least || (score == least && products < work)) {
-          best = {i, j, out};
-          least = score;
-          work = products;
-        }
+/// Joins neighbouring loops that all tables walk as one, and puts a long loop innermost.
+void tighten(std::vector<Loop>& loops) {
+  const auto joins = [](const Loop& outer, const Loop& inner, std::size_t Loop::*stride) {
+    return outer.*stride == multiply_cells(inner.*stride, inner.size);
+  };
+  std::vector<Loop> merged;
+  for (const Loop& loop : loops) {
+    if (!merged.empty()) {
+      Loop& last = merged.back();
+      if (joins(last, loop, &Loop::left) && joins(last, loop, &Loop::right) &&
+          joins(last, loop, &Loop::out)) {
+        last = Loop{multiply_cells(last.size, loop.size), loop.left, loop.right, loop.out};
+        continue;
       }
     }
-    return best;
+    merged.push_back(loop);
   }
-
-  /// The step that replaces a pair, or a single table and nothing, by what they make.
-  ContractionStep take(const Pair& pair, int out) {
-    const Table a = present_[pair.first];
-    const Table b = pair.second != pair.first ? present_[pair.second] : Table{-1, 0};
-    ContractionStep step{a.value,
-                         b.value,
-                         out,
-                         make_loops(sizes_, a.bits, b.bits, pair.out),
-                         make_loops(sizes_, pair.out, b.bits, a.bits),
-                         make_loops(sizes_, pair.out, a.bits, b.bits),
-                         0};
-    present_[pair.first] = {out, pair.out};
-    if (b.value >= 0) present_.erase(present_.begin() + static_cast<std::ptrdiff_t>(pair.second));
-    return step;
+  const std::size_t n = merged.size();
+  if (n >= 2 && merged[n - 1].size < kShort && merged[n - 2].size >= 2 * kShort) {
+    std::swap(merged[n - 1], merged[n - 2]);
   }
+  loops = std::move(merged);
+}
 
-  Pair alone() const { return {0, 0, present_[0].bits & kept_}; }
+/// Where a loop moves the right table and not the left one, the kernels want them the other way round.
+void face(ContractionStep& step, std::vector<Loop>& loops) {
+  if (step.right < 0 || loops.empty() || loops.back().left != 0 || loops.back().right == 0) return;
+  std::swap(step.left, step.right);
+  for (Loop& loop : loops) std::swap(loop.left, loop.right);
+}
 
-  Scope scope_of(std::uint64_t bits) const {
-    Scope scope;
-    for (; bits != 0; bits &= bits - 1)
-      scope.push_back(attributes_[static_cast<std::size_t>(std::countr_zero(bits))]);
-    return scope;
-  }
-
- private:
-  struct Table {
-    int value;
-    std::uint64_t bits;
-  };
-
-  std::uint64_t bits_of(const Scope& scope) const {
-    std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < attributes_.size(); ++i) {
-      if (std::binary_search(scope.begin(), scope.end(), attributes_[i])) bits |= std::uint64_t{1} << i;
-    }
-    return bits;
-  }
-
-  double cells(std::uint64_t bits) const {
-    double cells = 1;
-    for (; bits != 0; bits &= bits - 1) {
-      cells *= static_cast<double>(sizes_[static_cast<std::size_t>(std::countr_zero(bits))]);
-    }
-    return cells;
-  }
-
-  Scope attributes_;
-  std::vector<std::size_t> sizes_;
-  std::uint64_t kept_ = 0;
-  std::vector<Table> present_;
+struct Lives {
+  std::vector<int> level;      ///< of each table; leaves are at -1
+  std::vector<int> last_read;  ///< the level after which nobody reads the table
 };
 
-int add_value(const JunctionTree& tree, Contraction& contraction, const Scope& scope) {
-  Value value;
-  for (const std::int32_t a : scope) {
-    if (tree.sizes[at(a)] == 1 || contraction.observed[at(a)] != 0) continue;
-    value.attributes.push_back(a);
-    value.cells = multiply_cells(value.cells, tree.sizes[at(a)]);
-  }
-  value.offset = contraction.cells;
-  contraction.cells = std::min(kTooManyCells, contraction.cells + value.cells);
-  contraction.values.push_back(std::move(value));
-  return static_cast<int>(contraction.values.size()) - 1;
-}
-
-/// Makes the given factors values, and a value of its own for each attribute none of them holds.
-void add_factors(const JunctionTree& tree, Contraction& contraction, std::vector<std::vector<int>>& own) {
-  contraction.home.assign(tree.sizes.size(), -1);
-  own.resize(tree.nodes.size());
-  contraction.n_factors = tree.factors.size();
-  for (std::size_t f = 0; f < tree.factors.size(); ++f) {
-    const int value = add_value(tree, contraction, tree.scopes[f]);
-    own[at(tree.factors[f].node)].push_back(value);
-    for (const std::int32_t a : tree.scopes[f]) {
-      int& home = contraction.home[at(a)];
-      const bool smaller = home < 0 || tree.factors[f].layout.small < tree.factors[at(home)].layout.small;
-      if (smaller) home = static_cast<int>(f);
+Lives find_levels(Contraction& c) {
+  const std::size_t n_leaves = c.leaves.size();
+  Lives lives{std::vector<int>(n_leaves + c.steps.size(), -1),
+              std::vector<int>(n_leaves + c.steps.size(), -1)};
+  for (std::size_t s = 0; s < c.steps.size(); ++s) {
+    const ContractionStep& step = c.steps[s];
+    const int below = std::max(lives.level[at(step.left)], step.right < 0 ? -1 : lives.level[at(step.right)]);
+    lives.level[n_leaves + s] = below + 1;
+    if (c.levels.size() <= at(below + 1)) c.levels.emplace_back();
+    c.levels[at(below + 1)].push_back(static_cast<int>(s));
+    for (const int read : {step.left, step.right}) {
+      if (read >= 0) lives.last_read[at(read)] = std::max(lives.last_read[at(read)], below + 1);
     }
   }
-  for (std::size_t a = 0; a < tree.sizes.size(); ++a) {
-    if (contraction.home[a] >= 0) continue;
-    contraction.home[a] = add_value(tree, contraction, {static_cast<std::int32_t>(a)});
-    own[at(tree.attributes[a].node)].push_back(contraction.home[a]);
-  }
-  contraction.n_leaves = contraction.values.size();
+  return lives;
 }
 
-/// Cells beside a step's own on the way back: the derivative of a factor, or of one of two values that both
-/// are still needed for the other's.
-std::size_t room_of(const Contraction& contraction, const ContractionStep& step) {
-  const auto cells = [&](int value) { return contraction.values[at(value)].cells; };
-  std::size_t room = contraction.is_leaf(step.a) ? cells(step.a) : 0;
-  if (step.b < 0) return room;
-  if (contraction.is_leaf(step.b) || !contraction.is_leaf(step.a)) room = std::max(room, cells(step.b));
-  return room;
-}
-
-/// Puts the steps that may be taken beside each other into levels, and gives each its room.
-void arrange(Contraction& contraction) {
-  std::vector<std::size_t> height(contraction.values.size(), 0);
-  for (std::size_t s = 0; s < contraction.steps.size(); ++s) {
-    ContractionStep& step = contraction.steps[s];
-    const std::size_t h = std::max(height[at(step.a)], step.b < 0 ? 0 : height[at(step.b)]);
-    height[at(step.out)] = h + 1;
-    if (contraction.levels.size() <= h) contraction.levels.resize(h + 1);
-    contraction.levels[h].push_back(static_cast<int>(s));
-    contraction.operations += static_cast<double>(step.forward.work + step.to_a.work + step.to_b.work);
-  }
-  for (const auto& level : contraction.levels) {
-    std::size_t end = 0;
-    for (const int s : level) {
-      ContractionStep& step = contraction.steps[at(s)];
-      step.room = end;
-      end += room_of(contraction, step);
+void find_cost(Contraction& c, const std::vector<std::uint8_t>& returned) {
+  const std::size_t n_leaves = c.leaves.size();
+  double live = 0;
+  for (const Leaf& leaf : c.leaves) live += leaf.logarithms ? 8 * cells_of(c.sizes, leaf.axes) : 0.0;
+  c.cost.bytes = live;
+  for (std::size_t level = 0; level < c.levels.size(); ++level) {
+    for (const int s : c.levels[level]) {
+      const ContractionStep& step = c.steps[at(s)];
+      double work = 1;
+      for (const Loop& loop : c.loops[at(s)]) work *= static_cast<double>(loop.size);
+      c.cost.operations += work;
+      const double cells = cells_of(c.sizes, step.axes);
+      if (cells > c.cost.largest_cells) {
+        c.cost.largest_cells = cells;
+        c.cost.largest = step.axes;
+      }
+      if (returned[n_leaves + at(s)] == 0) live += 8 * cells;
     }
-    contraction.room = std::max(contraction.room, end);
+    c.cost.bytes = std::max(c.cost.bytes, live);
+    for (const int s : c.releases[level]) live -= 8 * cells_of(c.sizes, c.steps[at(s)].axes);
   }
-  // Which derivatives lead to an attribute's home.
-  contraction.leads_home.assign(contraction.values.size(), 0);
-  for (const int home : contraction.home) contraction.leads_home[at(home)] = 1;
-  for (const ContractionStep& step : contraction.steps) {
-    const bool b = step.b >= 0 && contraction.leads_home[at(step.b)] != 0;
-    if (contraction.leads_home[at(step.a)] != 0 || b) contraction.leads_home[at(step.out)] = 1;
-  }
+  // Sums of logarithms need a second table for the one they make.
+  const bool logarithms =
+      std::any_of(c.leaves.begin(), c.leaves.end(), [](const Leaf& l) { return l.logarithms; });
+  if (logarithms) c.cost.bytes += 8 * c.cost.largest_cells;
 }
 
 }  // namespace
 
-Contraction make_contraction(const JunctionTree& tree, std::span<const std::uint8_t> observed) {
-  Contraction contraction;
-  contraction.observed.assign(tree.sizes.size(), 0);
-  std::copy(observed.begin(), observed.end(), contraction.observed.begin());
-  std::vector<std::vector<int>> own;
-  add_factors(tree, contraction, own);
-  for (std::size_t i = tree.nodes.size(); i-- > 0;) {
-    const TreeNode& node = tree.nodes[i];
-    Meeting meeting(tree, contraction, node);
-    for (const int value : own[i]) meeting.join(value, contraction.values[at(value)].attributes);
-    while (meeting.present() > 0 && !meeting.finished()) {
-      const auto pair = meeting.present() > 1 ? meeting.cheapest() : meeting.alone();
-      const int out = add_value(tree, contraction, meeting.scope_of(pair.out));
-      ContractionStep step = meeting.take(pair, out);
-      // The larger table comes first: the other one's derivative waits in the room beside.
-      if (step.b >= 0 && contraction.values[at(step.b)].cells > contraction.values[at(step.a)].cells) {
-        std::swap(step.a, step.b);
-        std::swap(step.to_a, step.to_b);
-        step.forward.swapped = !step.forward.swapped;
-      }
-      contraction.steps.push_back(std::move(step));
-    }
-    if (meeting.present() == 0) continue;
-    if (node.parent >= 0) {
-      own[at(node.parent)].push_back(meeting.only());
-    } else {
-      contraction.root = meeting.only();
-    }
+std::size_t cells_over(const std::vector<std::size_t>& sizes, const Axes& axes) {
+  std::size_t cells = 1;
+  for (const std::int32_t a : axes) cells = multiply_cells(cells, sizes[at(a)]);
+  return cells;
+}
+
+Contraction make_contraction(std::vector<std::size_t> sizes, std::vector<Leaf> leaves,
+                             std::vector<ContractionStep> steps, std::vector<int> outputs) {
+  Contraction c;
+  c.sizes = std::move(sizes);
+  c.leaves = std::move(leaves);
+  c.steps = std::move(steps);
+  c.outputs = std::move(outputs);
+  const std::size_t n_leaves = c.leaves.size();
+  const auto axes_of = [&](int table) -> const Axes& {
+    return at(table) < n_leaves ? c.leaves[at(table)].axes : c.steps[at(table) - n_leaves].axes;
+  };
+  const Axes none;
+  for (ContractionStep& step : c.steps) {
+    auto loops =
+        loops_over(c.sizes, axes_of(step.left), step.right < 0 ? none : axes_of(step.right), step.axes);
+    tighten(loops);
+    face(step, loops);
+    c.loops.push_back(std::move(loops));
   }
-  arrange(contraction);
-  return contraction;
+  const Lives lives = find_levels(c);
+  std::vector<std::uint8_t> returned(n_leaves + c.steps.size(), 0);
+  for (const int output : c.outputs) {
+    assert(at(output) >= n_leaves && returned[at(output)] == 0);
+    returned[at(output)] = 1;
+  }
+  c.releases.resize(c.levels.size());
+  for (std::size_t s = 0; s < c.steps.size(); ++s) {
+    const std::size_t table = n_leaves + s;
+    if (returned[table] != 0) continue;
+    c.releases[at(std::max(lives.last_read[table], lives.level[table]))].push_back(static_cast<int>(s));
+  }
+  find_cost(c, returned);
+  return c;
 }
 
 }  // namespace pypgm

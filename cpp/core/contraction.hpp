@@ -1,101 +1,55 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "core/contract.hpp"
-#include "core/junction_tree.hpp"
-#include "core/propagation.hpp"
+#include "core/contraction_kernels.hpp"
 
 namespace pypgm {
 
-/// A table of a contraction: a given factor with its observed attributes fixed, or what a step makes.
-struct Value {
-  Scope attributes;  ///< ascending; observed and single-valued ones are left out
-  std::size_t cells = 1;
-  std::size_t offset = 0;  ///< in the buffer of all values
+using Axes = std::vector<std::int32_t>;  ///< attributes of a table, outermost axis first, in any order
+
+/// A table that is given.
+struct Leaf {
+  Axes axes;
+  bool logarithms;  ///< its numbers are natural logs of weights, else the weights themselves, of either sign
 };
 
-/// values[out] = sum of values[a] * values[b] over what nobody needs any more; and the way back: what out's
-/// derivative gives a and b.
+/// table[axes] = left * right, summed over the attributes that are not in axes, repeated along those that are
+/// in neither. Tables are numbered: leaves first, then steps.
 struct ContractionStep {
-  int a;
-  int b;
-  int out;
-  Loops forward;
-  Loops to_a;            ///< derivative of out times b
-  Loops to_b;            ///< derivative of out times a
-  std::size_t room = 0;  ///< in the buffer of derivatives that would overwrite what is still needed
+  int left;
+  int right;  ///< -1: left alone
+  Axes axes;
 };
 
-/// Message passing with implicit cliques: the tables of a junction tree are never made. In each clique its
-/// factors and the messages of its children are multiplied pair by pair, the cheapest pair first, and an
-/// attribute is summed out as soon as nothing else holds it; what is left is the message to the parent. The
-/// marginal of a factor is the factor times the derivative of Z by it, which the steps taken backwards give.
-/// Observed attributes are fixed beforehand: every table is smaller by them. Immutable after it is built.
+/// What one run takes, known before any table is made. Doubles: sizes may exceed every integer.
+struct ContractionCost {
+  double operations = 0;     ///< multiplications
+  double bytes = 0;          ///< the most that live at one time, given and returned tables not counted
+  double largest_cells = 0;  ///< of the tables made
+  Axes largest;
+};
+
+/// Sums of products of tables, planned pair by pair. Immutable after it is built.
 struct Contraction {
-  std::vector<std::uint8_t> observed;    ///< by attribute
-  std::vector<Value> values;             ///< factors, attributes no factor holds, then what the steps make
-  std::size_t n_factors = 0;             ///< given ones
-  std::size_t n_leaves = 0;              ///< values no step makes
-  std::vector<int> home;                 ///< by attribute: the smallest leaf that holds it
-  std::vector<std::uint8_t> leads_home;  ///< by value: whether it comes from anybody's home
-  std::vector<ContractionStep> steps;    ///< a step comes after those whose values it takes
-  std::vector<std::vector<int>> levels;  ///< steps that depend on earlier levels alone
-  int root = -1;                         ///< the value that is Z; -1 if there is none
-  std::size_t cells = 0;                 ///< of all values
-  std::size_t room = 0;                  ///< cells of the buffer the way back needs
-  double operations = 0;                 ///< products of one pass forward and back
-
-  bool is_leaf(int value) const { return static_cast<std::size_t>(value) < n_leaves; }
+  std::vector<std::size_t> sizes;  ///< values of each attribute
+  std::vector<Leaf> leaves;
+  std::vector<ContractionStep> steps;
+  std::vector<int> outputs;                ///< tables to return; a step is returned once at most
+  std::vector<std::vector<Loop>> loops;    ///< of each step; the tables it names may be swapped, see below
+  std::vector<std::vector<int>> levels;    ///< steps by the longest way from a leaf
+  std::vector<std::vector<int>> releases;  ///< steps no level after this one reads
+  ContractionCost cost;
 };
 
-/// Plans the contraction of a tree's factors, with some attributes observed (one flag each; none if empty).
-/// Requires that no clique of the tree has more than 64 attributes with a choice.
-Contraction make_contraction(const JunctionTree& tree, std::span<const std::uint8_t> observed);
+/// Compiles steps, each reading leaves and earlier steps only. Requires attributes inside [0, sizes.size()),
+/// axes of a step without repetition, outputs that are steps, each once.
+Contraction make_contraction(std::vector<std::size_t> sizes, std::vector<Leaf> leaves,
+                             std::vector<ContractionStep> steps, std::vector<int> outputs);
 
-/// What is known when a contraction runs.
-struct Observation {
-  std::vector<std::int32_t> codes;     ///< by attribute: the observed value, where there is one
-  std::span<const Evidence> evidence;  ///< log-likelihoods of attributes that are not observed
-};
-
-/// The buffers of one run.
-struct ContractionWork {
-  explicit ContractionWork(const Contraction& contraction);
-
-  /// What is known of a table's numbers, in powers of two.
-  struct Range {
-    double low = 0;                                          ///< positive entries are at least 2^low
-    double high = 0;                                         ///< and at most 2^high
-    double loss = -std::numeric_limits<double>::infinity();  ///< underflow took at most 2^loss from any entry
-  };
-  std::unique_ptr<double[]> cells;
-  std::unique_ptr<double[]> room;
-  std::vector<Range> ranges;      ///< of the values; on the way back, of the derivatives of those steps made
-  std::vector<double> log_scale;  ///< natural log of what each value has to be multiplied by
-};
-
-/// How a run ended: with numbers that can be trusted, without any weight, or with losses only logarithms
-/// would not have.
-enum class Outcome { exact, impossible, lost };
-
-/// log Z of the factors (natural logs, one behind the other) given an observation.
-Outcome contract_forward(const JunctionTree& tree, const Contraction& contraction,
-                         std::span<const double> potentials, const Observation& known, ContractionWork& work,
-                         double& log_z, int n_threads);
-
-/// Where the way back puts what it finds, in counts that sum to `total`, cells against the observation 0.
-struct Marginals {
-  double total = 1;
-  std::span<double> factors;     ///< of all given factors, one behind the other; or empty
-  std::span<double> attributes;  ///< of all attributes, one behind the other; or empty
-};
-
-/// After an exact contract_forward with the same arguments.
-Outcome contract_backward(const JunctionTree& tree, const Contraction& contraction, const Observation& known,
-                          ContractionWork& work, const Marginals& marginals, int n_threads);
+/// Number of cells of a table, cut to kTooManyCells.
+std::size_t cells_over(const std::vector<std::size_t>& sizes, const Axes& axes);
 
 }  // namespace pypgm

@@ -1,5 +1,7 @@
 // Chooses the set of kernels for the machine the program runs on.
+#include "core/contraction_kernels.hpp"
 #include "core/kernels.hpp"
+#include "core/region_kernels.hpp"
 
 #if defined(PYPGM_X86) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -9,10 +11,16 @@
 namespace pypgm {
 
 extern const Kernels kernels_baseline;
+extern const ContractionKernels contraction_kernels_baseline;
+extern const RegionKernels region_kernels_baseline;
 
 #ifdef PYPGM_X86
 extern const Kernels kernels_avx2;
 extern const Kernels kernels_avx512;
+extern const ContractionKernels contraction_kernels_avx2;
+extern const ContractionKernels contraction_kernels_avx512;
+extern const RegionKernels region_kernels_avx2;
+extern const RegionKernels region_kernels_avx512;
 
 namespace {
 
@@ -40,17 +48,35 @@ bool machine_has(bool avx512) {
 }
 #endif
 
+template <class Set>
+const Set& fastest(const Set& baseline, const Set& avx2, const Set& avx512) {
+  return machine_has(true) ? avx512 : (machine_has(false) ? avx2 : baseline);
+}
+
 }  // namespace
 
 const Kernels& kernels() {
-  static const Kernels& chosen =
-      machine_has(true) ? kernels_avx512 : (machine_has(false) ? kernels_avx2 : kernels_baseline);
+  static const Kernels& chosen = fastest(kernels_baseline, kernels_avx2, kernels_avx512);
+  return chosen;
+}
+
+const ContractionKernels& contraction_kernels() {
+  static const ContractionKernels& chosen =
+      fastest(contraction_kernels_baseline, contraction_kernels_avx2, contraction_kernels_avx512);
+  return chosen;
+}
+
+const RegionKernels& region_kernels() {
+  static const RegionKernels& chosen =
+      fastest(region_kernels_baseline, region_kernels_avx2, region_kernels_avx512);
   return chosen;
 }
 
 #else
 
 const Kernels& kernels() { return kernels_baseline; }
+const ContractionKernels& contraction_kernels() { return contraction_kernels_baseline; }
+const RegionKernels& region_kernels() { return region_kernels_baseline; }
 
 #endif
 

@@ -18,7 +18,7 @@ namespace pypgm {
 /// Hands out the words of a list; throws std::out_of_range when it is exhausted.
 class ScriptedWords {
  public:
-  explicit ScriptedWords(std::span<const std::uint64_t> words) : words_(words) {}
+  explicit ScriptedWords(std::vector<std::uint64_t> words) : words_(std::move(words)) {}
   std::uint64_t next() {
     if (used_ == words_.size()) throw std::out_of_range("the script has no more words");
     return words_[used_++];
@@ -26,7 +26,7 @@ class ScriptedWords {
   std::size_t used() const { return used_; }
 
  private:
-  std::span<const std::uint64_t> words_;
+  std::vector<std::uint64_t> words_;
   std::size_t used_ = 0;
 };
 
@@ -56,7 +56,6 @@ class ScriptedCoins {
 };
 
 /// Dice that replay a path of outcomes, take the first outcome beyond it and note how many there were.
-/// Exponential coins (checked by themselves with ScriptedCoins) are single steps.
 class BranchingDice {
  public:
   struct Abandoned {};
@@ -107,25 +106,31 @@ class BranchingDice {
   double probability_ = 1.0;
 };
 
+/// Branching dice for which an exponential coin (checked by itself with ScriptedCoins) is a single step.
+class ExponentialDice : public BranchingDice {
+ public:
+  using BranchingDice::BranchingDice;
+};
+
 template <>
-inline bool coin_exp_one<BranchingDice>(BranchingDice& dice) {
+inline bool coin_exp_one<ExponentialDice>(ExponentialDice& dice) {
   return dice.flip(std::exp(-1.0));
 }
 
 template <>
-inline bool coin_exp_below_one<BranchingDice>(BranchingDice& dice, const Fraction& p) {
+inline bool coin_exp_below_one<ExponentialDice>(ExponentialDice& dice, const Fraction& p) {
   return dice.flip(std::exp(-BranchingDice::ratio(p)));
 }
 
 /// The probability of each result of `draw(dice)`, summed over all branches of probability at least `least`:
 /// a lower bound of the true one (up to rounding, 1e-13 of it), too small by at most one minus their sum.
-template <class Draw>
+template <class Dice, class Draw>
 std::map<std::int64_t, double> enumerate_law(const Draw& draw, double least) {
   std::map<std::int64_t, double> law;
   std::vector<std::uint64_t> path;
   std::vector<std::uint64_t> sizes;
   for (;;) {
-    BranchingDice dice(path, sizes, least);
+    Dice dice(path, sizes, least);
     try {
       const auto result = static_cast<std::int64_t>(draw(dice));
       law[result] += dice.probability();

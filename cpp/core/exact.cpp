@@ -22,9 +22,9 @@ Outcome contracted(const JunctionTree& tree, std::span<const double> potentials,
     log_z = -kInfinity;
     return Outcome::impossible;
   }
-  const Contraction own = known.any ? make_contraction(tree, known.observed) : Contraction{};
-  const Contraction& contraction = known.any ? own : *tree.contraction;
-  ContractionWork work(contraction);
+  const ImplicitTree own = known.any ? make_implicit_tree(tree, known.observed) : ImplicitTree{};
+  const ImplicitTree& contraction = known.any ? own : *tree.contraction;
+  ImplicitWork work(contraction);
   const Outcome forward =
       contract_forward(tree, contraction, potentials, known.observation(), work, log_z, n_threads);
   if (forward == Outcome::impossible) log_z = -kInfinity;
@@ -48,7 +48,7 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
                        int n_threads) {
   if (implicit(tree, evidence)) {
     double log_z = 0;
-    const auto back = [&](const Contraction& contraction, const Observation& known, ContractionWork& work) {
+    const auto back = [&](const ImplicitTree& contraction, const Observation& known, ImplicitWork& work) {
       return contract_backward(tree, contraction, known, work, {total, marginals, {}}, n_threads);
     };
     if (contracted(tree, potentials, evidence, log_z, n_threads, back) != Outcome::lost) return log_z;
@@ -62,7 +62,7 @@ double exact_attribute_marginals(const JunctionTree& tree, std::span<const doubl
                                  std::span<double> marginals, int n_threads) {
   if (tree.contraction != nullptr) {
     double log_z = 0;
-    const auto back = [&](const Contraction& contraction, const Observation& known, ContractionWork& work) {
+    const auto back = [&](const ImplicitTree& contraction, const Observation& known, ImplicitWork& work) {
       return contract_backward(tree, contraction, known, work, {total, {}, marginals}, n_threads);
     };
     if (contracted(tree, potentials, evidence, log_z, n_threads, back) != Outcome::lost) return log_z;
@@ -85,7 +85,7 @@ double exact_log_partition(const JunctionTree& tree, std::span<const double> pot
                            std::span<const Evidence> evidence, int n_threads) {
   if (implicit(tree, evidence)) {
     double log_z = 0;
-    const auto stop = [](const Contraction&, const Observation&, ContractionWork&) { return Outcome::exact; };
+    const auto stop = [](const ImplicitTree&, const Observation&, ImplicitWork&) { return Outcome::exact; };
     if (contracted(tree, potentials, evidence, log_z, n_threads, stop) != Outcome::lost) return log_z;
   }
   Workspace work(tree);

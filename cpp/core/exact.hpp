@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-#include "core/contraction.hpp"
+#include "core/implicit_tree.hpp"
 #include "core/junction_tree.hpp"
 #include "core/propagation.hpp"
 

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <numeric>
 
-#include "core/contraction.hpp"
+#include "core/implicit_tree.hpp"
 
 namespace pypgm {
 
@@ -283,7 +283,7 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
   std::size_t most = 1;
   for (const TreeNode& node : tree.nodes) most = std::max(most, node.cells);
   if (most < kTooManyCells)
-    tree.contraction = std::make_shared<const Contraction>(make_contraction(tree, {}));
+    tree.contraction = std::make_shared<const ImplicitTree>(make_implicit_tree(tree, {}));
   estimate_cost(tree);
   return tree;
 }

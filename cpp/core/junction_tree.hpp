@@ -49,7 +49,7 @@ struct TreeCost {
   double bytes = 0;       ///< of the buffers and answers of any one call, the given tables not counted
 };
 
-struct Contraction;
+struct ImplicitTree;
 
 /// A rooted junction tree over all attributes, compiled for message passing. Parts that share no attribute
 /// are joined by empty separators, so that there is one root. Immutable after it is built.
@@ -63,7 +63,7 @@ struct JunctionTree {
   std::vector<Placement> attributes;     ///< one for each attribute (for evidence)
   TreeCost cost;
   /// The same passes with implicit cliques; null where a clique is beyond every integer.
-  std::shared_ptr<const Contraction> contraction;
+  std::shared_ptr<const ImplicitTree> contraction;
 };
 
 /// Builds the tree from an elimination. Requires ascending scopes inside [0, sizes.size()).

@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "core/contraction.hpp"
+#include "core/implicit_tree.hpp"
 #include "core/observation.hpp"
 
 namespace pypgm {
@@ -43,7 +43,7 @@ void add_maxima(const Loops& loops, std::size_t axis, const double* a, const dou
 /// The upward pass, kept so that parts of it can be done again.
 class MaxPass {
  public:
-  MaxPass(const JunctionTree& tree, const Contraction& contraction, std::span<const double> potentials,
+  MaxPass(const JunctionTree& tree, const ImplicitTree& contraction, std::span<const double> potentials,
           const Observation& known)
       : tree_(tree),
         contraction_(contraction),
@@ -51,12 +51,12 @@ class MaxPass {
         taken_by_(contraction.values.size(), -1),
         codes_(known.codes) {
     for (std::size_t s = 0; s < contraction.steps.size(); ++s) {
-      const ContractionStep& step = contraction.steps[s];
+      const ImplicitStep& step = contraction.steps[s];
       taken_by_[at(step.a)] = static_cast<int>(s);
       if (step.b >= 0) taken_by_[at(step.b)] = static_cast<int>(s);
     }
     load(potentials, known);
-    for (const ContractionStep& step : contraction.steps) maximise(step);
+    for (const ImplicitStep& step : contraction.steps) maximise(step);
   }
 
   double largest() const { return contraction_.root < 0 ? 0.0 : *table(contraction_.root); }
@@ -125,7 +125,7 @@ class MaxPass {
     }
   }
 
-  void maximise(const ContractionStep& step) {
+  void maximise(const ImplicitStep& step) {
     const double* a = table(step.a);
     const double* b = step.b < 0 ? &kZero : table(step.b);
     // Without a second table its steps are 0, wherever the loops have put it.
@@ -142,7 +142,7 @@ class MaxPass {
 
   /// Gives the attributes a step maximises over the first codes that reach the maximum of its answer, whose
   /// own attributes have their codes; whether there is only one such choice.
-  bool choose(const ContractionStep& step) {
+  bool choose(const ImplicitStep& step) {
     Scope free;
     const auto gather = [&](int value) {
       for (const std::int32_t x : contraction_.values[at(value)].attributes) {
@@ -193,7 +193,7 @@ class MaxPass {
   }
 
   const JunctionTree& tree_;
-  const Contraction& contraction_;
+  const ImplicitTree& contraction_;
   std::unique_ptr<double[]> cells_;
   std::vector<int> taken_by_;  ///< by value: the step that takes it; -1 for Z
   std::vector<std::int32_t> codes_;
@@ -205,8 +205,8 @@ MostProbable most_probable(const JunctionTree& tree, std::span<const double> pot
                            std::span<const Evidence> evidence) {
   assert(tree.contraction != nullptr);
   const Known known(tree.sizes, evidence);
-  const Contraction own = known.any ? make_contraction(tree, known.observed) : Contraction{};
-  const Contraction& contraction = known.any ? own : *tree.contraction;
+  const ImplicitTree own = known.any ? make_implicit_tree(tree, known.observed) : ImplicitTree{};
+  const ImplicitTree& contraction = known.any ? own : *tree.contraction;
   MaxPass pass(tree, contraction, potentials, known.observation());
   const double largest = pass.largest();
   if (largest + known.log_weight == -kInfinity) return {{}, -kInfinity};

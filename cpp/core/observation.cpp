@@ -27,7 +27,7 @@ Known::Known(std::span<const std::size_t> sizes, std::span<const Evidence> evide
   }
 }
 
-bool restricted(const JunctionTree& tree, const Contraction& contraction, int factor) {
+bool restricted(const JunctionTree& tree, const ImplicitTree& contraction, int factor) {
   const Scope& scope = tree.scopes[static_cast<std::size_t>(factor)];
   return std::any_of(scope.begin(), scope.end(),
                      [&](std::int32_t a) { return contraction.observed[static_cast<std::size_t>(a)] != 0; });

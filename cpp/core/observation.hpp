@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/contraction.hpp"
+#include "core/implicit_tree.hpp"
 #include "core/junction_tree.hpp"
 #include "core/propagation.hpp"
 
@@ -23,12 +23,12 @@ struct Known {
 };
 
 /// Whether a given factor has an observed attribute.
-bool restricted(const JunctionTree& tree, const Contraction& contraction, int factor);
+bool restricted(const JunctionTree& tree, const ImplicitTree& contraction, int factor);
 
 /// Calls body(cell of what is left of a given factor, cell of the factor) for the cells that agree with the
 /// observed codes.
 template <class Body>
-void for_observed_cells(const JunctionTree& tree, const Contraction& contraction, int factor,
+void for_observed_cells(const JunctionTree& tree, const ImplicitTree& contraction, int factor,
                         std::span<const std::int32_t> codes, const Body& body) {
   struct Step {
     std::size_t size, step;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/threads.hpp"
+#include "core/traversal.hpp"
 
 // A node's cells are first computed in linear space, every factor and message scaled to a largest entry of 1,
 // so that no product exceeds 1 and all that can be lost is what underflows.
@@ -85,85 +86,6 @@ struct Pass {
   }
 };
 
-/// Calls body(node, threads inside it) for a level: large tables one after the other with all threads inside,
-/// the others beside each other.
-template <class Body>
-void for_level(const JunctionTree& tree, const std::vector<int>& level, int n_threads, const Body& body) {
-  std::size_t cells = 0;
-  std::size_t small = 0;
-  for (const int i : level) {
-    if (tree.nodes[at(i)].blocks.pieces > 1) continue;
-    cells += tree.nodes[at(i)].cells;
-    ++small;
-  }
-  const int beside = threads_for(cells, n_threads);
-  if (small > 0) {
-    parallel_for(level.size(), beside, [&](std::size_t k) {
-      if (tree.nodes[at(level[k])].blocks.pieces == 1) body(level[k], 1);
-    });
-  }
-  if (small == level.size()) return;
-  for (const int i : level) {
-    const TreeNode& node = tree.nodes[at(i)];
-    if (node.blocks.pieces > 1) body(i, threads_for(node.cells, n_threads));
-  }
-}
-
-/// Calls body(piece, block, room for its cells) for all blocks of a node.
-template <class Body>
-void for_blocks(const TreeNode& node, int threads, const Body& body) {
-  const Blocks& blocks = node.blocks;
-  parallel_for(blocks.pieces, threads, [&](std::size_t piece) {
-    alignas(64) double room[2 * kBlockCells];
-    const std::size_t end = blocks.first_of_piece(piece + 1);
-    for (std::size_t b = blocks.first_of_piece(piece); b < end; ++b)
-      body(piece, b, block_at(blocks, b), room);
-  });
-}
-
-/// Where the pieces of a node sum something up: all in one place where they meet different cells of it, else
-/// each in its own.
-struct Target {
-  double* sums;
-  double* partials;
-  std::size_t cells;
-  bool shared;
-
-  double* of(std::size_t piece) const { return piece == 0 || shared ? sums : partials + (piece - 1) * cells; }
-};
-
-class Targets {
- public:
-  Targets(const TreeNode& node, Workspace& work, double start)
-      : pieces_(node.blocks.pieces), free_(work.partials.data()), start_(start) {}
-
-  Target make(const BlockView& view, double* sums) {
-    const Target target{sums, free_, view.cells, view.leads || pieces_ == 1};
-    std::fill_n(sums, view.cells, start_);
-    if (!target.shared) {
-      std::fill_n(free_, (pieces_ - 1) * view.cells, start_);
-      free_ += (pieces_ - 1) * view.cells;
-    }
-    return target;
-  }
-  /// Brings the pieces together, in their order.
-  template <class Op>
-  void gather(const Target& target, Op op) const {
-    for (std::size_t piece = 1; !target.shared && piece < pieces_; ++piece) {
-      const double* from = target.of(piece);
-      for (std::size_t j = 0; j < target.cells; ++j) target.sums[j] = op(target.sums[j], from[j]);
-    }
-  }
-
- private:
-  std::size_t pieces_;
-  double* free_;
-  double start_;
-};
-
-constexpr auto kPlus = [](double a, double b) { return a + b; };
-constexpr auto kLarger = [](double a, double b) { return b > a ? b : a; };
-
 /// What comes into a node from its factors, its evidence and its children.
 void take_inputs(const Pass& pass, int i, Space space, BlockProduct& product) {
   Workspace& work = pass.work;
@@ -193,7 +115,7 @@ void take_inputs(const Pass& pass, int i, Space space, BlockProduct& product) {
 void reduce_node(const Pass& pass, int i, Space space, Kernels::Reduce kernel, double start, double* out,
                  int threads) {
   const TreeNode& node = pass.node(i);
-  Targets targets(node, pass.work, start);
+  Targets targets(node, pass.work.partials, start);
   const Target target = targets.make(node.own, out);
   for_blocks(node, threads, [&](std::size_t piece, std::size_t, const Block& block, double* room) {
     BlockProduct product(space, block, room);
@@ -215,7 +137,7 @@ void reduce_logarithms(const Pass& pass, int i, double* tops, double* out, int t
   reduce_node(pass, i, Space::log, kernels().reduce_max, -kInfinity, tops, threads);
   // A row of -inf has no maximum to subtract; around 0 its sum is 0 and its logarithm -inf.
   std::replace(tops, tops + node.separator_cells, -kInfinity, 0.0);
-  Targets targets(node, pass.work, 0.0);
+  Targets targets(node, pass.work.partials, 0.0);
   const Target target = targets.make(node.own, out);
   for_blocks(node, threads, [&](std::size_t piece, std::size_t, const Block& block, double* room) {
     BlockProduct product(Space::log, block, room);
@@ -388,21 +310,13 @@ std::span<const double> answer_of(const Pass& pass, int i, int threads) {
   return answer;
 }
 
-/// One sum a node's marginal is taken onto.
-void add_onto(const BlockView& view, const Target& target, std::size_t piece, const Block& block,
-              const double* cells) {
-  const Layout& layout = layout_of(view, block);
-  kernels().reduce_sum(cells, target.of(piece) + offset_of(view, block), layout.axes.data(),
-                       layout.axes.size());
-}
-
 void send_down(const Pass& pass, int i, int threads) {
   const TreeNode& node = pass.node(i);
   Workspace& work = pass.work;
   const auto answer = answer_of(pass, i, threads);
   const Space space = work.spaces[at(i)];
   const auto sums_of = [&](int f) { return slice(pass.tree, work.sums, f); };
-  Targets targets(node, work, 0.0);
+  Targets targets(node, work.partials, 0.0);
   // The same list of targets every time: children with a separator, factors that do not fill the node.
   const auto for_targets = [&](const auto& body) {
     for (const int c : node.children) {
@@ -488,17 +402,7 @@ Workspace::Workspace(const JunctionTree& tree)
   }
   weights.resize(given);
   sums.resize(summed);
-  std::size_t most = 0;
-  for (const TreeNode& node : tree.nodes) {
-    std::size_t cells = node.own.leads ? 0 : node.own.cells;
-    std::size_t down = 0;
-    for (const int c : node.children)
-      down += tree.nodes[at(c)].in_parent.leads ? 0 : tree.nodes[at(c)].in_parent.cells;
-    for (const int f : node.factors)
-      down += tree.factors[at(f)].view.leads ? 0 : tree.factors[at(f)].view.cells;
-    most = std::max(most, (node.blocks.pieces - 1) * std::max(cells, down));
-  }
-  partials.resize(most);
+  partials.resize(partial_cells(tree));
 }
 
 double propagate(const JunctionTree& tree, std::span<const double> potentials,

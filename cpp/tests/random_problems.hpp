@@ -28,8 +28,7 @@ inline Problem random_problem(std::mt19937_64& random) {
       std::size_t rows = cells;
       if (below(random, 2) == 0) {
         rows = 2;
-        for (std::size_t i = 0; i < cells; ++i)
-          m.rows.push_back(static_cast<std::int32_t>(below(random, 2)));
+        for (std::size_t i = 0; i < cells; ++i) m.rows.push_back(static_cast<std::int32_t>(below(random, 2)));
       }
       for (std::size_t j = 0; j < rows; ++j) {
         m.values.push_back(30 * uniform(random) - 5);

@@ -9,7 +9,7 @@ using namespace pypgm;
 
 TEST_CASE("branches of the discrete Laplace sampler sum to its law") {
   const DiscreteLaplace law({1, 1});
-  const auto masses = enumerate_law([&](BranchingDice& dice) { return law(dice); }, 1e-8);
+  const auto masses = enumerate_law<ExponentialDice>([&](ExponentialDice& dice) { return law(dice); }, 1e-8);
   double sum = 0;
   for (const auto& entry : masses) sum += entry.second;
   CHECK(1 - sum < 1e-6);

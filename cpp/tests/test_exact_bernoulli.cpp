@@ -3,14 +3,12 @@
 #include <cmath>
 #include <vector>
 
+#include "core/enumeration.hpp"
 #include "core/exact_bernoulli.hpp"
 #include "core/noise.hpp"
-#include "scripted_words.hpp"
+#include "random_words.hpp"
 
 using namespace pypgm;
-using pypgm::test::enumerate;
-using pypgm::test::PathDice;
-using pypgm::test::ScriptedWords;
 using pypgm::test::TestWords;
 
 namespace {
@@ -121,8 +119,10 @@ TEST_CASE("an undecided coin reads on: 1/3 against 0.0101...") {
 TEST_CASE("coin_exp has probability exp(-p), by enumeration of every path") {
   for (const Rational exponent : {Rational{0, 1}, Rational{1, 3}, Rational{999, 1000}, Rational{1, 1},
                                   Rational{7, 3}, Rational{1, 1000000}}) {
-    const auto law = enumerate(
-        [&](PathDice& dice) { return coin_exp(dice, Wide(exponent.numerator), Wide(exponent.denominator)); },
+    const auto law = enumerate_law<BranchingDice>(
+        [&](BranchingDice& dice) {
+          return coin_exp(dice, Wide(exponent.numerator), Wide(exponent.denominator));
+        },
         1e-15);
     const double expected =
         std::exp(-static_cast<double>(exponent.numerator) / static_cast<double>(exponent.denominator));

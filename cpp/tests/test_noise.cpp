@@ -5,12 +5,11 @@
 #include <numeric>
 #include <vector>
 
+#include "core/enumeration.hpp"
 #include "core/noise.hpp"
-#include "scripted_words.hpp"
+#include "random_words.hpp"
 
 using namespace pypgm;
-using pypgm::test::enumerate;
-using pypgm::test::PathDice;
 using pypgm::test::TestWords;
 
 namespace {
@@ -48,7 +47,7 @@ double as_double(Rational value) {
 TEST_CASE("discrete Laplace draws have their exact probabilities, by enumeration") {
   for (const Rational scale : {Rational{1, 1}, Rational{3, 10}, Rational{2, 1}, Rational{3, 2}}) {
     const DiscreteLaplace law(scale);
-    check_law(enumerate([&](PathDice& dice) { return law(dice); }, 1e-6), 0.25,
+    check_law(enumerate_law<BranchingDice>([&](BranchingDice& dice) { return law(dice); }, 1e-6), 0.25,
               [&](std::int64_t z) { return laplace_pmf(z, as_double(scale)); });
   }
 }
@@ -56,7 +55,7 @@ TEST_CASE("discrete Laplace draws have their exact probabilities, by enumeration
 TEST_CASE("discrete Gaussian draws have their exact probabilities, by enumeration") {
   for (const Rational variance : {Rational{9, 100}, Rational{1, 2}, Rational{1, 1}, Rational{7, 3}}) {
     const DiscreteGaussian law(variance);
-    check_law(enumerate([&](PathDice& dice) { return law(dice); }, 1e-6), 0.3,
+    check_law(enumerate_law<BranchingDice>([&](BranchingDice& dice) { return law(dice); }, 1e-6), 0.3,
               [&](std::int64_t z) { return gaussian_pmf(z, as_double(variance)); });
   }
 }

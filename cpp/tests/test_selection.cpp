@@ -4,18 +4,18 @@
 #include <limits>
 #include <vector>
 
+#include "core/enumeration.hpp"
 #include "core/selection.hpp"
-#include "scripted_words.hpp"
+#include "random_words.hpp"
 
 using namespace pypgm;
-using pypgm::test::enumerate;
-using pypgm::test::PathDice;
 using pypgm::test::TestWords;
 
 TEST_CASE("a selection follows exp(rate * score), by enumeration") {
   const std::vector<std::int64_t> scores{3, 1, 4};
   const Rational rate{1, 2};
-  const auto law = enumerate([&](PathDice& dice) { return select_exponential(dice, scores, rate); }, 1e-6);
+  const auto law = enumerate_law<BranchingDice>(
+      [&](BranchingDice& dice) { return select_exponential(dice, scores, rate); }, 1e-6);
   double normaliser = 0;
   double sum = 0;
   for (const std::int64_t score : scores) normaliser += std::exp(0.5 * static_cast<double>(score));
@@ -52,7 +52,7 @@ TEST_CASE("a tiny rate selects uniformly, and all scores may be lowest") {
 TEST_CASE("permute-and-flip has its law, by enumeration") {
   // Of two candidates, the worse one wins if it comes first and passes: exp(-1) / 2.
   const std::vector<std::int64_t> scores{4, 2};
-  const auto law = enumerate(
+  const auto law = enumerate_law<BranchingDice>(
       [&](auto& dice) {
         return permute_and_flip(dice, scores, Rational{1, 2});
       },
@@ -65,7 +65,7 @@ TEST_CASE("top candidates are peeled without repetition") {
   const std::vector<std::int64_t> scores{1, 0, 1};
   const double e = std::exp(1.0);
   // First and second index in base 3.
-  const auto law = enumerate(
+  const auto law = enumerate_law<BranchingDice>(
       [&](auto& dice) {
         const auto top = select_top(dice, scores, Rational{1, 1}, 2);
         return 3 * top[0] + top[1];

@@ -15,7 +15,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-from pypgm.inference.variable_elimination import eliminate
+from pypgm.inference.variable_elimination import log_elimination
 
 __all__ = ["Posteriors", "posteriors"]
 
@@ -179,7 +179,7 @@ def _part_posteriors(domain: Domain, factors: Sequence[Factor], targets: Sequenc
     """Return posteriors from tables of natural logs over the row (the first attribute) and others."""
     row = domain.attributes[0]
     asked = (row, *targets) if len(targets) == 1 else (row,)
-    joint = eliminate(domain, factors, asked)
+    joint = log_elimination(domain, factors, asked)
     log_evidence = joint.logsumexp(targets).datavector() if asked != (row,) else joint.datavector()
     if not targets:
         return Posteriors({}, log_evidence)

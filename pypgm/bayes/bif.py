@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from pypgm.bayes.bif_words import QUOTED, Words, items, shown, written
 from pypgm.bayes.noisy_max import noisy_max
 from pypgm.data.files import is_weight
 from pypgm.domain import Clique, listed
+from pypgm.memory import check_fits, short
 
 __all__ = ["Description", "format_bif", "parse_bif"]
 
@@ -254,6 +256,15 @@ class _Reader(Words):
         shape = [len(found.labels[p]) for p in parents]
         found.parents[child] = parents
         found.lines[child] = self.line(block.start)
+        cells = math.prod(shape) * len(found.labels[child])
+        # Twice: as numbers of Python, and as the table.
+        check_fits(
+            16 * cells,
+            None,
+            f"{self.path}, line {found.lines[child]}: the table of {child!r}, of {len(parents)} parents, needs "
+            f"{short(cells)} cells",
+            "such a table cannot be held",
+        )
         rows, is_max = self._rows(block, shape)
         found.tables[child] = self._filled(block, rows, shape, is_max).reshape(*shape, len(found.labels[child]))
 
@@ -261,6 +272,9 @@ class _Reader(Words):
         """Return the rows given, by their position in C order over the parents' values; -1 is the default."""
         size = len(self.found.labels[block.child])
         codes = [{label: i for i, label in enumerate(self.found.labels[p])} for p in block.parents]
+        plain = self._plain_rows(self.text[block.start : block.end], codes, size)
+        if plain is not None:
+            return plain, False
         rows: dict[int, list[float]] = {}
         is_max = False
         while self.position < block.end:
@@ -275,7 +289,7 @@ class _Reader(Words):
                 if rows and (match[1] == "table" or -1 in rows):
                     self.fail(f"{match[1]} needs to stand alone, but {block.child!r} has other rows", match.start(1))
                 if match[1] == "table":
-                    rows = self._whole_table(match, size, int(np.prod(shape, dtype=int)))
+                    rows = self._whole_table(match, size, math.prod(shape))
                 else:
                     rows[-1] = self._numbers(match[2], size, match.start(2))
             elif self.text[self.position : block.end].isspace():
@@ -289,6 +303,28 @@ class _Reader(Words):
                 )
             self.position = match.end()
         return rows, is_max
+
+    def _plain_rows(self, body: str, codes: Sequence[Mapping[str, int]], size: int) -> dict[int, list[float]] | None:
+        """Return the rows of a block with nothing unusual in it, all at once; None if there is, for a closer look."""
+        found = _ROW.findall(body)
+        if not found or '"' in body or _ROW.sub("", body).strip():
+            return None
+        keys, values = zip(*found, strict=True)
+        if any(key.count(",") != len(codes) - 1 for key in keys) or any(v.count(",") != size - 1 for v in values):
+            return None
+        labels = ",".join(keys).split(",")
+        text = ",".join(values)
+        index = np.zeros(len(keys), dtype=np.intp)
+        try:
+            for i, known in enumerate(codes):
+                own = map(known.__getitem__, map(str.strip, labels[i :: len(codes)]))
+                index = index * len(known) + np.fromiter(own, dtype=np.intp, count=len(keys))
+            numbers = np.array(list(map(float, text.split(",")))).reshape(len(keys), size)
+        except (KeyError, ValueError):
+            return None
+        rows = dict(zip(index.tolist(), numbers.tolist(), strict=True))
+        good = ((numbers >= 0) & (numbers < np.inf)).all() and "_" not in text
+        return rows if good and len(rows) == len(keys) else None
 
     def _whole_table(self, match: re.Match[str], size: int, n_rows: int) -> dict[int, list[float]]:
         """Read a table, in which the variable's own value varies slowest and the last parent's fastest."""
@@ -331,7 +367,7 @@ class _Reader(Words):
         self, block: _Block, rows: dict[int, list[float]], shape: Sequence[int], is_max: bool
     ) -> NDArray[np.float64]:
         """Return all rows: those given, and for the others the default or, if the file says so, the noisy maximum."""
-        n_rows = int(np.prod(shape, dtype=int))
+        n_rows = math.prod(shape)
         default = rows.pop(-1, None)
         table = np.empty((n_rows, len(self.found.labels[block.child])))
         if rows:

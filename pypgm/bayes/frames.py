@@ -161,11 +161,15 @@ def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> 
         values[np.ma.getmaskarray(column)] = None
     if np.ndim(values) != 1:
         raise ValueError(f"column {name!r} needs one dimension, got {np.ndim(values)}")
-    row = -1
-    codes = np.empty(len(values), dtype=np.intp)
     try:
-        for row, value in enumerate(values):
-            codes[row] = book[value]
+        return np.fromiter(map(book.__getitem__, values), dtype=np.intp, count=len(values))
     except (TypeError, ValueError) as error:
+        row = next(i for i, value in enumerate(values) if not _fits(book, value))
         raise type(error)(f"column {name!r}, row {row} (the first is 0): {error}") from None
-    return codes
+
+
+def _fits(book: _Codes, value: object) -> bool:
+    try:
+        return book[value] >= MISSING
+    except (TypeError, ValueError):
+        return False

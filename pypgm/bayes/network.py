@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pypgm import _core
 from pypgm.bayes.batch import Posteriors, posteriors
 from pypgm.bayes.conditional_tables import ConditionalTables
 from pypgm.bayes.frames import Frame, Table, as_codes, as_values, like_frame
 from pypgm.bayes.relevance import Part, relevant
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain, as_clique
+from pypgm.domain import Domain, Label, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-from pypgm.inference.calibrated import project_tables
+from pypgm.graphs.evidence import log_likelihoods
+from pypgm.inference.variable_elimination import variable_elimination
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class BayesianNetwork(ConditionalTables):
 
     @cached_property
     def _whole(self) -> Part:
-        return Part(self.domain, list(self.tables.values()))
+        return Part(self.domain, list(self.tables.values()), not self._inexact)
 
     @cached_property
     def _parts(self) -> dict[frozenset[str], Part]:
@@ -104,12 +104,8 @@ class BayesianNetwork(ConditionalTables):
         ValueError
             If an attribute, label or code is unknown.
         """
-        tables = self.tree.tables(self.potentials, 1.0, evidence, n_threads=n_threads)
-        found = {}
-        for a, (node, kept, domain) in self._homes.items():
-            cells = _core.reduce_sum(tables[node].datavector(), tables[node].domain.shape, kept)
-            found[a] = Factor(domain, cells / cells.sum())
-        return found
+        found = self.tree.attribute_marginals(self.potentials, 1.0, evidence, n_threads=n_threads)
+        return {a: Factor(self._singles[a], cells) for a, cells in found.items()}
 
     def query(
         self, targets: str | Iterable[str], evidence: Evidence | None = None, *, max_bytes: float | None = None
@@ -142,8 +138,72 @@ class BayesianNetwork(ConditionalTables):
         asked = as_clique(targets)
         self.domain.indices(asked)
         part = self._part((*asked, *(evidence or ())))
-        tables = part.tree.tables(part.potentials, 1.0, evidence)
-        return project_tables(part.domain, part.tree.nodes, tables, asked, max_bytes).normalize()
+        return variable_elimination(part.potentials, asked, 1.0, evidence, max_bytes=max_bytes)
+
+    def map(
+        self,
+        targets: str | Iterable[str] | None = None,
+        evidence: Evidence | None = None,
+        *,
+        max_bytes: float | None = None,
+    ) -> tuple[dict[str, Label], float]:
+        r"""Return the most probable joint values of some attributes, given what is known of others.
+
+        This is :math:`\arg\max_t P(t, e)`, the values that are most probable together, all attributes that are neither
+        targets nor known being summed over. It is not the most probable value of each alone (see `predict`).
+
+        Parameters
+        ----------
+        targets : str or sequence of str, optional
+            All attributes by default, by max-product on the junction tree. Otherwise the answer is exact too, and needs
+            the table of all targets that are not known for certain.
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector (a NumPy float array).
+        max_bytes : float, optional
+            Memory a table may take; half of what is available by default.
+
+        Returns
+        -------
+        values : dict of str to label or code
+            Of each target, in the order asked; a label where the attribute has them. Of equally probable ones the first
+            in lexicographic order of the codes.
+        log_probability : float
+            Natural log of :math:`P(t, e)`.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ModelTooLargeError
+            If a table would not fit; the message holds its size.
+        ValueError
+            If an attribute, label or code is unknown.
+
+        Examples
+        --------
+        >>> from pypgm import Domain
+        >>> domain = Domain({"rain": ["no", "yes"], "grass": ["dry", "wet"]})
+        >>> net = BayesianNetwork(domain, {"grass": ["rain"]}, {"rain": [0.6, 0.4], "grass": [[0.5, 0.5], [0.1, 0.9]]})
+        >>> net.map("rain")[0], net.map(evidence={"grass": "wet"})[0]
+        ({'rain': 'no'}, {'rain': 'yes', 'grass': 'wet'})
+        """
+        asked = self.domain.attributes if targets is None else as_clique(targets)
+        self.domain.indices(asked)
+        if set(asked) == set(self.domain):
+            found, log_weight = self.tree.map(self.potentials, evidence)
+            return {a: found[a] for a in asked}, log_weight - self._whole.log_total
+        # What is known for certain takes no room in the table.
+        known = {i: v for i, v in log_likelihoods(self.domain, evidence) if np.count_nonzero(v > -np.inf) == 1}
+        codes = {self.domain.attributes[i]: int(v.argmax()) for i, v in known.items()}
+        table = self.query([a for a in asked if a not in codes], evidence, max_bytes=max_bytes)
+        # Ties go by the domain's order, as they do where all attributes are asked for.
+        table = table.transpose(self.domain.canonical(table.domain.attributes))
+        best = int(table.datavector().argmax())
+        cell = np.unravel_index(best, table.domain.shape) if len(table.domain) else ()
+        codes.update(zip(table.domain.attributes, map(int, cell), strict=True))
+        labels = self.domain.labels
+        values = {a: labels[a][codes[a]] if a in labels else codes[a] for a in asked}
+        return values, float(np.log(table.datavector()[best])) + self.log_probability(evidence)
 
     def log_probability(self, evidence: Evidence | None) -> float:
         """Return the natural log of the probability of what is known; -inf if it is impossible.
@@ -201,7 +261,7 @@ class BayesianNetwork(ConditionalTables):
         >>> net.predict({"grass": ["wet", None, "dry"]})
         {'rain': array(['yes', 'no', 'no'], dtype=object)}
         """
-        found = self._posteriors(frame, targets, impossible)
+        found, _ = self._posteriors(frame, targets, impossible)
         columns = {}
         for target, table in found.probabilities.items():
             codes = np.where(np.isnan(table[:, 0]), -1, table.argmax(axis=1))
@@ -237,7 +297,7 @@ class BayesianNetwork(ConditionalTables):
         ValueError
             If a column or target is no attribute, or a value none of its attribute's.
         """
-        return self._posteriors(frame, targets, impossible).probabilities
+        return self._posteriors(frame, targets, impossible)[0].probabilities
 
     def log_likelihood(self, frame: Frame) -> NDArray[np.float64]:
         """Return the natural log of the probability of each row of a frame; -inf where it is impossible.
@@ -251,9 +311,12 @@ class BayesianNetwork(ConditionalTables):
         -------
         ndarray of float64, shape (n_rows,)
         """
-        return self._posteriors(frame, (), "nan").log_evidence
+        found, part = self._posteriors(frame, (), "nan")
+        return found.log_evidence - part.log_total
 
-    def _posteriors(self, frame: Frame, targets: str | Iterable[str] | None, impossible: str) -> Posteriors:
+    def _posteriors(
+        self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
+    ) -> tuple[Posteriors, Part]:
         if impossible not in {"raise", "nan"}:
             raise ValueError(f"impossible needs to be 'raise' or 'nan', got {impossible!r}")
         asked = None if targets is None else as_clique(targets)
@@ -267,7 +330,7 @@ class BayesianNetwork(ConditionalTables):
         if bad.size and impossible == "raise":
             what = f"{bad.size} of {n_rows} rows have probability zero, the first is row {bad[0]} (the first is 0)"
             raise ImpossibleEvidenceError(f"{what}; impossible='nan' answers the others")
-        return Posteriors(found.probabilities, found.log_evidence - part.log_total)
+        return found, part
 
     @property
     def potentials(self) -> CliqueVector:
@@ -280,15 +343,8 @@ class BayesianNetwork(ConditionalTables):
         return self._whole.tree
 
     @cached_property
-    def _homes(self) -> dict[str, tuple[int, list[int], Domain]]:
-        """Where each attribute is read off: the smallest clique of the tree, its axes kept, the attribute's domain."""
-        nodes = self.tree.nodes
-        sizes = [self.domain.size(node.clique) for node in nodes]
-        home: dict[str, int] = {}
-        for i in sorted(range(len(nodes)), key=sizes.__getitem__):
-            for a in nodes[i].clique:
-                home.setdefault(a, i)
-        return {a: (i := home[a], [int(b == a) for b in nodes[i].clique], self.domain.project(a)) for a in self.domain}
+    def _singles(self) -> dict[str, Domain]:
+        return {a: self.domain.project(a) for a in self.domain}
 
     def _part(self, attributes: Iterable[str]) -> Part:
         """Return the part of the network that an answer on some attributes depends on.
@@ -305,5 +361,5 @@ class BayesianNetwork(ConditionalTables):
             names = [a for a in self.domain if a in kept]
             if len(self._parts) >= _PLANS_KEPT:
                 self._parts.clear()
-            self._parts[kept] = Part(self.domain.project(names), [self.tables[a] for a in names])
+            self._parts[kept] = Part(self.domain.project(names), [self.tables[a] for a in names], not self._inexact)
         return self._parts[kept]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -48,7 +49,7 @@ def noisy_max(rows: Mapping[int, Sequence[float]], shape: Sequence[int]) -> NDAr
     array([0.15, 0.85])
     """
     codes = np.indices(tuple(shape)).reshape(len(shape), -1)
-    strides = [int(np.prod(shape[i + 1 :], dtype=int)) for i in range(len(shape))]
+    strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
     needed = [0, *(x * stride for size, stride in zip(shape, strides, strict=True) for x in range(1, size))]
     missing = [row for row in needed if row not in rows]
     if missing:

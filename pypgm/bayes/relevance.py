@@ -24,10 +24,13 @@ class Part:
         The attributes.
     tables : sequence of Factor
         One for each attribute, over it and its parents.
+    exact : bool
+        Whether all rows sum to 1, but for rounding.
     """
 
     domain: Domain
     tables: Sequence[Factor]
+    exact: bool
 
     @cached_property
     def potentials(self) -> CliqueVector:
@@ -42,7 +45,7 @@ class Part:
     @cached_property
     def log_total(self) -> float:
         """Natural log of what the product of the tables sums to: 0 but for printed digits."""
-        return self.tree.log_partition(self.potentials)
+        return 0.0 if self.exact else self.tree.log_partition(self.potentials)
 
 
 def relevant(attributes: Iterable[str], parents: Mapping[str, Clique]) -> frozenset[str]:

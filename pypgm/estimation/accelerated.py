@@ -3,74 +3,49 @@
 from __future__ import annotations
 
 import math
-import time
+from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
 
 import numpy as np
 
-from pypgm import _core
-from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.compiled import Compiled, compiled_measurements, safe_step
-from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.fit import Options, Status, Watch
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.path import SWEEPS, Path, settled_answer
+from pypgm.estimation.problem import Answer, Problem
 
-if TYPE_CHECKING:
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.graphs import JunctionTree
+__all__ = ["FINE", "THINNING", "MeasuredSteps", "accelerated", "thinning_source", "validates"]
 
-__all__ = ["accelerated"]
-
-_GAP_EVERY = 50  # iterations between certificates and between looks at a restart
 _CAUTION = 0.9  # of the step the last move would have permitted
-_GROWTH = 1.2
+FINE = (1.2, 1)  # growth and memory of steps that are validated one by one: none may skip the best of the path
+_FAST = (2.0, 5)  # on the way to the optimum: a third to two thirds of the iterations that the fine ones take
 _MAX_GROWTH = 1000.0  # of the step over the safe one
-_PATIENCE = 0.25  # of the iterations so far, without a better validation
-_MIN_PATIENCE = 10
-_THINNING = 0.5  # how the noise is shared between what is fitted and what validates
+THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
-_SWEEPS = 10  # of proportional fitting: the marginals then miss the average by less than 1e-5 a clique
+_STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
+_SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
 
-def accelerated(
-    tree: JunctionTree,
-    measurements: Sequence[LinearMeasurement],
-    total: float,
-    start: CliqueVector,
-    options: Options,
-    *,
-    stop: Literal["validated", "optimum"],
-    rng: np.random.Generator,
-) -> tuple[CliqueVector, CliqueVector, Fit]:
-    r"""Minimise :math:`L(\mu) = \frac12 \sum w (Q\mu - y)^2` over the marginals of distributions on a domain.
+def accelerated(problem: Problem, options: Options) -> Answer:
+    r"""Minimise a smooth convex loss over the marginals of distributions on a domain.
 
     The answer is an average of marginals along the path, to which potentials are fitted at the end. With
-    ``stop="validated"`` the path is first run on measurements to which further noise was added, and compared with
-    independent ones that noise taken away leaves; it then runs on the measurements themselves for as many
-    iterations as were best.
+    ``stop="validated"``, where the loss rests on measurements alone, the path is first run on measurements to which
+    further noise was added, and compared with independent ones that noise taken away leaves; it then runs on the
+    measurements themselves for as many iterations as were best. A loss that is not smooth is approached through its
+    smooth stages, each starting where the last one ended.
 
     Parameters
     ----------
-    tree : JunctionTree
-        Built for the distinct cliques of the measurements.
-    measurements : sequence of LinearMeasurement
-        Each on one of those cliques.
-    total : float
-        Number of records, counts.
-    start : CliqueVector
-        Potentials to start from, natural logs; -inf entries are structural zeros and stay.
+    problem : Problem
+        The loss, the total and the start.
     options : Options
-        Limits, tolerance, callback, and when the work began.
-    stop : {"validated", "optimum"}
-        Where to end.
-    rng : Generator
-        Source of the noise that thins the measurements.
+        Where to end, limits, tolerance, callback, and when the work began.
 
     Returns
     -------
-    potentials, marginals : CliqueVector
-        Natural logs, and counts.
-    fit : Fit
-        How it ended.
+    Answer
+        Potentials, marginals, and how it ended.
 
     References
     ----------
@@ -79,129 +54,135 @@ def accelerated(
     Gao, Witten: Data thinning for convolution-closed distributions, 2024 (the stop).
     """
     watch = Watch(options)
-    step = safe_step(measurements, total)
-    whole = compiled_measurements(tree, measurements)
-
-    def path(arrays: list[Compiled], calls: int) -> _Path:
-        core = _core.Acceleration(tree.plan, arrays, total, start.values, options.n_threads)
-        return _Path(core, step, options, watch, calls)
-
     try:
-        if stop == "optimum" or options.iterations < _LEAST_TO_VALIDATE:
-            run = path(whole, 0)
-            status = run.follow(options.iterations - 1, to_tolerance=True) or "iterations"
+        thinned = _thinned(_smoothed(problem), options.rng) if validates(options) else None
+        if thinned is None:
+            run, status = _to_the_optimum(problem, options, watch, 0)
         else:
-            run = path(_thinned(whole, rng), 0)
-            status, best = run.validate(options.iterations // 2)
-            if status == "converged":
-                # Noise too small to be fitted: the tolerance is where the measurements themselves end.
-                run = path(whole, run.calls)
-                status = run.follow(options.iterations - run.calls, to_tolerance=True) or "iterations"
-            elif status in {"validated", "iterations"}:
-                run = path(whole, run.calls)
-                status = run.follow(min(best, options.iterations - run.calls)) or status
+            run, status = _validated(problem, *thinned, options, watch)
     finally:
         watch.close()
-    run.core.settle(_SWEEPS)
-    # The loss and its bound are those of the answer itself, whatever the path ran on.
-    answer = _core.Descent(tree.plan, whole, total, run.core.potentials, options.n_threads)
-    seconds = time.perf_counter() - options.started
-    fit = Fit(status, answer.loss, answer.gap(), run.calls, seconds, tuple(run.history))
-    return (
-        CliqueVector(start.domain, start.cliques, answer.potentials),
-        CliqueVector(start.domain, start.cliques, answer.marginals),
-        fit,
-    )
+    return settled_answer(problem, run, status, options)
 
 
-def _thinned(arrays: Sequence[Compiled], rng: np.random.Generator) -> list[Compiled]:
+class MeasuredSteps:
+    """Steps as long as the last ones show that they may be, and weights that make the average converge fast.
+
+    Parameters
+    ----------
+    safe : float
+        The step that always may be, in count space.
+    growth : float
+        By how much a step may be longer than the one before.
+    memory : int
+        How many of the last moves have to permit it.
+    most : float
+        How many times as long as the safe one a step may become.
+    """
+
+    def __init__(self, safe: float, growth: float, memory: int, most: float = _MAX_GROWTH) -> None:
+        self._safe = safe
+        self._growth = growth
+        self._longest = most * safe
+        self._alpha = safe
+        self._weight = 0.0
+        self._last = 0.0
+        self._permitted: deque[float] = deque(maxlen=memory)
+
+    def next(self) -> tuple[float, float]:
+        """Return the length of the step and the weight of its end; see `Steps`."""
+        alpha = self._alpha
+        self._last = (alpha + math.sqrt(alpha * alpha + 4 * alpha * self._weight)) / 2
+        self._weight += self._last
+        return self._last, self._last / self._weight
+
+    def learn(self, slope: float, curvature: float) -> None:
+        """Measure the step that the last move would have permitted; see `Steps`."""
+        self._permitted.append(-self._last * slope / curvature if curvature > 0 else self._alpha)
+        longest = min(self._growth * self._alpha, self._longest)
+        self._alpha = min(max(_CAUTION * min(self._permitted), self._safe), longest)
+
+    def restart(self) -> None:
+        """Begin a new average; see `Steps`."""
+        self._weight = 0.0
+
+
+def thinning_source(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return the source of the noise that thins measurements: a fixed one unless another is asked for."""
+    return np.random.default_rng(_SEED if rng is None else rng)
+
+
+def validates(options: Options) -> bool:
+    """Return whether measurements are to be thinned to find where to end."""
+    return options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
+
+
+def _smoothed(problem: Problem) -> Problem:
+    """Return the problem with the second smooth stage of its loss: near the loss where noise is, and easy to follow."""
+    stages = problem.loss.stages()
+    return problem.with_loss(stages[min(1, len(stages) - 1)])
+
+
+def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int) -> tuple[Path, Status]:
+    """Follow the path to the tolerance; that of a loss which is not smooth from stage to stage."""
+    stages = problem.loss.stages()
+    rough = replace(options, tolerance=max(options.tolerance, _STAGE_TOLERANCE))
+    here = problem
+    for stage in stages:
+        here = here.with_loss(stage)
+        last = stage is stages[-1]
+        run = _path(here, options if last else rough, watch, calls, _FAST)
+        status = run.follow(options.iterations, to_tolerance=True)
+        calls = run.calls
+        if last or status != "converged":
+            break
+        run.core.settle(SWEEPS)
+        here = here.started(problem.vector(run.core.potentials))
+        loss = here.with_loss(problem.loss).descent(options.n_threads).loss
+        if loss - run.lower <= options.tolerance * (1 + abs(loss)):
+            break
+    return run, status or "iterations"
+
+
+def _validated(
+    problem: Problem, thinned: Problem, held_out: Sequence[LinearMeasurement], options: Options, watch: Watch
+) -> tuple[Path, Status]:
+    """Find on thinned measurements how far to go, then go there."""
+    run = _path(thinned, options, watch, 0, FINE, held_out=held_out)
+    status, best = run.validate(options.iterations // 2)
+    if status == "converged":
+        # Noise too small to be fitted: the tolerance is where the measurements themselves end.
+        return _to_the_optimum(problem, options, watch, run.calls)
+    if status in {"validated", "iterations"}:
+        run = _path(_smoothed(problem), options, watch, run.calls, FINE)
+        status = run.follow(min(run.calls + best, options.iterations)) or status
+    return run, status
+
+
+def _path(
+    problem: Problem,
+    options: Options,
+    watch: Watch,
+    calls: int,
+    pace: tuple[float, int],
+    *,
+    held_out: Sequence[LinearMeasurement] = (),
+) -> Path:
+    steps = MeasuredSteps(problem.safe_step() or 1.0 / problem.total, *pace)
+    return Path(problem, steps, options, watch, calls, held_out=held_out)
+
+
+def _thinned(problem: Problem, rng: np.random.Generator | int | None) -> tuple[Problem, list[LinearMeasurement]] | None:
     """Split each answer y, of variance v, into y + c xi to fit and y - xi / c to validate, where xi ~ Normal(0, v).
 
     The two have the same mean; for Gaussian noise they are independent, for any noise of that variance uncorrelated.
     """
-    thinned = []
-    for clique, rows, values, weights, _ in arrays:
-        noise = rng.normal(0.0, 1.0 / np.sqrt(weights))
-        thinned.append((clique, rows, values + _THINNING * noise, weights, values - noise / _THINNING))
-    return thinned
-
-
-class _Path:
-    """The iterates of accelerated mirror descent; how far a step goes follows from what the last one met."""
-
-    def __init__(self, core: _core.Acceleration, safe: float, options: Options, watch: Watch, calls: int) -> None:
-        self.core = core
-        self.calls = calls + 1
-        self.history = [core.loss()]
-        self._safe = safe
-        self._step = safe
-        self._weight = 0.0
-        self._taken = 0
-        self._gap: float | None = None
-        self._options = options
-        self._watch = watch
-
-    def validate(self, limit: int) -> tuple[Status, int]:
-        """Run until the held-out loss has not fallen for a while; return why it ended and the best iteration.
-
-        Only a loss that goes on falling says that noise is fitted: where both have risen the path has overshot, and
-        will come back.
-        """
-        best, best_loss, fitted_at_best = 1, math.inf, math.inf
-        try:
-            while self.calls < limit:
-                if self._is_optimal():
-                    return "converged", best
-                held_out = self._advance()
-                if held_out < best_loss:
-                    best, best_loss, fitted_at_best = self._taken, held_out, self.history[-1]
-                idle = self._taken - best
-                if idle >= max(_MIN_PATIENCE, _PATIENCE * self._taken) and self.history[-1] < fitted_at_best:
-                    return "validated", best
-                ended = self._watched()
-                if ended is not None:
-                    return ended, best
-        except KeyboardInterrupt:
-            return "interrupted", best
-        return "iterations", best
-
-    def follow(self, steps: int, *, to_tolerance: bool = False) -> Status | None:
-        """Take some steps; return why it ended before, None if it did not."""
-        try:
-            for _ in range(steps):
-                if to_tolerance and self._is_optimal():
-                    return "converged"
-                self._advance()
-                ended = self._watched()
-                if ended is not None:
-                    return ended
-        except KeyboardInterrupt:
-            return "interrupted"
-        return None
-
-    def _advance(self) -> float:
-        """Take one step; return the held-out loss."""
-        alpha = self._step
-        s = (alpha + math.sqrt(alpha * alpha + 4 * alpha * self._weight)) / 2
-        a = s / (self._weight + s)
-        self._weight += s
-        loss, held_out, slope, curvature = self.core.advance(s, a)
-        self.calls += 1
-        self._taken += 1
-        self.history.append(loss)
-        permitted = -s * slope / curvature if curvature > 0 else alpha
-        longest = min(_GROWTH * alpha, _MAX_GROWTH * self._safe)
-        self._step = min(max(_CAUTION * permitted, self._safe), longest)
-        if self._taken % _GAP_EVERY == 0 and self.core.restart():
-            self._weight = 0.0
-        return held_out
-
-    def _is_optimal(self) -> bool:
-        tolerance = self._options.tolerance
-        if tolerance == 0 or self._taken % _GAP_EVERY:
-            return False
-        self._gap = self.core.gap()
-        return self._gap <= tolerance * (1 + abs(self.core.loss()))
-
-    def _watched(self) -> Status | None:
-        return self._watch.ended(self.calls, self.history[-1], self._gap)
+    generator = thinning_source(rng)
+    fitted, held_out = [], []
+    for m in problem.loss.measurements:
+        noise = m.spread() * m.as_written(problem.tree.domain, generator.normal(size=m.values.size))
+        fitted.append(m.answered(m.values + THINNING * noise))
+        held_out.append(m.answered(m.values - noise / THINNING))
+    # What is fitted starts from its own answers: a start that knew the held-out ones would look too good on them.
+    thinned = problem.refitted(fitted) if fitted else None
+    return None if thinned is None else (thinned, held_out)

@@ -1,4 +1,4 @@
-"""Measurements as the compiled solvers take them, and the step that is safe for them."""
+"""Measurements as the compiled solvers take them."""
 
 from __future__ import annotations
 
@@ -8,49 +8,47 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.queries import Identity, Partition, Prefix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.graphs import JunctionTree
 
-__all__ = ["Compiled", "compiled_measurements", "safe_step"]
+__all__ = ["Compiled", "compiled_measurements", "is_compiled"]
 
-Compiled = tuple[int, "NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+Compiled = tuple[int, "NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]", bool]
 
 
-def compiled_measurements(tree: JunctionTree, measurements: Sequence[LinearMeasurement]) -> list[Compiled]:
-    """Return measurements as (clique index, row of each cell, answers, weights, held-out answers), in domain order.
+def is_compiled(measurement: LinearMeasurement) -> bool:
+    """Return whether the compiled solvers take a measurement's query."""
+    return isinstance(measurement.query, Identity | Partition | Prefix | None)
 
-    Rows are empty where each cell has its own; there are no held-out answers.
+
+def compiled_measurements(
+    tree: JunctionTree,
+    measurements: Sequence[LinearMeasurement],
+    held_out: Sequence[LinearMeasurement] = (),
+) -> list[Compiled]:
+    """Return measurements as (clique index, rows, answers, weights, held-out answers, whether sums run), in order.
+
+    Rows name the answer each cell is summed into, cells in the domain's order, or its place among the cells that are
+    summed up one after the other; they are empty where each cell has its own. Held-out answers, if there are any, are
+    those of other measurements of the same queries.
     """
     domain = tree.domain
     position = {clique: i for i, clique in reversed(list(enumerate(tree.cliques)))}
     arrays = []
-    for m in measurements:
-        groups = m.groups(domain)
+    for i, m in enumerate(measurements):
+        rows = m.groups(domain)
         arrays.append(
             (
                 position[domain.canonical(m.clique)],
-                np.empty(0, dtype=np.int32) if groups is None else groups,
+                np.empty(0, dtype=np.int32) if rows is None else rows,
                 m.in_order(domain, m.values.astype(np.float64)),
                 m.in_order(domain, m.weights()),
-                np.empty(0),
+                m.in_order(domain, held_out[i].values.astype(np.float64)) if held_out else np.empty(0),
+                isinstance(m.query, Prefix),
             )
         )
     return arrays
-
-
-def safe_step(measurements: Sequence[LinearMeasurement], total: float) -> float:
-    """Return the step, in count space, below which mirror descent never raises the weighted L2 loss.
-
-    It is 1 / (total * K), K the smoothness of the loss relative to the entropy of the joint distribution: a quarter of
-    the largest squared distance between two columns of the weighted queries. Every cell is in one row of a
-    measurement, so a measurement adds a quarter of its two largest weights.
-    """
-    smoothness = 0.0
-    for m in measurements:
-        weights = m.weights()
-        if weights.size > 1:
-            smoothness += float(np.partition(weights, -2)[-2:].sum()) / 4
-    return 1.0 / (total * smoothness) if smoothness > 0 else 1.0 / total

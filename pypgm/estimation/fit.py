@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Fit", "FitState", "Options", "Status", "Watch"]
 
@@ -58,8 +62,19 @@ class Options:
     callback: Callable[[FitState], object] | None
     progress: bool
     n_threads: int
+    stop: Literal["validated", "optimum"]
+    rng: np.random.Generator | int | None
     started: float
     """``time.perf_counter()`` when the work began."""
+
+    def step(self, t: int) -> float | None:
+        """Return the step asked for at iteration t = 1, 2, …, None if it is the method's to choose."""
+        if self.stepsize is None:
+            return None
+        alpha = self.stepsize(t) if callable(self.stepsize) else self.stepsize
+        if not 0 < alpha < math.inf:
+            raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {t}")
+        return alpha
 
 
 class Watch:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import transpose_cells
-from pypgm.queries import Identity, Partition, Query
+from pypgm.queries import Identity, LinearQuery, Partition, Prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +33,9 @@ class LinearMeasurement:
         The attributes of the marginal.
     stddev : float or array_like of float, shape (rows of the query,)
         Standard deviation of the noise, in counts: one for all answers, or one each.
-    query : Query, optional
-        The linear query; None asks every cell.
+    query : LinearQuery, optional
+        One of `pypgm.queries`, or any object with ``shape``, ``matvec``, ``rmatvec`` and ``column_norms(norm)``; None
+        asks every cell.
     noise : {"gaussian", "laplace"}
         The law of the noise.
 
@@ -58,7 +59,7 @@ class LinearMeasurement:
     """The attributes of the marginal, as given."""
     stddev: float | NDArray[np.float64]
     """Standard deviation of the noise, in counts."""
-    query: Query | None
+    query: LinearQuery | None
     """The linear query; None for every cell."""
     noise: Noise
     """The law of the noise."""
@@ -69,7 +70,7 @@ class LinearMeasurement:
         values: ArrayLike,
         clique: str | Iterable[str],
         stddev: float | ArrayLike = 1.0,
-        query: Query | None = None,
+        query: LinearQuery | None = None,
         noise: Noise = "gaussian",
     ) -> None:
         names = as_clique(clique)
@@ -82,6 +83,8 @@ class LinearMeasurement:
         answers = answers.astype(np.int64 if answers.dtype.kind in "iu" else np.float64).reshape(-1)
         if not np.isfinite(answers).all():
             raise ValueError(f"values of the measurement of {names} need to be finite, got NaN or infinity")
+        if query is not None and not isinstance(query, LinearQuery):
+            raise TypeError(f"the query on {names} needs shape, matvec and rmatvec, got {type(query).__name__}")
         if query is not None and answers.size != query.shape[0]:
             raise ValueError(f"the query on {names} has {query.shape[0]} rows, got {answers.size} values")
         if noise not in get_args(Noise):
@@ -98,15 +101,20 @@ class LinearMeasurement:
         """Return 1 / variance of each answer."""
         return np.broadcast_to(1.0 / np.square(self.stddev), self.values.shape).astype(np.float64)
 
+    def spread(self) -> NDArray[np.float64]:
+        """Return the standard deviation of each answer, counts."""
+        return np.broadcast_to(np.asarray(self.stddev, dtype=np.float64), self.values.shape)
+
+    def answered(self, values: NDArray[np.float64]) -> LinearMeasurement:
+        """Return the same queries with the same noise, answered by other values."""
+        return LinearMeasurement(values, self.clique, self.stddev, self.query, self.noise)
+
     def checked(self, domain: Domain) -> LinearMeasurement:
         """Return the measurement itself if it fits a domain, else raise ``ValueError``."""
         cells = domain.size(self.clique)
         asked = cells if self.query is None else self.query.shape[1]
         if asked != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {asked}")
-        if not isinstance(self.query, Identity | Partition | None):
-            needed = "an estimate takes cells and sums over groups of cells"
-            raise ValueError(f"{needed}; {self.clique} has {self.query!r}")  # noqa: TRY004 - a query it is
         if self.query is None and self.values.size != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its measurement {self.values.size} values")
         if self.query is None and len(self._shape) > 1 and self._shape != domain.sizes(self.clique):
@@ -114,20 +122,29 @@ class LinearMeasurement:
         return self
 
     def groups(self, domain: Domain) -> NDArray[np.int32] | None:
-        """Return the row each cell is summed into, cells in the domain's order; None if each has its own.
+        """Return the row each cell is summed into, or from which on for `Prefix`; None if each has its own.
 
-        Without groups, `in_order` brings the answers into that order.
+        Cells come in the domain's order. Without groups, `in_order` brings the answers into that order.
         """
-        if not isinstance(self.query, Partition):
+        if isinstance(self.query, Partition):
+            rows = self.query.groups.astype(np.int32)
+        elif isinstance(self.query, Prefix):
+            rows = np.arange(self.query.size, dtype=np.int32)
+        else:
             return None
-        own = domain.project(self.clique)
-        return transpose_cells(self.query.groups.astype(np.int32), own, domain.canonical(self.clique))
+        return transpose_cells(rows, domain.project(self.clique), domain.canonical(self.clique))
 
     def in_order(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one number a row of the query, rearranged as the cells are when the clique is put in order."""
-        if isinstance(self.query, Partition):
+        if not isinstance(self.query, Identity | None):
             return answers
         return transpose_cells(answers, domain.project(self.clique), domain.canonical(self.clique))
+
+    def as_written(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Undo `in_order`, where each cell is an answer."""
+        if not isinstance(self.query, Identity | None):
+            return answers
+        return transpose_cells(answers, domain.project(domain.canonical(self.clique)), self.clique)
 
     def __repr__(self) -> str:
         asked = "" if self.query is None else f", {self.query!r}"

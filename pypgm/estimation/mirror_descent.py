@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from pypgm import _core
-from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.compiled import compiled_measurements, safe_step
-from pypgm.estimation.fit import Fit, Options, Status, StepSize, Watch
-
-if TYPE_CHECKING:
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.graphs import JunctionTree
+from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.problem import Answer, Problem, Searching, Steady
+from pypgm.estimation.subgradient import subgradient_descent
 
 __all__ = ["mirror_descent"]
 
@@ -25,75 +18,46 @@ _GROWTH = 1.5
 _MAX_GROWTH = 1000.0  # of the step over the safe one
 
 
-def mirror_descent(
-    tree: JunctionTree,
-    measurements: Sequence[LinearMeasurement],
-    total: float,
-    start: CliqueVector,
-    options: Options,
-) -> tuple[CliqueVector, CliqueVector, Fit]:
-    r"""Minimise :math:`L(\mu) = \frac12 \sum w (Q\mu - y)^2` over the marginals of distributions on a domain.
+def mirror_descent(problem: Problem, options: Options) -> Answer:
+    r"""Minimise a loss over the marginals of distributions on a domain, going down step by step.
 
     The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
     Bregman model of smoothness :math:`1/\alpha` says, with the symmetric divergence; a rejected step is halved, an
-    accepted one grows.
+    accepted one grows. A loss that is not smooth goes to `subgradient_descent`.
 
     Parameters
     ----------
-    tree : JunctionTree
-        Built for the distinct cliques of the measurements.
-    measurements : sequence of LinearMeasurement
-        Each on one of those cliques.
-    total : float
-        Number of records, counts.
-    start : CliqueVector
-        Potentials to start from, natural logs; -inf entries are structural zeros and stay.
+    problem : Problem
+        The loss, the total and the start.
     options : Options
         Limits, tolerance, step size, callback, and when the work began.
 
     Returns
     -------
-    potentials, marginals : CliqueVector
-        The best point found: natural logs, and counts.
-    fit : Fit
-        How it ended.
+    Answer
+        The best point found, and how it ended.
 
     References
     ----------
     McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019,
     Algorithm 1; Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
     """
-    problem = tree.plan, compiled_measurements(tree, measurements), total, start.values
-    core: _core.Descent | _core.SteadyDescent
-    if options.stepsize is None:
-        core = _core.Descent(*problem, options.n_threads)
-    else:
-        core = _core.SteadyDescent(*problem, _step(options.stepsize, 1), options.n_threads)
-    run = _Run(core, total, safe_step(measurements, total), options)
+    if not problem.loss.smooth:
+        return subgradient_descent(problem, options)
+    first = options.step(1)
+    core = problem.descent(options.n_threads) if first is None else problem.steady_descent(first, options.n_threads)
+    run = _Run(core, problem.safe_step() or 1.0 / problem.total, options)
     status = run.to_the_end()
-    potentials, marginals = core.potentials, core.marginals
-    fit = Fit(status, core.loss, run.gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
-    return (
-        CliqueVector(start.domain, start.cliques, potentials),
-        CliqueVector(start.domain, start.cliques, marginals),
-        fit,
-    )
-
-
-def _step(stepsize: StepSize, number: int) -> float:
-    """Return the length of the step of that number, from 1."""
-    alpha = stepsize(number) if callable(stepsize) else stepsize
-    if alpha is None or not 0 < alpha < math.inf:
-        raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {number}")
-    return alpha
+    gap = max(0.0, run.gap) if run.gap is not None and problem.loss.convex else None
+    fit = Fit(status, core.loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
+    return problem.vector(core.potentials), problem.vector(core.marginals), fit
 
 
 class _Run:
     """One descent and where it stands; the core keeps the best point."""
 
-    def __init__(self, core: _core.Descent | _core.SteadyDescent, total: float, safe: float, options: Options) -> None:
+    def __init__(self, core: Searching | Steady, safe: float, options: Options) -> None:
         self.core = core
-        self.total = total
         self.options = options
         self.safe_step = safe
         self.step = 2 * safe
@@ -134,14 +98,14 @@ class _Run:
 
     def _advance(self) -> bool:
         """Take one step; return whether there may be more to gain."""
-        if isinstance(self.core, _core.SteadyDescent):
-            found = True
-            # The core is told the step after the one it takes.
-            self.loss = self.core.advance(_step(self.options.stepsize, self.steps + 2))
-            self.calls += 1
-        else:
+        if isinstance(self.core, Searching):
             found = self._search(self.core)
             self.loss = self.core.loss
+        else:
+            found = True
+            # The core is told the step after the one it takes.
+            self.loss = self.core.advance(self.options.step(self.steps + 2) or math.nan)
+            self.calls += 1
         self.steps += 1
         self.idle = 0 if self.loss < self.lowest else self.idle + 1
         self.lowest = min(self.lowest, self.loss)
@@ -150,7 +114,7 @@ class _Run:
         # A tolerance of 0 runs all iterations, whatever rounding leaves of them.
         return not exhausted or self.options.tolerance == 0
 
-    def _search(self, core: _core.Descent) -> bool:
+    def _search(self, core: Searching) -> bool:
         for _ in range(_MAX_HALVINGS):
             core.try_step(self.step)
             self.calls += 1

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.stacked import Stacked
+from pypgm.queries import Identity, Kronecker, Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy.sparse import csr_matrix
 
 __all__ = ["estimate_total"]
+
+_MISS = 1e-6  # of a cell, times the root of their number: what a combination of rows may differ from the sum by
 
 
 def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) -> tuple[float, float]:
@@ -29,7 +32,7 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
     domain : Domain
         The attributes.
     measurements : sequence of LinearMeasurement
-        Noisy answers; only those whose rows can be combined to the sum of all cells count.
+        Noisy answers to any queries; only cliques whose rows can be combined to the sum of all cells count.
 
     Returns
     -------
@@ -56,48 +59,68 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
     """
     by_clique: dict[Clique, list[LinearMeasurement]] = {}
     for m in measurements:
-        if m.query is None or m.query.supports_total:
-            by_clique.setdefault(domain.canonical(m.clique), []).append(m)
-    if not by_clique:
+        by_clique.setdefault(domain.canonical(m.clique), []).append(m)
+    found = [_clique_total(domain, clique, group) for clique, group in by_clique.items()]
+    known = [pair for pair in found if pair is not None]
+    if not known:
         raise ValueError("no measurement tells the total number of records: pass total=, or measure a whole marginal")
-    sums, variances = zip(*(_clique_total(domain, group) for group in by_clique.values()), strict=True)
-    variance = 1.0 / math.fsum(1.0 / v for v in variances)
-    return max(1.0, variance * math.fsum(s / v for s, v in zip(sums, variances, strict=True))), variance
+    variance = 1.0 / math.fsum(1.0 / v for _, v in known)
+    return max(1.0, variance * math.fsum(s / v for s, v in known)), variance
 
 
-def _clique_total(domain: Domain, group: Sequence[LinearMeasurement]) -> tuple[float, float]:
-    """Return the best unbiased sum of all cells that one clique's measurements give, and its variance."""
+def _clique_total(domain: Domain, clique: Clique, group: Sequence[LinearMeasurement]) -> tuple[float, float] | None:
+    """Return the best unbiased sum of all cells that one clique's measurements give, and its variance; None if none."""
     answers = np.concatenate([m.values for m in group]).astype(np.float64)
-    variances = np.concatenate([1.0 / m.weights() for m in group])
-    if len(group) == 1:
-        # Every cell is in exactly one row: all rows that have cells weigh the same, whatever their noise.
-        groups = group[0].groups(domain)
-        filled = slice(None) if groups is None else np.unique(groups)
-        return float(answers[filled].sum()), float(variances[filled].sum())
-    combination = _cheapest_combination(_stacked(domain, group), variances)
-    return float(combination @ answers), float(np.square(combination) @ variances)
+    variances = np.concatenate([np.square(m.spread()) for m in group])
+    combination = _plain_sum(group)
+    if combination is None:
+        combination = _cheapest_combination(Stacked(domain, [clique], group), domain.size(clique), variances)
+    if combination is None:
+        return None
+    return float((combination * answers).sum()), float((np.square(combination) * variances).sum())
 
 
-def _stacked(domain: Domain, group: Sequence[LinearMeasurement]) -> csr_matrix:
-    """Return the 0/1 matrix of all rows of one clique's measurements, cells in the domain's order."""
-    from scipy.sparse import csr_matrix, vstack
+def _plain_sum(group: Sequence[LinearMeasurement]) -> NDArray[np.float64] | None:
+    """Return v with Q'v = 1 of a single measurement where there is one that is the cheapest whatever the noise."""
+    if len(group) > 1:
+        return None
+    query, n = group[0].query, group[0].values.size
+    if isinstance(query, Identity | None):
+        return np.ones(n)
+    if isinstance(query, Partition):
+        # Every cell is in exactly one row: all rows that have cells weigh the same.
+        return (np.bincount(query.groups, minlength=n) > 0).astype(np.float64)
+    if isinstance(query, Kronecker) and query.supports_total and np.ptp(group[0].spread()) == 0:
+        # With equal noise the shortest combination is the product of the factors' shortest.
+        combination: NDArray[Any] = np.ones(1)
+        for factor in query.factors:
+            cells = factor.shape[1]
+            asked = LinearMeasurement(np.zeros(factor.shape[0]), "x", 1.0, factor)
+            stacked = Stacked(Domain({"x": cells}), [("x",)], [asked])
+            part = _cheapest_combination(stacked, cells, np.ones(factor.shape[0]))
+            if part is None:
+                return None
+            combination = np.kron(combination, part)
+        return combination
+    return None
 
-    cells = domain.size(group[0].clique)
-    rows = []
-    for m in group:
-        groups = m.groups(domain)
-        if groups is None:
-            groups = m.in_order(domain, np.arange(cells, dtype=np.float64)).astype(np.int32)
-        rows.append(csr_matrix((np.ones(cells), (groups, np.arange(cells))), shape=(m.values.size, cells)))
-    return csr_matrix(vstack(rows))
 
+def _cheapest_combination(queries: Stacked, cells: int, variances: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return v with Q'v = 1 and the least variance, None if there is none.
 
-def _cheapest_combination(queries: csr_matrix, variances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return v with Q'v = 1 and the least variance: u = V^(1/2) v is the shortest solution of Q' V^(-1/2) u = 1."""
-    from scipy.sparse import diags
-    from scipy.sparse.linalg import lsmr
+    u = V^(1/2) v is the shortest solution of Q' V^(-1/2) u = 1.
+    """
+    from scipy.sparse.linalg import LinearOperator, lsmr
 
     spread = np.sqrt(variances)
-    scaled = (diags(1.0 / spread) @ queries).T.tocsr()
-    shortest = lsmr(scaled, np.ones(queries.shape[1]), atol=1e-14, btol=1e-14, maxiter=10 * min(queries.shape) + 100)[0]
-    return np.asarray(shortest / spread, dtype=np.float64)
+    scaled: Any = LinearOperator(
+        (cells, spread.size),
+        matvec=lambda u: queries.transposed(u / spread),
+        rmatvec=lambda x: queries.answers(x) / spread,
+        dtype=np.dtype(np.float64),
+    )
+    limit = 10 * min(cells, spread.size) + 100
+    shortest = lsmr(scaled, np.ones(cells), atol=1e-14, btol=1e-14, conlim=0, maxiter=limit)[0]
+    combination = np.asarray(shortest / spread, dtype=np.float64)
+    miss = float(np.abs(queries.transposed(combination) - 1.0).max())
+    return combination if miss <= _MISS * math.sqrt(cells) else None

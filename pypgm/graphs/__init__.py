@@ -1,5 +1,6 @@
-"""Junction trees and what is known about their attributes."""
+"""Junction trees, region graphs, and what is known about their attributes."""
 
 from pypgm.graphs.junction_tree import JunctionTree, TreeCost, TreeNode
+from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["JunctionTree", "TreeCost", "TreeNode"]
+__all__ = ["JunctionTree", "RegionGraph", "TreeCost", "TreeNode"]

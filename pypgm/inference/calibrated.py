@@ -1,88 +1,146 @@
-"""Marginals of any clique from the calibrated tables of a junction tree."""
+"""Answers from the calibrated tables of a junction tree: marginals of any cliques, queries on any attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from pypgm.domain import Clique, Domain
+import numpy as np
+
+from pypgm import _core
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Domain, as_clique
 from pypgm.factor import Factor
-from pypgm.graphs.junction_tree import TreeNode
-from pypgm.inference.variable_elimination import eliminate
+from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.inference.contraction import answer_bytes, check_contraction, run_contraction
+from pypgm.memory import check_fits, memory_limit
 
-__all__ = ["project_tables"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Ask", "Calibrated"]
+
+Ask = tuple[tuple[int, ...], tuple[int, ...]]
+"""Attribute indices, and for each the position of its block, -1 for its values themselves."""
+
+_NEGLIGIBLE = 1e-200  # of the total: below, a conditional would rest on what underflow left, and nothing depends on it
 
 
-def project_tables(
-    domain: Domain,
-    nodes: Sequence[TreeNode],
-    tables: Sequence[Factor],
-    clique: Clique,
-    max_bytes: float | None = None,
-) -> Factor:
-    """Return the marginal of any clique, given the marginals of a junction tree's cliques.
-
-    Only the part of the tree between the clique's attributes is touched: its root's table times, for each other
-    node, table / separator, everything else summed out.
+class Calibrated:
+    """The marginals of a junction tree's cliques, and all that follows from them.
 
     Parameters
     ----------
-    domain : Domain
-        All attributes.
-    nodes : sequence of TreeNode
-        The tree, parents before children; each attribute is in one of them at least.
-    tables : sequence of Factor
-        Their marginals, counts.
-    clique : tuple of str
-        The attributes asked for, in any order.
-    max_bytes : float, optional
-        Memory an intermediate table may take.
-
-    Returns
-    -------
-    Factor
-        The marginal, in counts, axes in the order asked.
+    tree : JunctionTree
+        The tree.
+    tables : callable
+        Returns the marginals of its cliques, counts, in the order of its nodes; called when one is needed.
+    total : float
+        What each of them sums to.
+    known : CliqueVector, optional
+        More marginals that are at hand.
     """
-    wanted = set(clique)
-    holders = [(tables[i].domain.size(), i) for i, node in enumerate(nodes) if wanted <= set(node.clique)]
-    if holders:
-        return tables[min(holders)[1]].project(clique)
-    needed = _needed(nodes, _between(nodes, wanted), wanted)
-    factors = []
-    for i, kept in needed.items():
-        table = tables[i].project(domain.canonical(kept))
-        if nodes[i].parent in needed:
-            table = table / table.project(nodes[i].separator).expand(table.domain)
-        factors.append(table.log())
-    return eliminate(domain, factors, domain.canonical(clique), max_bytes).exp().transpose(clique)
+
+    def __init__(
+        self,
+        tree: JunctionTree,
+        tables: Callable[[], Sequence[Factor]],
+        total: float,
+        known: CliqueVector | None = None,
+    ) -> None:
+        self.domain: Domain = tree.domain
+        self._tree = tree
+        self._tables = tables
+        self._total = total
+        self._known = known
+        self._inverses: dict[int, NDArray[np.float64]] = {}
+
+    @cached_property
+    def _plans(self) -> _core.CalibratedTree:
+        nodes, known = self._tree.nodes, () if self._known is None else self._known.cliques
+        return _core.CalibratedTree(
+            self.domain.shape,
+            [self.domain.indices(n.clique) for n in nodes],
+            [self.domain.indices(n.separator) for n in nodes],
+            [n.parent for n in nodes],
+            [self.domain.indices(c) for c in known],
+        )
+
+    def project_many(
+        self, cliques: Sequence[str | Iterable[str]], *, max_bytes: float | None = None, n_threads: int = 0
+    ) -> list[Factor]:
+        """Return the marginals of any cliques, in counts, axes and cliques in the order asked.
+
+        Messages and marginals that several of them need are computed once. Where all together would take too much
+        memory they are computed in parts.
+
+        Raises
+        ------
+        ModelTooLargeError
+            If the answers, or the tables one of them needs, do not fit.
+        ValueError
+            If an attribute is unknown or comes twice.
+        """
+        asked = [as_clique(c) for c in cliques]
+        asks: list[Ask] = [(self.domain.indices(c), (-1,) * len(c)) for c in asked]
+        answers = self.run(asks, [], [], max_bytes=max_bytes, n_threads=n_threads)
+        return [Factor(self.domain.project(c), cells) for c, cells in zip(asked, answers, strict=True)]
+
+    def run(
+        self,
+        asks: Sequence[Ask],
+        owners: Sequence[int],
+        blocks: Sequence[NDArray[np.float64]],
+        *,
+        max_bytes: float | None = None,
+        n_threads: int = 0,
+    ) -> list[NDArray[np.float64]]:
+        """Return the flat answers to products of blocks, in counts.
+
+        Parameters
+        ----------
+        asks : sequence of Ask
+            What is asked.
+        owners : sequence of int
+            The attribute of each block.
+        blocks : sequence of ndarray, shape (rows, values)
+            Matrices, each applied to its attribute.
+        """
+        shapes = [
+            [self.domain.shape[a] if b < 0 else len(blocks[b]) for a, b in zip(*ask, strict=True)] for ask in asks
+        ]
+        returned = answer_bytes(shapes)
+        check_fits(
+            returned, max_bytes, f"the answers ({len(asks)}) need {returned / 8:.3g} cells", "ask for fewer at a time"
+        )
+        rows = [(a, len(block)) for a, block in zip(owners, blocks, strict=True)]
+        answers: list[NDArray[np.float64]] = []
+        parts = [list(asks)]
+        while parts:
+            part = parts.pop()
+            plan = self._plans.plan(rows, part)
+            if len(part) > 1 and not _fits(plan.cost["bytes"] + returned, max_bytes):
+                parts += [part[len(part) // 2 :], part[: len(part) // 2]]
+                continue
+            check_contraction(self.domain, plan, returned, max_bytes)
+            tables = [self._leaf(kind, index, blocks) for kind, index in plan.sources]
+            answers += run_contraction(plan, tables, n_threads)
+        return answers
+
+    def _leaf(self, kind: str, index: int, blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        if kind == "block":
+            return np.ascontiguousarray(blocks[index]).reshape(-1)
+        if kind == "known" and self._known is not None:
+            return self._known.table(index)
+        if kind == "clique":
+            return self._tables()[index].datavector()
+        if index not in self._inverses:
+            separator = self._tables()[index].project(self._tree.nodes[index].separator).datavector()
+            counts = separator > _NEGLIGIBLE * self._total
+            self._inverses[index] = np.divide(1.0, separator, out=np.zeros(separator.size), where=counts)
+        return self._inverses[index]
 
 
-def _between(nodes: Sequence[TreeNode], wanted: set[str]) -> list[int]:
-    """Return the smallest subtree that holds all wanted attributes, in ascending order."""
-    part = set(range(len(nodes)))
-    children: list[set[int]] = [set() for _ in nodes]
-    for i, node in enumerate(nodes):
-        if node.parent >= 0:
-            children[node.parent].add(i)
-    # Leaves first: a leaf goes if its parent has all that is wanted of it.
-    for i in reversed(range(1, len(nodes))):
-        if not children[i] and wanted & set(nodes[i].clique) <= set(nodes[i].separator):
-            part.remove(i)
-            children[nodes[i].parent].remove(i)
-    root = 0
-    while len(children[root]) == 1:
-        (child,) = children[root]
-        if not wanted & set(nodes[root].clique) <= set(nodes[child].separator):
-            break
-        part.remove(root)
-        root = child
-    return sorted(part)
-
-
-def _needed(nodes: Sequence[TreeNode], part: Sequence[int], wanted: set[str]) -> dict[int, set[str]]:
-    """Return what must stay of each node's attributes: those asked for and those its neighbours share."""
-    needed = {i: wanted & set(nodes[i].clique) for i in part}
-    for i in part:
-        if nodes[i].parent in needed:
-            needed[i] |= set(nodes[i].separator)
-            needed[nodes[i].parent] |= set(nodes[i].separator)
-    return needed
+def _fits(needed: float, max_bytes: float | None) -> bool:
+    return needed <= memory_limit(max_bytes)

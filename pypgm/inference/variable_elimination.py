@@ -1,23 +1,28 @@
-"""Variable elimination: the marginal of one clique, measured or not."""
+"""Variable elimination: the marginal of one clique, measured or not, straight from the potentials."""
 
 from __future__ import annotations
 
-import heapq
-import itertools
+import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.graphs.junction_tree import check_logarithms, checked_total
-from pypgm.memory import check_fits, memory_limit, short
+from pypgm.inference.contraction import answer_bytes, check_contraction
 
-__all__ = ["eliminate", "variable_elimination"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.domain import Domain
+
+__all__ = ["log_elimination", "max_elimination", "variable_elimination"]
 
 
 def variable_elimination(
@@ -26,9 +31,15 @@ def variable_elimination(
     total: float = 1.0,
     evidence: Evidence | None = None,
     *,
+    order: Sequence[str] | None = None,
     max_bytes: float | None = None,
+    n_threads: int = 0,
 ) -> Factor:
     r"""Compute the marginal of any clique of :math:`p(x) \propto \exp \sum_C \theta_C(x_C)`.
+
+    One pass: tables are multiplied in pairs and summed at once, as scaled weights, and as logarithms only if
+    underflow might have cost anything. Known values are taken out of the tables first. Parts of the model that no
+    path joins to the clique are left alone unless they may be impossible.
 
     Parameters
     ----------
@@ -40,8 +51,12 @@ def variable_elimination(
         Sum of the answer (counts; 1 for probabilities).
     evidence : mapping, optional
         Attribute to label, code, list of them, or likelihood vector; cells against it are 0.
+    order : sequence of str, optional
+        An elimination order of all attributes to follow as far as `clique` allows, instead of a search.
     max_bytes : float, optional
-        Memory an intermediate table may take; half of what is available by default.
+        Memory the tables may take; half of what is available by default.
+    n_threads : int
+        0 for all threads; the bits of the answer do not depend on it.
 
     Returns
     -------
@@ -53,10 +68,14 @@ def variable_elimination(
     ImpossibleEvidenceError
         If no joint assignment is left any weight.
     ModelTooLargeError
-        If a table would not fit.
+        If the tables would not fit.
     ValueError
         If an attribute is unknown or comes twice, potentials hold NaN or +inf, or `total` is not positive and
         finite.
+
+    References
+    ----------
+    Koller and Friedman, Probabilistic Graphical Models (2009), chapter 9.
 
     Examples
     --------
@@ -67,66 +86,182 @@ def variable_elimination(
     array([[0.3034, 0.1966],
            [0.1966, 0.3034]])
     """
-    domain = potentials.domain
     asked = as_clique(clique)
-    check_logarithms(potentials)
     checked_total(total)
-    factors = [Factor(domain.project(c), potentials.table(i)) for i, c in enumerate(potentials.cliques)]
-    for index, log_likelihood in log_likelihoods(domain, evidence):
-        factors.append(Factor(domain.project(domain.attributes[index]), log_likelihood))
-    answer = eliminate(domain, factors, domain.canonical(asked), max_bytes)
-    if answer.max().datavector()[0] == -np.inf:
-        raise ImpossibleEvidenceError("no joint assignment is left any weight")
-    return answer.normalize(total, log=True).exp().transpose(asked)
+    cells = _eliminate(
+        potentials, asked, evidence, maximum=False, order=order, max_bytes=max_bytes, n_threads=n_threads
+    )
+    mass = float(cells.sum())
+    if mass == 0:
+        what = f"the evidence on {', '.join(evidence)}" if evidence else "the potentials"
+        raise ImpossibleEvidenceError(f"no joint assignment is left any weight by {what}")
+    return Factor(potentials.domain.project(asked), cells * (total / mass))
 
 
-def eliminate(
-    domain: Domain, factors: Sequence[Factor], keep: tuple[str, ...], max_bytes: float | None = None
+def max_elimination(
+    potentials: CliqueVector,
+    clique: str | Iterable[str],
+    evidence: Evidence | None = None,
+    *,
+    order: Sequence[str] | None = None,
+    max_bytes: float | None = None,
+    n_threads: int = 0,
 ) -> Factor:
-    """Sum everything but `keep` (in the domain's order) out of a product given as tables of natural logs.
+    r"""Compute for each cell of a clique the largest log-weight :math:`\sum_C \theta_C(x_C)` a joint assignment has.
 
-    Attributes no factor holds are left out of the sum, and out of nothing if they are to be kept. The next
-    attribute to go is the one whose product is smallest, ties by position.
+    Parameters
+    ----------
+    potentials : CliqueVector
+        Natural logs; -inf is a structural zero.
+    clique : str or sequence of str
+        Attributes of the answer, in any order; the empty clique gives the value of the most likely assignment.
+    evidence : mapping, optional
+        Attribute to label, code, list of them, or likelihood vector, whose natural logs are added.
+    order, max_bytes, n_threads
+        As for `variable_elimination`.
+
+    Returns
+    -------
+    Factor
+        Natural logs, axes in the order asked; -inf where no joint assignment has any weight.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the tables would not fit.
+    ValueError
+        If an attribute is unknown or comes twice, or potentials hold NaN or +inf.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> from pypgm.inference import max_elimination
+    >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
+    >>> potentials = pypgm.CliqueVector(domain, [("a", "b"), ("b", "c")], [1.0, 0, 0, 1, 1, 0, 0, 3])
+    >>> max_elimination(potentials, "a").values
+    array([3., 4.])
     """
-    limit = memory_limit(max_bytes)
-    live = dict(enumerate(factors))
-    numbers = itertools.count(len(live))
-    holders: dict[str, dict[int, None]] = {}
-    for number, factor in live.items():
-        for a in factor.domain.attributes:
-            holders.setdefault(a, {})[number] = None
-
-    def scope_of(attribute: str) -> Clique:
-        return domain.canonical(dict.fromkeys(a for i in holders[attribute] for a in live[i].domain.attributes))
-
-    cells = {a: domain.size(scope_of(a)) for a in holders if a not in keep}
-    queue = [(size, domain.index(a), a) for a, size in cells.items()]
-    heapq.heapify(queue)
-    while queue:
-        size, _, chosen = heapq.heappop(queue)
-        # An entry whose size is not the current one was replaced by a later push.
-        if cells.get(chosen) != size:
-            continue
-        scope = scope_of(chosen)
-        used = holders[chosen]
-        summed = _product(domain, [live.pop(i) for i in used], scope, limit).logsumexp(chosen)
-        del cells[chosen]
-        number = next(numbers)
-        live[number] = summed
-        for a in summed.domain.attributes:
-            holders[a] = {**{i: None for i in holders[a] if i not in used}, number: None}
-        for a in summed.domain.attributes:
-            if a in cells:
-                cells[a] = domain.size(scope_of(a))
-                heapq.heappush(queue, (cells[a], domain.index(a), a))
-    return _product(domain, list(live.values()), keep, limit)
+    asked = as_clique(clique)
+    cells = _eliminate(potentials, asked, evidence, maximum=True, order=order, max_bytes=max_bytes, n_threads=n_threads)
+    return Factor(potentials.domain.project(asked), cells)
 
 
-def _product(domain: Domain, factors: Sequence[Factor], scope: Clique, limit: float) -> Factor:
-    target = domain.project(scope)
-    check_fits(16 * target.size(), limit, f"the table over {scope} needs {short(target.size())} cells")
-    product = np.zeros(target.size())
-    for factor in factors:
-        kept = [1 if a in factor.domain else 0 for a in scope]
-        _core.expand_add(product, target.shape, factor.datavector(), kept)
-    return Factor(target, product)
+def log_elimination(
+    domain: Domain,
+    factors: Sequence[Factor],
+    keep: Clique,
+    *,
+    max_bytes: float | None = None,
+    n_threads: int = 0,
+) -> Factor:
+    """Sum everything but `keep` out of a product of tables of natural logs.
+
+    Parameters
+    ----------
+    domain : Domain
+        All attributes of the tables.
+    factors : sequence of Factor
+        Natural logs.
+    keep : tuple of str
+        Attributes of the answer.
+    max_bytes, n_threads
+        As for `variable_elimination`.
+
+    Returns
+    -------
+    Factor
+        Natural logs, however far apart, axes in the order of `keep`.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the tables would not fit.
+
+    Examples
+    --------
+    >>> import numpy as np, pypgm
+    >>> domain = pypgm.Domain({"a": 2, "b": 2})
+    >>> log_elimination(domain, [pypgm.Factor(domain, np.log([[1, 2], [0.5, 0.25]]))], ("a",)).exp().values
+    array([3.  , 0.75])
+    """
+    tables = [(domain.indices(f.domain.attributes), True) for f in factors]
+    plan = _core.plan_elimination(domain.shape, [((), True), *tables], domain.indices(keep))
+    check_contraction(domain, plan, answer_bytes([domain.sizes(keep)]), max_bytes)
+    answers, _ = plan.run([np.zeros(1), *(f.datavector() for f in factors)], "log_sum", n_threads)
+    return Factor(domain.project(keep), answers[0])
+
+
+def _eliminate(
+    potentials: CliqueVector,
+    asked: Clique,
+    evidence: Evidence | None,
+    *,
+    maximum: bool,
+    order: Sequence[str] | None,
+    max_bytes: float | None,
+    n_threads: int,
+) -> NDArray[np.float64]:
+    """Return the flat cells of the answer: natural logs of maxima, or weights up to a common factor."""
+    domain = potentials.domain
+    keep = domain.indices(asked)
+    check_logarithms(potentials)
+    scopes, tables = _without_known(potentials, log_likelihoods(domain, evidence), set(keep))
+    if not maximum:
+        scopes, tables = _relevant(scopes, tables, set(keep))
+    sequence = () if order is None else domain.indices(order)
+    if order is not None and len(sequence) != len(domain):
+        raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(sequence)}")
+    plan = _core.plan_elimination(domain.shape, [(s, True) for s in scopes], keep, sequence)
+    check_contraction(domain, plan, answer_bytes([domain.sizes(asked)]), max_bytes)
+    answers, _ = plan.run(tables, "max" if maximum else "sum", n_threads)
+    cells: NDArray[np.float64] = answers[0]
+    return cells
+
+
+def _without_known(
+    potentials: CliqueVector, likelihoods: list[tuple[int, NDArray[np.float64]]], keep: set[int]
+) -> tuple[list[tuple[int, ...]], list[NDArray[np.float64]]]:
+    """Return the scopes and tables of the potentials and the evidence, attributes of one possible value taken out."""
+    domain = potentials.domain
+    known: dict[int, int] = {}
+    scopes: list[tuple[int, ...]] = [()]
+    tables: list[NDArray[np.float64]] = [np.zeros(1)]  # a product of nothing is 1
+    for index, log_likelihood in likelihoods:
+        possible = np.flatnonzero(log_likelihood > -np.inf)
+        if index in keep or possible.size != 1:
+            scopes.append((index,))
+            tables.append(log_likelihood)
+        else:
+            known[index] = int(possible[0])
+            tables[0] = tables[0] + log_likelihood[possible]
+    for position, clique in enumerate(potentials.cliques):
+        scope = domain.indices(clique)
+        cells = potentials.table(position)
+        for axis, attribute in reversed(list(enumerate(scope))):
+            if attribute in known:
+                after = math.prod(domain.shape[i] for i in scope[axis + 1 :] if i not in known)
+                cells = cells.reshape(-1, domain.shape[attribute], after)[:, known[attribute], :]
+        scopes.append(tuple(i for i in scope if i not in known))
+        tables.append(np.ascontiguousarray(cells).reshape(-1))
+    return scopes, tables
+
+
+def _relevant(
+    scopes: list[tuple[int, ...]], tables: list[NDArray[np.float64]], keep: set[int]
+) -> tuple[list[tuple[int, ...]], list[NDArray[np.float64]]]:
+    """Leave out parts that share no attribute with the rest, nor one to be kept, and that surely have weight."""
+    group: dict[int, int] = {}
+
+    def find(attribute: int) -> int:
+        while group.setdefault(attribute, attribute) != attribute:
+            group[attribute] = group[group[attribute]]
+            attribute = group[attribute]
+        return attribute
+
+    for scope in scopes:
+        for other in scope[1:]:
+            group[find(other)] = find(scope[0])
+    needed = {find(i) for i in keep}
+    needed |= {find(s[0]) for s, t in zip(scopes, tables, strict=True) if s and t.min() == -np.inf}
+    chosen = [i for i, s in enumerate(scopes) if not s or find(s[0]) in needed]
+    return [scopes[i] for i in chosen], [tables[i] for i in chosen]

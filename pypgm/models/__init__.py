@@ -1,6 +1,9 @@
 """Graphical models: estimated from measurements, asked, drawn from, saved."""
 
+from pypgm.models.answer import Answer
 from pypgm.models.estimate import estimate
-from pypgm.models.model import GraphicalModel, load
+from pypgm.models.load import load
+from pypgm.models.model import GraphicalModel
+from pypgm.models.region_model import RegionGraphModel
 
-__all__ = ["GraphicalModel", "estimate", "load"]
+__all__ = ["Answer", "GraphicalModel", "RegionGraphModel", "estimate", "load"]

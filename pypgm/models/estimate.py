@@ -5,26 +5,104 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain
+from pypgm.domain import Clique, Domain
 from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.averaging import dual_averaging, interior_gradient
+from pypgm.estimation.constraint import Constraint, fold, folded_measurement, with_zeros
+from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options
-from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
+from pypgm.estimation.problem import Estimator, Problem
+from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
-from pypgm.factor import Factor
+from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
+from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
+from pypgm.models.origin import Origin
+from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
+from pypgm.models.region_model import RegionGraphModel
+from pypgm.models.start import check_earlier, independent_start, kept_cliques, start_from
 
 __all__ = ["estimate"]
 
 _TOLERANCE = 1e-3
-_SEED = 0
+_REGION_TOLERANCE = 1e-6
+_METHODS: dict[str, Estimator] = {
+    "accelerated": accelerated,
+    "mirror_descent": mirror_descent,
+    "dual_averaging": dual_averaging,
+    "interior_gradient": interior_gradient,
+    "universal": universal,
+}
+_LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
+_ROUGH = {"mirror_descent", "universal"}  # what follows subgradients
+_CONVEX_ONLY = {
+    "accelerated",
+    "dual_averaging",
+    "interior_gradient",
+    "universal",
+}  # what they average, or how they step, rests on convexity
+
+Method = Literal["auto", "accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal"]
+LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
+
+
+@overload
+def estimate(
+    domain: Domain,
+    measurements: Sequence[LinearMeasurement],
+    total: float | None = ...,
+    *,
+    oracle: Literal["exact"] = ...,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
+    method: Method = ...,
+    stop: Literal["validated", "optimum"] = ...,
+    iterations: int = ...,
+    tolerance: float | None = ...,
+    stepsize: float | Callable[[int], float] | None = ...,
+    prior: GraphicalModel | RegionGraphModel | None = ...,
+    warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    constraints: Sequence[Constraint] = ...,
+    max_bytes: float | None = ...,
+    time_limit: float | None = ...,
+    callback: Callable[[FitState], object] | None = ...,
+    progress: bool = ...,
+    rng: np.random.Generator | int | None = ...,
+    n_threads: int = ...,
+) -> GraphicalModel: ...
+
+
+@overload
+def estimate(
+    domain: Domain,
+    measurements: Sequence[LinearMeasurement],
+    total: float | None = ...,
+    *,
+    oracle: RegionOracle,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
+    method: Method = ...,
+    stop: Literal["validated", "optimum"] = ...,
+    iterations: int = ...,
+    tolerance: float | None = ...,
+    stepsize: float | Callable[[int], float] | None = ...,
+    prior: GraphicalModel | RegionGraphModel | None = ...,
+    warm_start: GraphicalModel | RegionGraphModel | None = ...,
+    constraints: Sequence[Constraint] = ...,
+    max_bytes: float | None = ...,
+    time_limit: float | None = ...,
+    callback: Callable[[FitState], object] | None = ...,
+    progress: bool = ...,
+    rng: np.random.Generator | int | None = ...,
+    n_threads: int = ...,
+) -> RegionGraphModel: ...
 
 
 def estimate(
@@ -32,51 +110,77 @@ def estimate(
     measurements: Sequence[LinearMeasurement],
     total: float | None = None,
     *,
-    method: Literal["auto", "accelerated", "mirror_descent"] = "auto",
-    stop: Literal["validated", "optimum"] | None = None,
+    oracle: Literal["exact"] | RegionOracle = "exact",
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
+    method: Method = "auto",
+    stop: Literal["validated", "optimum"] = "validated",
     iterations: int = 5000,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
-    warm_start: GraphicalModel | None = None,
+    prior: GraphicalModel | RegionGraphModel | None = None,
+    warm_start: GraphicalModel | RegionGraphModel | None = None,
+    constraints: Sequence[Constraint] = (),
     max_bytes: float | None = None,
     time_limit: float | None = None,
     callback: Callable[[FitState], object] | None = None,
     progress: bool = False,
     rng: np.random.Generator | int | None = None,
     n_threads: int = 0,
-) -> GraphicalModel:
+) -> GraphicalModel | RegionGraphModel:
     r"""Find the graphical model whose marginals are closest to noisy measurements.
 
-    Minimises :math:`\frac12 \sum_i (q_i^\top \mu - y_i)^2 / \sigma_i^2` over the marginals :math:`\mu` (counts)
-    of all distributions on the domain; among the distributions with those marginals the answer is the one closest, in
-    relative entropy, to the independent model the measurements suggest. Where every cell of a clique is measured that
-    is the one of largest entropy.
+    Minimises a loss over the marginals :math:`\mu` (counts) of all distributions on the domain, by default
+    :math:`\frac12 \sum_i (q_i^\top \mu - y_i)^2 / \sigma_i^2`; among the distributions with those marginals the
+    answer is the one closest, in relative entropy, to where the search started: by default the independent model the
+    measurements suggest. Where every cell of a clique is measured that is the one of largest entropy.
 
     Parameters
     ----------
     domain : Domain
         All attributes; those never measured stay uniform.
     measurements : sequence of LinearMeasurement
-        Noisy answers, counts.
+        Noisy answers, counts, to any linear queries.
     total : float, optional
         Number of records; by default its best linear unbiased estimate from the measurements.
-    method : {"auto", "accelerated", "mirror_descent"}
-        "accelerated" starts from the independent model the measurements suggest and answers with an average of its
-        path; "mirror_descent" (for a `stepsize` or a `warm_start`) lowers the loss step by step. "auto" is mirror
-        descent where one of those two is given, else accelerated.
-    stop : {"validated", "optimum"}, optional
+    oracle : {"exact", "region_graph", "factor_graph"} or RegionGraph
+        What marginals have to be consistent with: a distribution on the domain, by a junction tree; or, where no tree
+        fits, each other where regions of a graph meet. "region_graph" is the closure of the measured cliques under
+        intersection, "factor_graph" makes them agree on single attributes alone.
+    loss : {"l2", "l1", "huber"}, Loss or callable
+        How far marginals are from the measurements: half the weighted squares (of Gaussian noise), the weighted
+        absolute differences (of Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
+        from the marginals of the measured cliques (`CliqueVector`, counts) to value and gradient, is the whole loss;
+        measurements then tell total and start alone.
+    method : str
+        "accelerated" starts from the independent model the measurements suggest, measures its steps and answers with
+        an average of its path. All others start from the uniform model and go to the optimum. "mirror_descent" lowers
+        the loss step by step, by a line search or with a `stepsize`, and averages the path of a loss that is not
+        smooth; "dual_averaging" and "interior_gradient" are textbook accelerated methods whose fixed steps need the
+        smoothness of the loss; "universal" is accelerated with a line search, for losses of any smoothness.
+        "auto" is mirror descent where there is a `stepsize`, or the loss is not convex, or neither smooth nor
+        approached by smooth ones, else accelerated.
+    stop : {"validated", "optimum"}
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
-        least expected error, or at the minimum of the loss. By default validated if accelerated; mirror descent
-        goes to the optimum.
+        least expected error, or at the minimum of the loss. The accelerated method validates losses that rest on
+        measurements; everything else, and any `warm_start`, ends at the optimum, as ``model.fit.status`` says.
     iterations : int
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
-        Ends when the certified gap is at most ``tolerance * (1 + loss)``; 1e-3 by default, 0 runs all iterations.
+        Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
+        less over 50 iterations; 1e-3 by default, 1e-6 on a region graph. 0 runs all iterations.
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
         The best point is returned where the loss did not fall steadily.
+    prior : GraphicalModel, optional
+        A model on the same attributes from which the estimate starts and near which it stays, instead of the
+        independent one: fitted to public records, say, or to other measurements. Its potentials stay in the answer,
+        those of cliques never measured too. Validation trusts it not to have seen these measurements.
     warm_start : GraphicalModel, optional
-        A model on the same attributes to start from, which saves time on the way to the optimum.
+        An earlier model on the same attributes, whatever its cliques, to start from: it saves time on the way to the
+        optimum, where the estimate then ends. Potentials of a clique that no measured one holds are replaced by those
+        that give the measured cliques the earlier model's marginals.
+    constraints : sequence of Constraint
+        Structural zeros and attributes that are functions of others; public knowledge.
     max_bytes : float, optional
         Memory the tables may take; half of what is available by default.
     time_limit : float, optional
@@ -93,8 +197,9 @@ def estimate(
 
     Returns
     -------
-    GraphicalModel
-        With how it ended in ``model.fit``. Ctrl-C ends the search and returns the best point so far.
+    GraphicalModel or RegionGraphModel
+        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C ends the search and returns the best
+        point so far.
 
     Raises
     ------
@@ -106,7 +211,9 @@ def estimate(
 
     References
     ----------
-    McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019.
+    McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019;
+    McKenna, Pradhan, Sheldon, Miklau: Relaxed marginal consistency for differentially private query answering,
+    NeurIPS 2021.
 
     Examples
     --------
@@ -114,76 +221,140 @@ def estimate(
     >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
     >>> ab = pypgm.LinearMeasurement([[40, 10], [10, 40]], ("a", "b"))
     >>> bc = pypgm.LinearMeasurement([[30, 20], [20, 30]], ("b", "c"))
-    >>> model = pypgm.estimate(domain, [ab, bc], tolerance=1e-9)
+    >>> model = pypgm.estimate(domain, [ab, bc], stop="optimum", tolerance=1e-9)
     >>> model.project(("a", "c")).values.round(3)
     array([[28., 22.],
            [22., 28.]])
     """
-    started = time.perf_counter()
     options = Options(
         iterations,
-        _TOLERANCE if tolerance is None else tolerance,
+        (_TOLERANCE if oracle == "exact" else _REGION_TOLERANCE) if tolerance is None else tolerance,
         stepsize,
         time_limit,
         callback,
         progress,
         n_threads,
-        started,
+        "optimum" if warm_start is not None else stop,
+        rng,
+        time.perf_counter(),
     )
-    _check_options(options)
-    fitting = [m.checked(domain) for m in measurements]
-    records = estimate_total(domain, fitting)[0] if total is None else checked_total(total)
-    cliques = list(dict.fromkeys(domain.canonical(m.clique) for m in fitting))
-    tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
-    if _chosen(method, stop, stepsize, warm_start) == "mirror_descent":
-        potentials, marginals, fit = mirror_descent(
-            tree, fitting, records, _start(domain, cliques, warm_start), options
-        )
-    else:
-        potentials, marginals, fit = accelerated(
-            tree,
+    _check_options(options, stop)
+    folding, masks = fold(domain, constraints)
+    inner = domain if folding is None else folding.inner
+    fitting = [m if folding is None else folded_measurement(folding, m) for m in measurements]
+    fitting = [m.checked(inner) for m in fitting]
+    objective = _objective(loss, fitting, folding)
+    chosen = _chosen(method, options, objective)
+    records = estimate_total(inner, fitting)[0] if total is None else checked_total(total)
+    if oracle != "exact":
+        _check_region_options(chosen, constraints)
+        return estimate_on_regions(
+            domain,
+            objective,
             fitting,
             records,
-            independent_potentials(domain, cliques, fitting, records),
-            options,
-            stop=stop or "validated",
-            rng=np.random.default_rng(_SEED if rng is None else rng),
+            oracle=oracle,
+            options=options,
+            prior=warm_start if prior is None else prior,
+            max_bytes=max_bytes,
         )
-    return GraphicalModel(potentials, records, marginals=marginals, fit=fit, tree=tree)
+    cliques = _cliques(inner, [*objective.cliques, *(m.clique for m in fitting), *(c for c, _ in masks)])
+    earlier = _earlier(domain, folding, prior=prior, warm_start=warm_start)
+    if earlier is not None and prior is not None:
+        cliques += kept_cliques(earlier, cliques)
+    tree = JunctionTree(inner, cliques, max_bytes=max_bytes)
+    start_for = None
+    if earlier is not None:
+        start = with_zeros(start_from(tree, earlier, records, n_threads), masks)
+    elif chosen == "accelerated":
+        start_for = independent_start(tree, records, masks)
+        start = start_for(fitting)
+    else:
+        start = with_zeros(CliqueVector(inner, cliques), masks)
+    if masks and tree.log_partition(start) == -math.inf:
+        raise ValueError(f"the constraints {', '.join(map(repr, constraints))} leave no record possible")
+    origin = None
+    if isinstance(loss, str) and not callable(stepsize):
+        how: dict[str, object] = {
+            "loss": loss,
+            "method": chosen,
+            "stop": options.stop,
+            "iterations": iterations,
+            "tolerance": tolerance,
+        }
+        how["stepsize"] = stepsize
+        before = earlier.potentials if earlier is not None and prior is not None else None
+        origin = Origin(tuple(fitting), total is not None, how, masks, before)
+    potentials, _, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
+    # The model computes its marginals itself: a file read back then has the same bits.
+    return GraphicalModel(potentials, records, fit=fit, tree=tree, folding=folding, origin=origin)
 
 
-def _chosen(method: str, stop: str | None, stepsize: object, warm_start: object) -> str:
-    """Return the method to run; ``ValueError`` if options do not go together."""
-    if method not in {"auto", "accelerated", "mirror_descent"}:
-        raise ValueError(f"method needs to be 'auto', 'accelerated' or 'mirror_descent', got {method!r}")
-    if stop not in {None, "validated", "optimum"}:
-        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {stop!r}")
-    asked = [name for name, given in (("stepsize", stepsize), ("warm_start", warm_start)) if given is not None]
+def _earlier(domain: Domain, folding: Folding | None, **models: object) -> GraphicalModel | None:
+    """Return the model to start from, if there is one; ``ValueError`` if there are two or it does not fit."""
+    given = {name: model for name, model in models.items() if model is not None}
+    if len(given) > 1:
+        raise ValueError("prior and warm_start are two starts; an estimate takes one")
+    for name, model in given.items():
+        return check_earlier(name, model, domain, folding)
+    return None
+
+
+def _objective(
+    loss: str | Loss | LossFunction, measurements: Sequence[LinearMeasurement], folding: Folding | None
+) -> Loss:
+    """Return the loss to minimise; ``ValueError`` if there is none of that name."""
+    if folding is not None and not isinstance(loss, str):
+        raise ValueError(
+            f"with a mapping among the constraints, loss needs to be one of {tuple(_LOSSES)}, got {loss!r}"
+        )
+    if isinstance(loss, Loss):
+        return loss
+    if callable(loss):
+        return Custom(loss, list(dict.fromkeys(m.clique for m in measurements)))
+    if loss not in _LOSSES:
+        raise ValueError(f"loss needs to be one of {tuple(_LOSSES)}, a Loss or a callable, got {loss!r}")
+    return _LOSSES[loss](measurements)
+
+
+def _cliques(domain: Domain, cliques: Sequence[Clique]) -> list[Clique]:
+    """Return cliques in the domain's order, each once."""
+    return list(dict.fromkeys(domain.canonical(c) for c in cliques))
+
+
+def _chosen(method: str, options: Options, loss: Loss) -> str:
+    """Return the method to run; ``ValueError``, with the reason, if it does not take the loss or an option."""
+    if method not in {"auto", *_METHODS}:
+        raise ValueError(f"method needs to be one of {('auto', *_METHODS)}, got {method!r}")
     if method == "auto":
-        method = "mirror_descent" if asked else "accelerated"
-    if method == "accelerated" and asked:
-        raise ValueError(f"method 'accelerated' takes no {asked[0]}: it measures its step and starts from independence")
-    if method == "mirror_descent" and stop == "validated":
-        raise ValueError("mirror descent goes to the optimum; stop='validated' needs method='accelerated'")
+        plain = options.stepsize is not None or not loss.stages()[-1].smooth or not loss.convex
+        method = "mirror_descent" if plain else "accelerated"
+    if method != "mirror_descent" and options.stepsize is not None:
+        raise ValueError(f"method {method!r} takes no stepsize: it finds its own; 'mirror_descent' takes one")
+    staged = loss.stages()[-1] if method == "accelerated" else loss
+    if method not in _ROUGH and not staged.smooth:
+        raise ValueError(f"method {method!r} needs a smooth loss, {loss!r} is not; {_some(_ROUGH)} take it")
+    if not loss.convex and method in _CONVEX_ONLY:
+        raise ValueError(f"method {method!r} needs a convex loss, {loss!r} is not; 'mirror_descent' takes it")
+    if not loss.convex and not loss.smooth:
+        raise ValueError(f"no method minimises a loss that is neither smooth nor convex, like {loss!r}")
     return method
 
 
-def _start(domain: Domain, cliques: list[tuple[str, ...]], warm_start: GraphicalModel | None) -> CliqueVector:
-    """Return zero potentials, or those of a model, each added to the first clique that holds its scope."""
-    start = CliqueVector(domain, cliques)
-    if warm_start is None:
-        return start
-    if warm_start.domain != domain:
-        raise ValueError(f"warm_start needs a model over {domain}, got one over {warm_start.domain}")
-    for i, scope in enumerate(warm_start.potentials.cliques):
-        home = next((c for c in cliques if set(scope) <= set(c)), None)
-        if home is not None:
-            table = Factor(domain.project(scope), warm_start.potentials.table(i))
-            start[home].datavector()[:] += table.expand(domain.project(home)).datavector()
-    return start
+def _some(names: set[str]) -> str:
+    return " and ".join(repr(n) for n in sorted(names))
 
 
-def _check_options(options: Options) -> None:
+def _check_region_options(method: str, constraints: Sequence[Constraint]) -> None:
+    if method != "accelerated":
+        raise ValueError(f"an estimate over a region graph needs method='accelerated' and no stepsize, got {method!r}")
+    if constraints:
+        raise ValueError("constraints need oracle='exact'")
+
+
+def _check_options(options: Options, stop: str) -> None:
+    if stop not in {"validated", "optimum"}:
+        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {stop!r}")
     if options.iterations < 1:
         raise ValueError(f"iterations needs to be at least 1, got {options.iterations}")
     if not 0 <= options.tolerance < math.inf:

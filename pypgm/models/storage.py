@@ -20,7 +20,7 @@ _FORMAT = "pypgm model"
 _VERSION = 1
 
 
-def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> None:
+def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Write a header and arrays to a file, whole or not at all; ``OSError`` if it cannot be written."""
     marked = {"format": _FORMAT, "version": _VERSION, **header}
     text = np.frombuffer(json.dumps(marked, default=_plain).encode(), dtype=np.uint8)
@@ -28,7 +28,7 @@ def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: 
         np.savez_compressed(file, allow_pickle=False, header=text, **arrays)
 
 
-def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what `write_archive` wrote.
 
     Raises

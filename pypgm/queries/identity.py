@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours
+from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours, check_norm
 
 __all__ = ["Identity", "identity"]
 
@@ -67,6 +67,11 @@ class Identity(Operator):
         if neighbours == "add-remove":
             return 1
         return 2 if self.size > 1 else 0
+
+    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
+        """Return the norm of each column: they are unit vectors; see `Operator`."""
+        check_norm(norm)
+        return np.ones(self.size)
 
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return the most that one cell changes: 1 (0 for a single cell under "replace")."""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm.queries.all_range import AllRange
 from pypgm.queries.identity import Identity
 from pypgm.queries.matrix import IntegerMatrix, distinct_columns
 from pypgm.queries.partition import Partition
+from pypgm.queries.prefix import Prefix
+from pypgm.queries.range_list import RangeList
 from pypgm.queries.sensitivity import MAX_COLUMNS, Neighbours, Operator, as_vector, check_neighbours, pairwise
+from pypgm.queries.sparse import SparseMatrix
+from pypgm.queries.subset import Subset
 
 __all__ = ["Kronecker", "kronecker"]
 
@@ -148,6 +153,13 @@ class Kronecker(Operator):
         largest = math.prod(f.largest_change("add-remove") for f in self.factors)
         return largest if neighbours == "add-remove" or _non_negative(list(self.factors)) else 2 * largest
 
+    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
+        """Return the norm of each column, a product of the factors'; see `Operator`."""
+        norms: NDArray[Any] = np.ones(1)
+        for factor in self.factors:
+            norms = np.kron(norms, factor.column_norms(norm))
+        return norms
+
     def _units(self) -> tuple[bool, list[Operator]]:
         """Return whether a factor has different unit columns, and the factors that have others or one alone."""
         units = [isinstance(f, Identity | Partition) and f.largest_change("replace") > 0 for f in self.factors]
@@ -170,12 +182,20 @@ def _columns(factors: list[Operator]) -> NDArray[np.int64] | None:
 
 
 def _non_negative(factors: list[Operator]) -> bool:
-    for factor in factors:
-        if isinstance(factor, IntegerMatrix) and int(factor.entries.min()) < 0:
-            return False
-        if isinstance(factor, Kronecker) and not _non_negative(list(factor.factors)):
-            return False
-    return True
+    return all(_least_entry(f) >= 0 for f in factors)
+
+
+def _least_entry(factor: Operator) -> int:
+    """Return a number with the sign of the least entry."""
+    if isinstance(factor, Identity | Partition | Prefix | AllRange | RangeList):
+        return 0
+    if isinstance(factor, Subset):
+        return int(factor.weights.min())
+    if isinstance(factor, IntegerMatrix | SparseMatrix):
+        return int(factor.entries.min())
+    if isinstance(factor, Kronecker):
+        return 0 if _non_negative(list(factor.factors)) else -1
+    return -1  # of an operator that is not known any entry may be negative
 
 
 def kronecker(*factors: Operator) -> Kronecker:

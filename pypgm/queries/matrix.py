@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import MAX_COLUMNS, Neighbours, Operator, as_vector, check_neighbours, pairwise
+from pypgm.queries.sensitivity import (
+    MAX_COLUMNS,
+    Neighbours,
+    Operator,
+    Unchanging,
+    as_vector,
+    check_neighbours,
+    check_norm,
+    pairwise,
+)
 
-__all__ = ["IntegerMatrix", "distinct_columns", "matrix", "on_lattice"]
+__all__ = ["ENTRY_LIMIT", "NORM_LIMIT", "IntegerMatrix", "distinct_columns", "matrix", "on_lattice"]
 
-_ENTRY_LIMIT = 1 << 18  # times any number of records below 2^44 an answer stays in int64
-_NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums of integers are exact
+ENTRY_LIMIT = 1 << 18  # times any number of records below 2^44 an answer stays in int64
+NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums of integers are exact
 
 
-class IntegerMatrix(Operator):
+class IntegerMatrix(Unchanging, Operator):
     """A dense matrix of integers, of either sign.
 
     Parameters
@@ -57,20 +66,14 @@ class IntegerMatrix(Operator):
             raise ValueError(f"a matrix query needs rows and columns, got shape {given.shape}")
         if given.dtype.kind not in "iu":
             raise TypeError(f"a matrix query needs integers, got dtype {given.dtype}; on_lattice rounds others")
-        if int(given.max()) >= _ENTRY_LIMIT or int(given.min()) <= -_ENTRY_LIMIT:
+        if int(given.max()) >= ENTRY_LIMIT or int(given.min()) <= -ENTRY_LIMIT:
             raise ValueError(f"entries of a matrix query must be below 2^18, got {given.min()}..{given.max()}")
         own = np.array(given, dtype=np.int64)
-        if int(np.square(own).sum(axis=0).max()) >= _NORM_LIMIT:
+        if int(np.square(own).sum(axis=0).max()) >= NORM_LIMIT:
             raise ValueError("the squares of each column of a matrix query must sum to less than 2^51")
         own.setflags(write=False)
         object.__setattr__(self, "entries", own)
         object.__setattr__(self, "shape", own.shape)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"an IntegerMatrix does not change; make another one (got {name}={value!r})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"an IntegerMatrix does not change; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[type[IntegerMatrix], tuple[NDArray[np.int64]]]:
         return (IntegerMatrix, (self.entries,))
@@ -124,6 +127,11 @@ class IntegerMatrix(Operator):
             return pairwise(columns, 2)
         return (2 if int(self.entries.min()) >= 0 else 4) * largest
 
+    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
+        """Return the norm of each column; see `Operator`."""
+        check_norm(norm)
+        return np.asarray(np.linalg.norm(self.entries, norm, axis=0), dtype=np.float64)
+
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return the largest entry in magnitude, or under "replace" the widest spread of a row."""
         check_neighbours(neighbours)
@@ -167,6 +175,6 @@ def on_lattice(entries: ArrayLike, scale: int) -> IntegerMatrix:
     if scale < 1:
         raise ValueError(f"scale must be at least 1, got {scale}")
     scaled = np.asarray(entries, dtype=np.float64) * scale
-    if not np.isfinite(scaled).all() or (np.abs(scaled) >= _ENTRY_LIMIT - 1).any():
+    if not np.isfinite(scaled).all() or (np.abs(scaled) >= ENTRY_LIMIT - 1).any():
         raise ValueError("entries of a query on a lattice must be finite and, times the scale, below 2^18")
     return IntegerMatrix(np.rint(scaled).astype(np.int64))

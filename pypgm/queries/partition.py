@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours
+from pypgm.queries.sensitivity import Neighbours, Operator, Unchanging, as_vector, check_neighbours, check_norm
 
 __all__ = ["Partition", "partition", "total"]
 
 
-class Partition(Operator):
+class Partition(Unchanging, Operator):
     """Sums over disjoint groups of cells that together cover the table.
 
     Parameters
@@ -60,12 +60,6 @@ class Partition(Operator):
         object.__setattr__(self, "groups", own)
         object.__setattr__(self, "shape", (rows, own.size))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Partition does not change; make another one (got {name}={value!r})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Partition does not change; {name!r} cannot be deleted")
-
     def __reduce__(self) -> tuple[type[Partition], tuple[NDArray[np.int64], int]]:
         return (Partition, (self.groups, self.shape[0]))
 
@@ -111,6 +105,11 @@ class Partition(Operator):
         if neighbours == "add-remove":
             return 1
         return 2 if bool((self.groups != self.groups[0]).any()) else 0
+
+    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
+        """Return the norm of each column: they are unit vectors; see `Operator`."""
+        check_norm(norm)
+        return np.ones(self.shape[1])
 
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return the most that one group changes: 1 (0 if all cells share one group under "replace")."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours
+from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours, check_norm
 
 __all__ = ["Prefix", "prefix"]
 
@@ -67,6 +67,12 @@ class Prefix(Operator):
         """Return the square of the L2 sensitivity: n sums hold the first cell, and n - 1 of them not the last."""
         check_neighbours(neighbours)
         return self.size if neighbours == "add-remove" else self.size - 1
+
+    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
+        """Return the number of sums each cell is in, or its root; see `Operator`."""
+        check_norm(norm)
+        counts = self.rmatvec(np.ones(self.shape[0]))
+        return counts if norm == 1 else np.sqrt(counts)
 
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return the most that one sum changes: 1 (0 for a single cell under "replace")."""

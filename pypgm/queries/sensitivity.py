@@ -9,7 +9,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MAX_COLUMNS", "Neighbours", "Operator", "as_vector", "check_neighbours", "check_norm", "pairwise"]
+__all__ = [
+    "MAX_COLUMNS",
+    "Neighbours",
+    "Operator",
+    "Unchanging",
+    "as_vector",
+    "check_neighbours",
+    "check_norm",
+    "largest_distance",
+    "pairwise",
+]
 
 Neighbours = Literal["add-remove", "replace"]
 MAX_COLUMNS = 4096  # up to so many distinct columns all pairs are compared
@@ -26,6 +36,18 @@ def check_norm(norm: int) -> None:
     """Raise ``ValueError`` unless `norm` is 1 or 2."""
     if norm not in {1, 2}:
         raise ValueError(f"norm must be 1 or 2, got {norm!r}")
+
+
+class Unchanging:
+    """A value: no attribute is set or deleted once it is made."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; make another one (got {name}={value!r})")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; {name!r} cannot be deleted")
 
 
 class Operator(ABC):
@@ -67,6 +89,28 @@ class Operator(ABC):
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return the most that a single answer changes between neighbouring tables."""
 
+    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
+        """Return the norm of each column: by how much one record in a cell changes the answers.
+
+        Parameters
+        ----------
+        norm : {1, 2}
+
+        Returns
+        -------
+        ndarray of float64, shape (cells,)
+        """
+        check_norm(norm)
+        cells = self.shape[1]
+        norms = np.empty(cells)
+        block = max(1, _BLOCK_ENTRIES // max(cells, self.shape[0]))
+        for first in range(0, cells, block):
+            units = np.zeros((min(block, cells - first), cells))
+            units[np.arange(len(units)), first + np.arange(len(units))] = 1.0
+            columns = np.stack([self.matvec(u) for u in units])
+            norms[first : first + len(units)] = np.linalg.norm(columns, norm, axis=1)
+        return norms
+
     def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
         """Return by how much the answers of neighbouring tables differ at most.
 
@@ -105,7 +149,12 @@ def pairwise(columns: NDArray[np.int64], norm: Literal[1, 2]) -> int:
         Distances (for norm 2 squared) must stay below 2^53: then float64 sums of the integers are exact.
     norm : {1, 2}
     """
-    points = columns.T.astype(np.float64)
+    return int(largest_distance(columns.astype(np.float64), norm))
+
+
+def largest_distance(columns: NDArray[np.float64], norm: Literal[1, 2]) -> float:
+    """Return the largest distance between two columns, shape (rows, columns); for norm 2 its square."""
+    points = columns.T
     squares = np.square(points).sum(axis=1)
     block = max(1, _BLOCK_ENTRIES // max(points.size if norm == 1 else len(points), 1))
     largest = 0.0
@@ -116,4 +165,4 @@ def pairwise(columns: NDArray[np.int64], norm: Literal[1, 2]) -> int:
         else:
             distances = squares[first : first + block, None] + squares[None, first:] - 2 * (rows @ points[first:].T)
         largest = max(largest, float(distances.max()))
-    return int(largest)
+    return largest

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/contraction.hpp"
+#include "core/implicit_tree.hpp"
 #include "core/kernels.hpp"
 #include "core/threads.hpp"
 
@@ -25,11 +25,11 @@ inline constexpr double kWidest = 400;
 inline constexpr double kTolerated = -57;  // as a power of two: 7e-18, far below what rounding does
 inline constexpr double kOne = 1.0;
 
-using Range = ContractionWork::Range;
+using Range = ImplicitWork::Range;
 
 inline std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-inline std::span<double> cells_of(const Contraction& contraction, ContractionWork& work, int value) {
+inline std::span<double> cells_of(const ImplicitTree& contraction, ImplicitWork& work, int value) {
   const Value& v = contraction.values[at(value)];
   return {work.cells.get() + v.offset, v.cells};
 }
@@ -75,7 +75,7 @@ inline double settle(std::span<double> table, Range& range) {
 /// Calls body(step, threads inside it) for a level: steps beside each other, or, where one outweighs the
 /// rest, one after the other with all threads inside.
 template <class Body>
-void for_level(const Contraction& contraction, const std::vector<int>& level, int n_threads,
+void for_level(const ImplicitTree& contraction, const std::vector<int>& level, int n_threads,
                const Body& body) {
   std::size_t total = 0;
   std::size_t largest = 0;

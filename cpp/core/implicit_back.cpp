@@ -2,8 +2,8 @@
 #include <atomic>
 #include <cmath>
 
-#include "core/contraction.hpp"
-#include "core/contraction_passes.hpp"
+#include "core/implicit_passes.hpp"
+#include "core/implicit_tree.hpp"
 #include "core/kernels.hpp"
 #include "core/observation.hpp"
 
@@ -16,8 +16,8 @@ namespace {
 /// One way back: the derivatives of everything, and the marginals of the leaves.
 class Backward {
  public:
-  Backward(const JunctionTree& tree, const Contraction& contraction, const Observation& known,
-           ContractionWork& work, const Marginals& marginals)
+  Backward(const JunctionTree& tree, const ImplicitTree& contraction, const Observation& known,
+           ImplicitWork& work, const Marginals& marginals)
       : tree_(tree), contraction_(contraction), known_(known), work_(work), marginals_(marginals) {
     for (const std::size_t size : tree.sizes) {
       attribute_offsets_.push_back(attribute_offsets_.empty() ? 0 : attribute_offsets_.back() + last_);
@@ -27,7 +27,7 @@ class Backward {
     for (std::size_t a = 0; a < tree.sizes.size(); ++a) housed_[at(contraction.home[a])].push_back(a);
   }
 
-  void step(const ContractionStep& s, int threads) {
+  void step(const ImplicitStep& s, int threads) {
     const auto out = cells_of(contraction_, work_, s.out);
     const Range derivative = work_.ranges[at(s.out)];
     const double* a = work_.cells.get() + contraction_.values[at(s.a)].offset;
@@ -141,9 +141,9 @@ class Backward {
   }
 
   const JunctionTree& tree_;
-  const Contraction& contraction_;
+  const ImplicitTree& contraction_;
   const Observation& known_;
-  ContractionWork& work_;
+  ImplicitWork& work_;
   const Marginals& marginals_;
   std::size_t last_ = 0;
   std::vector<std::size_t> attribute_offsets_;
@@ -153,8 +153,8 @@ class Backward {
 
 }  // namespace
 
-Outcome contract_backward(const JunctionTree& tree, const Contraction& contraction, const Observation& known,
-                          ContractionWork& work, const Marginals& marginals, int n_threads) {
+Outcome contract_backward(const JunctionTree& tree, const ImplicitTree& contraction, const Observation& known,
+                          ImplicitWork& work, const Marginals& marginals, int n_threads) {
   Backward backward(tree, contraction, known, work, marginals);
   backward.observed_attributes();
   if (contraction.root < 0) return Outcome::exact;
@@ -166,7 +166,7 @@ Outcome contract_backward(const JunctionTree& tree, const Contraction& contracti
   }
   for (std::size_t depth = contraction.levels.size(); depth-- > 0;) {
     for_level(contraction, contraction.levels[depth], n_threads,
-              [&](const ContractionStep& step, int threads) { backward.step(step, threads); });
+              [&](const ImplicitStep& step, int threads) { backward.step(step, threads); });
   }
   return backward.lost() ? Outcome::lost : Outcome::exact;
 }

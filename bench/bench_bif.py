@@ -1,0 +1,126 @@
+"""Reading BIF files, and answering frames: against pyAgrum, where another Python has it.
+
+``python bench/bench_bif.py [--peer /path/to/python]``: the peer's Python needs pyAgrum. Answers are compared first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from pypgm import Domain
+from pypgm.bayes import BayesianNetwork
+
+RUNS = 5
+PEER = """
+import json, statistics, sys, time
+import pyagrum as gum
+seconds = []
+for _ in range(int(sys.argv[2])):
+    start = time.perf_counter()
+    net = gum.loadBN(sys.argv[1])
+    seconds.append(time.perf_counter() - start)
+tables = {net.variable(n).name(): net.cpt(n).toarray().reshape(-1).tolist() for n in net.nodes()}
+scopes = {n: list(net.cpt(n).names)[::-1] for n in tables}
+print(json.dumps([statistics.median(seconds), scopes, tables]))
+"""
+
+
+def median(ask):
+    seconds = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        found = ask()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds), found
+
+
+def large():
+    """Return a network of the size of the largest ones in use: half a million probabilities in rows of four."""
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(40)]
+    parents = {n: names[max(0, i - 6) : i] for i, n in enumerate(names)}
+    labels = {n: ["low", "middle", "high", "none"] for n in names}
+    return BayesianNetwork(
+        Domain(labels), parents, {n: rng.dirichlet(np.ones(4), (4,) * len(parents[n])) for n in names}
+    )
+
+
+def compare(path, peer):
+    """Return the peer's median seconds, after its tables are ours to single precision."""
+    answer = subprocess.run([peer, "-c", PEER, path, str(RUNS)], check=True, capture_output=True, text=True)
+    seconds, scopes, tables = json.loads(answer.stdout.splitlines()[-1])
+    net = BayesianNetwork.read_bif(path)
+    for name, cells in tables.items():
+        wanted = net.tables[name].transpose(scopes[name]).datavector()
+        np.testing.assert_allclose(cells, wanted, rtol=1e-6, atol=1e-7)
+    return seconds
+
+
+def read(folder, peer):
+    print(f"{'network':12} {'MB':>7} {'values':>8} {'ms':>8} {'MB/s':>6}  peer ms  ratio")
+    with tempfile.TemporaryDirectory() as scratch:
+        paths = []
+        for packed in sorted(folder.glob("*.bif.gz")) if folder else []:
+            paths.append(Path(scratch, packed.name.removesuffix(".gz")))
+            paths[-1].write_bytes(gzip.decompress(packed.read_bytes()))
+        paths.append(Path(scratch, "large.bif"))
+        large().write_bif(paths[-1])
+        for path in paths:
+            seconds, net = median(lambda path=path: BayesianNetwork.read_bif(path))
+            size = path.stat().st_size / 1e6
+            values = sum(t.domain.size() for t in net.tables.values())
+            line = f"{path.stem:12} {size:7.3f} {values:8} {seconds * 1e3:8.2f} {size / seconds:6.1f}"
+            if peer and path.stem != "child":  # whose labels it cannot read
+                theirs = compare(str(path), peer)
+                line += f" {theirs * 1e3:8.2f} {seconds / theirs:6.2f}"
+            print(line)
+
+
+def predict(folder):
+    """Time posteriors of a frame, after a row of each kind is what a single query says."""
+    net = BayesianNetwork.read_bif(folder / "alarm.bif.gz")
+    data = net.sample(20_000, rng=0)
+    labels = net.domain.labels
+    frame = {a: np.array(labels[a], dtype=object)[data.columns[a]] for a in net.domain}
+    targets = ("HYPOVOLEMIA", "LVFAILURE", "PULMEMBOLUS")
+    known = {a: column for a, column in frame.items() if a not in targets}
+    gaps = {a: column.copy() for a, column in known.items()}
+    for i, column in enumerate(gaps.values()):
+        column[i % 7 :: 7] = None
+    for title, given in (("complete", known), ("with gaps", gaps)):
+        seconds, found = median(lambda given=given: net.predict_proba(given, targets))
+        for row in (0, 1, 17):
+            evidence = {a: c[row] for a, c in given.items() if c[row] is not None}
+            for t in targets:
+                np.testing.assert_allclose(found[t][row], net.query(t, evidence).values, rtol=1e-9, atol=1e-12)
+        start = time.perf_counter()
+        for row in range(50):
+            net.marginals({a: c[row] for a, c in given.items() if c[row] is not None})
+        one = (time.perf_counter() - start) / 50
+        per_row = seconds / 20_000
+        print(f"predict alarm, 20,000 rows, {title}: {seconds:.2f} s, {per_row * 1e6:.0f} us a row; {one / per_row:.0f}"
+              " rows in the time of one single call")  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peer", help="a Python that has pyAgrum")
+    peer = parser.parse_args().peer
+    folder = Path(os.environ["PYPGM_DATA"], "bif") if "PYPGM_DATA" in os.environ else None
+    read(folder, peer)
+    if folder:
+        predict(folder)
+
+
+if __name__ == "__main__":
+    main()

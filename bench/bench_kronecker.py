@@ -1,0 +1,102 @@
+"""Kronecker queries of a 15-attribute model beside numpy.einsum over the same factors, and in a batch.
+
+Run: python bench/bench_kronecker.py [--threads N]
+
+The model has the attributes of the San Francisco fire calls and a random spanning tree of pairs, the one of
+bench_project_many. `numpy.einsum` gets the exponentials of the potentials and the blocks, with the path that its own
+optimizer found beforehand; mbi 2.0 has a `kron_query`, which ends in a ValueError whatever potentials it is given.
+Answers are compared first, to 1e-9 of the total. Medians of five.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from bench_project_many import SIZES, TOTAL, problem, seconds
+
+import pypgm
+from pypgm import KroneckerQuery, queries
+
+
+def questions(names: list[str]) -> dict[str, KroneckerQuery]:
+    """Return queries of three kinds."""
+    size = dict(zip(names, SIZES, strict=True))
+    rng = np.random.default_rng(1)
+    middle = {a: queries.ranges(size[a], [(size[a] // 4, (3 * size[a]) // 4)]) for a in names}
+    return {
+        "a range of every attribute": KroneckerQuery(middle),
+        "prefix x prefix x mean": KroneckerQuery(
+            {
+                "x8": queries.prefix(size["x8"]),
+                "x11": queries.prefix(size["x11"]),
+                "x14": queries.mean(rng.normal(size=size["x14"])),
+            }
+        ),
+        "5 signed rows on 6 attributes": KroneckerQuery({a: rng.normal(size=(5, size[a])) for a in names[3:15:2]}),
+    }
+
+
+class Einsum:
+    """One query as a call of numpy.einsum, its path found once."""
+
+    def __init__(self, model: pypgm.GraphicalModel, query: KroneckerQuery) -> None:
+        domain = model.domain
+        self.total = model.total
+        self.operands: list[object] = []
+        for index, clique in enumerate(model.cliques):
+            table = np.exp(model.potentials.table(index)).reshape(domain.sizes(clique))
+            self.operands += [table, [domain.index(a) for a in clique]]
+        self.plain = [*self.operands, []]
+        out = []
+        for i, (attribute, block) in enumerate(query.blocks.items()):
+            rows = (
+                np.stack([block.matvec(unit) for unit in np.eye(block.shape[1])], axis=1)
+                if not hasattr(block, "entries")
+                else np.asarray(block.entries, dtype=float)
+            )
+            out.append(len(domain) + i)
+            self.operands += [rows, [out[-1], domain.index(attribute)]]
+        self.operands.append(out)
+        self.path = np.einsum_path(*self.operands, optimize="greedy")[0]
+        self.mass = np.einsum(*self.plain, optimize=np.einsum_path(*self.plain, optimize="greedy")[0])
+
+    def __call__(self) -> np.ndarray:
+        """Return the answer in counts."""
+        return np.einsum(*self.operands, optimize=self.path) * (self.total / self.mass)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=int, default=0)
+    threads = parser.parse_args().threads
+    names, pairs, values, _ = problem()
+    domain = pypgm.Domain(names, SIZES)
+    model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, pairs, values), TOTAL)
+    print(f"{pypgm.build_info()}, {threads or 'all'} thread(s)")
+    print(f"{'query':32} {'ms':>9} {'einsum ms':>10} {'ratio':>7}")
+    for name, query in questions(names).items():
+        peer = Einsum(model, query)
+        if np.abs(model.answer(query, n_threads=threads) - peer()).max() > 1e-9 * TOTAL:
+            raise AssertionError(f"{name}: the answers differ")
+        own, other = seconds(lambda q=query: model.answer(q, n_threads=threads)), seconds(peer)
+        print(f"{name:32} {own * 1e3:>9.3f} {other * 1e3:>10.3f} {other / own:>7.1f}")
+    rng = np.random.default_rng(2)
+    batch = []
+    for _ in range(1000):
+        chosen = rng.choice(len(names), 3, replace=False)
+        bounds = [sorted(rng.integers(0, SIZES[i], size=2).tolist()) for i in chosen]
+        blocks = {names[i]: queries.ranges(SIZES[i], [tuple(b)]) for i, b in zip(chosen, bounds, strict=True)}
+        batch.append(KroneckerQuery(blocks))
+    together = model.answer(batch, n_threads=threads)
+    for query, answer in zip(batch, together, strict=True):
+        if np.abs(model.answer(query) - answer).max() > 1e-12 * TOTAL:
+            raise AssertionError("a query in a batch has another answer than alone")
+    own = seconds(lambda: model.answer(batch, n_threads=threads))
+    alone = seconds(lambda: [model.answer(q, n_threads=threads) for q in batch])
+    print(f"{'1000 ranges of 3, in a batch':32} {own * 1e3:>9.3f}")
+    print(f"{'1000 ranges of 3, one by one':32} {alone * 1e3:>9.3f} {'':>10} {alone / own:>7.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""All 2- and 3-way marginals of a 15-attribute model: at once, one by one, and by mbi.
+
+Run: python bench/bench_project_many.py [--threads N] [--mbi PYTHON] [--part K]
+
+The model has the attributes of the San Francisco fire calls (2 to 46 values) and potentials on a random spanning tree
+of pairs. Answers are checked first: at once against one by one to 1e-12 of the total, and against mbi to 1e-9. `--mbi`
+names an interpreter that has mbi 2.0; what it does for one query (its `project`, and its jitted
+`bulk_variable_elimination` after compilation) is timed on every K-th query and multiplied by K. Medians of five.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+SIZES = (2, 11, 15, 32, 5, 9, 2, 11, 42, 8, 8, 46, 12, 10, 28)
+TOTAL = 305_119.0
+REPEATS = 5
+PEER = "--as-mbi"
+
+
+def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Return the median wall time of some calls, after one that is not counted."""
+    work()
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def problem() -> tuple[list[str], list[tuple[str, str]], np.ndarray, list[tuple[str, ...]]]:
+    """Return names, the pairs of a random tree, their potentials, and all pairs and triples."""
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(len(SIZES))]
+    pairs = [(names[int(rng.integers(0, i))], names[i]) for i in range(1, len(SIZES))]
+    size = dict(zip(names, SIZES, strict=True))
+    values = rng.normal(size=sum(size[a] * size[b] for a, b in pairs))
+    asked = [c for k in (2, 3) for c in itertools.combinations(names, k)]
+    return names, pairs, values, asked
+
+
+def run_peer(path: str, part: int) -> None:
+    """Answer with mbi: print seconds for one query by `project`, by the compiled call, and write the answers."""
+    os.environ["JAX_ENABLE_X64"] = "1"
+    import jax
+    import mbi
+    from mbi import marginal_oracles
+
+    names, pairs, values, asked = problem()
+    domain = mbi.Domain(names, SIZES)
+    tables, start = {}, 0
+    for pair in pairs:
+        own = domain.project(pair)
+        tables[pair] = mbi.Factor(own, jax.numpy.asarray(values[start : start + own.size()].reshape(own.shape)))
+        start += own.size()
+    potentials = mbi.CliqueVector(domain, pairs, tables)
+    marginals = marginal_oracles.message_passing_stable(potentials, TOTAL)
+    model = mbi.MarkovRandomField(potentials=potentials, marginals=marginals, total=TOTAL)
+    chosen = asked[::part]
+    eager = seconds(lambda: [np.asarray(model.project(c).values) for c in chosen], 1)
+    jitted = jax.jit(marginal_oracles.variable_elimination, static_argnames=("clique",))
+    started = time.perf_counter()
+    answers = [np.asarray(jitted(potentials, c, total=TOTAL).values) for c in chosen]
+    compilation = time.perf_counter() - started
+    compiled = seconds(lambda: [np.asarray(jitted(potentials, c, total=TOTAL).values) for c in chosen])
+    np.savez(path, *answers)
+    print(eager * part, compiled * part, compilation * part)
+
+
+def compare_with_mbi(python: str, part: int, found: list[np.ndarray], ours: float) -> None:
+    """Run mbi in its own interpreter, compare the answers, and print the ratios."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "answers.npz")
+        command = [python, __file__, PEER, path, "--part", str(part)]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        with np.load(path) as answers:
+            for own, other in zip(found[::part], answers.values(), strict=True):
+                if np.abs(own - other).max() > 1e-9 * TOTAL:
+                    raise AssertionError(f"mbi differs by {np.abs(own - other).max()}")
+    eager, compiled, compilation = map(float, printed.split()[-3:])
+    print(f"mbi project, one by one          {eager * 1e3:10.1f} ms  {eager / ours:8.1f} x")
+    print(f"mbi jitted elimination, compiled {compiled * 1e3:10.1f} ms  {compiled / ours:8.1f} x")
+    print(f"  its compilation                {compilation * 1e3:10.1f} ms  {compilation / ours:8.1f} x")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--mbi", metavar="PYTHON")
+    parser.add_argument("--part", type=int, default=20)
+    parser.add_argument(PEER, dest="peer", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peer:
+        run_peer(options.peer, options.part)
+        return
+    import pypgm
+
+    names, pairs, values, asked = problem()
+    domain = pypgm.Domain(names, SIZES)
+    model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, pairs, values), TOTAL)
+    many = model.project_many(asked, n_threads=options.threads)
+    for clique, factor in zip(asked, many, strict=True):
+        difference = np.abs(factor.values - model.project(clique).values).max()
+        if difference > 1e-12 * TOTAL:
+            raise AssertionError(f"{clique} at once and alone differ by {difference}")
+    cells = sum(domain.size(c) for c in asked)
+    at_once = seconds(lambda: model.project_many(asked, n_threads=options.threads))
+    alone = seconds(lambda: [model.project(c) for c in asked])
+    rows = np.empty(cells)
+    copy = seconds(lambda: np.copyto(rows, 1.0))
+    print(f"{pypgm.build_info()}")
+    print(f"{len(asked)} marginals, {cells} cells, {options.threads or 'all'} thread(s)")
+    print(f"project_many                     {at_once * 1e3:10.1f} ms  {at_once / cells * 1e9:8.2f} ns a cell")
+    print(f"project, one by one              {alone * 1e3:10.1f} ms  {alone / at_once:8.1f} x")
+    print(f"a pass that writes the cells     {copy * 1e3:10.1f} ms  {copy / at_once:8.2f} x")
+    if options.mbi:
+        compare_with_mbi(options.mbi, options.part, [f.values for f in many], at_once)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Noise-free adaptive measuring: the error of a region-graph model's answers beside the published exact ones.
+
+Run: ``PYPGM_DATA=... python bench/bench_replay.py [name ...] [--rounds N]``. Each round the pair the model answers
+worst is measured exactly; bounds are checked, the ratio to the exact file's row and the time a round are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from replay import all_pairs, published, replay
+
+import pypgm
+
+BOUNDS = {"titanic": (1e6, 1.15), "adult": (1e6, 1.15), "msnbc": (1e6, 1.15), "fire": (4e6, 1.05)}
+RISE = 1.01
+
+
+def run(folder: Path, name: str, rounds: int | None) -> None:
+    """Replay one data set, print each round, raise where a bound is broken."""
+    cells, most = BOUNDS[name]
+    domain = pypgm.Domain(json.loads((folder / name / "domain.json").read_text()))
+    (path,) = (folder / name).glob("*.csv*")
+    counts = all_pairs(pypgm.read_table(path, domain))
+    exact, local = (published(folder, name, kind) for kind in ("exact", "approx"))
+    print(f"{name}: {len(counts)} pairs, tree of at most {cells:.0e} cells")
+    last, worst, slowest = float("inf"), 0.0, 0.0
+    begin = time.perf_counter()
+    for n, pair, error, model in replay(domain, counts, rounds=rounds, prior_cells=cells):
+        seconds = time.perf_counter() - begin
+        ratio = error / exact[n][1] if n < len(exact) and exact[n][1] > 0 else 0.0
+        worst, slowest = max(worst, ratio), max(slowest, seconds)
+        if n:
+            kept = f"{len(model.prior.pairs)}/{n} pairs kept, {model.prior.tree.cost.cells:.2g} cells"
+            print(
+                f"  {n:3d} {' x '.join(pair):45s} {error:.6f}  over exact {ratio:.4f}  {kept}  {seconds:.2f} s",
+                flush=True,
+            )
+        if ratio > most or error > RISE * last or error > local[n][1] + 1e-9:
+            raise AssertionError(f"{name} round {n}: {error} (exact ratio {ratio}, before {last}, local {local[n][1]})")
+        last, begin = error, time.perf_counter()
+    print(f"  worst ratio {worst:.4f} (bound {most}), slowest round {slowest:.2f} s")
+
+
+def main() -> None:
+    """Replay the data sets asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(BOUNDS))
+    parser.add_argument("--rounds", type=int, default=None)
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        run(Path(os.environ["PYPGM_DATA"]), name, arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "bindings.hpp"
+#include "core/contraction_planner.hpp"
+#include "core/contraction_run.hpp"
+#include "core/projections.hpp"
+
+namespace pypgm::bind {
+
+namespace {
+
+using Plan = std::shared_ptr<ProjectionPlan>;
+using GivenLeaf = std::pair<Axes, bool>;
+using GivenAnswer = std::pair<Axes, std::vector<int>>;
+
+void check_axes(const char* name, const Axes& axes, std::size_t n) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    bool fine = axes[i] >= 0 && static_cast<std::size_t>(axes[i]) < n;
+    for (std::size_t j = 0; j < i; ++j) fine = fine && axes[i] != axes[j];
+    if (!fine) {
+      throw py::value_error(std::string(name) + " must be different attribute indices below " +
+                            std::to_string(n));
+    }
+  }
+}
+
+void check_sizes(const std::vector<std::size_t>& sizes) {
+  for (const std::size_t size : sizes) {
+    if (size == 0) throw py::value_error("every attribute needs at least one value, got a size of 0");
+  }
+}
+
+Plan elimination(std::vector<std::size_t> sizes, const std::vector<GivenLeaf>& given, const Axes& keep,
+                 const Axes& order) {
+  check_sizes(sizes);
+  if (given.empty()) throw py::value_error("an elimination needs at least one table");
+  check_axes("keep", keep, sizes.size());
+  check_axes("order", order, sizes.size());
+  if (!order.empty()) check_size("order", sizes.size(), order.size());
+  std::vector<Leaf> leaves;
+  for (const GivenLeaf& leaf : given) {
+    check_axes("the axes of a table", leaf.first, sizes.size());
+    leaves.push_back({leaf.first, leaf.second});
+  }
+  const py::gil_scoped_release unlocked;
+  auto plan = std::make_shared<ProjectionPlan>();
+  plan->contraction = plan_elimination(std::move(sizes), std::move(leaves), keep, order);
+  return plan;
+}
+
+std::shared_ptr<CalibratedTree> make_tree(std::vector<std::size_t> sizes, std::vector<Scope> cliques,
+                                          std::vector<Scope> separators, std::vector<int> parents,
+                                          std::vector<Scope> known) {
+  check_sizes(sizes);
+  check_size("separators", cliques.size(), separators.size());
+  check_size("parents", cliques.size(), parents.size());
+  for (const auto* scopes : {&cliques, &separators, &known}) {
+    for (const Scope& scope : *scopes) {
+      check_axes("cliques", scope, sizes.size());
+      if (!std::is_sorted(scope.begin(), scope.end())) throw py::value_error("cliques must be ascending");
+    }
+  }
+  std::vector<std::uint8_t> held(sizes.size(), 0);
+  for (std::size_t v = 0; v < cliques.size(); ++v) {
+    if (parents[v] >= static_cast<int>(v) || (parents[v] < 0) != (v == 0)) {
+      throw py::value_error("each clique but the first needs a parent before it");
+    }
+    for (const std::int32_t a : cliques[v]) held[static_cast<std::size_t>(a)] = 1;
+  }
+  for (const std::uint8_t h : held) {
+    if (h == 0) throw py::value_error("each attribute must be in some clique");
+  }
+  return std::make_shared<CalibratedTree>(CalibratedTree{
+      std::move(sizes), std::move(cliques), std::move(separators), std::move(parents), std::move(known)});
+}
+
+Plan projections(const CalibratedTree& tree,
+                 const std::vector<std::pair<std::int32_t, std::size_t>>& given_blocks,
+                 const std::vector<GivenAnswer>& answers) {
+  std::vector<Block> blocks;
+  for (const auto& [attribute, rows] : given_blocks) {
+    check_axes("the attribute of a block", {attribute}, tree.sizes.size());
+    check_sizes({rows});
+    blocks.push_back({attribute, rows});
+  }
+  std::vector<Projection> asked;
+  for (const GivenAnswer& answer : answers) {
+    check_axes("the attributes of an answer", answer.first, tree.sizes.size());
+    check_size("blocks", answer.first.size(), answer.second.size());
+    for (std::size_t i = 0; i < answer.second.size(); ++i) {
+      const int b = answer.second[i];
+      if (b >= 0 && (static_cast<std::size_t>(b) >= blocks.size() ||
+                     blocks[static_cast<std::size_t>(b)].attribute != answer.first[i])) {
+        throw py::value_error("block " + std::to_string(b) + " is none of that attribute");
+      }
+    }
+    asked.push_back({answer.first, answer.second});
+  }
+  const py::gil_scoped_release unlocked;
+  return std::make_shared<ProjectionPlan>(plan_projections(tree, blocks, asked));
+}
+
+Semiring semiring_of(const std::string& name) {
+  if (name == "sum") return Semiring::sum;
+  if (name == "log_sum") return Semiring::log_sum;
+  if (name == "max") return Semiring::max;
+  throw py::value_error("semiring needs to be 'sum', 'log_sum' or 'max', got '" + name + "'");
+}
+
+/// Answers as flat arrays, and the natural logs of the scales they have to be multiplied by.
+py::tuple run(const ProjectionPlan& plan, const std::vector<std::optional<Array<double>>>& tables,
+              const std::string& semiring, int n_threads) {
+  check_threads(n_threads);
+  const Semiring how = semiring_of(semiring);
+  const Contraction& c = plan.contraction;
+  check_size("tables", c.leaves.size(), tables.size());
+  std::vector<std::span<const double>> leaves(tables.size());
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    if (!tables[i]) throw py::value_error("table " + std::to_string(i) + " is missing");
+    check_size("a table", cells_over(c.sizes, c.leaves[i].axes), static_cast<std::size_t>(tables[i]->size()));
+    leaves[i] = view(*tables[i]);
+  }
+  py::list arrays;
+  std::vector<std::span<double>> out;
+  for (const int output : c.outputs) {
+    const Axes& axes = c.steps[static_cast<std::size_t>(output) - c.leaves.size()].axes;
+    Array<double> array = allocate<double>(cells_over(c.sizes, axes));
+    out.push_back(mutable_view(array));
+    arrays.append(std::move(array));
+  }
+  std::vector<double> log_scales(out.size());
+  {
+    const py::gil_scoped_release unlocked;
+    run_contraction(c, leaves, how, out, log_scales, n_threads);
+  }
+  return py::make_tuple(arrays, log_scales);
+}
+
+py::dict cost(const ProjectionPlan& plan) {
+  const ContractionCost& own = plan.contraction.cost;
+  py::dict d;
+  d["operations"] = own.operations;
+  d["bytes"] = own.bytes;
+  d["largest_cells"] = own.largest_cells;
+  d["largest"] = own.largest;
+  d["steps"] = plan.contraction.steps.size();
+  return d;
+}
+
+std::vector<std::pair<std::string, int>> sources(const ProjectionPlan& plan) {
+  static const char* const kNames[] = {"clique", "inverse_separator", "known", "block"};
+  std::vector<std::pair<std::string, int>> named;
+  for (const auto& source : plan.sources) {
+    named.emplace_back(kNames[static_cast<int>(source.first)], source.second);
+  }
+  return named;
+}
+
+}  // namespace
+
+void bind_contraction(py::module_& m) {
+  py::class_<ProjectionPlan, Plan>(m, "Contraction", "A compiled sum of products of tables.")
+      .def_property_readonly("cost", &cost, "Operations, bytes and the largest table of one run.")
+      .def_property_readonly("sources", &sources, "What each table of a plan of projections is.")
+      .def("run", &run, py::arg("tables"), py::arg("semiring") = "sum", py::arg("n_threads") = 0,
+           "Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs "
+           "themselves.");
+  py::class_<CalibratedTree, std::shared_ptr<CalibratedTree>>(
+      m, "CalibratedTree", "A rooted tree of marginals over attribute indices.")
+      .def(py::init(&make_tree), py::arg("sizes"), py::arg("cliques"), py::arg("separators"),
+           py::arg("parents"), py::arg("known"))
+      .def("plan", &projections, py::arg("blocks"), py::arg("answers"),
+           "Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).");
+  m.def("plan_elimination", &elimination, py::arg("sizes"), py::arg("tables"), py::arg("keep"),
+        py::arg("order") = Axes{},
+        "Plan the sum over all attributes but some; tables are (axes, logarithms).");
+}
+
+}  // namespace pypgm::bind

@@ -1,0 +1,58 @@
+#include <tuple>
+#include <utility>
+
+#include "bindings.hpp"
+#include "core/local_answers.hpp"
+
+namespace pypgm::bind {
+
+namespace {
+
+/// (axes kept, cells)
+using TargetArrays = std::pair<std::vector<std::uint8_t>, Array<double>>;
+/// (shape, start, targets)
+using ProblemArrays = std::tuple<std::vector<std::size_t>, Array<double>, std::vector<TargetArrays>>;
+
+LocalProblem checked_problem(const ProblemArrays& arrays) {
+  const auto& [shape, start, targets] = arrays;
+  std::size_t cells = 1;
+  for (const std::size_t size : shape) {
+    if (size == 0) throw py::value_error("every axis needs at least one entry, got a size of 0");
+    cells = multiply_cells(cells, size);
+  }
+  check_size("start", cells, static_cast<std::size_t>(start.size()));
+  LocalProblem problem{view(start), {}};
+  for (const auto& [kept, values] : targets) {
+    check_size("kept", shape.size(), kept.size());
+    Layout layout = make_layout(shape, kept);
+    check_size("target", layout.small, static_cast<std::size_t>(values.size()));
+    problem.targets.push_back({std::move(layout), view(values)});
+  }
+  return problem;
+}
+
+py::list solve(const std::vector<ProblemArrays>& problems, int iterations, int n_threads) {
+  check_threads(n_threads);
+  std::vector<LocalProblem> checked;
+  for (const ProblemArrays& p : problems) checked.push_back(checked_problem(p));
+  std::vector<LocalAnswer> answers;
+  {
+    const py::gil_scoped_release unlocked;
+    answers = solve_locally(checked, iterations, n_threads);
+  }
+  py::list result;
+  for (const LocalAnswer& a : answers) {
+    result.append(py::make_tuple(Array<double>(static_cast<py::ssize_t>(a.table.size()), a.table.data()),
+                                 a.violation, a.gap, a.iterations));
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_local_answers(py::module_& m) {
+  m.def("solve_locally", &solve, py::arg("problems"), py::arg("iterations"), py::arg("n_threads") = 0,
+        "For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations.");
+}
+
+}  // namespace pypgm::bind

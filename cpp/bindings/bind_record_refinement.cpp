@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <utility>
+
+#include "bindings.hpp"
+#include "core/layout.hpp"
+#include "core/record_refinement.hpp"
+
+namespace pypgm::bind {
+
+namespace {
+
+/// (attributes, cells)
+using TargetArrays = std::pair<std::vector<std::size_t>, Array<double>>;
+
+std::vector<RecordTarget> checked_targets(const std::vector<std::size_t>& sizes,
+                                          const std::vector<TargetArrays>& arrays) {
+  std::vector<RecordTarget> targets;
+  for (const auto& [attributes, values] : arrays) {
+    std::size_t cells = 1;
+    for (const std::size_t a : attributes) {
+      if (a >= sizes.size()) throw py::value_error("attribute " + std::to_string(a) + " is out of range");
+      cells = multiply_cells(cells, sizes[a]);
+    }
+    check_size("target", cells, static_cast<std::size_t>(values.size()));
+    targets.push_back({attributes, view(values)});
+  }
+  return targets;
+}
+
+std::vector<std::int32_t> checked_column(const Array<std::int32_t>& array, std::size_t rows,
+                                         std::size_t size) {
+  check_size("a column", rows, static_cast<std::size_t>(array.size()));
+  const auto values = view(array);
+  const auto outside = [&](std::int32_t v) { return v < 0 || static_cast<std::size_t>(v) >= size; };
+  if (std::any_of(values.begin(), values.end(), outside)) {
+    throw py::value_error("a column must hold codes below " + std::to_string(size));
+  }
+  return {values.begin(), values.end()};
+}
+
+py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vector<std::size_t>& sizes,
+                 const std::vector<TargetArrays>& targets, int sweeps, std::uint64_t seed) {
+  check_size("sizes", columns.size(), sizes.size());
+  const std::size_t rows = columns.empty() ? 0 : static_cast<std::size_t>(columns[0].size());
+  std::vector<std::vector<std::int32_t>> records;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    records.push_back(checked_column(columns[i], rows, sizes[i]));
+  }
+  const std::vector<RecordTarget> goals = checked_targets(sizes, targets);
+  double distance = 0;
+  {
+    const py::gil_scoped_release unlocked;
+    distance = refine_records(records, sizes, goals, sweeps, seed);
+  }
+  py::list refined;
+  for (const auto& column : records) {
+    refined.append(Array<std::int32_t>(static_cast<py::ssize_t>(column.size()), column.data()));
+  }
+  return py::make_tuple(refined, distance);
+}
+
+}  // namespace
+
+void bind_record_refinement(py::module_& m) {
+  m.def("refine_records", &refine, py::arg("columns"), py::arg("sizes"), py::arg("targets"),
+        py::arg("sweeps"), py::arg("seed"),
+        "Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left.");
+}
+
+}  // namespace pypgm::bind

@@ -1,0 +1,149 @@
+#include <memory>
+#include <utility>
+
+#include "bind_region_graph.hpp"
+#include "core/region_descent.hpp"
+
+namespace pypgm::bind {
+
+namespace {
+
+int checked_region(const RegionGraph& graph, int region) {
+  if (region < 0 || static_cast<std::size_t>(region) >= graph.regions.size()) {
+    throw py::value_error("there is no region " + std::to_string(region));
+  }
+  return region;
+}
+
+std::size_t cells_of(const RegionGraph& graph, int region) {
+  return graph.regions[static_cast<std::size_t>(checked_region(graph, region))].cells;
+}
+
+std::unique_ptr<RegionDescent> make(const Graph& graph, const Array<double>& counting_numbers, double total,
+                                    int n_threads) {
+  check_threads(n_threads);
+  return std::make_unique<RegionDescent>(graph, checked_counting_numbers(*graph, counting_numbers), total,
+                                         n_threads);
+}
+
+void enter(RegionDescent& self, int region, const Array<double>& table) {
+  const RegionGraph& graph = self.propagation().graph();
+  check_size("table", cells_of(graph, region), static_cast<std::size_t>(table.size()));
+  self.enter(region, view(table));
+}
+
+void enter_everywhere(RegionDescent& self, const Scope& scope, const Array<double>& table,
+                      const Array<std::uint8_t>& chosen) {
+  const RegionGraph& graph = self.propagation().graph();
+  std::size_t cells = 1;
+  for (const std::int32_t a : scope) {
+    if (a < 0 || static_cast<std::size_t>(a) >= graph.sizes.size())
+      throw py::value_error("an attribute is not there");
+    cells *= graph.sizes[static_cast<std::size_t>(a)];
+  }
+  check_size("table", cells, static_cast<std::size_t>(table.size()));
+  check_size("chosen", graph.regions.size(), static_cast<std::size_t>(chosen.size()));
+  for (std::size_t r = 0; r < graph.regions.size(); ++r) {
+    const Scope& region = graph.regions[r].attributes;
+    if (chosen.data()[r] != 0 && !std::includes(region.begin(), region.end(), scope.begin(), scope.end())) {
+      throw py::value_error("region " + std::to_string(r) + " does not hold the scope");
+    }
+  }
+  self.enter(scope, view(table), view(chosen));
+}
+
+void measure(RegionDescent& self, int region, const Array<std::int32_t>& groups, const Array<double>& values,
+             const Array<double>& weights, const Array<double>& holdout) {
+  const std::size_t cells = cells_of(self.propagation().graph(), region);
+  const auto n = static_cast<std::size_t>(values.size());
+  check_size(groups.size() == 0 ? "values" : "groups", cells,
+             groups.size() == 0 ? n : static_cast<std::size_t>(groups.size()));
+  if (weights.size() != 1) check_size("weights", n, static_cast<std::size_t>(weights.size()));
+  if (holdout.size() != 0) check_size("holdout", n, static_cast<std::size_t>(holdout.size()));
+  for (const std::int32_t g : view(groups)) {
+    if (g < 0 || static_cast<std::size_t>(g) >= n) throw py::value_error("a group has no value");
+  }
+  self.measure({region,
+                {groups.data(), groups.data() + groups.size()},
+                copied(values),
+                copied(weights),
+                copied(holdout)});
+}
+
+py::tuple as_tuple(const RegionProgress& p) {
+  return py::make_tuple(p.loss, p.validation, p.slope, p.curvature, p.feasibility, p.sweeps);
+}
+
+}  // namespace
+
+void bind_region_descent(py::module_& m) {
+  py::class_<RegionDescent>(m, "RegionDescent", "Accelerated mirror descent over a local polytope.")
+      .def(py::init(&make), py::arg("graph"), py::arg("counting_numbers").noconvert(), py::arg("total"),
+           py::arg("n_threads") = 0)
+      .def("enter", &enter, py::arg("region"), py::arg("table").noconvert(),
+           "Add log-probabilities of a region to where it starts.")
+      .def("enter_everywhere", &enter_everywhere, py::arg("scope"), py::arg("table").noconvert(),
+           py::arg("chosen").noconvert(), "Add log-probabilities over a scope to where some regions start.")
+      .def("measure", &measure, py::arg("region"), py::arg("groups").noconvert(),
+           py::arg("values").noconvert(), py::arg("weights").noconvert(), py::arg("holdout").noconvert())
+      .def("begin", &RegionDescent::begin, py::arg("tolerance"), py::arg("max_sweeps"),
+           py::call_guard<py::gil_scoped_release>(),
+           "Settle the start; sweeps taken, -1 if it is impossible.")
+      .def(
+          "advance",
+          [](RegionDescent& self, double s, double a, double stretch, double loose) {
+            RegionProgress progress{};
+            {
+              const py::gil_scoped_release unlocked;
+              progress = self.advance(s, a, stretch, loose);
+            }
+            return as_tuple(progress);
+          },
+          py::arg("s"), py::arg("a"), py::arg("stretch"), py::arg("loose"),
+          "One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.")
+      .def(
+          "advance_along",
+          [](RegionDescent& self, const Array<double>& gradient, double s, double a, double stretch,
+             double loose) {
+            check_size("gradient", self.potentials().size(), static_cast<std::size_t>(gradient.size()));
+            const auto g = view(gradient);
+            RegionProgress progress{};
+            {
+              const py::gil_scoped_release unlocked;
+              progress = self.advance_along(g, s, a, stretch, loose);
+            }
+            return as_tuple(progress);
+          },
+          py::arg("gradient").noconvert(), py::arg("s"), py::arg("a"), py::arg("stretch"), py::arg("loose"),
+          "One step along a gradient; of what is measured only the slope is known.")
+      .def(
+          "mean",
+          [](RegionDescent& self, double a) {
+            Array<double> out = allocate<double>(self.potentials().size());
+            self.mean(a, mutable_view(out));
+            return out;
+          },
+          py::arg("a"), "Counts between the average (a = 0) and the last beliefs (a = 1).")
+      .def("restart", &RegionDescent::restart, py::arg("always"), py::call_guard<py::gil_scoped_release>(),
+           "Start the average anew where the last point is better.")
+      .def("loss", &RegionDescent::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
+      .def("loss_of_beliefs", &RegionDescent::loss_of_beliefs, py::call_guard<py::gil_scoped_release>(),
+           "The loss of the last beliefs.")
+      .def("open_window", &RegionDescent::open_window, py::call_guard<py::gil_scoped_release>(),
+           "Start gathering a bound.")
+      .def("record", &RegionDescent::record, py::arg("s"), py::arg("bound"),
+           "Tell of a step of a loss given.")
+      .def("lower_bound", &RegionDescent::lower_bound, py::call_guard<py::gil_scoped_release>(),
+           "Bound of the loss from below, of the steps since.")
+      .def("settle", &RegionDescent::settle, py::arg("tolerance"), py::arg("max_sweeps"),
+           py::call_guard<py::gil_scoped_release>(), "Fit potentials to the average; feasibility and sweeps.")
+      .def(
+          "take_potentials", [](RegionDescent& self) { return array_taking(self.release_potentials()); },
+          "The potentials; nothing but `take_beliefs` may be called afterwards.")
+      .def(
+          "take_beliefs",
+          [](RegionDescent& self) { return array_taking(self.propagation().release_beliefs()); },
+          "The beliefs; the object is of no use afterwards.");
+}
+
+}  // namespace pypgm::bind

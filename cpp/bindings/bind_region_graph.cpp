@@ -1,0 +1,77 @@
+#include "bind_region_graph.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace pypgm::bind {
+
+namespace {
+
+using Edges = std::vector<std::pair<int, int>>;
+
+void check_links(const std::vector<std::size_t>& sizes, const std::vector<Scope>& regions,
+                 const Edges& edges) {
+  for (const Scope& scope : regions) {
+    for (std::size_t i = 0; i < scope.size(); ++i) {
+      const bool ascending = i == 0 || scope[i - 1] < scope[i];
+      if (!ascending || scope[i] < 0 || static_cast<std::size_t>(scope[i]) >= sizes.size()) {
+        throw py::value_error("regions must be ascending attribute indices below " +
+                              std::to_string(sizes.size()));
+      }
+    }
+  }
+  const auto known = [&](int r) { return r >= 0 && static_cast<std::size_t>(r) < regions.size(); };
+  for (const auto& [parent, child] : edges) {
+    if (!known(parent) || !known(child)) throw py::value_error("an edge names a region that is not there");
+    const Scope& large = regions[static_cast<std::size_t>(parent)];
+    const Scope& small = regions[static_cast<std::size_t>(child)];
+    if (small.size() >= large.size() ||
+        !std::includes(large.begin(), large.end(), small.begin(), small.end())) {
+      throw py::value_error("each child must be a proper part of its parent");
+    }
+  }
+}
+
+py::tuple as_tuple(const RegionLinks& links) { return py::make_tuple(links.regions, links.edges); }
+
+}  // namespace
+
+void bind_region_graph(py::module_& m) {
+  m.def(
+      "saturate",
+      [](const std::vector<Scope>& cliques, std::size_t max_regions) {
+        RegionLinks links;
+        {
+          const py::gil_scoped_release unlocked;
+          links = saturate(cliques, max_regions);
+        }
+        return as_tuple(links);
+      },
+      py::arg("cliques"), py::arg("max_regions"), "Closure under intersection, and its covering relation.");
+  m.def(
+      "minimal_edges",
+      [](const std::vector<std::size_t>& sizes, std::vector<Scope> regions, Edges edges) {
+        check_links(sizes, regions, edges);
+        RegionLinks links{std::move(regions), std::move(edges)};
+        {
+          const py::gil_scoped_release unlocked;
+          links = minimal_edges(sizes, links);
+        }
+        return as_tuple(links);
+      },
+      py::arg("sizes"), py::arg("regions"), py::arg("edges"), "The edges that suffice.");
+  py::class_<RegionGraph, Graph>(m, "RegionGraph", "A compiled region graph over attribute indices.")
+      .def(py::init([](const std::vector<std::size_t>& sizes, std::vector<Scope> regions, Edges edges) {
+             check_links(sizes, regions, edges);
+             const RegionLinks links{std::move(regions), std::move(edges)};
+             const py::gil_scoped_release unlocked;
+             return std::make_shared<RegionGraph>(build_region_graph(sizes, links));
+           }),
+           py::arg("sizes"), py::arg("regions"), py::arg("edges"))
+      .def_readonly("cells", &RegionGraph::cells, "Cells of the tables of all regions.")
+      .def_readonly("message_cells", &RegionGraph::message_cells, "Cells of the messages of all edges.")
+      .def_readonly("stages", &RegionGraph::stages, "Regions with parents, in the order of a sweep.");
+}
+
+}  // namespace pypgm::bind

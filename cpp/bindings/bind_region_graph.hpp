@@ -1,0 +1,37 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bindings.hpp"
+#include "core/region_graph.hpp"
+
+namespace pypgm::bind {
+
+using Graph = std::shared_ptr<RegionGraph>;
+
+inline std::vector<double> copied(const Array<double>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+inline Array<double> array_of(std::span<const double> values) {
+  return Array<double>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+/// An array that takes over a buffer instead of copying it.
+inline Array<double> array_taking(std::vector<double> values) {
+  auto* buffer = new std::vector<double>(std::move(values));
+  const py::capsule keeper(buffer, [](void* p) { delete static_cast<std::vector<double>*>(p); });
+  return Array<double>(static_cast<py::ssize_t>(buffer->size()), buffer->data(), keeper);
+}
+
+inline std::vector<double> checked_counting_numbers(const RegionGraph& graph, const Array<double>& kappa) {
+  check_size("counting_numbers", graph.regions.size(), static_cast<std::size_t>(kappa.size()));
+  for (const double k : view(kappa)) {
+    if (!(k > 0)) throw py::value_error("counting_numbers must be positive, got " + std::to_string(k));
+  }
+  return copied(kappa);
+}
+
+}  // namespace pypgm::bind

@@ -1,0 +1,320 @@
+#include "core/convex_gbp.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/kernels.hpp"
+#include "core/reduce.hpp"
+#include "core/region_kernels.hpp"
+#include "core/threads.hpp"
+
+namespace pypgm {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFloor = 1e-250;  // of a probability whose logarithm is taken
+constexpr std::size_t kChunk = 16384;
+
+}  // namespace
+
+ConvexGbp::ConvexGbp(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers,
+                     int n_threads)
+    : graph_(std::move(graph)),
+      kappa_(std::move(counting_numbers)),
+      n_threads_(n_threads),
+      beliefs_(graph_->cells),
+      messages_(graph_->message_cells),
+      previous_(graph_->message_cells),
+      log_z_(graph_->regions.size()),
+      distances_(graph_->regions.size()),
+      place_(graph_->regions.size()),
+      mean_place_(graph_->regions.size()) {
+  std::size_t most = 0;
+  std::size_t most_means = 0;
+  for (const auto& stage : graph_->stages) {
+    std::size_t used = 0;
+    std::size_t means = 0;
+    std::size_t work = 0;
+    for (const int r : stage) {
+      const Region& child = graph_->regions[at(r)];
+      place_[at(r)] = used;
+      mean_place_[at(r)] = means;
+      used += child.up.size() * child.cells;
+      means += child.cells;
+      for (const int e : child.up) work += graph_->edges[at(e)].layout.large;
+    }
+    most = std::max(most, used);
+    most_means = std::max(most_means, means);
+    work_.push_back(work);
+  }
+  marginals_.resize(most);
+  logarithms_.resize(most);
+  means_.resize(most_means);
+}
+
+std::span<double> ConvexGbp::belief(int region) {
+  const Region& r = graph_->regions[at(region)];
+  return std::span<double>(beliefs_).subspan(r.offset, r.cells);
+}
+
+std::span<double> ConvexGbp::message(int edge) {
+  const RegionEdge& e = graph_->edges[at(edge)];
+  return std::span<double>(messages_).subspan(e.offset, e.layout.small);
+}
+
+void ConvexGbp::refresh(std::span<const double> theta) {
+  parallel_for(graph_->blocks.size(), threads_for(graph_->cells, n_threads_), [&](std::size_t b) {
+    const auto [begin, end] = graph_->blocks[b];
+    for (int r = begin; r < end; ++r) refresh(r, theta);
+  });
+}
+
+void ConvexGbp::refresh(int region, std::span<const double> theta) {
+  const Kernels& k = kernels();
+  const Region& r = graph_->regions[at(region)];
+  const auto b = belief(region);
+  std::copy_n(theta.begin() + static_cast<std::ptrdiff_t>(r.offset), r.cells, b.begin());
+  for (const int e : r.up) k.add_scaled(b.data(), message(e).data(), -1.0, r.cells, b.data());
+  for (const int e : r.down) {
+    const Layout& layout = graph_->edges[at(e)].layout;
+    k.add(b.data(), b.data(), message(e).data(), layout.axes.data(), layout.axes.size());
+  }
+  const double kappa = kappa_[at(region)];
+  if (kappa != 1.0) k.scale(b.data(), r.cells, 1 / kappa);
+  const double top = k.max(b.data(), r.cells);
+  k.exp_shifted(b.data(), r.cells, top == -kInfinity ? 0.0 : top, b.data());
+  const double sum = k.sum(b.data(), r.cells);
+  if (sum > 0) k.scale(b.data(), r.cells, 1 / sum);
+  log_z_[at(region)] = kappa * (top + std::log(sum));
+}
+
+double ConvexGbp::dual() const {
+  double sum = 0;
+  for (const double z : log_z_) sum += z;
+  return sum;
+}
+
+template <class Update>
+double ConvexGbp::over_stages(const Update& update) {
+  for (std::size_t s = 0; s < graph_->stages.size(); ++s) {
+    const auto& stage = graph_->stages[s];
+    const int threads = threads_for(work_[s], n_threads_);
+    // A stage of few regions is cut inside them.
+    const bool few = stage.size() < 2 * at(threads);
+    parallel_for(stage.size(), few ? 1 : threads,
+                 [&](std::size_t i) { update(stage[i], few ? threads : 1); });
+  }
+  double sum = 0;
+  for (const double distance : distances_) sum += distance;
+  return graph_->edges.empty() ? 0.0 : sum / static_cast<double>(graph_->edges.size());
+}
+
+double ConvexGbp::sweep() {
+  return over_stages([&](int child, int threads) {
+    distances_[at(child)] = gather(child, threads);
+    meet(child);
+    scatter(child, threads);
+  });
+}
+
+double ConvexGbp::feasibility() {
+  return over_stages([&](int child, int threads) { distances_[at(child)] = gather(child, threads); });
+}
+
+double ConvexGbp::flood(double damping) {
+  return over_stages([&](int child, int threads) {
+    distances_[at(child)] = gather(child, threads);
+    meet(child);
+    const Region& r = graph_->regions[at(child)];
+    const double* means = means_.data() + mean_place_[at(child)];
+    const double* logarithms = logarithms_.data() + place_[at(child)];
+    for (const int e : r.up) {
+      const auto lam = message(e);
+      const double share = (1 - damping) * kappa_[at(graph_->edges[at(e)].parent)];
+      for (std::size_t i = 0; i < r.cells; ++i) {
+        if (means[i] != -kInfinity) lam[i] += share * (means[i] - logarithms[i]);
+      }
+      logarithms += r.cells;
+    }
+  });
+}
+
+double ConvexGbp::gather(int child, int n_threads) {
+  const Region& r = graph_->regions[at(child)];
+  const auto b = belief(child);
+  std::span<double> m = std::span<double>(marginals_).subspan(place_[at(child)]);
+  double distance = 0;
+  for (const int e : r.up) {
+    const RegionEdge& edge = graph_->edges[at(e)];
+    const auto marginal = m.first(r.cells);
+    reduce_sum(belief(edge.parent), edge.layout, marginal, n_threads);
+    for (std::size_t i = 0; i < r.cells; ++i) distance += std::abs(marginal[i] - b[i]);
+    m = m.subspan(r.cells);
+  }
+  return distance;
+}
+
+void ConvexGbp::meet(int child) {
+  const Kernels& k = kernels();
+  const Region& r = graph_->regions[at(child)];
+  const auto b = belief(child);
+  double* mean = means_.data() + mean_place_[at(child)];
+  const double* m = marginals_.data() + place_[at(child)];
+  double* logarithm = logarithms_.data() + place_[at(child)];
+  double weight = kappa_[at(child)];
+  region_kernels().log_floored(b.data(), r.cells, kFloor, mean);
+  k.scale(mean, r.cells, weight);
+  for (const int e : r.up) {
+    const double kappa = kappa_[at(graph_->edges[at(e)].parent)];
+    region_kernels().log_floored(m, r.cells, kFloor, logarithm);
+    k.add_scaled(mean, logarithm, kappa, r.cells, mean);
+    weight += kappa;
+    m += r.cells;
+    logarithm += r.cells;
+  }
+  k.scale(mean, r.cells, 1 / weight);
+  // A cell that no parent gives any weight stays without.
+  m = marginals_.data() + place_[at(child)];
+  for (std::size_t i = 0; i < r.cells; ++i) {
+    bool any = false;
+    for (std::size_t p = 0; p < r.up.size(); ++p) any = any || m[p * r.cells + i] > 0;
+    if (!any) mean[i] = -kInfinity;
+  }
+  const double top = k.max(mean, r.cells);
+  if (top == -kInfinity) return;
+  k.exp_shifted(mean, r.cells, top, b.data());
+  const double sum = k.sum(b.data(), r.cells);
+  k.scale(b.data(), r.cells, 1 / sum);
+  const double log_sum = top + std::log(sum);
+  for (std::size_t i = 0; i < r.cells; ++i) mean[i] -= log_sum;
+}
+
+void ConvexGbp::scatter(int child, int n_threads) {
+  const Region& r = graph_->regions[at(child)];
+  const auto b = belief(child);
+  const double* mean = means_.data() + mean_place_[at(child)];
+  std::size_t place = place_[at(child)];
+  for (const int e : r.up) {
+    const RegionEdge& edge = graph_->edges[at(e)];
+    const auto ratio = std::span<double>(marginals_).subspan(place, r.cells);
+    const double* logarithm = logarithms_.data() + place;
+    const auto lam = message(e);
+    const double kappa = kappa_[at(edge.parent)];
+    double sum = 0;
+    double cells = 0;
+    for (std::size_t i = 0; i < r.cells; ++i) {
+      if (mean[i] == -kInfinity) {
+        ratio[i] = 0;
+        continue;
+      }
+      lam[i] += kappa * (mean[i] - logarithm[i]);
+      sum += lam[i];
+      cells += 1;
+      ratio[i] = b[i] / std::max(ratio[i], kFloor);
+    }
+    const double shift = cells > 0 ? sum / cells : 0.0;
+    for (std::size_t i = 0; i < r.cells; ++i) {
+      if (mean[i] != -kInfinity) lam[i] -= shift;
+    }
+    expand(Expand::multiply, belief(edge.parent), edge.layout, ratio, n_threads);
+    place += r.cells;
+  }
+}
+
+void ConvexGbp::extrapolate(double factor) {
+  const std::size_t n = messages_.size();
+  parallel_for((n + kChunk - 1) / kChunk, threads_for(n, n_threads_), [&](std::size_t c) {
+    for (std::size_t i = c * kChunk; i < std::min(n, (c + 1) * kChunk); ++i) {
+      const double now = messages_[i];
+      messages_[i] = now + factor * (now - previous_[i]);
+      previous_[i] = now;
+    }
+  });
+}
+
+void ConvexGbp::reset() {
+  std::fill(messages_.begin(), messages_.end(), 0.0);
+  std::fill(previous_.begin(), previous_.end(), 0.0);
+}
+
+double consistent_value(const RegionGraph& graph, std::span<const double> counting_numbers,
+                        std::span<const double> theta, std::vector<double> beliefs) {
+  const auto table = [&](int r) {
+    return std::span<double>(beliefs).subspan(graph.regions[at(r)].offset, graph.regions[at(r)].cells);
+  };
+  std::vector<double> room(graph.largest_cells);
+  const auto missing = [&](const RegionEdge& edge) {
+    const auto m = std::span<double>(room).first(edge.layout.small);
+    reduce_sum(table(edge.parent), edge.layout, m, 1);
+    const auto child = table(edge.child);
+    for (std::size_t i = 0; i < m.size(); ++i) m[i] = child[i] - m[i];
+    return m;
+  };
+  double mix = 0;
+  for (int r = static_cast<int>(graph.regions.size()); r-- > 0;) {
+    const Region& region = graph.regions[at(r)];
+    for (const int e : region.down) {
+      const RegionEdge& edge = graph.edges[at(e)];
+      const auto m = missing(edge);
+      for (double& d : m) d *= static_cast<double>(m.size()) / static_cast<double>(region.cells);
+      expand(Expand::add, table(r), edge.layout, m, 1);
+    }
+    for (const int e : region.down) {
+      for (const double d : missing(graph.edges[at(e)])) {
+        if (std::abs(d) > 1e-12) return std::numeric_limits<double>::quiet_NaN();
+      }
+    }
+    const double least = *std::min_element(table(r).begin(), table(r).end());
+    if (least < 0) mix = std::max(mix, -least / (1 / static_cast<double>(region.cells) - least));
+  }
+  double value = 0;
+  for (int r = 0; r < static_cast<int>(graph.regions.size()); ++r) {
+    const Region& region = graph.regions[at(r)];
+    double sum = 0;
+    for (std::size_t i = 0; i < region.cells; ++i) {
+      const double b = (1 - mix) * table(r)[i] + mix / static_cast<double>(region.cells);
+      if (b > 0) sum += b * (theta[region.offset + i] - counting_numbers[at(r)] * std::log(b));
+    }
+    value += sum;
+  }
+  return value;
+}
+
+bool spread_zeros(const RegionGraph& graph, std::span<double> theta) {
+  const auto table = [&](int r) {
+    return theta.subspan(graph.regions[at(r)].offset, graph.regions[at(r)].cells);
+  };
+  const auto is_zero = [](double t) { return t == -kInfinity; };
+  bool changed = std::any_of(theta.begin(), theta.end(), is_zero);
+  std::vector<double> above(graph.largest_cells);
+  while (changed) {
+    changed = false;
+    for (const RegionEdge& edge : graph.edges) {
+      const auto small = std::span<double>(above).first(edge.layout.small);
+      const auto child = table(edge.child);
+      reduce_max(table(edge.parent), edge.layout, small, 1);
+      bool cut = false;
+      for (std::size_t i = 0; i < small.size(); ++i) {
+        const bool zero_above = is_zero(small[i]);
+        const bool zero = is_zero(child[i]);
+        cut = cut || (zero && !zero_above);
+        changed = changed || zero != zero_above;
+        if (zero_above) child[i] = -kInfinity;
+        small[i] = zero ? -kInfinity : 0.0;
+      }
+      if (cut) expand(Expand::add, table(edge.parent), edge.layout, small, 1);
+    }
+  }
+  for (int r = 0; r < static_cast<int>(graph.regions.size()); ++r) {
+    const auto t = table(r);
+    if (std::all_of(t.begin(), t.end(), is_zero)) return false;
+  }
+  return true;
+}
+
+}  // namespace pypgm

@@ -1,0 +1,41 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/propagation.hpp"
+
+namespace pypgm {
+
+/// Iterative proportional fitting of a graphical model to marginals of the given cliques of a junction tree,
+/// while the tree is walked: each clique on the way is scaled to its targets, and what changed goes on with
+/// the separators. If some distribution has the targets, the limit is the one closest (in relative entropy)
+/// to the start. Cells whose target is 0 become 0. No allocation after construction.
+class ProportionalFitting {
+ public:
+  /// Targets (they sum to `total`) and potentials (natural logs): the given cliques one behind the other.
+  ProportionalFitting(std::shared_ptr<const JunctionTree> tree, std::vector<double> targets,
+                      std::vector<double> potentials, double total, int n_threads);
+
+  /// One walk through the tree. Returns the mean over the given cliques of the L1 distance from the target
+  /// before the clique was scaled, for a total of 1; infinity if no weight is left.
+  double sweep();
+
+  const std::vector<double>& potentials() const { return potentials_; }
+  /// Marginals of the tree cliques, one behind the other; they agree with each other on separators.
+  const std::vector<double>& tables() const { return tables_; }
+
+ private:
+  double fit_node(int index);
+  void pass_separator(int from, int to);
+
+  std::shared_ptr<const JunctionTree> tree_;
+  std::vector<double> targets_, potentials_, room_;
+  double total_;
+  int n_threads_;
+  Workspace work_;
+  std::vector<double> tables_;
+  std::vector<int> order_;  ///< nodes, depth first
+};
+
+}  // namespace pypgm

@@ -1,0 +1,117 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/convex_gbp.hpp"
+
+namespace pypgm {
+
+/// A noisy linear measurement inside one region: sums of its cells over groups.
+struct RegionMeasurement {
+  int region = 0;
+  std::vector<std::int32_t> groups;  ///< group of each cell; empty: every cell its own
+  std::vector<double> values;        ///< measured counts, one a group
+  std::vector<double> weights;       ///< 1 / variance, one a group or one for all
+  std::vector<double> holdout;       ///< other measured counts, to validate with; may be empty
+};
+
+/// What one step measured, in count units.
+struct RegionProgress {
+  double loss;         ///< L at the averaged beliefs
+  double validation;   ///< the same against the held-out counts; 0 without them
+  double slope;        ///< <g, z' - z>, g the gradient the step went along, beliefs summing to 1
+  double curvature;    ///< <gradient at total z' - gradient at total z, z' - z> / total
+  double feasibility;  ///< before the last sweep; see ConvexGbp::sweep
+  int sweeps;          ///< taken
+};
+
+/// Accelerated mirror descent over the local polytope for L = 1/2 sum of w (Q total b - y)^2, one sweep a
+/// step: potentials theta with beliefs z, and an average x of the z that is the answer. Potentials change
+/// where there are measurements. No allocation after the first step.
+class RegionDescent {
+ public:
+  /// Potentials start at 0.
+  RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers, double total,
+                int n_threads);
+
+  /// theta_r += kappa_r table for a region, or, laid out in it, for each of some regions that hold a scope.
+  void enter(int region, std::span<const double> table);
+  void enter(const Scope& scope, std::span<const double> table, std::span<const std::uint8_t> chosen);
+  /// Measurements of all cells of a region are joined to one.
+  void measure(RegionMeasurement measurement);
+  /// After all that enters: sweeps to a feasibility of `tolerance`, and sets z and x to the beliefs. Returns
+  /// the sweeps taken, -1 if structural zeros leave a region no weight.
+  int begin(double tolerance, int max_sweeps);
+
+  /// theta -= s * gradient at (1-a) x + a z; messages move on by `stretch` times their last change; a sweep,
+  /// and up to three more where feasibility is above `loose`; x = (1-a) x + a z'.
+  RegionProgress advance(double s, double a, double stretch, double loose);
+  /// The same along a gradient given (over all region tables), of a loss that is not here: loss, validation
+  /// and curvature are 0.
+  RegionProgress advance_along(std::span<const double> gradient, double s, double a, double stretch,
+                               double loose);
+  /// (1-a) x + a z over all region tables, times the total.
+  void mean(double a, std::span<double> out);
+  /// Starts the average anew from z if z has the lower loss, or in any case; tells whether it did.
+  bool restart(bool always);
+  /// L of x, and of z.
+  double loss();
+  double loss_of_beliefs();
+
+  /// Opens a window of the certificate at the present potentials and messages.
+  void open_window();
+  /// Tells a window of a step along a given gradient: L(v) - total <g, v>.
+  void record(double s, double bound);
+  /// Bound from below of the loss over the local polytope, from the steps since the window was opened.
+  double lower_bound();
+
+  /// theta_r = kappa_r log x_r, without messages, then sweeps: the answer is locally consistent to
+  /// `tolerance`. Returns the feasibility reached and the sweeps taken.
+  std::pair<double, int> settle(double tolerance, int max_sweeps);
+
+  ConvexGbp& propagation() { return gbp_; }
+  const std::vector<double>& potentials() const { return theta_; }
+  std::vector<double> release_potentials() { return std::move(theta_); }
+
+ private:
+  /// All measurements of every cell of one region, as one, or one measurement of groups.
+  struct Term {
+    std::vector<std::int32_t> groups;
+    std::vector<double> values, weights, holdout;
+    double constant = 0;          ///< what joining took from the loss
+    double held_constant = 0;     ///< and from the validation
+    std::vector<double> x, z, b;  ///< sums over groups; none without groups
+  };
+
+  using Sums = std::array<double, 5>;  ///< loss, validation, slope, curvature, L(v) - total <g, v>
+
+  std::span<double> table(std::vector<double>& buffer, int region) const;
+  void sum_terms();
+  bool keeps_average(int region) const;
+  void exponent(int region, std::span<double> out);
+  void descend(int region, double s, double a);
+  void follow(int region, double a, Sums& sums);
+  double loss_of(int region, std::span<const double> beliefs);
+  double loss_of(std::span<const double> beliefs);
+  template <class Before, class After>
+  RegionProgress step(double s, double stretch, double loose, const Before& before, const After& after);
+  template <class Body>
+  void over_blocks(const Body& body);
+
+  std::shared_ptr<const RegionGraph> graph_;
+  double total_;
+  ConvexGbp gbp_;
+  std::vector<std::vector<Term>> terms_;  ///< by region
+  std::vector<double> theta_, x_, z_;
+  std::vector<Sums> sums_;      ///< by block
+  bool external_ = false;       ///< whether gradients are given
+  std::vector<double> window_;  ///< potentials and messages at its start, summed up
+  double window_steps_ = 0;     ///< sum of s
+  double window_bound_ = 0;     ///< sum of s (L(v) - total <g, v>)
+};
+
+}  // namespace pypgm

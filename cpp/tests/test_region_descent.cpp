@@ -1,0 +1,100 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/region_descent.hpp"
+
+using namespace pypgm;
+
+namespace {
+
+/// Two pairs that share an attribute of two values.
+std::shared_ptr<RegionGraph> chain() {
+  const std::vector<Scope> cliques{{0, 1}, {1, 2}};
+  return std::make_shared<RegionGraph>(
+      build_region_graph(std::vector<std::size_t>{2, 2, 2}, saturate(cliques, 9)));
+}
+
+RegionDescent make(const std::shared_ptr<RegionGraph>& graph, double total) {
+  return RegionDescent(graph, std::vector<double>(graph->regions.size(), 1.0), total, 1);
+}
+
+}  // namespace
+
+TEST_CASE("consistent measurements are met") {
+  auto descent = make(chain(), 100);
+  descent.measure({0, {}, {40, 10, 10, 40}, {1.0}, {}});
+  descent.measure({1, {}, {30, 20, 20, 30}, {1.0, 1.0, 1.0, 1.0}, {}});
+  CHECK(descent.begin(1e-10, 100) >= 1);
+  const double before = descent.loss();
+  CHECK(before == doctest::Approx(0.5 * (4 * 15 * 15 + 4 * 5 * 5)));
+  descent.open_window();
+  RegionProgress progress{};
+  for (int i = 0; i < 300; ++i)
+    progress = descent.advance(0.02, i == 0 ? 1.0 : 0.2, i == 0 ? 0.0 : 1.0, 1e-3);
+  CHECK(progress.loss < 1e-6);
+  CHECK(progress.sweeps == 1);
+  CHECK(descent.lower_bound() <= progress.loss);
+  CHECK(descent.lower_bound() > -0.1 * before);
+  const auto reached = descent.settle(1e-12, 100);
+  CHECK(reached.first <= 1e-12);
+  CHECK(descent.loss_of_beliefs() < 1e-6);
+  const auto b = descent.propagation().belief(0);
+  CHECK(100 * b[0] == doctest::Approx(40).epsilon(1e-3));
+}
+
+TEST_CASE("measurements of the same cells are joined without changing the loss") {
+  auto apart = make(chain(), 10);
+  apart.measure({0, {}, {1, 2, 3, 4}, {2.0}, {2, 2, 2, 2}});
+  apart.measure({0, {}, {4, 3, 2, 1}, {0.5, 1.0, 1.0, 0.5}, {1, 1, 1, 1}});
+  apart.begin(1e-10, 10);
+  double wanted = 0;
+  double held = 0;
+  for (int i = 0; i < 4; ++i) {
+    const double w = i == 0 || i == 3 ? 0.5 : 1.0;
+    wanted += 0.5 * (2 * std::pow(2.5 - (1 + i), 2) + w * std::pow(2.5 - (4 - i), 2));
+    held += 0.5 * (2 * std::pow(2.5 - 2, 2) + w * std::pow(2.5 - 1, 2));
+  }
+  CHECK(apart.loss() == doctest::Approx(wanted));
+  const RegionProgress progress = apart.advance(1e-12, 1.0, 0.0, 1.0);
+  CHECK(progress.loss == doctest::Approx(wanted));
+  CHECK(progress.validation == doctest::Approx(held));
+}
+
+TEST_CASE("groups are sums of cells, and a given gradient does what the measurement would") {
+  auto grouped = make(chain(), 100);
+  grouped.measure({0, {0, 0, 1, 1}, {70, 30}, {1.0}, {}});
+  auto given = make(chain(), 100);
+  grouped.begin(1e-10, 10);
+  given.begin(1e-10, 10);
+  for (int i = 0; i < 5; ++i) {
+    std::vector<double> mean(given.potentials().size());
+    given.mean(1.0, mean);
+    std::vector<double> gradient(mean.size());
+    gradient[0] = gradient[1] = mean[0] + mean[1] - 70;
+    gradient[2] = gradient[3] = mean[2] + mean[3] - 30;
+    const RegionProgress one = grouped.advance(0.01, 1.0, i == 0 ? 0.0 : 1.0, 1.0);
+    const RegionProgress two = given.advance_along(gradient, 0.01, 1.0, i == 0 ? 0.0 : 1.0, 1.0);
+    CHECK(two.slope == doctest::Approx(one.slope));
+  }
+  for (std::size_t i = 0; i < given.potentials().size(); ++i) {
+    CHECK(given.potentials()[i] == doctest::Approx(grouped.potentials()[i]));
+  }
+  const auto b = grouped.propagation().belief(0);
+  CHECK(b[0] + b[1] > 0.6);
+}
+
+TEST_CASE("a start is entered region by region or wherever a scope is held") {
+  const auto graph = chain();
+  auto descent = make(graph, 1);
+  descent.enter(0, std::vector<double>{std::log(0.4), std::log(0.1), std::log(0.3), std::log(0.2)});
+  descent.enter({1}, std::vector<double>{std::log(0.7), std::log(0.3)}, std::vector<std::uint8_t>{0, 1, 1});
+  descent.begin(1e-12, 100);
+  std::vector<double> mean(graph->cells);
+  descent.mean(0.0, mean);
+  CHECK(std::accumulate(mean.begin(), mean.begin() + 4, 0.0) == doctest::Approx(1.0));
+  CHECK(mean[0] == doctest::Approx(0.4));
+  CHECK(mean[4] + mean[5] == doctest::Approx(0.7));
+  CHECK(descent.restart(true));
+}

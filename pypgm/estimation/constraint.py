@@ -1,0 +1,228 @@
+"""What is known to be impossible: cells of a clique, and attributes that follow from others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.graphs.evidence import code_of
+from pypgm.inference.folding import Folding
+from pypgm.queries import Identity, Partition
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Constraint", "Masks", "fold", "folded_measurement", "with_zeros"]
+
+Masks = list[tuple[Clique, "NDArray[np.bool_]"]]
+"""Cliques in the domain's order, and whether each of their cells may hold records."""
+
+
+class Constraint:
+    """Public knowledge of what no record can be: structural zeros, exact in the model and in its records.
+
+    It has to come from what the attributes mean, never from the records.
+
+    Parameters
+    ----------
+    clique : str or sequence of str
+        The attributes concerned; with `mapping` two, the fine one first.
+    allowed : ndarray of bool, shape of the clique's table, or sequence of cells
+        The cells that may hold records: a mask, or cells as tuples of labels or codes (plain values where the clique is
+        one attribute).
+    forbidden : the same
+        Instead of `allowed`: the cells that may not.
+    mapping : array_like of int, shape (fine values,), or mapping
+        Instead of both: the second attribute is a function of the first. Coarse codes in the order of the fine ones,
+        or a dict of a coarse label or code for each fine one. The coarse attribute then costs nothing: an estimate
+        runs without it, and no table over both is made unless it is asked for.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of the three is given, or, once it meets a domain, it does not fit.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"age": ["child", "adult"], "married": ["no", "yes"], "zip": 4, "state": ["A", "B"]})
+    >>> single = Constraint(("age", "married"), forbidden=[("child", "yes")])
+    >>> inside = Constraint(("zip", "state"), mapping=[0, 0, 1, 1])
+    >>> pair = pypgm.LinearMeasurement([[9, 3], [20, 30]], ("age", "married"))
+    >>> model = pypgm.estimate(
+    ...     domain, [pair, pypgm.LinearMeasurement([31, 31], "state")], constraints=[single, inside]
+    ... )
+    >>> float(model.project(("age", "married")).values[0, 1])
+    0.0
+    >>> model.project(("state", "zip")).values.round(1)
+    array([[15.5, 15.5,  0. ,  0. ],
+           [ 0. ,  0. , 15.5, 15.5]])
+    """
+
+    __slots__ = ("_given", "clique", "kind")
+
+    def __init__(
+        self,
+        clique: str | Iterable[str],
+        *,
+        allowed: NDArray[np.bool_] | Sequence[Any] | None = None,
+        forbidden: NDArray[np.bool_] | Sequence[Any] | None = None,
+        mapping: ArrayLike | Mapping[Any, Any] | None = None,
+    ) -> None:
+        options = {"allowed": allowed, "forbidden": forbidden, "mapping": mapping}
+        given = [name for name, value in options.items() if value is not None]
+        self.clique = as_clique(clique)
+        if len(given) != 1:
+            needed = "exactly one of allowed, forbidden and mapping"
+            raise ValueError(f"the constraint on {self.clique} needs {needed}, got {given or 'none'}")
+        self.kind = given[0]
+        if self.kind == "mapping" and len(self.clique) != 2:
+            raise ValueError(f"a mapping needs a clique of a fine and a coarse attribute, got {self.clique}")
+        self._given: Any = options[self.kind]
+
+    def mask(self, domain: Domain) -> NDArray[np.bool_]:
+        """Return whether each cell of the clique, as it is written, may hold records, shape (cells,)."""
+        shape = domain.sizes(self.clique)
+        if isinstance(self._given, np.ndarray) and self._given.dtype == bool:
+            if self._given.shape != shape:
+                raise ValueError(f"the mask of clique {self.clique} needs shape {shape}, got {self._given.shape}")
+            named: NDArray[np.bool_] = self._given.copy()
+        else:
+            named = np.zeros(shape, dtype=bool)
+            for cell in self._given:
+                named[self._codes(domain, cell)] = True
+        mask: NDArray[np.bool_] = named if self.kind == "allowed" else ~named
+        return mask.reshape(-1)
+
+    def codes(self, domain: Domain) -> NDArray[np.int64]:
+        """Return the coarse code of each fine code of a mapping."""
+        fine, coarse = self.clique
+        rows, columns = domain.sizes(self.clique)
+        if isinstance(self._given, Mapping):
+            codes = np.full(rows, -1, dtype=np.int64)
+            for value, image in self._given.items():
+                codes[code_of(domain, fine, value)] = code_of(domain, coarse, image)
+            if (codes < 0).any():
+                missing = int((codes < 0).sum())
+                raise ValueError(
+                    f"the mapping needs a {coarse!r} for each of {rows} values of {fine!r}; {missing} have none"
+                )
+            return codes
+        codes = np.asarray(self._given)
+        if codes.dtype.kind not in "iu" or codes.shape != (rows,):
+            came = f"{codes.dtype} of shape {codes.shape}"
+            raise ValueError(f"the mapping of {fine!r} to {coarse!r} needs {rows} integer codes, got {came}")
+        if codes.min() < 0 or codes.max() >= columns:
+            came = f"{codes.min()} to {codes.max()}"
+            raise ValueError(f"codes of {coarse!r} are 0 to {columns - 1}, got {came} for {fine!r}")
+        return codes.astype(np.int64)
+
+    def _codes(self, domain: Domain, cell: Any) -> tuple[int, ...]:  # noqa: ANN401 - labels or codes
+        values = (cell,) if len(self.clique) == 1 and not isinstance(cell, tuple) else tuple(cell)
+        if len(values) != len(self.clique):
+            raise ValueError(f"a cell of clique {self.clique} needs {len(self.clique)} values, got {cell!r}")
+        return tuple(code_of(domain, a, v) for a, v in zip(self.clique, values, strict=True))
+
+    def __repr__(self) -> str:
+        return f"Constraint({', '.join(self.clique)}: {self.kind})"
+
+
+def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding | None, Masks]:
+    """Return the attributes that follow from others, if any do, and the masks over those that are left.
+
+    Raises
+    ------
+    ValueError
+        If a constraint does not fit the domain, an attribute follows from two others, or from itself in a circle.
+    TypeError
+        If something is not a constraint.
+    """
+    found: dict[str, tuple[str, NDArray[np.int64]]] = {}
+    masks = []
+    for c in constraints:
+        if not isinstance(c, Constraint):
+            raise TypeError(f"constraints need to be pypgm.Constraint, got {type(c).__name__}")
+        domain.indices(c.clique)
+        if c.kind != "mapping":
+            masks.append(c)
+            continue
+        fine, coarse = c.clique
+        if coarse in found:
+            raise ValueError(
+                f"{coarse!r} follows from {found[coarse][0]!r} already; it cannot follow from {fine!r} too"
+            )
+        found[coarse] = fine, c.codes(domain)
+    sources = {coarse: _followed(coarse, found) for coarse in found}
+    folding = Folding(domain, sources) if sources else None
+    return folding, [_inner_mask(domain, folding, c) for c in masks]
+
+
+def _followed(coarse: str, found: Mapping[str, tuple[str, NDArray[np.int64]]]) -> tuple[str, NDArray[np.int64]]:
+    """Follow a chain of functions to the attribute it begins with."""
+    fine, codes = found[coarse]
+    for _ in found:
+        if fine not in found:
+            return fine, codes
+        fine, before = found[fine]
+        codes = codes[before]
+    raise ValueError(f"{coarse!r} follows from itself in a circle of mappings")
+
+
+def _inner_mask(domain: Domain, folding: Folding | None, c: Constraint) -> tuple[Clique, NDArray[np.bool_]]:
+    mask = c.mask(domain)
+    folding = Folding(domain, {}) if folding is None else folding
+    return folding.clique(c.clique), mask[folding.cells(c.clique)]
+
+
+def with_zeros(potentials: CliqueVector, masks: Masks) -> CliqueVector:
+    """Return potentials with -inf in the cells that may not hold records; each mask's clique has a table."""
+    zeros = CliqueVector(potentials.domain, potentials.cliques, potentials.values.copy())
+    for clique, mask in masks:
+        zeros[clique].datavector()[~mask] = -np.inf
+    return zeros
+
+
+def folded_measurement(folding: Folding, m: LinearMeasurement) -> LinearMeasurement:
+    """Return what a measurement says of the attributes that inference runs on."""
+    if not any(a in folding.sources for a in m.clique):
+        return m
+    m.checked(folding.domain)
+    cells = folding.cells(m.clique)
+    query: Any = m.query
+    if isinstance(query, Identity | None):
+        query = Partition(cells, folding.domain.size(m.clique))
+    elif isinstance(query, Partition):
+        query = Partition(query.groups[cells], query.shape[0])
+    else:
+        query = _Folded(query, cells)
+    return LinearMeasurement(m.values, folding.clique(m.clique), m.stddev, query, m.noise)
+
+
+class _Folded:
+    """A query on the cells of a clique, asked of cells that each lie in one of them."""
+
+    def __init__(self, query: Any, cells: NDArray[np.int64]) -> None:  # noqa: ANN401 - any linear query
+        self._query = query
+        self._cells = cells
+        self.shape = (query.shape[0], cells.size)
+
+    def matvec(self, x: ArrayLike) -> NDArray[Any]:
+        """Return the answers."""
+        sums = np.bincount(self._cells, weights=np.asarray(x), minlength=self._query.shape[1])
+        answers: NDArray[Any] = self._query.matvec(sums)
+        return answers
+
+    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
+        """Return the transpose applied to one number an answer."""
+        cells: NDArray[Any] = self._query.rmatvec(y)[self._cells]
+        return cells
+
+    def column_norms(self, norm: int) -> NDArray[Any]:
+        """Return the norm of the column of each cell."""
+        norms: NDArray[Any] = self._query.column_norms(norm)[self._cells]
+        return norms

@@ -1,0 +1,165 @@
+"""A user's loss, and a check of any loss's gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.estimation.loss import Evaluate, Loss
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.graphs import JunctionTree
+
+__all__ = ["Custom", "check_gradient"]
+
+
+class Custom(Loss):
+    """A user's loss: for example the negative log-likelihood of a mechanism's output.
+
+    Parameters
+    ----------
+    function : callable
+        Marginals (`CliqueVector`, counts) to value and gradient, a `CliqueVector` over the same cliques.
+    cliques : sequence of cliques
+        The marginals it reads; they come in this order.
+    smooth : bool
+        Whether it has a gradient everywhere. If not, what it returns needs to be a subgradient.
+    convex : bool
+        Whether it is convex.
+    lipschitz : float, optional
+        K such that the gradient changes by at most K times the L1 distance of two joint tables of counts, measured by
+        its largest sum over the cells of one joint assignment: methods with a fixed step need it. If it is not smooth
+        this is instead a bound of the subgradient itself in that measure.
+
+    Raises
+    ------
+    ValueError
+        If `lipschitz` is not positive and finite.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> def surprise(marginals):  # of having seen 30 records with a = 0 and 10 with a = 1
+    ...     seen, p = np.array([30.0, 10.0]), marginals.values
+    ...     return -float(seen @ np.log(p)), pypgm.CliqueVector(marginals.domain, ["a"], -seen / p)
+    >>> model = pypgm.estimate(pypgm.Domain({"a": 2}), [], 100.0, loss=Custom(surprise, ["a"]), tolerance=1e-9)
+    >>> model.project("a").values.round(2)
+    array([75., 25.])
+    """
+
+    def __init__(
+        self,
+        function: Callable[[CliqueVector], tuple[float, CliqueVector]],
+        cliques: Iterable[str | Iterable[str]],
+        *,
+        smooth: bool = True,
+        convex: bool = True,
+        lipschitz: float | None = None,
+    ) -> None:
+        if lipschitz is not None and not 0 < lipschitz < math.inf:
+            raise ValueError(f"lipschitz needs to be positive and finite, got {lipschitz}")
+        self.function = function
+        self._cliques = tuple(as_clique(c) for c in cliques)
+        self.smooth = smooth
+        self.convex = convex
+        self.lipschitz = lipschitz
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The marginals it reads."""
+        return self._cliques
+
+    def smoothness(self, tree: JunctionTree) -> float | None:
+        """Return the Lipschitz constant given; see `Loss`."""
+        del tree
+        return self.lipschitz if self.smooth else None
+
+    def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
+        """Return the loss as a function of the tables of given cliques; see `Loss`."""
+        whole = CliqueVector(domain, cliques, np.arange(sum(domain.size(c) for c in cliques)))
+        cells = np.concatenate([np.empty(0), *(whole[domain.canonical(c)].datavector() for c in self._cliques)]).astype(
+            np.int64
+        )
+
+        def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            value, gradient = self.function(CliqueVector(domain, self._cliques, marginals[cells]))
+            own = gradient.values
+            if own.shape != cells.shape or not (np.isfinite(own).all() and math.isfinite(value)):
+                raise ValueError(
+                    f"the loss needs to return a finite value and a finite gradient of {cells.size} cells, "
+                    f"got {value} and {own.size} cells"
+                )
+            return float(value), np.bincount(cells, own, marginals.size).astype(np.float64)
+
+        return evaluate
+
+    def __repr__(self) -> str:
+        return f"Custom({getattr(self.function, '__name__', self.function)!s} on {len(self._cliques)} cliques)"
+
+
+def check_gradient(
+    loss: Loss,
+    marginals: CliqueVector,
+    *,
+    directions: int = 10,
+    step: float = 1e-5,
+    tolerance: float = 1e-4,
+    rng: np.random.Generator | int | None = 0,
+) -> float:
+    """Compare a loss's gradient with differences of its values.
+
+    Parameters
+    ----------
+    loss : Loss
+        To be checked where it is smooth.
+    marginals : CliqueVector
+        Where to look, counts; over the loss's cliques at least.
+    directions : int
+        Random directions to look in.
+    step : float
+        Of the central difference, relative to the largest marginal.
+    tolerance : float
+        How much the two may differ, relative to the larger.
+    rng : Generator or int, optional
+        Source of the directions.
+
+    Returns
+    -------
+    float
+        The largest relative difference found.
+
+    Raises
+    ------
+    ValueError
+        If it is above the tolerance.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2})
+    >>> loss = pypgm.losses.L2([pypgm.LinearMeasurement([3, 5], "a")])
+    >>> check_gradient(loss, pypgm.CliqueVector(domain, ["a"], [4.0, 6.0])) < 1e-4
+    True
+    """
+    evaluate = loss.on(marginals.domain, marginals.cliques)
+    generator = np.random.default_rng(rng)
+    here = marginals.values
+    _, gradient = evaluate(here)
+    length = step * max(1e-300, float(np.abs(here).max()))
+    worst = 0.0
+    for _ in range(directions):
+        along = generator.normal(size=here.size)
+        along /= np.abs(along).max()
+        wanted = (evaluate(here + length * along)[0] - evaluate(here - length * along)[0]) / (2 * length)
+        found = float((gradient * along).sum())
+        worst = max(worst, abs(found - wanted) / max(abs(found), abs(wanted), 1e-8))
+    if worst > tolerance:
+        raise ValueError(f"the gradient of {loss!r} differs from differences of its values by {worst:.2g}")
+    return worst

@@ -1,0 +1,178 @@
+"""Solvers for any loss: what the compiled ones do for weighted L2, with the loss evaluated once or twice a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm import _core
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.estimation.loss import Loss
+    from pypgm.graphs import JunctionTree
+
+__all__ = ["GeneralAcceleration", "GeneralDescent", "GeneralSteadyDescent", "Oracle", "dot"]
+
+
+def dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """Return the sum of products, the same bits for any number of BLAS threads."""
+    return float(np.einsum("i,i->", a, b))
+
+
+class Oracle:
+    """Exact inference on a junction tree, on flat vectors over its given cliques.
+
+    Parameters
+    ----------
+    tree : JunctionTree
+    total : float
+        Number of records, counts.
+    n_threads : int
+        0 for all threads.
+    """
+
+    def __init__(self, tree: JunctionTree, total: float, n_threads: int) -> None:
+        self.tree = tree
+        self.total = total
+        self.n_threads = n_threads
+
+    def marginals(self, potentials: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the marginals (counts) of potentials (natural logs). One propagation."""
+        found: NDArray[np.float64] = self.tree.plan.marginals(potentials, [], self.total, self.n_threads)[0]
+        return found
+
+    def gap(
+        self, gradient: NDArray[np.float64], marginals: NDArray[np.float64], potentials: NDArray[np.float64]
+    ) -> float:
+        """Return <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>."""
+        allowed = np.where(np.isneginf(potentials), -np.inf, -gradient)
+        return dot(gradient, marginals) + self.total * self.tree.plan.max_log_weight(allowed, [], self.n_threads)
+
+    def settled(
+        self, potentials: NDArray[np.float64], average: NDArray[np.float64], sweeps: int
+    ) -> NDArray[np.float64]:
+        """Return potentials whose marginals are a given average, by proportional fitting on the tree."""
+        core = _core.Acceleration(self.tree.plan, [], self.total, potentials, self.n_threads)
+        core.set_average(average)
+        core.settle(sweeps)
+        return core.potentials
+
+
+class GeneralDescent:
+    """Mirror descent for any loss; see the compiled ``Descent``."""
+
+    def __init__(self, oracle: Oracle, loss: Loss, potentials: NDArray[np.float64]) -> None:
+        self._oracle = oracle
+        self._evaluate = loss.on(oracle.tree.domain, oracle.tree.cliques)
+        self.potentials = np.array(potentials)
+        self.marginals, self.loss, self.gradient = self._at(self.potentials)
+        self._candidate = (self.potentials, self.marginals, self.loss, self.gradient)
+
+    def try_step(self, alpha: float) -> float:
+        """Return the loss a step leads to. One propagation."""
+        potentials = self.potentials - alpha * self.gradient
+        self._candidate = (potentials, *self._at(potentials))
+        return self._candidate[2]
+
+    def change(self) -> tuple[float, float]:
+        """Return slope and curvature of the loss over the last step tried: it changed by slope + curvature / 2."""
+        _, marginals, loss, gradient = self._candidate
+        moved = marginals - self.marginals
+        slope = dot(self.gradient, moved)
+        curvature = 2 * (loss - self.loss - slope)
+        if abs(curvature) <= 1e-9 * abs(loss):
+            # Differences of losses say nothing here; those of gradients do, and are never less if it is convex.
+            curvature = dot(gradient - self.gradient, moved)
+        return slope, curvature
+
+    def accept(self) -> None:
+        """Make the last step tried the current point."""
+        self.potentials, self.marginals, self.loss, self.gradient = self._candidate
+
+    def gap(self) -> float:
+        """Return a bound on the loss above the optimum."""
+        return self._oracle.gap(self.gradient, self.marginals, self.potentials)
+
+    def _at(self, potentials: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+        marginals = self._oracle.marginals(potentials)
+        return marginals, *self._evaluate(marginals)
+
+
+class GeneralSteadyDescent:
+    """Mirror descent along steps known beforehand, for any loss; see the compiled ``SteadyDescent``."""
+
+    def __init__(self, oracle: Oracle, loss: Loss, potentials: NDArray[np.float64], alpha: float) -> None:
+        self._core = GeneralDescent(oracle, loss, potentials)
+        self._alpha = alpha
+        self._keep()
+
+    def advance(self, alpha: float) -> float:
+        """Take the step announced last and return the loss there; announce the step after it."""
+        self._core.try_step(self._alpha)
+        self._core.accept()
+        self._alpha = alpha
+        if self._core.loss < self.loss:
+            self._keep()
+        return self._core.loss
+
+    def gap(self) -> float:
+        """Return a bound on the least loss above the optimum."""
+        return self._core.gap() - (self._core.loss - self.loss)
+
+    def _keep(self) -> None:
+        self.potentials, self.marginals, self.loss = self._core.potentials, self._core.marginals, self._core.loss
+
+
+class GeneralAcceleration:
+    """Accelerated mirror descent for any loss; see the compiled ``Acceleration``."""
+
+    def __init__(
+        self, oracle: Oracle, loss: Loss, potentials: NDArray[np.float64], validation: Loss | None = None
+    ) -> None:
+        self._oracle = oracle
+        tree = oracle.tree
+        self._evaluate = loss.on(tree.domain, tree.cliques)
+        self._validate = None if validation is None else validation.on(tree.domain, tree.cliques)
+        self.potentials = np.array(potentials)
+        self._last = self._oracle.marginals(self.potentials)
+        self.average = self._last
+        self._loss, self._gradient = self._evaluate(self.average)
+
+    def advance(self, s: float, a: float) -> tuple[float, float, float, float]:
+        """Take one step; return loss and validation loss of the average, slope, curvature."""
+        at = self.average + a * (self._last - self.average)
+        _, gradient = self._evaluate(at)
+        self.potentials = self.potentials - s * gradient
+        last = self._oracle.marginals(self.potentials)
+        moved = last - self._last
+        self.average = self.average + a * (last - self.average)
+        self._loss, self._gradient = self._evaluate(self.average)
+        self._last = last
+        validation = 0.0 if self._validate is None else self._validate(self.average)[0]
+        # The average moved from `at` by a times what the last point moved.
+        return self._loss, validation, dot(gradient, moved), dot(self._gradient - gradient, moved) / a
+
+    def restart(self) -> bool:
+        """Start the average anew where the last point is better."""
+        loss, gradient = self._evaluate(self._last)
+        if loss >= self._loss:
+            return False
+        self.average, self._loss, self._gradient = self._last, loss, gradient
+        return True
+
+    def gap(self) -> float:
+        """Return a bound on the loss above the optimum."""
+        return self._oracle.gap(self._gradient, self.average, self.potentials)
+
+    def settle(self, sweeps: int) -> None:
+        """Fit the potentials to the average by proportional fitting."""
+        self.potentials = self._oracle.settled(self.potentials, self.average, sweeps)
+        self._last = self.average = self._oracle.marginals(self.potentials)
+        self._loss, self._gradient = self._evaluate(self.average)
+
+    def loss(self) -> float:
+        """Return the loss of the average."""
+        return self._loss

@@ -1,0 +1,144 @@
+"""What a loss is, and sums of them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.measurement import LinearMeasurement
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.graphs import JunctionTree
+
+__all__ = ["Evaluate", "Loss", "Sum"]
+
+Evaluate = Callable[["NDArray[np.float64]"], tuple[float, "NDArray[np.float64]"]]
+"""A loss on a flat vector of marginals: its value and its gradient there."""
+
+
+class Loss(ABC):
+    """A function of the marginals (counts) of some cliques, to be minimised.
+
+    Losses add up with ``+``.
+
+    Attributes
+    ----------
+    cliques : tuple of cliques
+        The marginals it reads.
+    smooth : bool
+        Whether it has a gradient everywhere; without one it still has subgradients.
+    convex : bool
+        Whether it is convex, without which a gap certifies nothing.
+    """
+
+    smooth: bool = True
+    convex: bool = True
+
+    @property
+    @abstractmethod
+    def cliques(self) -> tuple[Clique, ...]:
+        """The marginals it reads."""
+
+    @abstractmethod
+    def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
+        """Return the loss as a function of the tables of given cliques, one behind the other in a flat vector."""
+
+    @abstractmethod
+    def smoothness(self, tree: JunctionTree) -> float | None:
+        """Return K such that its gradient is K-Lipschitz, None if that is not known.
+
+        The change of a gradient is measured by its largest sum over the cells of one joint assignment, the change of
+        marginals by the L1 distance of joint tables of counts.
+        """
+
+    @property
+    def measurements(self) -> tuple[LinearMeasurement, ...]:
+        """The measurements it compares marginals with."""
+        return ()
+
+    def refitted(self, measurements: Sequence[LinearMeasurement]) -> Loss | None:
+        """Return the same loss for other answers to the same queries; None if it does not rest on them alone."""
+        del measurements
+        return None
+
+    def stages(self) -> tuple[Loss, ...]:
+        """Return the losses whose minima lead to that of this one, the last the closest and never above it."""
+        return (self,)
+
+    def __add__(self, other: Loss) -> Sum:
+        return Sum((self, other))
+
+
+class Sum(Loss):
+    """Several losses added up.
+
+    Parameters
+    ----------
+    losses : iterable of Loss
+        At least one.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+
+    def __init__(self, losses: Iterable[Loss]) -> None:
+        self.losses = tuple(losses)
+        if not self.losses:
+            raise ValueError("a sum of losses needs at least one")
+        self.smooth = all(loss.smooth for loss in self.losses)
+        self.convex = all(loss.convex for loss in self.losses)
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The marginals its parts read."""
+        return tuple(dict.fromkeys(c for loss in self.losses for c in loss.cliques))
+
+    @property
+    def measurements(self) -> tuple[LinearMeasurement, ...]:
+        """The measurements of its parts."""
+        return tuple(m for loss in self.losses for m in loss.measurements)
+
+    def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
+        """Return the loss as a function of the tables of given cliques; see `Loss`."""
+        parts = [loss.on(domain, cliques) for loss in self.losses]
+
+        def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            values, gradients = zip(*(part(marginals) for part in parts), strict=True)
+            return math.fsum(values), np.sum(gradients, axis=0)
+
+        return evaluate
+
+    def smoothness(self, tree: JunctionTree) -> float | None:
+        """Return the sum of its parts' constants; see `Loss`."""
+        known = [loss.smoothness(tree) for loss in self.losses]
+        return math.fsum(k for k in known if k is not None) if None not in known else None
+
+    def stages(self) -> tuple[Loss, ...]:
+        """Return sums of its parts' stages; see `Loss`."""
+        parts = [loss.stages() for loss in self.losses]
+        length = max(len(p) for p in parts)
+        return tuple(Sum(p[min(i, len(p) - 1)] for p in parts) for i in range(length)) if length > 1 else (self,)
+
+    def refitted(self, measurements: Sequence[LinearMeasurement]) -> Sum | None:
+        """Return the loss for other answers; see `Loss`."""
+        parts, taken = [], 0
+        for loss in self.losses:
+            n = len(loss.measurements)
+            part = loss.refitted(measurements[taken : taken + n])
+            if part is None:
+                return None
+            parts.append(part)
+            taken += n
+        return Sum(parts)
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.losses))

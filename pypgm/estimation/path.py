@@ -1,0 +1,146 @@
+"""The iterates of an averaging method: how long to follow them, and what they answer."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from pypgm.estimation.fit import Fit, Options, Status, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.estimation.problem import Answer, Problem
+
+__all__ = ["CHECK_EVERY", "SWEEPS", "Path", "Steps", "settled_answer"]
+
+CHECK_EVERY = 50  # iterations between certificates and between looks at a restart
+_PATIENCE = 0.25  # of the iterations so far, without a better validation
+_MIN_PATIENCE = 10
+SWEEPS = 10  # of proportional fitting: the marginals then miss the average by less than 1e-5 a clique
+
+
+class Steps(Protocol):
+    """How far each iteration of an averaging method steps."""
+
+    def next(self) -> tuple[float, float]:
+        """Return the length of the step, in count space, and the weight of its end in the average."""
+
+    def learn(self, slope: float, curvature: float) -> None:
+        """Take note of slope and curvature of the loss over the step."""
+
+    def restart(self) -> None:
+        """Begin anew: the next step's end is the average."""
+
+
+class Path:
+    """The iterates of an averaging method, and how long to follow them."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        steps: Steps,
+        options: Options,
+        watch: Watch,
+        calls: int = 0,
+        *,
+        held_out: Sequence[LinearMeasurement] = (),
+    ) -> None:
+        self.problem = problem
+        self.thinned = bool(held_out)
+        self.core = problem.acceleration(options.n_threads, held_out)
+        self.calls = calls + 1
+        self.history = [self.core.loss()]
+        self._steps = steps
+        self._taken = 0
+        self.lower = -math.inf  # the highest bound so far that no distribution's loss is below
+        self._gap: float | None = None
+        self._options = options
+        self._watch = watch
+
+    def validate(self, limit: int) -> tuple[Status, int]:
+        """Run until the held-out loss has not fallen for a while; return why it ended and the best iteration.
+
+        Only a loss that goes on falling says that noise is fitted: where both have risen the path has overshot, and
+        will come back.
+        """
+        best, best_loss, fitted_at_best = 1, math.inf, math.inf
+        try:
+            while self.calls < limit:
+                if self._is_optimal():
+                    return "converged", best
+                held_out = self._advance()
+                if held_out < best_loss:
+                    best, best_loss, fitted_at_best = self._taken, held_out, self.history[-1]
+                idle = self._taken - best
+                if idle >= max(_MIN_PATIENCE, _PATIENCE * self._taken) and self.history[-1] < fitted_at_best:
+                    return "validated", best
+                ended = self._watched()
+                if ended is not None:
+                    return ended, best
+        except KeyboardInterrupt:
+            return "interrupted", best
+        return "iterations", best
+
+    def follow(self, limit: int, *, to_tolerance: bool = False) -> Status | None:
+        """Run until so many oracle calls are spent; return why it ended before, None if it did not."""
+        try:
+            while self.calls < limit:
+                if to_tolerance and self._is_optimal():
+                    return "converged"
+                self._advance()
+                ended = self._watched()
+                if ended is not None:
+                    return ended
+        except KeyboardInterrupt:
+            return "interrupted"
+        return None
+
+    def _advance(self) -> float:
+        """Take one step; return the held-out loss."""
+        s, a = self._steps.next()
+        loss, held_out, slope, curvature = self.core.advance(s, a)
+        self.calls += 1
+        self._taken += 1
+        self.history.append(loss)
+        self._steps.learn(slope, curvature)
+        if self._taken % CHECK_EVERY == 0 and self.core.restart():
+            self._steps.restart()
+        return held_out
+
+    def _is_optimal(self) -> bool:
+        tolerance = self._options.tolerance
+        if tolerance == 0 or self._taken % CHECK_EVERY:
+            return False
+        self.look()
+        return self._gap is not None and self._gap <= tolerance * (1 + abs(self.core.loss()))
+
+    def look(self) -> None:
+        """Bound the least loss from where the average stands, and keep the best bound met."""
+        loss = self.core.loss()
+        self.lower = max(self.lower, loss - self.core.gap())
+        self._gap = max(0.0, loss - self.lower)
+
+    def _watched(self) -> Status | None:
+        return self._watch.ended(self.calls, self.history[-1], self._gap)
+
+
+def settled_answer(problem: Problem, run: Path, status: Status, options: Options) -> Answer:
+    """Fit potentials to the average a path ended at; loss and bound are those of the model they make.
+
+    A stage of a loss is never above it, so what bounds the stage's optimum from below bounds the loss's.
+    """
+    lower = -math.inf
+    if not run.thinned:  # else its bound is that of another loss
+        run.look()
+        lower = run.lower
+    run.core.settle(SWEEPS)
+    answer = problem.started(problem.vector(run.core.potentials)).descent(options.n_threads)
+    gap = answer.loss - max(lower, answer.loss - answer.gap())
+    if status == "converged" and run.problem.loss is not problem.loss and gap > options.tolerance * (1 + answer.loss):
+        status = "iterations"  # the last smooth stage of the loss is not as close as was asked for
+    seconds = time.perf_counter() - options.started
+    fit = Fit(status, answer.loss, max(0.0, gap), run.calls, seconds, tuple(run.history))
+    return problem.vector(answer.potentials), problem.vector(answer.marginals), fit

@@ -1,0 +1,233 @@
+"""Estimates over the local polytope of a region graph: accelerated mirror descent with one sweep an iteration."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.estimation.accelerated import FINE, THINNING, MeasuredSteps, thinning_source, validates
+from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.path import CHECK_EVERY, Path
+from pypgm.estimation.problem import Answer
+from pypgm.estimation.region_problem import CompiledRegionDescent, GeneralRegionDescent, RegionProblem, Thinned
+from pypgm.estimation.residual_losses import L2
+
+__all__ = ["region_descent"]
+
+_MAX_GROWTH = 100.0  # of the step over the safe one
+_LOOSE = 1e-3  # feasibility above which an iteration takes more sweeps
+_LOOK_EVERY = 10  # iterations between looks at whether the loss has risen
+_RISE = 1e-2  # of the loss above its least: more than the ripples of an accelerated path
+_REFIT = 30  # sweeps at most
+_WINDOW = 100  # iterations between certificates
+_FEASIBILITY = 1e-8  # of the answer
+_POLISH = 1000  # sweeps at most
+
+
+def region_descent(problem: RegionProblem, options: Options) -> Answer:
+    r"""Minimise a smooth convex loss over locally consistent marginals.
+
+    Potentials move against the gradient, messages follow by one sweep of convex generalised belief propagation,
+    extrapolated by their last change so that they do not lag, and the answer is an average of the path, made
+    consistent at the end. Steps are as long as the last move shows that they may be. Where to end is as in
+    `accelerated`, but a relative change of the loss by less than the tolerance over 50 iterations is the optimum.
+
+    Parameters
+    ----------
+    problem : RegionProblem
+        The loss, the total, the region graph and the start.
+    options : Options
+        Where to end, limits, tolerance, callback, and when the work began. A step size is not taken.
+
+    Returns
+    -------
+    Answer
+        Potentials (natural logs, with which `convex_gbp` gives the marginals), marginals over the regions (counts),
+        and how it ended. The bound of the loss over its optimum is that over the local polytope.
+
+    References
+    ----------
+    McKenna, Pradhan, Sheldon, Miklau: Relaxed marginal consistency for differentially private query answering,
+    NeurIPS 2021, Algorithm 1.
+    """
+    watch = Watch(options)
+    whole = problem.with_loss(problem.loss.stages()[-1])
+    rests = bool(whole.loss.measurements) and whole.loss.refitted(whole.loss.measurements) is not None
+    try:
+        if validates(options) and rests:
+            run, status = _validated(whole, options, watch)
+        else:
+            run, status = _to_the_optimum(whole, options, watch, 0)
+    finally:
+        watch.close()
+    return run.answer(problem, status)
+
+
+class _Made:
+    """What a path asks of a problem, where its loop is made already."""
+
+    def __init__(self, core: CompiledRegionDescent | GeneralRegionDescent) -> None:
+        self._core = core
+
+    def acceleration(self, *_: object) -> CompiledRegionDescent | GeneralRegionDescent:
+        """Return the loop."""
+        return self._core
+
+
+class _RegionPath(Path):
+    """The iterates, which count sweeps as oracle calls and gather a bound of the optimum."""
+
+    core: CompiledRegionDescent | GeneralRegionDescent  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        core: CompiledRegionDescent | GeneralRegionDescent,
+        safe: float,
+        options: Options,
+        watch: Watch,
+        calls: int,
+        *,
+        bounded: bool,
+    ) -> None:
+        super().__init__(_Made(core), MeasuredSteps(safe, *FINE, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
+        self.calls = calls + core.sweeps
+        self._bounded = bounded
+        self._bound = -math.inf
+        self._safe = safe
+        self._last = 0.0
+        self._since = 0
+        if bounded:
+            core.core.open_window()
+
+    def _advance(self) -> float:
+        s, a = self._steps.next()
+        stretch = s / self._last if self._last > 0 else 0.0
+        self._last = s
+        loss, held_out, slope, curvature, sweeps = self.core.advance(s, a, stretch, _LOOSE)
+        self.calls += sweeps
+        self._taken += 1
+        self.history.append(loss)
+        self._steps.learn(slope, curvature)
+        if self._has_risen():
+            self._begin_anew()
+        elif self._taken % CHECK_EVERY == 0 and self.core.restart():
+            self._steps.restart()
+        if self._bounded and self._taken % _WINDOW == 0:
+            self._close_window()
+            self.core.core.open_window()
+        return held_out
+
+    def _has_risen(self) -> bool:
+        """Return whether the path has left its valley: no step is safe for certain while messages lag."""
+        taken, loss = self._taken - self._since, self.history[-1]
+        if taken < _LOOK_EVERY or taken % _LOOK_EVERY:
+            return False
+        least = min(self.history[-taken:])
+        return loss - least > _RISE * abs(least) or (taken % CHECK_EVERY == 0 and loss > self.history[-CHECK_EVERY])
+
+    def _begin_anew(self) -> None:
+        """Start again at the average, with fresh messages and the safe step."""
+        core = self.core.core
+        if self._bounded:
+            self._close_window()
+        self.calls += core.settle(_LOOSE, _REFIT)[1]
+        core.restart(always=True)
+        self._steps = MeasuredSteps(self._safe, *FINE, _MAX_GROWTH)
+        self._last, self._since = 0.0, self._taken
+        if self._bounded:
+            core.open_window()
+
+    def follow_steps(self, steps: int, limit: int) -> Status | None:
+        """Take some steps, within so many oracle calls; return why it ended before, None if it did not."""
+        try:
+            while self._taken < steps and self.calls < limit:
+                self._advance()
+                ended = self._watched()
+                if ended is not None:
+                    return ended
+        except KeyboardInterrupt:
+            return "interrupted"
+        return None
+
+    def _is_optimal(self) -> bool:
+        tolerance = self._options.tolerance
+        if tolerance == 0 or self._taken < CHECK_EVERY or self._taken % CHECK_EVERY:
+            return False
+        loss = self.history[-1]
+        return abs(self.history[-1 - CHECK_EVERY] - loss) <= tolerance * (1 + abs(loss))
+
+    def _close_window(self) -> None:
+        self._bound = max(self._bound, self.core.core.lower_bound())
+        self._gap = max(0.0, self.history[-1] - self._bound)
+
+    def answer(self, problem: RegionProblem, status: Status) -> Answer:
+        """Make the average consistent, with potentials to it; loss and bound are those of the answer."""
+        if self._bounded:
+            self._close_window()
+        core = self.core.core
+        core.settle(_FEASIBILITY, _POLISH)
+        loss = self.core.settled_loss()
+        gap = max(0.0, loss - self._bound) if self._bounded and self._bound > -math.inf else None
+        potentials, marginals = core.take_potentials(), core.take_beliefs()
+        marginals *= problem.total
+        regions = problem.graph.regions
+        seconds = time.perf_counter() - self._options.started
+        return (
+            CliqueVector(problem.domain, regions, potentials),
+            CliqueVector(problem.domain, regions, marginals),
+            Fit(status, loss, gap, self.calls, seconds, tuple(self.history)),
+        )
+
+
+def _to_the_optimum(problem: RegionProblem, options: Options, watch: Watch, calls: int) -> tuple[_RegionPath, Status]:
+    run = _path(problem, options, watch, calls)
+    return run, run.follow(options.iterations, to_tolerance=True) or "iterations"
+
+
+def _validated(problem: RegionProblem, options: Options, watch: Watch) -> tuple[_RegionPath, Status]:
+    """Find on thinned measurements how far to go, then go there."""
+    run = _thinned_path(problem, options, watch)
+    status, best = run.validate(options.iterations // 2)
+    calls = run.calls
+    if status in {"time", "callback", "interrupted"}:
+        return run, status
+    del run  # its tables make room for the next ones
+    if status == "converged":
+        # Noise too small to be fitted: the measurements' own end is the tolerance.
+        return _to_the_optimum(problem, options, watch, calls)
+    run = _path(problem, options, watch, calls)
+    return run, run.follow_steps(best, options.iterations) or status
+
+
+def _path(problem: RegionProblem, options: Options, watch: Watch, calls: int) -> _RegionPath:
+    solver = CompiledRegionDescent if problem.compiles() else GeneralRegionDescent
+    core = solver(problem, options.n_threads)
+    return _RegionPath(core, problem.safe_step(), options, watch, calls, bounded=problem.loss.convex)
+
+
+def _thinned_path(problem: RegionProblem, options: Options, watch: Watch) -> _RegionPath:
+    thinned = _thinned(problem, options)
+    core: CompiledRegionDescent | GeneralRegionDescent
+    if problem.compiles():
+        core = CompiledRegionDescent(problem, options.n_threads, thinned)
+    else:
+        measurements = problem.loss.measurements
+        pairs = [(m.answered(y), m.answered(y2)) for m, (y, y2) in zip(measurements, thinned, strict=True)]
+        loss = problem.loss.refitted([m for m, _ in pairs])
+        core = GeneralRegionDescent(
+            problem if loss is None else problem.with_loss(loss), options.n_threads, L2([m for _, m in pairs])
+        )
+    return _RegionPath(core, problem.safe_step(), options, watch, 0, bounded=False)
+
+
+def _thinned(problem: RegionProblem, options: Options) -> Iterator[Thinned]:
+    """Yield y + c xi to fit and y - xi / c to validate with, xi of the variance of the measurement; see `accelerated`.
+
+    One after the other, so that no second set of tables is ever held.
+    """
+    source = thinning_source(options.rng)
+    for m in problem.loss.measurements:
+        noise = m.spread() * m.as_written(problem.domain, source.normal(size=m.values.size))
+        yield m.values + THINNING * noise, m.values - noise / THINNING

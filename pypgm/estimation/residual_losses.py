@@ -1,0 +1,176 @@
+"""Losses that compare answers with measured values: weighted L2, L1, and L1 smoothed near zero."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.loss import Evaluate, Loss
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.smoothness import relative_smoothness
+from pypgm.estimation.stacked import Stacked
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.graphs import JunctionTree
+
+__all__ = ["L1", "L2", "Huber"]
+
+_STAGES = (1.0, 0.25, 0.05)  # widths of the smoothed absolute value that an estimate passes through
+
+
+class _Residuals(Loss):
+    """A sum over measured answers of a function of (answer - measured) / scale."""
+
+    def __init__(self, measurements: Iterable[LinearMeasurement]) -> None:
+        self._measurements = tuple(measurements)
+
+    @property
+    def measurements(self) -> tuple[LinearMeasurement, ...]:
+        """The measurements."""
+        return self._measurements
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The cliques that were measured."""
+        return tuple(dict.fromkeys(m.clique for m in self._measurements))
+
+    @abstractmethod
+    def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the summed loss of residuals in units of their scale, and its derivative for each."""
+
+    @abstractmethod
+    def _scale(self, m: LinearMeasurement) -> NDArray[np.float64]:
+        """Return the unit of each residual of a measurement, counts."""
+
+    def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
+        """Return the loss as a function of the tables of given cliques; see `Loss`."""
+        stacked = Stacked(domain, cliques, self._measurements)
+        weights = 1.0 / np.concatenate([np.empty(0), *(self._scale(m) for m in self._measurements)])
+
+        def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            value, slopes = self._terms((stacked.answers(marginals) - stacked.values) * weights)
+            return value, stacked.transposed(slopes * weights)
+
+        return evaluate
+
+    def _curved(self, tree: JunctionTree, bend: float) -> float:
+        """Return the smoothness, given the largest second derivative of a residual's term."""
+        weights = [bend / np.square(self._scale(m)) for m in self._measurements]
+        return relative_smoothness(tree, self._measurements, weights)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._measurements)} measurements)"
+
+
+class L2(_Residuals):
+    r"""Half the weighted sum of squares: :math:`\frac12 \sum (q^\top\mu - y)^2 / \sigma^2`, of Gaussian noise.
+
+    Parameters
+    ----------
+    measurements : iterable of LinearMeasurement
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2})
+    >>> loss = L2([pypgm.LinearMeasurement([3, 5], "a", stddev=2.0)])
+    >>> loss.on(domain, [("a",)])(np.array([4.0, 4.0]))
+    (0.25, array([ 0.25, -0.25]))
+    """
+
+    def smoothness(self, tree: JunctionTree) -> float:
+        """Return K; see `Loss`."""
+        return self._curved(tree, 1.0)
+
+    def refitted(self, measurements: Sequence[LinearMeasurement]) -> L2:
+        """Return the loss for other answers; see `Loss`."""
+        return L2(measurements)
+
+    def _scale(self, m: LinearMeasurement) -> NDArray[np.float64]:
+        return m.spread()
+
+    def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        return 0.5 * float(np.square(residuals).sum()), residuals
+
+
+class L1(_Residuals):
+    r"""The weighted sum of absolute differences, :math:`\sum |q^\top\mu - y| / b`, of Laplace noise of scale b.
+
+    b is the standard deviation over the root of 2, whatever the law. Not smooth: estimates approach it through
+    `Huber` losses of falling width, or follow subgradients.
+
+    Parameters
+    ----------
+    measurements : iterable of LinearMeasurement
+    """
+
+    smooth = False
+
+    def smoothness(self, tree: JunctionTree) -> None:
+        """Return None: its gradient jumps."""
+        del tree
+
+    def refitted(self, measurements: Sequence[LinearMeasurement]) -> L1:
+        """Return the loss for other answers; see `Loss`."""
+        return L1(measurements)
+
+    def stages(self) -> tuple[Loss, ...]:
+        """Return Huber losses of falling width; see `Loss`."""
+        return tuple(Huber(self.measurements, width) for width in (*_STAGES, 0.01, 0.002, 0.0004))
+
+    def _scale(self, m: LinearMeasurement) -> NDArray[np.float64]:
+        return m.spread() / math.sqrt(2.0)
+
+    def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        return float(np.abs(residuals).sum()), np.sign(residuals)
+
+
+class Huber(_Residuals):
+    r"""The absolute difference smoothed near zero: :math:`\sum h(u)`, :math:`u = (q^\top\mu - y) / b`.
+
+    :math:`h(u) = u^2 / 2w` up to :math:`|u| = w`, then :math:`|u| - w / 2`: never above `L1`, and at most w / 2 an
+    answer below.
+
+    Parameters
+    ----------
+    measurements : iterable of LinearMeasurement
+    width : float
+        w, in units of the noise's scale b (see `L1`).
+
+    Raises
+    ------
+    ValueError
+        If `width` is not positive and finite.
+    """
+
+    def __init__(self, measurements: Iterable[LinearMeasurement], width: float = _STAGES[-1]) -> None:
+        super().__init__(measurements)
+        if not 0 < width < math.inf:
+            raise ValueError(f"width needs to be positive and finite, got {width}")
+        self.width = float(width)
+
+    def smoothness(self, tree: JunctionTree) -> float:
+        """Return K; see `Loss`."""
+        return self._curved(tree, 1.0 / self.width)
+
+    def refitted(self, measurements: Sequence[LinearMeasurement]) -> Huber:
+        """Return the loss for other answers; see `Loss`."""
+        return Huber(measurements, self.width)
+
+    def stages(self) -> tuple[Loss, ...]:
+        """Return Huber losses of falling width, itself the last; see `Loss`."""
+        return (*(Huber(self.measurements, w) for w in _STAGES if w > 2 * self.width), self)
+
+    def _scale(self, m: LinearMeasurement) -> NDArray[np.float64]:
+        return m.spread() / math.sqrt(2.0)
+
+    def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        slopes = np.clip(residuals / self.width, -1.0, 1.0)
+        return float((slopes * (residuals - 0.5 * self.width * slopes)).sum()), slopes

@@ -1,0 +1,136 @@
+"""The covariance of the generalised least squares estimate: what noise leaves uncertain where nothing else binds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.stacked import Stacked
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LeastSquares", "least_squares"]
+
+_MOST_PARAMETERS = 1500  # of a dense linear system: a second of work
+_MOST_ENTRIES = 1 << 24  # of the matrix from parameters to cells
+_SINGULAR = 1e-10  # of the largest eigenvalue: below, answers leave a direction open
+
+
+class LeastSquares:
+    """All marginals of measured cliques as a linear function of independent parameters, and their covariance.
+
+    A table is the sum of its interactions, one for each subset of its attributes; tables that share a subset share the
+    interaction, and so agree wherever they meet.
+
+    Attributes
+    ----------
+    offsets : dict of clique to int
+        Where the parameters of each interaction begin.
+    covariance : ndarray, shape (parameters, parameters)
+        Of the parameters, in squared counts.
+    """
+
+    def __init__(self, domain: Domain, offsets: dict[Clique, int], covariance: NDArray[np.float64]) -> None:
+        self._domain = domain
+        self.offsets = offsets
+        self.covariance = covariance
+
+    def holds(self, clique: Clique) -> bool:
+        """Return whether the marginal of a clique follows from the parameters."""
+        return self._domain.canonical(clique) in self.offsets
+
+    def standard_error(self, clique: Clique) -> NDArray[np.float64]:
+        """Return the standard deviation of each cell of a clique that it `holds`, counts, axes in the order asked."""
+        table = _design(self._domain, clique, self.offsets, len(self.covariance))
+        variance = np.einsum("ij,ij->i", table @ self.covariance, table)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
+
+
+def least_squares(
+    domain: Domain, measurements: Sequence[LinearMeasurement], *, total_is_known: bool
+) -> LeastSquares | None:
+    """Return the covariance of generalised least squares over all measurements.
+
+    It minimises the weighted squared residuals over tables that agree with each other but may be negative.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attributes.
+    measurements : sequence of LinearMeasurement
+        Their noise alone counts, not their values.
+    total_is_known : bool
+        Whether the number of records is no estimate.
+
+    Returns
+    -------
+    LeastSquares or None
+        None if the system is large (more than 1,500 parameters) or the answers leave some of it open.
+
+    Examples
+    --------
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> pair = LinearMeasurement([1, 2, 3, 4], ("a", "b"), 1.0)
+    >>> found = least_squares(domain, [pair], total_is_known=False)
+    >>> found.standard_error(("a",)).round(4)
+    array([1.4142, 1.4142])
+    """
+    cliques = list(dict.fromkeys(domain.canonical(m.clique) for m in measurements))
+    offsets, parameters = _interactions(domain, cliques)
+    if parameters > _MOST_PARAMETERS or parameters * sum(map(domain.size, cliques)) > _MOST_ENTRIES:
+        return None
+    design = np.concatenate([_design(domain, c, offsets, parameters) for c in cliques])
+    stacked = Stacked(domain, cliques, measurements)
+    spread = np.concatenate([m.spread() for m in measurements])
+    free = slice(1, None) if total_is_known else slice(None)
+    scaled = np.stack([stacked.answers(column) / spread for column in design.T[free]], axis=1)
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    if values.size and values[0] <= _SINGULAR * values[-1]:
+        return None
+    covariance = np.zeros((parameters, parameters))
+    covariance[free, free] = (vectors / values) @ vectors.T
+    return LeastSquares(domain, offsets, covariance)
+
+
+def _interactions(domain: Domain, cliques: Sequence[Clique]) -> tuple[dict[Clique, int], int]:
+    """Return where the parameters of each subset of the cliques begin, the empty one first, and their number."""
+    subsets = {s for c in cliques for n in range(len(c) + 1) for s in itertools.combinations(c, n)} | {()}
+    offsets, parameters = {}, 0
+    for subset in sorted(subsets, key=lambda s: (len(s), domain.indices(s))):
+        offsets[subset] = parameters
+        parameters += math.prod(n - 1 for n in domain.sizes(subset))
+    return offsets, parameters
+
+
+def _design(domain: Domain, clique: Clique, offsets: dict[Clique, int], parameters: int) -> NDArray[np.float64]:
+    """Return the matrix from parameters to the cells of a clique, axes in the order asked."""
+    design = np.zeros((domain.size(clique), parameters))
+    for n in range(len(clique) + 1):
+        for members in itertools.combinations(domain.canonical(clique), n):
+            # Rows follow the clique as asked, columns the subset in the domain's order.
+            block: NDArray[np.float64] = np.ones((1, 1))
+            parts = [_part(domain.size(a), a in members) for a in clique]
+            for part in parts:
+                block = np.asarray(np.kron(block, part), dtype=np.float64)
+            widths = [p.shape[1] for p in parts]
+            order = [clique.index(a) for a in members]
+            order += [i for i in range(len(clique)) if i not in order]
+            columns = np.arange(block.shape[1]).reshape(widths).transpose(order).reshape(-1)
+            start = offsets[members]
+            design[:, start : start + block.shape[1]] = block[:, columns]
+    return design
+
+
+def _part(size: int, interacts: bool) -> NDArray[np.float64]:
+    """Return an orthonormal basis of what sums to 0, shape (size, size - 1), or the evenly spread unit."""
+    if not interacts:
+        return np.full((size, 1), 1 / size)
+    basis = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))[0]
+    return np.asarray(basis[:, 1:], dtype=np.float64)

@@ -1,0 +1,308 @@
+"""Region graphs: which marginals must agree, where all of them together have no tractable joint distribution."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pypgm import _core
+from pypgm.domain import Clique, Domain, listed
+from pypgm.errors import ModelTooLargeError
+from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.memory import check_fits, short
+
+if TYPE_CHECKING:
+    import networkx
+    from matplotlib.axes import Axes
+
+__all__ = ["RegionGraph"]
+
+Cliques = Sequence[str | Iterable[str]]
+Indices = tuple[int, ...]
+Edge = tuple[int, int]
+
+_MAX_REGIONS = 1_000_000
+_TABLES = 7  # numbers held for each region cell while an estimate runs
+_MESSAGES = 2  # and for each message cell
+
+
+class RegionGraph:
+    """Regions, and edges from a region to smaller ones inside it whose marginals it has to agree with.
+
+    Made by `saturated`, `factor_graph`, `junction_tree` or `from_edges`. The same input gives the same graph, regions
+    and edges in the same order, in any process.
+
+    Attributes
+    ----------
+    domain : Domain
+        All attributes; those in no region are in no constraint.
+    cliques : tuple of cliques
+        The cliques the graph was made for, distinct, in the order given; a region holds each.
+    regions : tuple of cliques
+        More attributes first, those with as many by their position in the domain.
+    edges : tuple of (int, int)
+        Positions of parent and child in `regions`; the child is a proper part of the parent.
+    plan
+        The graph compiled for sweeps.
+
+    Examples
+    --------
+    >>> domain = Domain({"a": 2, "b": 3, "c": 4, "d": 5})
+    >>> graph = RegionGraph.saturated(domain, [("a", "b", "c"), ("b", "c", "d"), ("a", "d")])
+    >>> graph.regions
+    (('a', 'b', 'c'), ('b', 'c', 'd'), ('a', 'd'), ('b', 'c'), ('a',), ('d',))
+    >>> graph.edges
+    ((0, 3), (0, 4), (1, 3), (1, 5), (2, 4), (2, 5))
+    """
+
+    __slots__ = ("_position", "cliques", "domain", "edges", "plan", "regions")
+
+    domain: Domain
+    cliques: tuple[Clique, ...]
+    regions: tuple[Clique, ...]
+    edges: tuple[Edge, ...]
+
+    def __init__(
+        self,
+        domain: Domain,
+        cliques: Sequence[Clique],
+        regions: Sequence[Indices],
+        edges: Sequence[Edge],
+        *,
+        max_bytes: float | None = None,
+    ) -> None:
+        self.domain = domain
+        self.cliques = tuple(cliques)
+        names = domain.attributes
+        self.regions = tuple(tuple(names[i] for i in r) for r in regions)
+        self.edges = tuple(edges)
+        self._position = {r: i for i, r in enumerate(self.regions)}
+        self.plan = _core.RegionGraph(domain.shape, regions, edges)
+        largest = max(self.regions, key=domain.size)
+        check_fits(
+            8 * (_TABLES * self.plan.cells + _MESSAGES * self.plan.message_cells),
+            max_bytes,
+            f"{len(regions)} regions have {short(self.plan.cells)} cells and {len(edges)} edges "
+            f"{short(self.plan.message_cells)}; the largest region ({listed(largest)}) has "
+            f"{short(domain.size(largest))} cells",
+            way_out="fewer or smaller cliques, or max_bytes",
+        )
+
+    @classmethod
+    def saturated(
+        cls,
+        domain: Domain,
+        cliques: Cliques,
+        *,
+        extra: Cliques = (),
+        minimal: bool = False,
+        max_regions: int = _MAX_REGIONS,
+        max_bytes: float | None = None,
+    ) -> RegionGraph:
+        """Return the closure of cliques under intersection, with the edges of its covering relation.
+
+        Every agreement between two cliques that local constraints can ask for is asked for.
+
+        Parameters
+        ----------
+        domain : Domain
+            All attributes.
+        cliques : sequence of cliques
+            The measured cliques; they may repeat and nest. Empty ones add nothing.
+        extra : sequence of cliques
+            Further regions that no measurement needs: an over-saturated graph is tighter, and slower.
+        minimal : bool
+            Leave out edges that add no constraint: less memory, but about twice as many sweeps.
+        max_regions : int
+            More regions than this are refused.
+        max_bytes : float, optional
+            Memory an estimate on the graph may take; half of what is available by default.
+
+        Raises
+        ------
+        ModelTooLargeError
+            If there are too many regions, or their tables do not fit.
+        ValueError
+            If a clique does not fit the domain, or none has an attribute.
+
+        References
+        ----------
+        Koller, Friedman: Probabilistic Graphical Models, 2009, Algorithm 11.3.
+        """
+        given = _checked(domain, cliques)
+        scopes = [sorted(domain.indices(c)) for c in (*given, *_checked(domain, extra, least=0))]
+        regions, edges = _core.saturate(scopes, max_regions)
+        if len(regions) > max_regions:
+            raise ModelTooLargeError(
+                f"{len(scopes)} cliques need more than {max_regions} regions: "
+                "pass max_regions, fewer cliques, or RegionGraph.factor_graph"
+            )
+        if minimal:
+            regions, edges = _core.minimal_edges(domain.shape, regions, edges)
+        return cls(domain, given, regions, edges, max_bytes=max_bytes)
+
+    @classmethod
+    def factor_graph(cls, domain: Domain, cliques: Cliques, *, max_bytes: float | None = None) -> RegionGraph:
+        """Return the graph of the cliques and their single attributes: cliques agree on one-way marginals alone."""
+        given = _checked(domain, cliques)
+        scopes = {tuple(sorted(domain.indices(c))) for c in given if c}
+        singles = {(i,) for scope in scopes for i in scope}
+        regions = sorted(scopes | singles, key=lambda r: (-len(r), r))
+        position = {r: i for i, r in enumerate(regions)}
+        edges = [(position[r], position[(i,)]) for r in regions if len(r) > 1 for i in r]
+        return cls(domain, given, regions, edges, max_bytes=max_bytes)
+
+    @classmethod
+    def junction_tree(cls, domain: Domain, cliques: Cliques, *, max_bytes: float | None = None) -> RegionGraph:
+        """Return the cliques and separators of a junction tree: its local constraints make all marginals exact."""
+        given = _checked(domain, cliques)
+        tree = JunctionTree(domain, given, max_bytes=max_bytes)
+        scopes = [domain.indices(node.clique) for node in tree.nodes]
+        separators = [domain.indices(node.separator) for node in tree.nodes]
+        regions = sorted({*scopes, *(s for s in separators if s)}, key=lambda r: (-len(r), r))
+        position = {r: i for i, r in enumerate(regions)}
+        edges = set()
+        for scope, separator, node in zip(scopes, separators, tree.nodes, strict=True):
+            if separator:
+                edges |= {(position[scope], position[separator]), (position[scopes[node.parent]], position[separator])}
+        return cls(domain, given, regions, sorted(edges), max_bytes=max_bytes)
+
+    @classmethod
+    def from_edges(
+        cls,
+        domain: Domain,
+        regions: Cliques,
+        edges: Iterable[tuple[str | Iterable[str], str | Iterable[str]]],
+        *,
+        cliques: Cliques | None = None,
+        max_bytes: float | None = None,
+    ) -> RegionGraph:
+        """Return a graph of one's own.
+
+        Parameters
+        ----------
+        domain : Domain
+            All attributes.
+        regions : sequence of cliques
+            The regions; those that edges name are added.
+        edges : iterable of (clique, clique)
+            Parent and child, the child a proper part of the parent.
+        cliques : sequence of cliques, optional
+            The cliques a region has to hold; the regions themselves by default.
+
+        Raises
+        ------
+        ValueError
+            If a child is not inside its parent, edges form a cycle, or no region holds a clique; by name.
+        ModelTooLargeError
+            If the tables do not fit.
+        """
+        pairs = [(domain.canonical(p), domain.canonical(c)) for p, c in edges]
+        named = dict.fromkeys(itertools.chain(_checked(domain, regions, least=0), *pairs))
+        _check_edges(pairs)
+        scopes = sorted((tuple(domain.indices(r)) for r in named if r), key=lambda r: (-len(r), r))
+        position = {tuple(domain.attributes[i] for i in r): k for k, r in enumerate(scopes)}
+        given = list(named) if cliques is None else _checked(domain, cliques)
+        links = sorted({(position[p], position[c]) for p, c in pairs if c})
+        if not scopes:
+            raise ValueError("a region graph needs a region with an attribute")
+        graph = cls(domain, given, scopes, links, max_bytes=max_bytes)
+        for clique in given:
+            graph.region_of(clique)
+        return graph
+
+    def region_of(self, clique: str | Iterable[str]) -> int:
+        """Return the position of the smallest region that holds a clique; ``ValueError`` if none does."""
+        wanted = self.domain.canonical(clique)
+        if wanted in self._position:
+            return self._position[wanted]
+        held = set(wanted)
+        holders = [(self.domain.size(r), i) for i, r in enumerate(self.regions) if held <= set(r)]
+        if not holders:
+            raise ValueError(f"no region holds clique {wanted}; the regions are {listed(self.regions, 4)}")
+        return min(holders)[1]
+
+    def __contains__(self, clique: object) -> bool:
+        return clique in self._position
+
+    @property
+    def cells(self) -> int:
+        """Cells of the tables of all regions."""
+        return int(self.plan.cells)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tables of all regions; an estimate holds about seven such sets at once."""
+        return 8 * self.cells
+
+    def to_networkx(self) -> networkx.DiGraph[Clique]:
+        """Return the graph: nodes are regions with their ``cells``, edges go from parent to child."""
+        import networkx
+
+        graph: networkx.DiGraph[Clique] = networkx.DiGraph()
+        graph.add_nodes_from((r, {"cells": self.domain.size(r)}) for r in self.regions)
+        graph.add_edges_from((self.regions[p], self.regions[c]) for p, c in self.edges)
+        return graph
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the regions, those with as many attributes in one row, and the edges between them.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib, the extra ``plot``, is not there.
+        """
+        import networkx
+
+        if ax is None:
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+
+            rows = [len(list(g)) for _, g in itertools.groupby(self.regions, len)]
+            figure = Figure(figsize=(max(6.0, 1.1 * max(rows)), 1.0 + 1.4 * len(rows)), layout="constrained")
+            FigureCanvasAgg(figure)
+            ax = figure.subplots()
+        places = {}
+        for width, row in itertools.groupby(self.regions, len):
+            members = list(row)
+            places.update({r: ((i + 0.5) / len(members), float(width)) for i, r in enumerate(members)})
+        labels = {r: "\n".join(r) for r in self.regions}
+        networkx.draw_networkx(self.to_networkx(), places, ax=ax, labels=labels, node_color="#e6e8ec", font_size=8)
+        ax.set_axis_off()
+        return ax
+
+    def __str__(self) -> str:
+        widths = [f"{len(list(g))} of {w}" for w, g in itertools.groupby(self.regions, len)]
+        return (
+            f"RegionGraph of {len(self.regions)} regions over {len(self.domain)} attributes\n"
+            f"  attributes  {', '.join(widths)}\n"
+            f"  edges       {len(self.edges)}\n"
+            f"  cells       {self.cells:.4g}\n"
+            f"  messages    {self.plan.message_cells:.4g} cells\n"
+            f"  tables      {self.bytes / 2**20:.4g} MiB"
+        )
+
+    def __repr__(self) -> str:
+        return f"RegionGraph({len(self.regions)} regions, {len(self.edges)} edges, {self.cells:.4g} cells)"
+
+
+def _checked(domain: Domain, cliques: Cliques, least: int = 1) -> list[Clique]:
+    """Return distinct cliques in the domain's order; ``ValueError`` unless one of them has an attribute."""
+    given = list(dict.fromkeys(domain.canonical(c) for c in cliques))
+    if sum(map(bool, given)) < least:
+        raise ValueError(f"a region graph needs a clique with an attribute, got {listed(given)}")
+    return given
+
+
+def _check_edges(pairs: Sequence[tuple[Clique, Clique]]) -> None:
+    bad = next(((p, c) for p, c in pairs if not set(c) < set(p)), None)
+    if bad is None:
+        return
+    import networkx
+
+    try:
+        cycle = networkx.find_cycle(networkx.DiGraph(pairs))
+    except networkx.NetworkXNoCycle:
+        raise ValueError(f"a child needs to lie inside its parent: {bad[1]} is no proper part of {bad[0]}") from None
+    raise ValueError(f"the edges {' -> '.join(str(p) for p, _ in cycle)} -> {cycle[-1][1]} form a cycle")

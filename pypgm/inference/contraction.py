@@ -1,0 +1,64 @@
+"""Running compiled contractions within the memory allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.domain import listed
+from pypgm.memory import check_fits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm import _core
+    from pypgm.domain import Domain
+
+__all__ = ["answer_bytes", "check_contraction", "run_contraction"]
+
+
+def check_contraction(
+    domain: Domain, plan: _core.Contraction, returned: float = 0.0, max_bytes: float | None = None
+) -> None:
+    """Raise ModelTooLargeError, naming the largest table, unless all a run makes fits.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attributes.
+    plan : Contraction
+        What is to be run.
+    returned : float
+        Bytes of the tables it returns.
+    max_bytes : float, optional
+        Memory it may take; half of what is available by default.
+    """
+    cost = plan.cost
+    names = tuple(domain.attributes[i] if i < len(domain) else "rows of a query" for i in cost["largest"])
+    check_fits(
+        cost["bytes"] + returned,
+        max_bytes,
+        f"the table over ({listed(names)}) needs {cost['largest_cells']:.3g} cells "
+        f"({cost['largest_cells'] * 8 / 2**30:.3g} GiB)",
+    )
+
+
+def answer_bytes(shapes: Sequence[Sequence[int]]) -> float:
+    """Return the bytes of tables of some shapes, as a float: they may be too many for memory."""
+    total = 0.0
+    for shape in shapes:
+        cells = 8.0
+        for size in shape:
+            cells *= size
+        total += cells
+    return total
+
+
+def run_contraction(
+    plan: _core.Contraction, tables: Sequence[NDArray[np.float64]], n_threads: int = 0
+) -> list[NDArray[np.float64]]:
+    """Return the flat sums of products themselves, each multiplied by its scale."""
+    answers, log_scales = plan.run(tables, "sum", n_threads)
+    return [cells if s == 0 else cells * np.exp(s) for cells, s in zip(answers, log_scales, strict=True)]

@@ -1,0 +1,204 @@
+"""Pseudo-marginals by convex generalised belief propagation: message passing that cannot fail to converge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pypgm import _core
+from pypgm.clique_vector import CliqueVector
+from pypgm.errors import ImpossibleEvidenceError
+from pypgm.factor import Factor
+from pypgm.graphs.junction_tree import check_logarithms, checked_total
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pypgm.graphs.region_graph import RegionGraph
+
+__all__ = ["ConvexGbp", "checked_counting_numbers", "convex_gbp", "over_regions"]
+
+_FLOODING_DAMPING = 0.5  # without it messages that are all sent at once may swing forever
+
+
+@dataclass(frozen=True, slots=True)
+class ConvexGbp:
+    """Pseudo-marginals and how they were found."""
+
+    marginals: CliqueVector
+    """Over the regions, counts; each sums to the total."""
+    feasibility: float
+    """Mean over the edges of the L1 distance between parent's and child's marginals, as probabilities."""
+    dual: float
+    """Upper bound of the maximum of sum <theta_r, b_r> + kappa_r H(b_r), natural logs."""
+    gap: float
+    """The bound less the value of beliefs made exactly consistent; inf where those need a cell of weight zero."""
+    converged: bool
+    """Whether the feasibility met the tolerance."""
+    iterations: int
+    """Sweeps taken."""
+    state: NDArray[np.float64] = field(repr=False)
+    """The messages, shape (cells of all messages,): a start for another call on the same graph."""
+
+
+def convex_gbp(
+    potentials: CliqueVector,
+    region_graph: RegionGraph,
+    counting_numbers: ArrayLike | None = None,
+    total: float = 1.0,
+    *,
+    iterations: int = 1000,
+    tolerance: float = 1e-6,
+    schedule: Literal["sequential", "parallel"] = "sequential",
+    damping: float | None = None,
+    state: NDArray[np.float64] | None = None,
+    n_threads: int = 0,
+) -> ConvexGbp:
+    r"""Maximise :math:`\sum_r \langle\theta_r, b_r\rangle + \kappa_r H(b_r)` over locally consistent beliefs.
+
+    Beliefs :math:`b_r` of the regions are consistent where each edge's parent and child agree on the child. The
+    problem is strictly concave, so the answer depends on neither edges that add no constraint nor the schedule.
+
+    Parameters
+    ----------
+    potentials : CliqueVector
+        Natural logs; each table goes to the smallest region that holds its scope. -inf is a structural zero.
+    region_graph : RegionGraph
+        The regions and which of them must agree.
+    counting_numbers : array_like of float, shape (regions,), optional
+        :math:`\kappa_r > 0`; 1 by default.
+    total : float
+        Sum of each marginal.
+    iterations : int
+        Most sweeps.
+    tolerance : float
+        Feasibility, on probabilities, at which to end.
+    schedule : {"sequential", "parallel"}
+        Blocks one after the other, which never raises the dual value, or all messages at once.
+    damping : float, optional
+        Share of the old message that a new one keeps, in [0, 1): 0 by default if sequential, 0.5 if parallel. Only
+        the parallel schedule takes one.
+    state : ndarray, optional
+        Messages to start from, as another result on this graph holds them.
+    n_threads : int
+        0 for all threads; the bits of the answer do not depend on it.
+
+    Raises
+    ------
+    ImpossibleEvidenceError
+        If structural zeros leave a region no weight.
+    ValueError
+        If no region holds a potential's scope, a counting number is not positive, or an option is out of range.
+
+    References
+    ----------
+    Hazan, Peng, Shashua: Tightening fractional covering upper bounds on the partition function for high-order region
+    graphs, UAI 2012; McKenna, Pradhan, Sheldon, Miklau: Relaxed marginal consistency for differentially private query
+    answering, NeurIPS 2021.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
+    >>> cycle = pypgm.CliqueVector(domain, [("a", "b"), ("b", "c"), ("a", "c")], [1.0, 0.0, 0.0, 0.0] * 3)
+    >>> result = pypgm.convex_gbp(cycle, pypgm.RegionGraph.saturated(domain, cycle.cliques))
+    >>> result.converged, result.marginals["a"].values.round(3)
+    (True, array([0.595, 0.405]))
+    """
+    damping = _checked_damping(schedule, damping)
+    if iterations < 1 or not tolerance >= 0:
+        raise ValueError(f"iterations needs to be at least 1 and tolerance 0, got {iterations} and {tolerance}")
+    records = checked_total(total)
+    theta = over_regions(region_graph, potentials)
+    kappa = checked_counting_numbers(region_graph, counting_numbers)
+    core = _core.ConvexGbp(region_graph.plan, kappa, theta.values, n_threads)
+    if not core.possible:
+        raise ImpossibleEvidenceError("structural zeros of the potentials leave a region no weight")
+    if state is not None:
+        core.set_messages(_checked_state(region_graph, state))
+    sweeps = 0
+    feasibility = np.inf
+    while sweeps < iterations and feasibility > tolerance:
+        feasibility = core.sweep() if schedule == "sequential" else core.flood(damping)
+        sweeps += 1
+    feasibility = core.finish()
+    beliefs = core.beliefs
+    gap = core.dual - _consistent_value(region_graph, kappa, core.potentials, beliefs)
+    marginals = CliqueVector(region_graph.domain, region_graph.regions, beliefs * records)
+    return ConvexGbp(marginals, feasibility, core.dual, gap, feasibility <= tolerance, sweeps, core.messages)
+
+
+def _consistent_value(
+    graph: RegionGraph, kappa: NDArray[np.float64], theta: NDArray[np.float64], beliefs: NDArray[np.float64]
+) -> float:
+    """Return the value of beliefs made consistent.
+
+    Where children of a region disagree on what they share and no edge says so, they are made to agree in the closure of
+    the graph, whose further regions count nothing.
+    """
+    value = _core.consistent_value(graph.plan, kappa, theta, beliefs)
+    if not np.isnan(value):
+        return value
+    closed = type(graph).saturated(graph.domain, graph.regions)
+    potentials, tables = CliqueVector(graph.domain, closed.regions), CliqueVector(graph.domain, closed.regions)
+    given = [CliqueVector(graph.domain, graph.regions, v) for v in (theta, beliefs)]
+    numbers = np.zeros(len(closed.regions))
+    for i, region in enumerate(closed.regions):
+        tables.table(i)[:] = given[1].project(region).datavector()
+        if region in graph:
+            potentials.table(i)[:] = given[0][region].datavector()
+            numbers[i] = kappa[graph.region_of(region)]
+    return _core.consistent_value(closed.plan, numbers, potentials.values, tables.values)
+
+
+def over_regions(region_graph: RegionGraph, potentials: CliqueVector) -> CliqueVector:
+    """Return potentials with one table a region, each table added to the smallest region that holds its scope."""
+    domain = region_graph.domain
+    if potentials.domain != domain:
+        raise ValueError(f"the region graph is over {domain}, got potentials over {potentials.domain}")
+    check_logarithms(potentials)
+    if potentials.cliques == region_graph.regions:
+        return potentials
+    theta = CliqueVector(domain, region_graph.regions)
+    for i, scope in enumerate(potentials.cliques):
+        home = region_graph.region_of(scope)
+        own = domain.project(region_graph.regions[home])
+        theta.table(home)[:] += Factor(domain.project(scope), potentials.table(i)).expand(own).datavector()
+    return theta
+
+
+def checked_counting_numbers(region_graph: RegionGraph, counting_numbers: ArrayLike | None) -> NDArray[np.float64]:
+    """Return one positive number a region, 1 by default; ``ValueError`` naming the region of another."""
+    n = len(region_graph.regions)
+    kappa: NDArray[np.float64] = (
+        np.ones(n) if counting_numbers is None else np.array(counting_numbers, dtype=np.float64)
+    )
+    if kappa.shape != (n,):
+        raise ValueError(f"{n} regions need as many counting numbers, got shape {kappa.shape}")
+    bad = np.flatnonzero(~((kappa > 0) & (kappa < np.inf)))
+    if bad.size:
+        region = region_graph.regions[bad[0]]
+        raise ValueError(f"counting numbers need to be positive and finite, region {region} has {kappa[bad[0]]}")
+    return kappa
+
+
+def _checked_damping(schedule: str, damping: float | None) -> float:
+    if schedule not in {"sequential", "parallel"}:
+        raise ValueError(f"schedule needs to be 'sequential' or 'parallel', got {schedule!r}")
+    if schedule == "sequential" and damping:
+        raise ValueError(f"the sequential schedule needs no damping, got {damping}")
+    share = _FLOODING_DAMPING if damping is None else float(damping)
+    if not 0 <= share < 1:
+        raise ValueError(f"damping needs to be in [0, 1), got {damping}")
+    return share
+
+
+def _checked_state(region_graph: RegionGraph, state: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+    messages = np.ascontiguousarray(state, dtype=np.float64)
+    cells = region_graph.plan.message_cells
+    if messages.shape != (cells,) or not np.isfinite(messages).all():
+        raise ValueError(f"the state needs {cells} finite messages of this region graph, got shape {messages.shape}")
+    return messages

@@ -1,0 +1,221 @@
+"""Attributes that are functions of others: inference goes on without them, answers speak of them all the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.graphs.evidence import Evidence, log_likelihoods
+from pypgm.inference.calibrated import Ask, Calibrated
+from pypgm.memory import check_fits, short
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["FoldedCalibrated", "Folding"]
+
+
+class Folding:
+    """Coarse attributes of a domain, each a function of a fine one.
+
+    Inference runs on the fine attributes alone, so that a function costs as much as it has values. A cell of a clique
+    over the fine attributes lies in one cell of a clique that names coarse ones.
+
+    Parameters
+    ----------
+    domain : Domain
+        All attributes.
+    sources : mapping of str to (str, ndarray of int64)
+        For each coarse attribute the fine one it follows from, which is none of the coarse, and the coarse code of
+        each fine code.
+    """
+
+    def __init__(self, domain: Domain, sources: Mapping[str, tuple[str, NDArray[np.int64]]]) -> None:
+        self.domain = domain
+        self.sources = dict(sources)
+
+    @cached_property
+    def inner(self) -> Domain:
+        """The attributes that inference runs on."""
+        return self.domain.project([a for a in self.domain if a not in self.sources])
+
+    def source(self, attribute: str) -> tuple[str, NDArray[np.int64] | None]:
+        """Return the inner attribute one follows from, and its code for each of that one's; None: itself."""
+        self.domain.index(attribute)
+        return self.sources.get(attribute, (attribute, None))
+
+    def clique(self, clique: str | Iterable[str]) -> Clique:
+        """Return the inner attributes that a clique follows from, in the domain's order."""
+        return self.inner.canonical(dict.fromkeys(self.source(a)[0] for a in as_clique(clique)))
+
+    def cells(self, clique: str | Iterable[str]) -> NDArray[np.int64]:
+        """Return for each cell over the inner attributes the cell of a clique, as it is written, that holds it."""
+        written = as_clique(clique)
+        self.domain.indices(written)
+        own = self.clique(written)
+        shape = self.inner.sizes(own)
+        check_fits(16 * math.prod(shape), None, f"the table over {own} needs {short(math.prod(shape))} cells")
+        cells = np.zeros(shape, dtype=np.int64)
+        for attribute in written:
+            name, codes = self.source(attribute)
+            along = np.arange(self.inner.size(name)) if codes is None else codes
+            cells *= self.domain.size(attribute)
+            cells += along.reshape([-1 if a == name else 1 for a in own])
+        return cells.reshape(-1)
+
+    def evidence(self, evidence: Evidence | None) -> dict[str, NDArray[np.float64]]:
+        """Return the likelihoods that evidence gives the values of inner attributes."""
+        likelihoods: dict[str, NDArray[np.float64]] = {}
+        for index, log_likelihood in log_likelihoods(self.domain, evidence):
+            name, codes = self.source(self.domain.attributes[index])
+            own = np.exp(log_likelihood if codes is None else log_likelihood[codes])
+            likelihoods[name] = likelihoods[name] * own if name in likelihoods else own
+        return likelihoods
+
+    def records(self, columns: Mapping[str, NDArray[np.signedinteger]]) -> dict[str, NDArray[np.signedinteger]]:
+        """Return columns of codes of all attributes, given those of the inner ones."""
+        found = {}
+        for attribute in self.domain:
+            name, codes = self.source(attribute)
+            column = columns[name]
+            if codes is not None:
+                column = codes.astype(np.min_scalar_type(-self.domain.size(attribute)))[column]
+            found[attribute] = column
+        return found
+
+    def as_lists(self) -> dict[str, list[Any]]:
+        """Return for each coarse attribute its fine one and the codes, as plain lists."""
+        return {coarse: [fine, codes.tolist()] for coarse, (fine, codes) in self.sources.items()}
+
+    @classmethod
+    def from_lists(cls, domain: Domain, lists: Mapping[str, list[Any]]) -> Folding | None:
+        """Undo `as_lists`; None if there are none.
+
+        Raises
+        ------
+        ValueError
+            If the codes do not fit the domain.
+        """
+        sources = {}
+        for coarse, (fine, codes) in lists.items():
+            own = np.asarray(codes, dtype=np.int64)
+            fits = own.shape == domain.sizes((fine,)) and own.min() >= 0 and own.max() < domain.size(coarse)
+            if not fits or fine in lists:
+                raise ValueError(f"attribute {coarse!r} is no function of {fine!r}")
+            sources[coarse] = (fine, own)
+        return cls(domain, sources) if sources else None
+
+
+class FoldedCalibrated(Calibrated):
+    """Answers about coarse attributes from a calibrated tree over fine ones.
+
+    Parameters
+    ----------
+    inner : Calibrated
+        Over the folding's inner attributes.
+    folding : Folding
+    """
+
+    def __init__(self, inner: Calibrated, folding: Folding) -> None:
+        self.domain = folding.domain
+        self._inner = inner
+        self._folding = folding
+
+    def run(
+        self,
+        asks: Sequence[Ask],
+        owners: Sequence[int],
+        blocks: Sequence[NDArray[np.float64]],
+        *,
+        max_bytes: float | None = None,
+        n_threads: int = 0,
+    ) -> list[NDArray[np.float64]]:
+        """Return the flat answers to products of blocks, in counts; see `Calibrated`."""
+        del owners  # what is asked says it too
+        inner = self._folding.inner
+        numbers: dict[tuple[int, int], int] = {}
+        own_blocks: list[NDArray[np.float64]] = []
+        plans, own_asks = [], []
+        for ask in asks:
+            axes = self._axes(ask)
+            own: list[int] = []
+            for parts in axes.values():
+                (attribute, block), *others = parts
+                early = block >= 0 and not others
+                if early and (attribute, block) not in numbers:
+                    codes = self._folding.source(self.domain.attributes[attribute])[1]
+                    numbers[attribute, block] = len(own_blocks)
+                    own_blocks.append(blocks[block] if codes is None else blocks[block][:, codes])
+                own.append(numbers[attribute, block] if early else -1)
+            own_asks.append((tuple(inner.index(a) for a in axes), tuple(own)))
+            plans.append(axes)
+        own_owners = [inner.index(self._folding.source(self.domain.attributes[a])[0]) for a, _ in numbers]
+        tables = self._inner.run(own_asks, own_owners, own_blocks, max_bytes=max_bytes, n_threads=n_threads)
+        return [
+            self._unfolded(ask, axes, early, table, blocks)
+            for ask, axes, (_, early), table in zip(asks, plans, own_asks, tables, strict=True)
+        ]
+
+    def _axes(self, ask: Ask) -> dict[str, list[tuple[int, int]]]:
+        """Return the (attribute, block) pairs asked for, by the inner attribute each follows from."""
+        axes: dict[str, list[tuple[int, int]]] = {}
+        for attribute, block in zip(*ask, strict=True):
+            axes.setdefault(self._folding.source(self.domain.attributes[attribute])[0], []).append((attribute, block))
+        return axes
+
+    def _unfolded(
+        self,
+        ask: Ask,
+        axes: Mapping[str, list[tuple[int, int]]],
+        early: Sequence[int],
+        table: NDArray[np.float64],
+        blocks: Sequence[NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Turn an answer over inner attributes, an axis each, into one with an axis for each pair asked for."""
+        shape: list[int] = []
+        after = [
+            len(blocks[p[0][1]]) if e >= 0 else self._folding.inner.size(n)
+            for (n, p), e in zip(axes.items(), early, strict=True)
+        ]
+        for i, ((name, parts), number) in enumerate(zip(axes.items(), early, strict=True)):
+            rows = [self.domain.shape[a] if b < 0 else len(blocks[b]) for a, b in parts]
+            if number < 0:
+                own = table.reshape(math.prod(shape), after[i], math.prod(after[i + 1 :]))
+                table = self._along(name, parts, rows, own, blocks)
+            shape += rows
+        order = [pair for parts in axes.values() for pair in parts]
+        place = {attribute: i for i, (attribute, _) in enumerate(order)}
+        return np.ascontiguousarray(table.reshape(shape).transpose([place[a] for a in ask[0]])).reshape(-1)
+
+    def _along(
+        self,
+        name: str,
+        parts: Sequence[tuple[int, int]],
+        rows: Sequence[int],
+        table: NDArray[np.float64],
+        blocks: Sequence[NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Replace the middle axis, an inner attribute's values, by the product of those asked for."""
+        values = np.arange(self._folding.inner.size(name))
+        sums = np.zeros((table.shape[0], math.prod(rows), table.shape[2]))
+        codes = [
+            values if c is None else c for c in (self._folding.source(self.domain.attributes[a])[1] for a, _ in parts)
+        ]
+        if all(block < 0 for _, block in parts):
+            cells = np.ravel_multi_index(codes, rows)
+            order = np.argsort(cells, kind="stable")
+            first = np.flatnonzero(np.diff(cells[order], prepend=-1))
+            sums[:, cells[order][first]] = np.add.reduceat(table[:, order], first, axis=1)
+            return sums
+        # Blocks on attributes of one source multiply value by value.
+        product = np.ones((1, values.size))
+        for own, (_, block), n in zip(codes, parts, rows, strict=True):
+            factor = blocks[block][:, own] if block >= 0 else (np.arange(n)[:, None] == own).astype(np.float64)
+            product = (product[:, None] * factor).reshape(-1, values.size)
+        np.matmul(product, table, out=sums)
+        return sums

@@ -1,0 +1,180 @@
+"""Marginals over cliques that no region of a region graph holds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm import _core
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique
+from pypgm.graphs.region_graph import RegionGraph
+from pypgm.inference.convex_gbp import convex_gbp
+from pypgm.inference.local import LocalAnswer, local_answers
+from pypgm.inference.region_index import RegionIndex
+from pypgm.inference.thin_tree import ThinTree, mutual_information
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["combined_answers", "expanded_answers", "submodel_answers", "violation_of", "with_region"]
+
+_VIOLATED = 1e-6  # mean L1 distance, for a total of 1, at which zeros of a prior are doubted
+_FLOOR = 1e-12
+
+
+def combined_answers(
+    index: RegionIndex, tree: ThinTree, cliques: Sequence[Clique], *, n_threads: int = 0
+) -> list[LocalAnswer]:
+    """Answer from a thin tree, corrected to violate least what the regions say: of all such tables the nearest one.
+
+    The tree carries dependence from region to region, the correction makes the answer agree with each region that
+    shares attributes with it. Cliques stand in the domain's order.
+    """
+    priors = tree.marginals(cliques, n_threads=n_threads)
+    answers = local_answers(index, cliques, priors, n_threads=n_threads)
+    # A cell the tree rules out may be one that the regions need.
+    doubted = [i for i, a in enumerate(answers) if a.violation > _VIOLATED and not priors[i].all()]
+    if doubted:
+        floored = [priors[i] + _FLOOR for i in doubted]
+        again = local_answers(index, [cliques[i] for i in doubted], floored, n_threads=n_threads)
+        for i, answer in zip(doubted, again, strict=True):
+            if answer.violation < answers[i].violation:
+                answers[i] = answer
+    return answers
+
+
+def submodel_answers(
+    index: RegionIndex, cliques: Sequence[Clique], *, max_cells: float = 1e5, n_threads: int = 0
+) -> list[LocalAnswer]:
+    """Answer each clique from the table of largest entropy over a few more attributes, given all regions say of it.
+
+    The attributes added are those on the paths between the clique's attributes along which regions depend most, then
+    the ones that depend most on what is there, while the table has at most `max_cells` cells.
+    """
+    strength = _strengths(index)
+    wider = [_widened(index, strength, c, max_cells) for c in cliques]
+    answers = local_answers(index, wider, n_threads=n_threads)
+    summed = []
+    for clique, scope, answer in zip(cliques, wider, answers, strict=True):
+        kept = [1 if a in clique else 0 for a in scope]
+        values = _core.reduce_sum(answer.values, list(index.domain.sizes(scope)), kept, 1)
+        violation = violation_of(index, clique, values)
+        summed.append(replace(answer, values=values, violation=violation))
+    return summed
+
+
+def violation_of(index: RegionIndex, clique: Clique, values: NDArray[np.float64]) -> float:
+    """Return the mean L1 distance between a table's marginals and the regions', over the maximal intersections."""
+    distances = []
+    for part in index.intersections(clique):
+        kept = [1 if a in part else 0 for a in clique]
+        own = _core.reduce_sum(values, list(index.domain.sizes(clique)), kept, 1)
+        distances.append(float(np.abs(own - index.probabilities(part)).sum()))
+    return float(np.mean(distances)) if distances else 0.0
+
+
+def _strengths(index: RegionIndex) -> dict[str, dict[str, float]]:
+    """Return the mutual information of each pair of attributes that a region holds, by attribute."""
+    strength: dict[str, dict[str, float]] = {a: {} for a in index.domain.attributes}
+    pairs = dict.fromkeys(p for r in index.marginals.cliques for p in itertools.combinations(r, 2))
+    for a, b in pairs:
+        gain = max(mutual_information(index.probabilities((a, b)), index.domain.size(a)), 0.0)
+        strength[a][b] = strength[b][a] = gain
+    return strength
+
+
+def _widened(index: RegionIndex, strength: dict[str, dict[str, float]], clique: Clique, max_cells: float) -> Clique:
+    domain = index.domain
+    chosen = set(clique)
+    cells = domain.size(clique)
+    for a, b in itertools.combinations(clique, 2):
+        new = [x for x in _path(strength, a, b) if x not in chosen]
+        size = domain.size(new)
+        if cells * size <= max_cells:
+            chosen.update(new)
+            cells *= size
+    while True:
+        ties = {
+            x: sum(strength[x].get(y, 0.0) for y in chosen)
+            for x in domain.attributes
+            if x not in chosen and cells * domain.size(x) <= max_cells
+        }
+        best = max(ties, key=lambda x: ties[x], default=None)
+        if best is None or ties[best] <= 0:
+            return domain.canonical(chosen)
+        chosen.add(best)
+        cells *= domain.size(best)
+
+
+def _path(strength: dict[str, dict[str, float]], start: str, end: str) -> list[str]:
+    """Return the attributes between two along the path of least summed information**-0.5; none if there is no path."""
+    distance = {start: 0.0}
+    before: dict[str, str] = {}
+    done: set[str] = set()
+    while len(done) < len(distance):
+        here = min((a for a in distance if a not in done), key=lambda a: distance[a])
+        done.add(here)
+        if here == end:
+            break
+        for there, gain in strength[here].items():
+            further = distance[here] + (gain**-0.5 if gain > 0 else 1e9)
+            if further < distance.get(there, np.inf):
+                distance[there], before[there] = further, here
+    path: list[str] = []
+    while end in before and before[end] != start:
+        end = before[end]
+        path.append(end)
+    return path
+
+
+def expanded_answers(
+    graph: RegionGraph,
+    index: RegionIndex,
+    cliques: Sequence[Clique],
+    *,
+    counting_number: float = 1e-2,
+    n_threads: int = 0,
+) -> list[LocalAnswer]:
+    """Answer each clique by convex belief propagation on the graph with the clique as one more region.
+
+    The regions have the potentials log of their marginals, which give these back; the new ones have potential 0 and a
+    small counting number, so that they hardly move the others. As it goes to 0 the answers become those of
+    `local_answers`. Convergence is slow.
+    """
+    return [_expanded(graph, index, c, counting_number, n_threads) for c in cliques]
+
+
+def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> RegionGraph:
+    """Return a graph with a clique as one more region, tied to what its maximal intersections with regions are."""
+    regions = dict.fromkeys(graph.regions)
+    edges = [(graph.regions[p], graph.regions[c]) for p, c in graph.edges]
+    for part in index.intersections(clique):
+        if part not in regions:
+            edges.append((graph.regions[int(index.holders(part)[0])], part))
+        edges.append((clique, part))
+    return RegionGraph.from_edges(graph.domain, [*regions, clique], edges)
+
+
+def _expanded(
+    graph: RegionGraph, index: RegionIndex, clique: Clique, counting_number: float, n_threads: int
+) -> LocalAnswer:
+    wider = with_region(graph, index, clique)
+    with np.errstate(divide="ignore"):
+        logs = np.log(index.marginals.values / index.total)
+    known = set(graph.regions)
+    numbers = [1.0 if r in known else counting_number for r in wider.regions]
+    result = convex_gbp(
+        CliqueVector(graph.domain, graph.regions, logs),
+        wider,
+        numbers,
+        tolerance=1e-9,
+        iterations=5000,
+        n_threads=n_threads,
+    )
+    values = np.array(result.marginals[clique].datavector())
+    return LocalAnswer(values, violation_of(index, clique, values), result.gap, result.iterations)

@@ -1,0 +1,80 @@
+"""Which regions hold a clique, and what regions say about one that none holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm import _core
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["RegionIndex", "maximal"]
+
+
+class RegionIndex:
+    """The pseudo-marginals of a region graph, found by clique.
+
+    Parameters
+    ----------
+    marginals : CliqueVector
+        One table a region, counts.
+    total : float
+        What each of them sums to.
+    """
+
+    def __init__(self, marginals: CliqueVector, total: float) -> None:
+        self.domain = marginals.domain
+        self.marginals = marginals
+        self.total = total
+        self._member = np.zeros((len(marginals.cliques), len(self.domain)), dtype=bool)
+        for i, clique in enumerate(marginals.cliques):
+            self._member[i, list(self.domain.indices(clique))] = True
+        self._cells = np.array([self.domain.size(c) for c in marginals.cliques], dtype=float)
+
+    def holders(self, clique: Clique) -> NDArray[np.intp]:
+        """Return the positions of the regions that hold a clique, the smallest table first, ties in their order."""
+        found = np.flatnonzero(self._member[:, list(self.domain.indices(clique))].all(axis=1))
+        return found[np.argsort(self._cells[found], kind="stable")]
+
+    def holds(self, clique: Clique) -> bool:
+        """Tell whether some region holds a clique."""
+        return bool(self._member[:, list(self.domain.indices(clique))].all(axis=1).any())
+
+    def probabilities(self, clique: Clique) -> NDArray[np.float64]:
+        """Return the marginal of a clique (in the domain's order) in the smallest region that holds it, sum 1."""
+        cells = self.project(int(self.holders(clique)[0]), clique)
+        mass = cells.sum()
+        return cells / mass if mass > 0 else np.full(cells.size, 1 / cells.size)
+
+    def project(self, region: int, clique: Clique) -> NDArray[np.float64]:
+        """Return the cells of a region's table summed onto a clique (in the domain's order), counts."""
+        scope = self.marginals.cliques[region]
+        table = self.marginals.table(region)
+        if scope == clique:
+            return table
+        kept = [1 if a in clique else 0 for a in scope]
+        return _core.reduce_sum(table, list(self.domain.sizes(scope)), kept, 1)
+
+    def intersections(self, clique: Clique) -> list[Clique]:
+        """Return the maximal distinct, non-empty intersections of regions with a clique, in the domain's order."""
+        attributes = self.domain.canonical(clique)
+        inside = self._member[:, list(self.domain.indices(attributes))]
+        distinct = np.unique(inside, axis=0)
+        parts = [tuple(a for a, held in zip(attributes, row, strict=True) if held) for row in distinct]
+        return sorted(maximal(p for p in parts if p), key=self.domain.indices)
+
+
+def maximal(cliques: Iterable[Clique]) -> list[Clique]:
+    """Return the distinct cliques that no other one holds, larger ones first, in their order."""
+    kept: list[tuple[frozenset[str], Clique]] = []
+    for clique in sorted(dict.fromkeys(cliques), key=len, reverse=True):
+        attributes = frozenset(clique)
+        if not any(attributes <= other for other, _ in kept):
+            kept.append((attributes, clique))
+    return [clique for _, clique in kept]

@@ -1,0 +1,234 @@
+"""A junction tree within a budget of cells, fitted to the pseudo-marginals of a region graph."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pypgm import _core
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain
+from pypgm.factor import Factor
+from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.inference.calibrated import Calibrated
+from pypgm.inference.region_index import RegionIndex, maximal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Order", "ThinTree", "fit_proportionally", "mutual_information", "plan_thin_tree"]
+
+Order = Literal["information", "measured"]
+
+_PATIENCE = 4  # refusals in a row, in multiples of the attributes, after which no more pairs are tried
+_LEAST_PATIENCE = 100
+_MET = 1e-8  # mean L1 distance of the constraints, for a total of 1, at which fitting ends
+_LEAST_SWEEPS, _MOST_SWEEPS = 8, 60
+_SWEPT_CELLS = 1.5e7  # of all sweeps: about half a second
+_SLOW_SWEEPS = 8
+_PROGRESS = 0.9  # the distance must fall to this part over so many sweeps, or the constraints are at odds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThinTree:
+    """A graphical model whose junction tree is small.
+
+    Attributes
+    ----------
+    pairs : tuple of cliques
+        The pairs of attributes it keeps together, in the order they were chosen.
+    tree : JunctionTree
+        Built for the constraints, ``tree.cliques``: the largest parts that a region and a clique of the tree share.
+    targets : CliqueVector
+        What the regions say of the constraints, probabilities.
+    potentials : CliqueVector
+        Natural logs, on the constraints.
+    tables : ndarray of float64
+        Marginals of the cliques of the tree, one behind the other, probabilities.
+    distance : float
+        Mean over the constraints of the L1 distance between the tree's marginals and the targets.
+    holds_all : bool
+        Whether every region lies in a clique of the tree, so that the tree is the exact model.
+    """
+
+    pairs: tuple[Clique, ...]
+    tree: JunctionTree
+    targets: CliqueVector
+    potentials: CliqueVector
+    tables: NDArray[np.float64]
+    distance: float
+    holds_all: bool
+
+    def table(self, node: int) -> Factor:
+        """Return the marginal of a clique of the tree, probabilities."""
+        return self._factors()[node]
+
+    def marginals(self, cliques: Sequence[Clique], *, n_threads: int = 0) -> list[NDArray[np.float64]]:
+        """Return probabilities over some cliques (each in the domain's order), C order."""
+        calibrated = Calibrated(self.tree, self._factors, 1.0)
+        return [f.datavector() for f in calibrated.project_many(cliques, n_threads=n_threads)]
+
+    def _factors(self) -> list[Factor]:
+        domain = self.tree.domain
+        ends = np.cumsum([domain.size(n.clique) for n in self.tree.nodes])
+        parts = np.split(self.tables, ends[:-1])
+        return [Factor(domain.project(n.clique), t) for n, t in zip(self.tree.nodes, parts, strict=True)]
+
+
+def mutual_information(table: NDArray[np.float64], rows: int) -> float:
+    """Return the mutual information, in nats, of the two attributes of a pair's table."""
+    joint = table.reshape(rows, -1)
+    joint = joint / joint.sum()
+    independent = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
+    held = joint > 0
+    return float(np.sum(joint[held] * np.log(joint[held] / independent[held])))
+
+
+def plan_thin_tree(
+    index: RegionIndex,
+    measured: Iterable[Clique],
+    *,
+    max_cells: float = 1e6,
+    order: Order = "information",
+    kept: Sequence[Clique] = (),
+) -> ThinTree:
+    """Choose the pairs, the tree and its constraints; the potentials are 0 and the tables uniform.
+
+    Parameters
+    ----------
+    index : RegionIndex
+        The pseudo-marginals.
+    measured : iterable of cliques
+        The measured regions in the order of measurement; all their pairs are candidates.
+    max_cells : float
+        Cells of the tree's cliques. The kept pairs and a spanning forest are taken whatever they need.
+    order : {"information", "measured"}
+        Rank pairs by mutual information, or in the order of measurement (for adaptive measuring).
+    kept : sequence of pairs
+        Pairs an earlier tree has kept.
+    """
+    domain = index.domain
+    regions = list(dict.fromkeys(measured))
+    pairs = list(dict.fromkeys(p for r in regions for p in itertools.combinations(r, 2)))
+    new = [p for p in pairs if p not in set(kept)]
+    if order == "information":
+        gains = {p: _gain(index, p) for p in new}
+        new.sort(key=lambda p: -gains[p])
+    forest = _joining(kept, new)
+    ranked = [*kept, *forest, *(p for p in new if p not in set(forest))]
+    taken = _core.choose_pairs(
+        list(domain.shape),
+        [list(domain.indices(p)) for p in ranked],
+        len(kept) + len(forest),
+        max_cells,
+        max(_LEAST_PATIENCE, _PATIENCE * len(domain)),
+    )
+    chosen = tuple(p for p, take in zip(ranked, taken, strict=True) if take)
+    shape = JunctionTree(domain, chosen)
+    constraints = _constraints(domain, [n.clique for n in shape.nodes], index.marginals.cliques)
+    tree = JunctionTree(domain, constraints, order=shape.order)
+    targets = CliqueVector(domain, constraints, np.concatenate([index.probabilities(c) for c in constraints]))
+    nodes = [set(n.clique) for n in tree.nodes]
+    holds_all = all(any(set(r) <= n for n in nodes) for r in maximal(index.marginals.cliques))
+    uniform = np.concatenate([np.full(domain.size(n.clique), 1 / domain.size(n.clique)) for n in tree.nodes])
+    return ThinTree(chosen, tree, targets, CliqueVector(domain, constraints), uniform, np.inf, holds_all)
+
+
+def fit_proportionally(
+    plan: ThinTree, start: ThinTree | None = None, *, sweeps: int | None = None, n_threads: int = 0
+) -> tuple[ThinTree, bool]:
+    """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
+
+    Parameters
+    ----------
+    plan : ThinTree
+        What `plan_thin_tree` returned.
+    start : ThinTree, optional
+        An earlier tree.
+    sweeps : int, optional
+        Most walks through the tree; by default 8 to 60, fewer where they take long.
+    n_threads : int
+        0 for all threads; the bits do not depend on it.
+
+    Returns
+    -------
+    tree : ThinTree
+        Where fitting has led.
+    realisable : bool
+        False if the constraints seem to be at odds with each other, so that they cannot all be met.
+    """
+    potentials = CliqueVector(plan.targets.domain, plan.targets.cliques)
+    if start is not None:
+        _carry_over(start, plan, potentials)
+    fitting = _core.ProportionalFitting(plan.tree.plan, plan.targets.values, potentials.values, 1.0, n_threads)
+    if sweeps is None:
+        sweeps = int(min(_MOST_SWEEPS, max(_LEAST_SWEEPS, _SWEPT_CELLS / plan.tree.cost.cells)))
+    seen: list[float] = []
+    realisable = True
+    while len(seen) < sweeps and realisable:
+        seen.append(fitting.sweep())
+        if seen[-1] <= _MET:
+            break
+        slow = len(seen) > _SLOW_SWEEPS and seen[-1] > _PROGRESS * seen[-1 - _SLOW_SWEEPS]
+        realisable = not slow and np.isfinite(seen[-1])
+    fitted = CliqueVector(potentials.domain, potentials.cliques, fitting.potentials)
+    tree = ThinTree(plan.pairs, plan.tree, plan.targets, fitted, fitting.tables, seen[-1], plan.holds_all)
+    return tree, realisable
+
+
+def _gain(index: RegionIndex, pair: Clique) -> float:
+    """Mutual information less what noise in a table of that size brings on average."""
+    rows, columns = index.domain.sizes(pair)
+    return mutual_information(index.probabilities(pair), rows) - (rows - 1) * (columns - 1) / (2 * index.total)
+
+
+def _joining(kept: Sequence[Clique], pairs: Sequence[Clique]) -> list[Clique]:
+    """Return the pairs that join two parts of the graph so far, taken in order."""
+    parent: dict[str, str] = {}
+
+    def root(attribute: str) -> str:
+        parent.setdefault(attribute, attribute)
+        while parent[attribute] != attribute:
+            attribute = parent[attribute]
+        return attribute
+
+    joining: list[Clique] = []
+    for i, (a, b) in enumerate([*kept, *pairs]):
+        if root(a) != root(b):
+            parent[root(a)] = root(b)
+            if i >= len(kept):
+                joining.append((a, b))
+    return joining
+
+
+def _constraints(domain: Domain, nodes: Sequence[Clique], regions: Sequence[Clique]) -> list[Clique]:
+    """Return the maximal elements of {region ∩ tree clique}, in the order of the regions' first attributes."""
+    parts: dict[Clique, None] = {}
+    whole = [frozenset(n) for n in nodes]
+    for region in regions:
+        attributes = frozenset(region)
+        for node in whole:
+            shared = attributes & node
+            if shared:
+                parts[tuple(a for a in region if a in shared)] = None
+    return sorted(maximal(list(parts)), key=domain.indices)
+
+
+def _carry_over(start: ThinTree, plan: ThinTree, potentials: CliqueVector) -> None:
+    """Add an earlier tree's potentials to the first constraints that hold their scopes, impossible zeros left out."""
+    homes = [(set(c), i) for i, c in enumerate(potentials.cliques)]
+    for i, scope in enumerate(start.potentials.cliques):
+        home = next((j for attributes, j in homes if set(scope) <= attributes), None)
+        if home is None:
+            continue
+        clique = potentials.cliques[home]
+        logs = start.potentials.table(i)
+        kept = [1 if a in scope else 0 for a in clique]
+        _core.expand_add(potentials.table(home), plan.targets.domain.sizes(clique), np.ascontiguousarray(logs), kept)
+    # A cell the earlier tree ruled out and the new targets allow starts afresh.
+    impossible = np.isneginf(potentials.values) & (plan.targets.values > 0)
+    potentials.values[impossible] = 0.0

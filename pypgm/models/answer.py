@@ -1,0 +1,57 @@
+"""A marginal that says where it comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pypgm.factor import Factor
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pypgm.domain import Domain
+
+__all__ = ["Answer"]
+
+
+class Answer(Factor):
+    """A table of counts from a region-graph model, how it was found and how far it is from consistency.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attributes, in the order of the axes.
+    values : array_like of float
+        The table, counts.
+    method : str
+        "region" where a region holds the clique, else the method that found it.
+    violation : float
+        See the attribute.
+
+    Attributes
+    ----------
+    method : str
+        As given.
+    violation : float
+        Mean L1 distance between marginals of the answer and what regions say of the same attributes, as a fraction of
+        the total: over the maximal intersections of the clique with regions, or, where a region holds the clique,
+        over the smallest few regions that do.
+    """
+
+    __slots__ = ("method", "violation")
+
+    method: str
+    violation: float
+
+    def __init__(self, domain: Domain, values: ArrayLike, method: str, violation: float) -> None:
+        super().__init__(domain, values)
+        self.method = method
+        self.violation = violation
+
+    def transpose(self, attributes: object) -> Answer:
+        """Return the same answer with its axes in another order."""
+        turned = super().transpose(attributes)  # type: ignore[arg-type]
+        return Answer(turned.domain, turned.datavector(), self.method, self.violation)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, {self.method}, violation {self.violation:.2g})"

@@ -1,0 +1,129 @@
+"""How far answers of a model may be from the truth because its measurements were noisy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pypgm.estimation.constraint import Constraint
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.standard_error import LeastSquares, least_squares
+from pypgm.factor import Factor
+from pypgm.models.estimate import estimate
+from pypgm.models.model import GraphicalModel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.domain import Clique
+    from pypgm.graphs.evidence import Evidence
+    from pypgm.models.origin import Origin
+
+__all__ = ["standard_errors"]
+
+_FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
+
+
+def standard_errors(
+    model: GraphicalModel,
+    cliques: Sequence[Clique],
+    evidence: Evidence | None,
+    *,
+    method: Literal["auto", "gls", "bootstrap"],
+    draws: int,
+    rng: np.random.Generator | int | None,
+    n_threads: int,
+) -> list[Factor]:
+    """Return a table of standard errors for each clique; see `GraphicalModel.standard_error`."""
+    if method not in {"auto", "gls", "bootstrap"}:
+        raise ValueError(f"method needs to be 'auto', 'gls' or 'bootstrap', got {method!r}")
+    if draws < 2:
+        raise ValueError(f"draws needs to be at least 2, got {draws}")
+    origin = model.origin
+    if origin is None:
+        raise ValueError("the model does not hold the measurements it was estimated from, so their noise is not known")
+    domains = [model.domain.project(c) for c in cliques]
+    if method != "bootstrap":
+        reason = _beyond_least_squares(model, origin, evidence)
+        found = (
+            None if reason else least_squares(model.domain, origin.measurements, total_is_known=origin.total_is_known)
+        )
+        reason = reason or _what_binds(model, origin, cliques, found)
+        if found is not None and not reason:
+            return [Factor(d, found.standard_error(c)) for d, c in zip(domains, cliques, strict=True)]
+        if method == "gls":
+            raise ValueError(f"generalised least squares does not tell the error here: {reason}")
+
+    def answers(drawn: GraphicalModel) -> list[NDArray[np.float64]]:
+        if evidence:
+            return [drawn.query(c, evidence).datavector() for c in cliques]
+        return [t.datavector() for t in drawn.project_many(cliques, n_threads=n_threads)]
+
+    spread = _bootstrap(model, origin, answers, draws=draws, rng=np.random.default_rng(rng), n_threads=n_threads)
+    return [Factor(d, s) for d, s in zip(domains, spread, strict=True)]
+
+
+def _beyond_least_squares(model: GraphicalModel, origin: Origin, evidence: Evidence | None) -> str:
+    """Return why the estimate is more than weighted least squares, an empty text if it is not."""
+    ended = model.fit is not None and model.fit.status == "converged" and origin.options["stop"] == "optimum"
+    reasons = {
+        "an answer under evidence is a ratio": bool(evidence),
+        "the estimate did not go to the optimum": not ended,
+        f"the loss is {origin.options['loss']}": origin.options["loss"] != "l2",
+        "there are constraints": model.folding is not None or bool(origin.masks),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _what_binds(model: GraphicalModel, origin: Origin, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
+    """Return what besides the measurements decides the answers, an empty text if nothing does."""
+    if found is None:
+        return "the system is too large, or the measurements leave some of it open"
+    beyond = [c for c in cliques if not found.holds(c)]
+    if beyond:
+        return f"no measured clique holds {beyond[0]}"
+    for clique in dict.fromkeys(model.domain.canonical(m.clique) for m in origin.measurements):
+        if (model.project(clique).datavector() < _FAR_FROM_ZERO * found.standard_error(clique)).any():
+            return f"some counts of {clique} are held from below by zero"
+    return ""
+
+
+def _bootstrap(
+    model: GraphicalModel,
+    origin: Origin,
+    answers: Callable[[GraphicalModel], list[NDArray[np.float64]]],
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    n_threads: int,
+) -> list[NDArray[np.float64]]:
+    """Return the standard deviation of answers over estimates from what the model would have been measured as."""
+    inner = model.potentials.domain
+    exact = [_answer(model, m) for m in origin.measurements]
+    constraints = [Constraint(c, allowed=mask.reshape(inner.sizes(c))) for c, mask in origin.masks]
+    prior = None if origin.prior is None else GraphicalModel(origin.prior, model.total)
+    seen: list[list[NDArray[np.float64]]] = []
+    for _ in range(draws):
+        noisy = [m.answered(e + _noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
+        total = model.total if origin.total_is_known else None
+        drawn = estimate(
+            inner, noisy, total, prior=prior, constraints=constraints, n_threads=n_threads, **origin.options
+        )
+        if model.folding is not None:
+            drawn = GraphicalModel(
+                drawn.potentials, drawn.total, marginals=drawn.marginals, tree=drawn.tree, folding=model.folding
+            )
+        seen.append(answers(drawn))
+    return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]
+
+
+def _answer(model: GraphicalModel, m: LinearMeasurement) -> NDArray[np.float64]:
+    table = model.project(m.clique).datavector()
+    return table if m.query is None else np.asarray(m.query.matvec(table), dtype=np.float64)
+
+
+def _noise(m: LinearMeasurement, rng: np.random.Generator) -> NDArray[np.float64]:
+    spread = m.spread()
+    return rng.laplace(0.0, spread / np.sqrt(2)) if m.noise == "laplace" else rng.normal(0.0, spread)

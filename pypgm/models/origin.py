@@ -1,0 +1,110 @@
+"""What a model was estimated from: enough to estimate it again from other answers, and to keep it in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.constraint import Masks
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.stacked import explicit_matrix
+from pypgm.queries import Identity, Partition, RealMatrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Origin"]
+
+_DENSE_ENTRIES = 1 << 22
+
+Arrays = dict[str, "NDArray[Any]"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """Measurements and options of an estimate, over the attributes that inference ran on."""
+
+    measurements: tuple[LinearMeasurement, ...]
+    """The noisy answers."""
+    total_is_known: bool
+    """Whether the number of records was given, not estimated."""
+    options: Mapping[str, Any]
+    """What `pypgm.estimate` was asked for: loss, method, stop, iterations, tolerance."""
+    masks: Masks
+    """Structural zeros."""
+    prior: CliqueVector | None
+    """Potentials of the prior, natural logs."""
+
+    def packed(self) -> tuple[dict[str, Any], Arrays] | None:
+        """Return a JSON header and arrays; None if a query has no matrix of a moderate size."""
+        header: dict[str, Any] = {"total_is_known": self.total_is_known, "options": dict(self.options)}
+        arrays: Arrays = {}
+        header["measurements"] = []
+        for i, m in enumerate(self.measurements):
+            own = _packed_query(m)
+            if own is None:
+                return None
+            header["measurements"].append({"clique": m.clique, "noise": m.noise, "query": own[0]})
+            own[1].update({"values": m.values, "stddev": np.asarray(m.stddev)})
+            arrays.update({f"measurement {i} {name}": a for name, a in own[1].items()})
+        header["masks"] = [clique for clique, _ in self.masks]
+        arrays.update({f"mask {i}": mask for i, (_, mask) in enumerate(self.masks)})
+        header["prior"] = None if self.prior is None else self.prior.cliques
+        if self.prior is not None:
+            arrays["prior"] = self.prior.values
+        return header, arrays
+
+    @classmethod
+    def unpacked(cls, domain: Domain, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Origin:
+        """Undo `packed`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
+        measurements = []
+        for i, entry in enumerate(header["measurements"]):
+            start = f"measurement {i} "
+            own = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
+            query = _unpacked_query(entry["query"], own)
+            m = LinearMeasurement(own["values"], entry["clique"], own["stddev"], query, entry["noise"])
+            measurements.append(m.checked(domain))
+        masks = [(_clique(domain, c), arrays[f"mask {i}"].astype(bool)) for i, c in enumerate(header["masks"])]
+        if any(mask.shape != (domain.size(c),) for c, mask in masks):
+            raise ValueError("a mask does not fit its clique")
+        prior = None if header["prior"] is None else CliqueVector(domain, header["prior"], arrays["prior"])
+        return cls(tuple(measurements), bool(header["total_is_known"]), dict(header["options"]), masks, prior)
+
+
+def _clique(domain: Domain, names: Sequence[str]) -> Clique:
+    return domain.canonical(names)
+
+
+def _packed_query(m: LinearMeasurement) -> tuple[Any, Arrays] | None:
+    """Return the kind of a query and its arrays."""
+    query = m.query
+    if isinstance(query, Identity | None):
+        return "cells", {}
+    if isinstance(query, Partition):
+        return "groups", {"groups": query.groups}
+    rows, cells = query.shape
+    matrix = explicit_matrix(m, cells)
+    if matrix is None:
+        if rows * cells > _DENSE_ENTRIES:
+            return None
+        from scipy.sparse import csr_array
+
+        matrix = csr_array(
+            np.stack([np.asarray(query.matvec(unit), dtype=np.float64) for unit in np.eye(cells)], axis=1)
+        )
+    return [rows, cells], {"entries": matrix.data, "columns": matrix.indices, "rows": matrix.indptr}
+
+
+def _unpacked_query(kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:  # noqa: ANN401 - any linear query
+    if kind == "cells":
+        return None
+    if kind == "groups":
+        return Partition(arrays["groups"], arrays["values"].size)
+    from scipy.sparse import csr_array
+
+    return RealMatrix(csr_array((arrays["entries"], arrays["columns"], arrays["rows"]), shape=tuple(kind)))

@@ -1,0 +1,102 @@
+"""The thin junction tree of a region-graph model: what is known of dependence beyond a single region."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.fit import Options
+from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.problem import Problem
+from pypgm.estimation.residual_losses import L2
+from pypgm.inference.thin_tree import ThinTree, fit_proportionally, plan_thin_tree
+
+if TYPE_CHECKING:
+    from pypgm.domain import Clique
+    from pypgm.inference.region_index import RegionIndex
+
+__all__ = ["thin_tree"]
+
+_NEAR_ENOUGH = 1e-4  # mean L1 distance of the constraints, for a total of 1, that fitting may leave
+_ITERATIONS = 200
+_TOLERANCE = 1e-3
+
+
+def thin_tree(
+    index: RegionIndex,
+    measured: Iterable[Clique],
+    *,
+    max_cells: float,
+    previous: ThinTree | None = None,
+    n_threads: int = 0,
+) -> ThinTree:
+    """Return a junction tree of at most about `max_cells` cells, fitted to the regions.
+
+    Fitting is proportional; where the constraints are at odds with each other, by least squares.
+
+    Parameters
+    ----------
+    index : RegionIndex
+        The pseudo-marginals.
+    measured : iterable of cliques
+        The measured regions, in the order of measurement.
+    max_cells : float
+        Cells of the tree's cliques; a spanning forest of the measured pairs is kept whatever it needs.
+    previous : ThinTree, optional
+        The tree of the model before the last measurement: what it kept is kept, pairs are ranked in the order of
+        measurement, and the fit starts from it. Without one pairs are ranked by mutual information.
+    """
+    plan = plan_thin_tree(
+        index,
+        measured,
+        max_cells=max_cells,
+        order="information" if previous is None else "measured",
+        kept=() if previous is None else previous.pairs,
+    )
+    if previous is not None and _same(plan, previous):
+        return previous
+    tree, realisable = fit_proportionally(plan, previous, n_threads=n_threads)
+    if realisable or tree.distance <= _NEAR_ENOUGH:
+        return tree
+    return _least_squares(tree, index, n_threads)
+
+
+def _same(plan: ThinTree, previous: ThinTree) -> bool:
+    return (
+        plan.pairs == previous.pairs
+        and plan.targets.cliques == previous.targets.cliques
+        and np.array_equal(plan.targets.values, previous.targets.values)
+        and plan.holds_all == previous.holds_all
+    )
+
+
+def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int) -> ThinTree:
+    """Fit the targets, in counts of equal variance, with the exact estimator: some steps from independence.
+
+    The optimum would be where noise is fitted best: on the edge of what is possible, with cells ruled out that are not.
+    """
+    domain, total = index.domain, index.total
+    stddev = float(np.sqrt(total))
+    goals = [LinearMeasurement(total * tree.targets.table(i), c, stddev) for i, c in enumerate(tree.targets.cliques)]
+    start = independent_potentials(domain, tree.targets.cliques, goals, total)
+    ruled_out = CliqueVector(domain, start.cliques, np.where(tree.targets.values == 0, -np.inf, start.values))
+    if tree.tree.log_partition(ruled_out) > -np.inf:
+        start = ruled_out
+    now = time.perf_counter()
+    options = Options(_ITERATIONS, _TOLERANCE, None, None, None, False, n_threads, "optimum", None, now)
+    potentials, marginals, _ = accelerated(Problem(tree.tree, L2(goals), total, start), options)
+    tables = tree.tree.tables(potentials, 1.0, n_threads=n_threads)
+    distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
+    return replace(
+        tree,
+        potentials=potentials,
+        tables=np.concatenate([t.datavector() for t in tables]),
+        distance=float(distance),
+    )

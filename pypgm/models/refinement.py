@@ -1,0 +1,50 @@
+"""Synthetic records moved towards marginals they were not drawn from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm import _core
+from pypgm.inference.region_index import RegionIndex, maximal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["refined_records"]
+
+_SWEEPS = 20
+
+
+def refined_records(
+    records: Mapping[str, NDArray[np.signedinteger]], index: RegionIndex, rows: int, rng: np.random.Generator
+) -> dict[str, NDArray[np.signedinteger]]:
+    """Change values of records, one at a time, where that brings the counts nearer to the regions' marginals.
+
+    What no region speaks of stays as it was drawn, as far as the regions allow. Cells that are exactly 0 in a region
+    receive no record.
+
+    Parameters
+    ----------
+    records : mapping of str to ndarray of int
+        Codes, a column for each attribute in the domain's order.
+    index : RegionIndex
+        The pseudo-marginals.
+    rows : int
+        Number of records.
+    rng : Generator
+        Source of one 64-bit seed.
+    """
+    names = index.domain.attributes
+    seed = int(rng.integers(2**64, dtype=np.uint64))
+    targets = [
+        (list(index.domain.indices(c)), np.ascontiguousarray(rows * index.probabilities(c)))
+        for c in maximal(index.marginals.cliques)
+    ]
+    columns, _ = _core.refine_records(
+        [records[a].astype(np.int32) for a in names], list(index.domain.shape), targets, _SWEEPS, seed
+    )
+    return {a: column.astype(records[a].dtype) for a, column in zip(names, columns, strict=True)}

@@ -1,0 +1,133 @@
+"""One model of pseudo-marginals from noisy measurements: estimates over a region graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.region_descent import region_descent
+from pypgm.estimation.region_problem import RegionProblem
+from pypgm.graphs.region_graph import RegionGraph
+from pypgm.models.region_model import RegionGraphModel
+
+if TYPE_CHECKING:
+    from pypgm.estimation.fit import Options
+    from pypgm.estimation.loss import Loss
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.models.model import GraphicalModel
+
+__all__ = ["RegionOracle", "estimate_on_regions"]
+
+RegionOracle = Literal["region_graph", "factor_graph"] | RegionGraph
+
+_LEAST = 1e-30  # of a probability of a model to start from: nothing is ruled out that it merely found very rare
+
+
+def estimate_on_regions(
+    domain: Domain,
+    loss: Loss,
+    measurements: Sequence[LinearMeasurement],
+    total: float,
+    *,
+    oracle: RegionOracle,
+    options: Options,
+    prior: GraphicalModel | RegionGraphModel | None = None,
+    max_bytes: float | None = None,
+) -> RegionGraphModel:
+    """Minimise a loss over locally consistent marginals; see `pypgm.estimate`.
+
+    Parameters
+    ----------
+    domain : Domain
+        All attributes.
+    loss : Loss
+        Of the marginals, counts; convex.
+    measurements : sequence of LinearMeasurement
+        What suggests the independent model that the search starts from.
+    total : float
+        Number of records, counts.
+    oracle : {"region_graph", "factor_graph"} or RegionGraph
+        The graph, or how to make it from the cliques.
+    options : Options
+        Where to end, limits, tolerance.
+    prior : model, optional
+        Start from its marginals instead. Regions that none of its own hold start from what it answers for them if they
+        are measured cliques, else from the product of its one-way marginals.
+    max_bytes : float, optional
+        Memory the estimate may take.
+
+    Raises
+    ------
+    ValueError
+        If a graph is not over the domain, no region holds a clique, or the loss is not convex.
+    ModelTooLargeError
+        If the tables do not fit.
+    """
+    if not loss.convex:
+        raise ValueError(
+            f"an estimate over a region graph needs a convex loss, {loss!r} is not; oracle='exact' takes it"
+        )
+    cliques = list(dict.fromkeys(domain.canonical(c) for c in (*loss.cliques, *(m.clique for m in measurements))))
+    graph = _graph(domain, cliques, oracle, max_bytes)
+    start = independent_potentials(domain, [(a,) for a in domain], measurements, total)
+    if prior is not None:
+        start = _start(graph, prior, start)
+    problem = RegionProblem(graph, loss, total, start, np.ones(len(graph.regions)))
+    potentials, marginals, fit = region_descent(problem, options)
+    return RegionGraphModel(
+        graph,
+        marginals,
+        total,
+        potentials=potentials,
+        fit=fit,
+        measurements=measurements,
+        previous=prior if isinstance(prior, RegionGraphModel) else None,
+    )
+
+
+def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_bytes: float | None) -> RegionGraph:
+    if oracle == "region_graph":
+        return RegionGraph.saturated(domain, cliques, max_bytes=max_bytes)
+    if oracle == "factor_graph":
+        return RegionGraph.factor_graph(domain, cliques, max_bytes=max_bytes)
+    if not isinstance(oracle, RegionGraph):
+        raise ValueError(f"oracle needs to be 'exact', 'region_graph', 'factor_graph' or a RegionGraph, got {oracle!r}")  # noqa: TRY004
+    if oracle.domain != domain:
+        raise ValueError(f"the region graph is over {oracle.domain}, the estimate over {domain}")
+    for clique in cliques:
+        oracle.region_of(clique)
+    return oracle
+
+
+def _start(graph: RegionGraph, prior: GraphicalModel | RegionGraphModel, independent: CliqueVector) -> CliqueVector:
+    """Return logs of a model's marginals of the regions, of single attributes for those it does not know."""
+    domain = graph.domain
+    if prior.domain != domain:
+        raise ValueError(f"a model to start from needs to be over {domain}, got one over {prior.domain}")
+    known = [frozenset(c) for c in prior.marginals.cliques]
+    holders: dict[str, set[int]] = {a: set() for a in domain}
+    for i, clique in enumerate(known):
+        for attribute in clique:
+            holders[attribute].add(i)
+    tables = {}
+    measured = set(graph.cliques)
+    for region in graph.regions:
+        held = set.intersection(*(holders[a] for a in region))
+        if held or (region in measured and all(holders[a] for a in region)):
+            tables[region] = _logarithms(prior, region)
+    for attribute in domain:
+        if (attribute,) not in tables:
+            own = _logarithms(prior, (attribute,)) if holders[attribute] else independent[attribute].datavector()
+            tables[attribute,] = own
+    return CliqueVector(domain, list(tables), np.concatenate(list(tables.values())))
+
+
+def _logarithms(
+    prior: GraphicalModel | RegionGraphModel, clique: Clique
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.log(np.maximum(prior.project(clique).datavector() / prior.total, _LEAST))

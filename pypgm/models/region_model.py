@@ -1,0 +1,407 @@
+"""A model of pseudo-marginals over a region graph: answers beyond its regions, synthetic records, a file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.data import Dataset
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.errors import ImpossibleEvidenceError
+from pypgm.estimation.fit import Fit
+from pypgm.factor import Factor
+from pypgm.graphs.evidence import log_likelihoods
+from pypgm.graphs.junction_tree import JunctionTree, checked_total
+from pypgm.graphs.region_graph import RegionGraph
+from pypgm.inference.calibrated import Calibrated
+from pypgm.inference.kronecker import answer_queries
+from pypgm.inference.local import LocalAnswer, local_answers
+from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
+from pypgm.inference.region_index import RegionIndex
+from pypgm.memory import check_fits, short
+from pypgm.models.answer import Answer
+from pypgm.models.prior import thin_tree
+from pypgm.models.refinement import refined_records
+from pypgm.models.region_parts import affordable_cells, check_marginals, oversaturated_answers
+from pypgm.models.sampling import Step, draw_records
+from pypgm.models.storage import write_archive
+from pypgm.queries import KroneckerQuery
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.graphs.evidence import Evidence
+    from pypgm.inference.thin_tree import ThinTree
+
+__all__ = ["Method", "RegionGraphModel"]
+
+Method = Literal["combined", "local", "submodel", "expanded", "oversaturated"]
+
+_HOLDERS = 16  # regions whose tables are compared with an answer from one of them
+
+
+class RegionGraphModel:
+    r"""Pseudo-marginals :math:`\tau_r` over the regions of a graph, which agree where regions meet.
+
+    No joint distribution need have them. A clique that a region holds is answered by that region; any other by one of
+    five methods:
+
+    - ``"combined"`` (the default): a junction tree within a budget of cells is fitted to the pseudo-marginals, and its
+      answer is corrected, as little as possible in relative entropy, to violate least what the regions say of parts of
+      the clique. If the tree holds all regions this is the exact graphical model.
+    - ``"local"``: the same correction of a uniform table; it sees only regions that share attributes with the clique.
+    - ``"submodel"``: the table of largest entropy over the clique and the attributes that tie it together.
+    - ``"expanded"``: one run of convex belief propagation on the graph with the clique added.
+    - ``"oversaturated"``: the estimate done again with the clique among the regions; the most consistent, the slowest.
+
+    Parameters
+    ----------
+    graph : RegionGraph
+        The regions; ``graph.cliques`` are the measured ones, in the order of measurement.
+    marginals : CliqueVector
+        A table for each of ``graph.regions``, counts.
+    total : float
+        Number of records; all tables sum to it.
+    potentials : CliqueVector, optional
+        Natural logs over the regions; those of :math:`\theta_r = \log \tau_r` by default.
+    fit : Fit, optional
+        How an estimate ended.
+    measurements : sequence of LinearMeasurement
+        What was estimated from; ``"oversaturated"`` needs them.
+    previous : RegionGraphModel, optional
+        In adaptive measuring, the model before the last measurement: its junction tree is grown, in the order of
+        measurement, and never loses a pair.
+    prior_cells : float, optional
+        Cells the junction tree may have. By default 1e6 (8 MB), or, where the measurements are noisy, twice the total
+        over their median standard deviation: a wider tree would fit noise. 4e6 makes noise-free answers better still.
+
+    Attributes
+    ----------
+    not_private : str
+        Why the model protects nobody, if it was made from a release that does not; kept in its file.
+
+    Raises
+    ------
+    ValueError
+        If the marginals do not lie over the regions, hold a negative, infinite or NaN entry, or do not sum to the
+        total (to 1e-3 of it); if `total` or `prior_cells` is not positive and finite; if `previous` is of another
+        domain.
+
+    References
+    ----------
+    McKenna, Pradhan, Sheldon, Miklau: Relaxed marginal consistency for differentially private query answering,
+    NeurIPS 2021.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
+    >>> graph = pypgm.RegionGraph.saturated(domain, [("a", "b"), ("b", "c")])
+    >>> graph.regions
+    (('a', 'b'), ('b', 'c'), ('b',))
+    >>> tables = pypgm.CliqueVector(domain, graph.regions, [40, 10, 10, 40, 30, 20, 20, 30, 50, 50])
+    >>> model = RegionGraphModel(graph, tables, 100.0)
+    >>> model.project(("a", "c")).values.round(3)
+    array([[28., 22.],
+           [22., 28.]])
+    >>> model.project(("a", "c"), method="local").values.round(3)
+    array([[25., 25.],
+           [25., 25.]])
+    """
+
+    def __init__(
+        self,
+        graph: RegionGraph,
+        marginals: CliqueVector,
+        total: float,
+        *,
+        potentials: CliqueVector | None = None,
+        fit: Fit | None = None,
+        measurements: Sequence[LinearMeasurement] = (),
+        previous: RegionGraphModel | None = None,
+        prior_cells: float | None = None,
+    ) -> None:
+        self.graph = graph
+        self.total = checked_total(total)
+        check_marginals(graph, marginals, self.total)
+        if prior_cells is not None and not 0 < prior_cells < np.inf:
+            raise ValueError(f"prior_cells needs to be positive and finite, got {prior_cells}")
+        if previous is not None and previous.domain != graph.domain:
+            raise ValueError(f"previous needs a model over {graph.domain}, got one over {previous.domain}")
+        if potentials is None:
+            with np.errstate(divide="ignore"):
+                potentials = CliqueVector(graph.domain, graph.regions, np.log(marginals.values / self.total))
+        elif potentials.cliques != graph.regions:
+            raise ValueError(f"potentials need a table for each of {graph.regions[:6]} …, got {potentials!r}")
+        self.marginals = marginals
+        self.potentials = potentials
+        self.fit = fit
+        self.measurements = tuple(measurements)
+        self.prior_cells = (
+            affordable_cells(self.measurements, self.total) if prior_cells is None else float(prior_cells)
+        )
+        self.not_private = ""
+        self._grown_from: ThinTree | None = None
+        if previous is not None:
+            # A tree that was never asked for has kept nothing.
+            self._grown_from = previous.__dict__.get("prior", previous._grown_from)
+        self._index = RegionIndex(marginals, self.total)
+
+    @property
+    def domain(self) -> Domain:
+        """All attributes."""
+        return self.graph.domain
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The measured cliques, in the order of measurement."""
+        return self.graph.cliques
+
+    @cached_property
+    def prior(self) -> ThinTree:
+        """The junction tree within the budget, fitted to the pseudo-marginals; made when first needed."""
+        return thin_tree(self._index, self.cliques, max_cells=self.prior_cells, previous=self._grown_from)
+
+    def project(self, clique: str | Iterable[str], method: Method | None = None) -> Answer:
+        """Return the marginal of any clique, in counts that sum to `total`.
+
+        Parameters
+        ----------
+        clique : str or sequence of str
+            Attributes, in any order; axes come in the order asked. The empty clique gives the total.
+        method : {"combined", "local", "submodel", "expanded", "oversaturated"}, optional
+            How to answer where no region holds the clique; see the class.
+
+        Returns
+        -------
+        Answer
+            A `Factor` that says which method found it and, in ``violation``, how far it is from the regions.
+
+        Raises
+        ------
+        ValueError
+            If an attribute is unknown or comes twice, the method is unknown, or "oversaturated" lacks measurements.
+        ModelTooLargeError
+            If the table would not fit.
+        """
+        return self.project_many([as_clique(clique)], method)[0]
+
+    def project_many(
+        self, cliques: Sequence[str | Iterable[str]], method: Method | None = None, *, n_threads: int = 0
+    ) -> list[Answer]:
+        """Return the marginals of many cliques, in the order asked; see `project`.
+
+        Cliques are answered beside each other on `n_threads` threads (0 for all); the bits do not depend on it.
+        """
+        if method is not None and method not in get_args(Method):
+            raise ValueError(f"method needs to be one of {', '.join(get_args(Method))}, got {method!r}")
+        asked = [as_clique(c) for c in cliques]
+        distinct = list(dict.fromkeys(self.domain.canonical(c) for c in asked))
+        for clique in distinct:
+            cells = self.domain.size(clique)
+            check_fits(48 * cells, None, f"the table over {clique} needs {short(cells)} cells")
+        found = {c: self._from_region(c) for c in distinct if self._index.holds(c)}
+        outside = [c for c in distinct if c not in found]
+        if outside:
+            chosen = method or "combined"
+            for clique, answer in zip(outside, self._solver(chosen)(outside, n_threads), strict=True):
+                found[clique] = Answer(
+                    self.domain.project(clique), self.total * answer.values, chosen, answer.violation
+                )
+        answers = (found[self.domain.canonical(c)].transpose(c) for c in asked)
+        return list(answers)
+
+    def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
+        """Return the probabilities of some attributes, given what is known of others.
+
+        Parameters
+        ----------
+        targets : str or sequence of str
+            Attributes of the answer, in any order.
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector (a NumPy float array).
+
+        Returns
+        -------
+        Factor
+            Conditional probabilities that sum to 1, axes in the order asked: from the answer to the clique of targets
+            and evidence together.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ValueError
+            If an attribute, label or code is unknown.
+        ModelTooLargeError
+            If the table over targets and evidence would not fit.
+        """
+        asked = as_clique(targets)
+        self.domain.indices(asked)
+        return self._weighed(asked, evidence).project(asked).normalize()
+
+    @overload
+    def answer(
+        self, query: KroneckerQuery, evidence: Evidence | None = ..., *, n_threads: int = ...
+    ) -> NDArray[np.float64]: ...
+    @overload
+    def answer(
+        self, query: Sequence[KroneckerQuery], evidence: Evidence | None = ..., *, n_threads: int = ...
+    ) -> list[NDArray[np.float64]]: ...
+    def answer(
+        self,
+        query: KroneckerQuery | Sequence[KroneckerQuery],
+        evidence: Evidence | None = None,
+        *,
+        n_threads: int = 0,
+    ) -> NDArray[np.float64] | list[NDArray[np.float64]]:
+        """Return the answer to a product of queries on single attributes, in counts: from that to its clique.
+
+        Parameters
+        ----------
+        query : KroneckerQuery or sequence of them
+            What is asked.
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it.
+        n_threads : int
+            0 for all threads; the bits of the answers do not depend on it.
+
+        Returns
+        -------
+        ndarray, or list of ndarray
+            A tensor with an axis for each attribute of the query, in its order.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ModelTooLargeError
+            If the table over the attributes of a query and of the evidence would not fit.
+        ValueError
+            If an attribute is unknown, or a block is not for as many values as it has.
+        """
+        if isinstance(query, KroneckerQuery):
+            return self.answer([query], evidence, n_threads=n_threads)[0]
+        answers = []
+        for q in query:
+            clique = self.domain.canonical(q.checked(self.domain).blocks)
+            table = self._weighed(clique, evidence).project(clique).normalize(self.total)
+            tree = JunctionTree(table.domain, [clique])
+            answers += answer_queries(Calibrated(tree, partial(list, [table]), self.total), [q], n_threads=n_threads)
+        return answers
+
+    def _weighed(self, clique: Clique, evidence: Evidence | None) -> Factor:
+        """Return the answer to a clique and the attributes of evidence, times the likelihoods."""
+        known = log_likelihoods(self.domain, evidence)
+        names = self.domain.attributes
+        joint: Factor = self.project(self.domain.canonical({*clique, *(names[i] for i, _ in known)}))
+        for index, log_likelihood in known:
+            joint = joint * Factor(self.domain.project((names[index],)), np.exp(log_likelihood))
+        if not joint.datavector().sum() > 0:
+            raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence or {})} has probability zero")
+        return joint
+
+    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
+        """Draw synthetic records: along the junction tree of `prior`, then refined towards all pseudo-marginals.
+
+        Parameters
+        ----------
+        rows : int, optional
+            Number of records; the rounded total by default.
+        rng : Generator or int, optional
+            Source of the rounding; the operating system's entropy by default.
+
+        Raises
+        ------
+        ValueError
+            If `rows` is negative.
+        """
+        source = np.random.default_rng(rng)
+        n_rows = round(self.total) if rows is None else rows
+        tree = self.prior.tree
+        steps = [
+            Step(node.clique, node.separator, self.prior.table(i).datavector()) for i, node in enumerate(tree.nodes)
+        ]
+        records = draw_records(self.domain, steps, n_rows, source)
+        return Dataset(refined_records(records, self._index, n_rows, source), self.domain)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, whole or not at all; `pypgm.load` reads it.
+
+        The file holds the graph, potentials and marginals, not the measurements.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; nothing is left behind then.
+        """
+        header = {
+            "kind": "region graph",
+            "attributes": self.domain.attributes,
+            "shape": self.domain.shape,
+            "labels": self.domain.labels,
+            "cliques": self.cliques,
+            "regions": self.graph.regions,
+            "edges": self.graph.edges,
+            "total": self.total,
+            "prior_cells": self.prior_cells,
+            "not_private": self.not_private,
+            "fit": None if self.fit is None else dataclasses.asdict(self.fit),
+        }
+        write_archive(path, header, {"potentials": self.potentials.values, "marginals": self.marginals.values})
+
+    @classmethod
+    def from_archive(cls, header: dict[str, Any], arrays: dict[str, Any]) -> RegionGraphModel:
+        """Return the model that `save` wrote, from the parts of its file; `KeyError` or `ValueError` if one lacks."""
+        domain = Domain(header["attributes"], header["shape"], header["labels"])
+        regions = [domain.indices(r) for r in header["regions"]]
+        graph = RegionGraph(
+            domain, [tuple(c) for c in header["cliques"]], regions, [(int(p), int(c)) for p, c in header["edges"]]
+        )
+        fit = header["fit"]
+        model = cls(
+            graph,
+            CliqueVector(domain, graph.regions, arrays["marginals"]),
+            header["total"],
+            potentials=CliqueVector(domain, graph.regions, arrays["potentials"]),
+            fit=None if fit is None else Fit(**{**fit, "history": tuple(fit["history"])}),
+            prior_cells=header["prior_cells"],
+        )
+        model.not_private = header["not_private"]
+        return model
+
+    def __repr__(self) -> str:
+        private = ", not private" if self.not_private else ""
+        return (
+            f"RegionGraphModel({len(self.domain)} attributes, {len(self.graph.regions)} regions, "
+            f"total {self.total:.6g}, {self.marginals.values.size} cells{private})"
+        )
+
+    def _from_region(self, clique: Clique) -> Answer:
+        """Project the smallest region that holds a clique, and compare it with the next ones."""
+        if not clique:
+            return Answer(self.domain.project(()), [self.total], "region", 0.0)
+        holders = self._index.holders(clique)[:_HOLDERS]
+        tables = [self._index.project(int(i), clique) for i in holders]
+        others = [float(np.abs(t - tables[0]).sum()) / self.total for t in tables[1:]]
+        violation = sum(others) / len(others) if others else 0.0
+        return Answer(self.domain.project(clique), tables[0].copy(), "region", violation)
+
+    def _solver(self, method: Method) -> Callable[[Sequence[Clique], int], list[LocalAnswer]]:
+        index = self._index
+        solvers: dict[str, Callable[[Sequence[Clique], int], list[LocalAnswer]]] = {
+            "local": lambda c, n: local_answers(index, c, n_threads=n),
+            "combined": lambda c, n: combined_answers(index, self.prior, c, n_threads=n),
+            "submodel": lambda c, n: submodel_answers(index, c, n_threads=n),
+            "expanded": lambda c, n: expanded_answers(self.graph, index, c, n_threads=n),
+            "oversaturated": lambda c, n: oversaturated_answers(self, index, c, n_threads=n),
+        }
+        return solvers[method]

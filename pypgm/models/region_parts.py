@@ -1,0 +1,73 @@
+"""Parts of a region-graph model: what it checks, how wide its tree is, and the estimate done again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pypgm.graphs.region_graph import RegionGraph
+from pypgm.inference.local import LocalAnswer
+from pypgm.inference.out_of_model import violation_of
+
+if TYPE_CHECKING:
+    from pypgm.clique_vector import CliqueVector
+    from pypgm.domain import Clique
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.inference.region_index import RegionIndex
+    from pypgm.models.region_model import RegionGraphModel
+
+__all__ = ["affordable_cells", "check_marginals", "oversaturated_answers"]
+
+_PRIOR_CELLS = 1e6
+_CELLS_OVER_NOISE = 2.0  # times total / stddev: found best on random trees with noisy triples
+_SUM = 1e-3  # of the total, by which the sum of a region's table may differ from it
+
+
+def affordable_cells(measurements: Sequence[LinearMeasurement], total: float) -> float:
+    """Return how many cells of a junction tree noise of that size leaves something to say of."""
+    if not measurements:
+        return _PRIOR_CELLS
+    noise = float(np.median([np.median(m.stddev) for m in measurements]))
+    return min(_PRIOR_CELLS, max(1.0, _CELLS_OVER_NOISE * total / noise))
+
+
+def check_marginals(graph: RegionGraph, marginals: CliqueVector, total: float) -> None:
+    """Raise ``ValueError`` unless there is a non-negative table for each region, all with the same sum."""
+    if marginals.cliques != graph.regions:
+        raise ValueError(f"marginals need a table for each of {graph.regions[:6]} …, got {marginals!r}")
+    if not (np.isfinite(marginals.values).all() and (marginals.values >= 0).all()):
+        raise ValueError("marginals need finite entries of at least 0")
+    for i, region in enumerate(graph.regions):
+        mass = float(marginals.table(i).sum())
+        if abs(mass - total) > _SUM * total:
+            raise ValueError(f"the marginal of region {region} needs the sum {total:.6g}, got {mass:.6g}")
+
+
+def oversaturated_answers(
+    model: RegionGraphModel, index: RegionIndex, cliques: Sequence[Clique], *, n_threads: int = 0
+) -> list[LocalAnswer]:
+    """Estimate again from a model's measurements, on the saturated graph with the cliques among its regions.
+
+    Raises
+    ------
+    ValueError
+        If the model has no measurements.
+    """
+    from pypgm.models.estimate import estimate  # it makes models of this class
+
+    if not model.measurements:
+        raise ValueError("method 'oversaturated' needs a model with its measurements; a file does not hold them")
+    graph = RegionGraph.saturated(model.domain, model.cliques, extra=cliques)
+    validated = model.fit is not None and model.fit.status == "validated"
+    stop: Literal["validated", "optimum"] = "validated" if validated else "optimum"
+    wider = estimate(model.domain, model.measurements, model.total, oracle=graph, stop=stop, n_threads=n_threads)
+    fit = wider.fit
+    gap = np.inf if fit is None or fit.gap is None else fit.gap
+    answers = []
+    for clique in cliques:
+        values = wider.project(clique).datavector() / model.total
+        violation = violation_of(index, clique, values)
+        answers.append(LocalAnswer(values, violation, gap, 0 if fit is None else fit.iterations))
+    return answers

@@ -1,0 +1,123 @@
+"""A product of queries on named attributes, to be measured on records or asked of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.queries.kronecker import Kronecker
+from pypgm.queries.matrix import IntegerMatrix
+from pypgm.queries.real import RealMatrix
+from pypgm.queries.sensitivity import Operator
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pypgm.domain import Clique, Domain
+
+__all__ = ["Block", "KroneckerQuery"]
+
+Block = Operator | RealMatrix
+
+
+class KroneckerQuery:
+    r"""One query for each of some attributes; all others are summed over.
+
+    The answer is the tensor of all combinations of the blocks' answers,
+    :math:`\sum_x \prod_i Q_i[z_i, x_i]\, n(x)` for a table of counts n.
+
+    Parameters
+    ----------
+    blocks : mapping of str to query or array_like, shape (answers, values)
+        For each attribute a query on its values (`pypgm.queries`), or a matrix: of integers, or of real numbers.
+
+    Attributes
+    ----------
+    blocks : dict of str to query
+        The blocks, in the order given.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is none.
+
+    References
+    ----------
+    McKenna, Sheldon and Miklau, Graphical-model based estimation and inference for differential privacy (2019),
+    algorithm 3.
+
+    Examples
+    --------
+    >>> import numpy as np, pypgm
+    >>> domain = pypgm.Domain({"age": 4, "sex": ["F", "M"]})
+    >>> model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("age", "sex")]), total=80.0)
+    >>> query = KroneckerQuery({"sex": pypgm.queries.identity(2), "age": pypgm.queries.prefix(4)})
+    >>> model.answer(query).round(6)
+    array([[10., 20., 30., 40.],
+           [10., 20., 30., 40.]])
+    """
+
+    __slots__ = ("blocks",)
+
+    blocks: dict[str, Block]
+
+    def __init__(self, blocks: Mapping[str, Block | ArrayLike]) -> None:
+        self.blocks = {attribute: _as_block(block) for attribute, block in blocks.items()}
+
+    @property
+    def attributes(self) -> Clique:
+        """The attributes with a block: the axes of an answer."""
+        return tuple(self.blocks)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of an answer."""
+        return tuple(block.shape[0] for block in self.blocks.values())
+
+    @property
+    def operator(self) -> Kronecker:
+        """The same query on the cells of the clique `attributes`, as `PrivateTable.measure` takes it.
+
+        Raises
+        ------
+        ValueError
+            If a block has real entries (round them first, `pypgm.queries.on_lattice`), or there is none.
+        """
+        for attribute, block in self.blocks.items():
+            if isinstance(block, RealMatrix):
+                needed = "on_lattice rounds them to be measured"
+                raise ValueError(f"the query of {attribute!r} has real entries; {needed}")  # noqa: TRY004 - a query it is
+        return Kronecker([b for b in self.blocks.values() if isinstance(b, Operator)])
+
+    def checked(self, domain: Domain) -> KroneckerQuery:
+        """Return the query itself if it fits a domain, else raise ``ValueError``."""
+        domain.indices(self.attributes)
+        for attribute, block in self.blocks.items():
+            if block.shape[1] != domain.size(attribute):
+                raise ValueError(
+                    f"attribute {attribute!r} has {domain.size(attribute)} values, its query is for {block.shape[1]}"
+                )
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, KroneckerQuery):
+            return NotImplemented
+        return list(self.blocks.items()) == list(other.blocks.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.blocks.items()))
+
+    def __repr__(self) -> str:
+        return f"KroneckerQuery({', '.join(f'{a}: {b!r}' for a, b in self.blocks.items())})"
+
+
+def _as_block(block: Block | ArrayLike) -> Block:
+    if isinstance(block, Operator | RealMatrix):
+        return block
+    entries = np.asarray(block)
+    small = (
+        entries.dtype.kind in "iu" and entries.size > 0 and max(abs(int(entries.min())), int(entries.max())) < 1 << 18
+    )
+    return IntegerMatrix(entries) if small else RealMatrix(entries)

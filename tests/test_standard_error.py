@@ -1,0 +1,261 @@
+"""Error bars: against dense algebra, against simulation, kept in files, printed, and refused where unknown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pypgm
+from pypgm import Constraint, Domain, LinearMeasurement, cli, queries
+from pypgm.estimation.standard_error import least_squares
+from pypgm.models.origin import Origin
+
+DOMAIN = Domain({"a": 4, "b": 3, "c": 3})
+PAIRS = [("a", "b"), ("c", "b")]
+
+
+def noisy(exact, spread, rng, noise="gaussian"):
+    drawn = {"gaussian": rng.normal, "laplace": lambda size: rng.laplace(0, 1 / np.sqrt(2), size)}[noise]
+    return [LinearMeasurement(t + spread * drawn(size=t.shape), c, spread, noise=noise) for c, t in exact.items()]
+
+
+def margins(domain, seed, concentration, total, cliques):
+    rng = np.random.default_rng(seed)
+    truth = rng.dirichlet(np.full(domain.size(), concentration)).reshape(domain.shape) * total
+    return {c: reference.project(domain, truth, c) for c in cliques}
+
+
+def measurements(seed=0, concentration=20.0, spread=1.0, cliques=PAIRS, total=4000.0):
+    exact = margins(DOMAIN, seed, concentration, total, cliques)
+    return noisy(exact, spread, np.random.default_rng(seed + 1))
+
+
+def optimum(ms, total=None, **options):
+    return pypgm.estimate(DOMAIN, ms, total, stop="optimum", tolerance=1e-5, **options)
+
+
+def by_dense_algebra(domain, ms, clique, known):
+    """Return the standard errors of generalised least squares on the joint table."""
+    weighted = np.vstack(
+        [reference.query_matrix(domain, m) / np.broadcast_to(m.stddev, m.values.shape)[:, None] for m in ms]
+    )
+    cells = domain.size()
+    free = np.eye(cells)
+    if known:
+        free = np.linalg.svd(np.ones((1, cells)))[2][1:].T
+    covariance = free @ np.linalg.pinv((weighted @ free).T @ (weighted @ free), rcond=1e-9) @ free.T
+    wanted = reference.query_matrix(domain, LinearMeasurement(np.zeros(domain.size(clique)), clique))
+    return np.sqrt(np.diag(wanted @ covariance @ wanted.T).clip(0))
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 1000), st.booleans(), st.sampled_from([PAIRS, [("a", "b", "c")], [*PAIRS, ("a", "c"), ("b",)]]))
+def test_least_squares_is_dense_algebra(seed, known, cliques):
+    rng = np.random.default_rng(seed)
+    ms = [LinearMeasurement(np.zeros(DOMAIN.size(c)), c, rng.uniform(0.5, 3, DOMAIN.size(c))) for c in cliques]
+    ms.append(LinearMeasurement(np.zeros(2), ("a",), 2.0, queries.partition([0, 1, 1, 0])))
+    found = least_squares(DOMAIN, ms, total_is_known=known)
+    for clique in [*cliques, tuple(reversed(cliques[0])), ("a",), ()]:
+        assert found.holds(clique)
+        np.testing.assert_allclose(
+            found.standard_error(clique), by_dense_algebra(DOMAIN, ms, clique, known), rtol=1e-6, atol=1e-6
+        )
+
+
+def test_an_answer_left_open_has_no_formula():
+    half = LinearMeasurement(np.zeros(2), ("a",), 1.0, queries.partition([0, 1, 1, 0]))
+    assert least_squares(DOMAIN, [half], total_is_known=False) is None
+    wide = Domain({"x": 2000})
+    assert least_squares(wide, [LinearMeasurement(np.zeros(2000), "x")], total_is_known=False) is None
+
+
+@pytest.mark.parametrize("total", [None, 4000.0])
+def test_the_formula_and_the_bootstrap_agree(total):
+    model = optimum(measurements(), total)
+    for clique in (("a", "b"), ("b", "a"), "b"):
+        formula, drawn = (model.standard_error(clique, method=m, draws=40) for m in ("gls", "bootstrap"))
+        assert formula.domain == drawn.domain == model.project(clique).domain
+        assert np.sqrt(np.mean(drawn.values**2) / np.mean(formula.values**2)) == pytest.approx(1, abs=0.15)
+        np.testing.assert_array_equal(model.standard_error(clique).values, formula.values)
+
+
+def test_single_numbers():
+    # One marginal with unit noise: a count varies by 1; with the total known by sqrt(1 - 1/n).
+    ms = [LinearMeasurement([100, 200, 300, 400], "a", 1.0)]
+    np.testing.assert_allclose(optimum(ms).standard_error("a").values, 1.0)
+    np.testing.assert_allclose(optimum(ms, 1000.0).standard_error("a").values, np.sqrt(0.75))
+    assert optimum(ms).standard_error(()).values == pytest.approx(2.0)
+    assert optimum(ms, 1000.0).standard_error(()).values == 0
+
+
+def test_the_same_generator_the_same_errors():
+    model = pypgm.estimate(DOMAIN, measurements(spread=20.0))
+    other = model.standard_error("a", draws=4, rng=1).values
+    first, again = (model.standard_error("a", draws=4, rng=3).values for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_errors_under_evidence_are_of_probabilities():
+    model = pypgm.estimate(DOMAIN, measurements(spread=10.0))
+    errors = model.standard_error("a", {"b": 1}, draws=10)
+    assert errors.domain == DOMAIN.project("a")
+    assert 0 < errors.values.max() < 0.1
+
+
+def test_many_cliques_share_one_bootstrap():
+    model = pypgm.estimate(DOMAIN, measurements(spread=10.0))
+    together = model.standard_errors([("c", "b"), "a"], draws=5)
+    np.testing.assert_array_equal(together[1].values, model.standard_error("a", draws=5).values)
+    assert together[0].domain.attributes == ("c", "b")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"stop": "optimum", "method": "mirror_descent"},
+        {"loss": "huber"},
+        {"total": 4000.0, "constraints": [Constraint(("a", "b"), forbidden=[(0, 0), (1, 2)])]},
+        {"constraints": [Constraint(("a", "c"), mapping=[0, 1, 2, 2])]},
+    ],
+)
+def test_a_file_keeps_the_measurements(options, tmp_path):
+    ms = measurements(spread=10.0)
+    ms.append(LinearMeasurement([2000.0, 100], "b", [3.0, 4.0], queries.matrix([[1, 1, 0], [1, -1, 0]]), "laplace"))
+    ms.append(LinearMeasurement([900, 3100], "a", 2.0, queries.partition([0, 1, 1, 1])))
+    model = pypgm.estimate(DOMAIN, ms, **options)
+    model.save(tmp_path / "m.npz")
+    again = pypgm.load(tmp_path / "m.npz")
+    wanted, found = (m.standard_error(("b", "c"), draws=3).values for m in (model, again))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_a_prior_goes_into_the_file(tmp_path):
+    prior = pypgm.estimate(DOMAIN, measurements(3, spread=5.0, cliques=[("a", "c")]))
+    model = pypgm.estimate(DOMAIN, measurements(spread=50.0), prior=prior)
+    model.save(tmp_path / "m.npz")
+    wanted, found = (m.standard_error("a", draws=3).values for m in (model, pypgm.load(tmp_path / "m.npz")))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+class Halves:
+    """A user's query that has no matrix of its own."""
+
+    def __init__(self, cells):
+        self.shape = (2, cells)
+
+    def matvec(self, x):
+        return np.asarray(x, dtype=float).reshape(2, -1).sum(1)
+
+    def rmatvec(self, y):
+        return np.repeat(np.asarray(y, dtype=float), self.shape[1] // 2)
+
+    def column_norms(self, norm):
+        return np.ones(self.shape[1])
+
+
+def test_a_query_of_ones_own_is_kept_as_a_matrix_or_not_at_all(tmp_path, monkeypatch):
+    ms = [*measurements(spread=10.0), LinearMeasurement([2000.0, 2000], "a", 2.0, Halves(4))]
+    model = pypgm.estimate(DOMAIN, ms)
+    model.save(tmp_path / "m.npz")
+    # The matrix is stepped on with a better known smoothness than the operator.
+    assert pypgm.load(tmp_path / "m.npz").standard_error("a", draws=3).values == pytest.approx(
+        model.standard_error("a", draws=3).values, rel=0.3
+    )
+    monkeypatch.setattr("pypgm.models.origin._DENSE_ENTRIES", 7)
+    model.save(tmp_path / "m.npz")
+    again = pypgm.load(tmp_path / "m.npz")
+    np.testing.assert_allclose(again.project("a").values, model.project("a").values)
+    with pytest.raises(ValueError, match="does not hold the measurements"):
+        again.standard_error("a")
+
+
+@pytest.mark.parametrize("breaks", ["mask", "values", "query"])
+def test_a_file_that_does_not_fit_is_refused(breaks):
+    model = optimum(measurements(), constraints=[Constraint(("a", "b"), forbidden=[(0, 0)])])
+    header, arrays = model.origin.packed()
+    if breaks == "mask":
+        arrays["mask 0"] = arrays["mask 0"][:-1]
+    elif breaks == "values":
+        arrays["measurement 1 values"] = arrays["measurement 1 values"][:-1]
+    else:
+        header["measurements"][0]["query"] = "groups"
+    with pytest.raises((ValueError, KeyError)):
+        Origin.unpacked(DOMAIN, header, arrays)
+
+
+# The command.
+
+
+def test_query_prints_errors_beside_the_answers(tmp_path, capsys):
+    pypgm.estimate(DOMAIN, measurements(spread=10.0)).save(tmp_path / "m.pgm")
+    name = str(tmp_path / "m.pgm")
+    assert cli.main(["query", name, "b", "--draws", "4"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header == "b,count,standard_error"
+    model = pypgm.load(name)
+    errors = model.standard_error("b", draws=4).values
+    for line, count, error in zip(lines, model.project("b").values, errors, strict=True):
+        assert [float(x) for x in line.split(",")[1:]] == pytest.approx([count, error], rel=5e-3)
+    assert cli.main(["query", name, "b", "--given", "a=1", "--draws", "3"]) == 0
+    assert capsys.readouterr().out.startswith("b,probability,standard_error")
+    assert cli.main(["query", name, "b", "--draws", "0"]) == 0
+    assert capsys.readouterr().out.startswith("b,count\n")
+    assert cli.main(["query", name, "b", "--draws", "1"]) == 2
+    assert "2 or more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "message"),
+    [
+        ({}, {"draws": 1}, "draws needs to be at least 2"),
+        ({}, {"method": "delta"}, "method needs to be"),
+        ({}, {"method": "gls"}, "did not go to the optimum"),
+        ({"stop": "optimum"}, {"method": "gls", "evidence": {"b": 0}}, "under evidence"),
+        ({"stop": "optimum"}, {"method": "gls", "clique": ("a", "c")}, "no measured clique holds"),
+        ({"stop": "optimum", "loss": "huber"}, {"method": "gls"}, "the loss is huber"),
+        ({"stop": "optimum", "constraints": [Constraint("a", allowed=[0, 1])]}, {"method": "gls"}, "constraints"),
+        ({"stop": "optimum", "loss": lambda m: (0.5 * m.dot(m), m)}, {}, "does not hold the measurements"),
+        ({}, {"clique": "z"}, "unknown attribute 'z'"),
+    ],
+)
+def test_refusals(options, asked, message):
+    model = pypgm.estimate(DOMAIN, measurements(), **options)
+    with pytest.raises(ValueError, match=message):
+        model.standard_error(asked.pop("clique", "a"), **asked)
+
+
+def test_a_count_held_by_zero_has_no_formula():
+    model = optimum([LinearMeasurement([100, 1, 0, 40], "a", 5.0)])
+    with pytest.raises(ValueError, match="held from below by zero"):
+        model.standard_error("a", method="gls")
+    assert (model.standard_error("a", draws=3).values > 0).any()
+
+
+# Simulation: the same records measured many times.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", ["validated", "optimum"])
+@pytest.mark.parametrize(("concentration", "spread", "noise"), [(5.0, 2.0, "gaussian"), (0.5, 12.0, "laplace")])
+def test_errors_are_those_of_a_simulation(stop, concentration, spread, noise):
+    domain = Domain({"a": 6, "b": 5, "c": 4, "d": 3})
+    exact = margins(domain, 7, concentration, 2000.0, [("a", "b"), ("b", "c"), ("c", "d")])
+    asked = [("a", "b"), ("c", "d"), ("b",)]
+    rng = np.random.default_rng(5)
+    answers, errors = [], []
+    for run in range(120):
+        model = pypgm.estimate(domain, noisy(exact, spread, rng, noise), stop=stop)
+        answers.append([f.datavector() for f in model.project_many(asked)])
+        if run < 4:
+            errors.append([f.datavector() for f in model.standard_errors(asked, draws=30, rng=run)])
+    for i in range(len(asked)):
+        actual = np.std([a[i] for a in answers], axis=0, ddof=1)
+        told = np.sqrt(np.mean([np.square(e[i]) for e in errors], axis=0))
+        assert np.sqrt(np.mean(told**2) / np.mean(actual**2)) == pytest.approx(1, abs=0.2)
+        # Cell by cell, where neither side's own sampling error is what differs.
+        assert np.median(told / actual) == pytest.approx(1, abs=0.2)
