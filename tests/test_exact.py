@@ -7,7 +7,7 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from models import chain, evidence_on, models
+from models import chain, evidence_on, models, potentials_over
 
 import pypgm
 from pypgm import CliqueVector, Domain, GraphicalModel, ImpossibleEvidenceError, JunctionTree
@@ -62,6 +62,45 @@ def test_tables_of_the_tree_itself(case):
 
 
 @given(possible_models())
+def test_marginals_of_single_attributes(case):
+    potentials, evidence, table, _ = case
+    tree = JunctionTree(potentials.domain, potentials.cliques)
+    joint = reference.joint(table, TOTAL)
+    found = tree.attribute_marginals(potentials, TOTAL, evidence)
+    assert tuple(found) == potentials.domain.attributes
+    for attribute, counts in found.items():
+        np.testing.assert_allclose(counts, reference.project(potentials.domain, joint, (attribute,)), **CLOSE)
+
+
+@st.composite
+def bipartite_models(draw):
+    """Pairs between two layers: the cliques of the tree are far larger than what is given."""
+    left, right = draw(st.integers(2, 3)), draw(st.integers(2, 4))
+    sizes = draw(st.lists(st.integers(1, 5), min_size=left + right, max_size=left + right))
+    domain = Domain([f"x{i}" for i in range(left + right)], sizes)
+    cliques = [(f"x{i}", f"x{j}") for i in range(left) for j in range(left, left + right)]
+    return draw(potentials_over(domain, draw(st.permutations(cliques)), zeros=draw(st.booleans())))
+
+
+@given(bipartite_models(), st.data())
+def test_implicit_cliques(potentials, data):
+    evidence, likelihoods = data.draw(evidence_on(potentials.domain))
+    table = reference.with_evidence(potentials.domain, reference.log_joint(potentials), likelihoods)
+    assume(table.max() > -np.inf)
+    tree = JunctionTree(potentials.domain, potentials.cliques)
+    joint = reference.joint(table, TOTAL)
+    result = tree.marginals(potentials, TOTAL, evidence)
+    for index, clique in enumerate(potentials.cliques):
+        np.testing.assert_allclose(
+            result.table(index), reference.project(potentials.domain, joint, clique).ravel(), **CLOSE
+        )
+    assert tree.log_partition(potentials, evidence) == pytest.approx(reference.log_sum_exp(table), rel=1e-12, abs=1e-11)
+    singles = tree.attribute_marginals(potentials, TOTAL, evidence)
+    for attribute, counts in singles.items():
+        np.testing.assert_allclose(counts, reference.project(potentials.domain, joint, (attribute,)), **CLOSE)
+
+
+@given(possible_models())
 def test_variable_elimination_of_any_clique(case):
     potentials, evidence, table, clique = case
     found = pypgm.variable_elimination(potentials, clique, TOTAL, evidence)
@@ -91,7 +130,7 @@ def test_impossible_is_said_never_invented(case):
     assume(table.max() == -np.inf)
     tree = JunctionTree(potentials.domain, potentials.cliques)
     assert tree.log_partition(potentials, evidence) == -np.inf
-    for refused in (tree.marginals, tree.tables):
+    for refused in (tree.marginals, tree.attribute_marginals, tree.tables):
         with pytest.raises(ImpossibleEvidenceError, match="no joint assignment is left any weight"):
             refused(potentials, TOTAL, evidence)
     with pytest.raises(ImpossibleEvidenceError, match="no joint assignment"):
@@ -336,7 +375,15 @@ def test_hidden_markov_model_of_three_thousand_steps():
     assert np.isfinite(log_evidence)
     assert tree.log_partition(potentials, evidence) == pytest.approx(log_evidence, rel=1e-12)
     marginals = tree.marginals(potentials, evidence=evidence)
+    singles = tree.attribute_marginals(potentials, evidence=evidence)
     assert np.isfinite(marginals.values).all()
+    np.testing.assert_allclose(singles["s1500"], marginals["s1500", "s1501"].values.sum(1), rtol=1e-11)
+    # The same observed: a step's state is known, and every table that holds it is smaller.
+    seen = {f"s{t}": int(likelihoods[t].argmax()) for t in range(0, steps, 3)}
+    exactly = [np.eye(states)[seen[f"s{t}"]] if t % 3 == 0 else likelihoods[t] for t in range(steps)]
+    with np.errstate(divide="ignore"):
+        known = reference.forward(initial, transition, np.array(exactly))
+    assert tree.log_partition(potentials, {**evidence, **seen}) == pytest.approx(known, rel=1e-12)
     ones = [marginals.table(i).sum() for i in range(steps)]
     np.testing.assert_allclose(ones, 1.0, rtol=1e-12)
 

@@ -33,14 +33,20 @@ Outcome contracted(const JunctionTree& tree, std::span<const double> potentials,
   return back(contraction, known.observation(), work);
 }
 
-bool implicit(const JunctionTree& tree) { return tree.contraction != nullptr; }
+/// Whether implicit cliques are the cheaper way. Where the given cliques are about all the tree has, as in a
+/// chain of measured cliques, there is nothing to leave out, and its tables are worked on in larger blocks.
+bool implicit(const JunctionTree& tree, std::span<const Evidence> evidence) {
+  if (tree.contraction == nullptr) return false;
+  if (2 * tree.cost.factor_cells <= tree.cost.cells) return true;
+  return Known(tree.sizes, evidence).any;
+}
 
 }  // namespace
 
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
                        int n_threads) {
-  if (implicit(tree)) {
+  if (implicit(tree, evidence)) {
     double log_z = 0;
     const auto back = [&](const ImplicitTree& contraction, const Observation& known, ImplicitWork& work) {
       return contract_backward(tree, contraction, known, work, {total, marginals, {}}, n_threads);
@@ -54,7 +60,7 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
                                  std::span<double> marginals, int n_threads) {
-  if (implicit(tree)) {
+  if (tree.contraction != nullptr) {
     double log_z = 0;
     const auto back = [&](const ImplicitTree& contraction, const Observation& known, ImplicitWork& work) {
       return contract_backward(tree, contraction, known, work, {total, {}, marginals}, n_threads);
@@ -77,7 +83,7 @@ double exact_attribute_marginals(const JunctionTree& tree, std::span<const doubl
 
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, int n_threads) {
-  if (implicit(tree)) {
+  if (implicit(tree, evidence)) {
     double log_z = 0;
     const auto stop = [](const ImplicitTree&, const Observation&, ImplicitWork&) { return Outcome::exact; };
     if (contracted(tree, potentials, evidence, log_z, n_threads, stop) != Outcome::lost) return log_z;

@@ -279,7 +279,14 @@ void estimate_cost(JunctionTree& tree) {
   }
   if (cost.width > 0) --cost.width;
   for (const Placement& p : tree.factors) cost.factor_cells += static_cast<double>(p.layout.small);
-  cost.bytes = 8.0 * (cost.cells + cost.factor_cells + 3.0 * cost.separator_cells);
+  // The tables of the cliques where they are asked for, weights and sums of the factors, messages both ways
+  // with their logarithms; or the values of a contraction. And the answer.
+  double held = cost.cells + 2.0 * cost.factor_cells + 4.0 * cost.separator_cells;
+  if (tree.contraction != nullptr) {
+    held = std::max(
+        held, static_cast<double>(tree.contraction->cells) + static_cast<double>(tree.contraction->room));
+  }
+  cost.bytes = 8.0 * (held + cost.factor_cells);
 }
 
 }  // namespace
@@ -296,10 +303,11 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
   compile_edges(tree);
   place_factors(tree, cliques);
   order_inputs(tree);
-  estimate_cost(tree);
-  if (tree.cost.largest_cells < static_cast<double>(kTooManyCells)) {
+  std::size_t most = 1;
+  for (const TreeNode& node : tree.nodes) most = std::max(most, node.cells);
+  if (most < kTooManyCells)
     tree.contraction = std::make_shared<const ImplicitTree>(make_implicit_tree(tree, {}));
-  }
+  estimate_cost(tree);
   return tree;
 }
 

@@ -48,7 +48,7 @@ struct TreeCost {
   double factor_cells = 0;  ///< tables of the given cliques
   double separator_cells = 0;
   double operations = 0;  ///< reads and writes of a cell in one propagation
-  double bytes = 0;       ///< of the workspace one propagation needs, the given tables not counted
+  double bytes = 0;       ///< of the buffers and answers of any one call, the given tables not counted
 };
 
 struct ImplicitTree;

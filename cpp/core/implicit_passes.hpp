@@ -1,0 +1,94 @@
+#pragma once
+// What the passes of a contraction share.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/implicit_tree.hpp"
+#include "core/kernels.hpp"
+#include "core/threads.hpp"
+
+// Tables are weights, not logarithms. Of each is known that its positive entries lie in [2^low, 2^high]:
+// bounds follow from those of the factors, and only where they leave 2^±kWidest is the table looked at,
+// scaled by a power of two (which rounds nothing) and what is still below 2^-kWidest of its largest entry set
+// to zero. So no product ever underflows unnoticed, and what is set to zero is accounted for: `loss` bounds
+// what any entry of a table may lack.
+//   a sum of k products loses at most k (loss_a 2^high_b + loss_b 2^high_a + loss_a loss_b);
+// Where the bound exceeds kTolerated of a marginal's sum, or of Z, the run says that it is lost.
+
+namespace pypgm::passes {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kWidest = 400;
+inline constexpr double kTolerated = -57;  // as a power of two: 7e-18, far below what rounding does
+inline constexpr double kOne = 1.0;
+
+using Range = ImplicitWork::Range;
+
+inline std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+inline std::span<double> cells_of(const ImplicitTree& contraction, ImplicitWork& work, int value) {
+  const Value& v = contraction.values[at(value)];
+  return {work.cells.get() + v.offset, v.cells};
+}
+
+inline double loss_of_product(const Range& a, const Range& b) {
+  const double larger = std::max(a.loss + b.high, b.loss + a.high);
+  return larger == -kInfinity ? larger : larger + 2;
+}
+
+inline Range product(const Range& a, const Range& b, const Loops& loops) {
+  const double terms = std::log2(static_cast<double>(loops.work / std::max<std::size_t>(1, loops.cells)));
+  return {a.low + b.low, a.high + b.high + terms, terms + loss_of_product(a, b)};
+}
+
+/// Brings a table back into the range where its products can be made; returns the power of two taken out.
+inline double settle(std::span<double> table, Range& range) {
+  if (range.high <= kWidest && range.low >= -kWidest) return 0;
+  double largest = 0;
+  double smallest = kInfinity;
+  for (const double x : table) {
+    largest = std::max(largest, x);
+    smallest = x > 0 && x < smallest ? x : smallest;
+  }
+  if (largest == 0) {
+    range.low = range.high = 0;
+    return 0;
+  }
+  const int exponent = std::ilogb(largest);
+  const double factor = std::ldexp(1.0, -exponent);
+  kernels().scale(table.data(), table.size(), factor);
+  range.high = 1;
+  range.loss -= exponent;
+  range.low = std::log2(smallest) - exponent - 1;
+  if (range.low < -kWidest) {
+    const double least = std::ldexp(1.0, -static_cast<int>(kWidest));
+    for (double& x : table) x = x < least ? 0.0 : x;
+    range.low = -kWidest;
+    range.loss = std::max(range.loss, -kWidest) + 1;
+  }
+  return exponent;
+}
+
+/// Calls body(step, threads inside it) for a level: steps beside each other, or, where one outweighs the
+/// rest, one after the other with all threads inside.
+template <class Body>
+void for_level(const ImplicitTree& contraction, const std::vector<int>& level, int n_threads,
+               const Body& body) {
+  std::size_t total = 0;
+  std::size_t largest = 0;
+  for (const int s : level) {
+    total += contraction.steps[at(s)].forward.work;
+    largest = std::max(largest, contraction.steps[at(s)].forward.work);
+  }
+  const int threads = threads_for(total, n_threads);
+  if (threads > 1 && 2 * largest <= total) {
+    parallel_for(level.size(), threads, [&](std::size_t k) { body(contraction.steps[at(level[k])], 1); });
+  } else {
+    for (const int s : level) body(contraction.steps[at(s)], threads);
+  }
+}
+
+}  // namespace pypgm::passes
