@@ -1,17 +1,26 @@
 """Cost per cell of an estimation iteration on a chain of adjacent triples, beside a plain exp pass.
 
-Run: python bench/bench_descent.py [--threads N]
+Run: python bench/bench_descent.py [--threads N] [--mbi-python PYTHON [--only NAME]]
 
 An iteration is one propagation with loss, gradient and update at a fixed step. Its time is
 (wall(3n) - wall(n)) / 2n, so that planning does not count; the median of five. The answer is checked first: the
-marginals of neighbouring triples agree where they overlap, and all sum to the total.
+marginals of neighbouring triples agree where they overlap, and all sum to the total. With the Python of an environment
+that has mbi, the same iterations are timed there (MirrorDescent at the same step), after the marginals of the same
+potentials have been compared to 1e-9; 32 random pairs of the adult table come in too if PYPGM_DATA names the data.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import json
+import os
+import pickle
 import statistics
+import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +29,7 @@ import pypgm
 VALUES = 10
 SIGMA = 50.0
 ROWS = 100_000
+STEP = 1e-4
 
 
 def chain_problem(d: int) -> tuple[pypgm.Domain, list[pypgm.LinearMeasurement]]:
@@ -35,6 +45,21 @@ def chain_problem(d: int) -> tuple[pypgm.Domain, list[pypgm.LinearMeasurement]]:
     return domain, measurements
 
 
+def adult_problem(folder: Path) -> tuple[pypgm.Domain, list[pypgm.LinearMeasurement]]:
+    """Return the domain of the adult table and noisy counts on 32 random pairs of its attributes."""
+    sizes = json.loads((folder / "adult" / "domain.json").read_text())
+    domain = pypgm.Domain(sizes)
+    pairs = list(itertools.combinations(sizes, 2))
+    chosen = np.random.RandomState(0).choice(len(pairs), 32, replace=False)
+    rng = np.random.default_rng(0)
+    measurements = []
+    for i in chosen:
+        cells = domain.size(pairs[i])
+        noisy = rng.dirichlet(np.ones(cells)) * ROWS + rng.normal(0.0, SIGMA, cells)
+        measurements.append(pypgm.LinearMeasurement(noisy, pairs[i], SIGMA))
+    return domain, measurements
+
+
 def seconds_per_iteration(
     domain: pypgm.Domain, measurements: list[pypgm.LinearMeasurement], n: int, threads: int
 ) -> float:
@@ -42,7 +67,7 @@ def seconds_per_iteration(
 
     def wall(iterations: int) -> float:
         started = time.perf_counter()
-        pypgm.estimate(domain, measurements, ROWS, stepsize=1e-4, tolerance=0, iterations=iterations, n_threads=threads)
+        pypgm.estimate(domain, measurements, ROWS, stepsize=STEP, tolerance=0, iterations=iterations, n_threads=threads)
         return time.perf_counter() - started
 
     return statistics.median((wall(3 * n) - wall(n)) / (2 * n) for _ in range(5))
@@ -50,7 +75,7 @@ def seconds_per_iteration(
 
 def check(domain: pypgm.Domain, measurements: list[pypgm.LinearMeasurement]) -> None:
     """Raise unless the marginals of an estimate are consistent and sum to the total."""
-    model = pypgm.estimate(domain, measurements, ROWS, stepsize=1e-4, tolerance=0, iterations=20)
+    model = pypgm.estimate(domain, measurements, ROWS, stepsize=STEP, tolerance=0, iterations=20)
     for a, b in zip(model.cliques, model.cliques[1:], strict=False):
         shared = [x for x in a if x in b]
         difference = model.marginals[a].project(shared).values - model.marginals[b].project(shared).values
@@ -74,11 +99,46 @@ def exp_pass(cells: int) -> float:
     return statistics.median(times)
 
 
+def beside_mbi(python: str, name: str, n: int, repeats: int, threads: int) -> None:
+    """Print the time of an iteration here and in mbi, once both have given the same marginals."""
+    if name == "adult":
+        domain, measurements = adult_problem(Path(os.environ["PYPGM_DATA"]))
+    else:
+        domain, measurements = chain_problem(int(name))
+    potentials = pypgm.CliqueVector(domain, [m.clique for m in measurements])
+    potentials.values[:] = np.random.default_rng(1).normal(0.0, 1.0, potentials.values.size)
+    tables = {c: potentials.table(i) for i, c in enumerate(potentials.cliques)}
+    measured = [(m.values, m.clique) for m in measurements]
+    problem = (domain.attributes, domain.shape, measured, SIGMA, ROWS, tables, n, repeats, STEP)
+    with tempfile.TemporaryDirectory() as folder:
+        asked, answered = Path(folder, "asked"), Path(folder, "answered")
+        asked.write_bytes(pickle.dumps(problem))
+        script = Path(__file__).with_name("mbi_descent.py")
+        subprocess.run([python, str(script), str(asked), str(answered)], check=True, stderr=subprocess.DEVNULL)
+        theirs, marginals = pickle.loads(answered.read_bytes())
+    own = pypgm.marginals(potentials, float(ROWS))
+    worst = max(np.abs(own[c].values - marginals[c]).max() for c in own.cliques)
+    if worst > 1e-9 * ROWS:
+        raise AssertionError(f"marginals differ by {worst} of {ROWS}")
+    ours = seconds_per_iteration(domain, measurements, n, threads)
+    print(
+        f"{name:>6} {ours * 1e3:>10.4f} ms {theirs * 1e3:>10.4f} ms {theirs / ours:>7.1f} times, equal to {worst:.1e}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=1)
-    threads = parser.parse_args().threads
+    parser.add_argument("--mbi-python", help="the Python of an environment that has mbi")
+    parser.add_argument("--only", nargs="*", help="of 10, 30, 100, adult")
+    options = parser.parse_args()
+    threads = options.threads
     print(f"{pypgm.build_info()}, {threads} thread(s)")
+    if options.mbi_python:
+        for name, n, repeats in (("10", 200, 5), ("30", 100, 5), ("100", 50, 5), ("adult", 50, 1)):
+            if name in (options.only or ("10", "30", "100", "adult")):
+                beside_mbi(options.mbi_python, name, n, repeats, threads)
+        return
     print(f"{'d':>5} {'cells':>8} {'ms/iteration':>13} {'ns/cell':>8} {'exp ns/cell':>12} {'ratio':>6}")
     for d, n in ((10, 2000), (100, 200), (1000, 20)):
         domain, measurements = chain_problem(d)

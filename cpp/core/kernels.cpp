@@ -181,10 +181,31 @@ struct CombineRow {
     for (std::size_t i = 0; i < n; ++i) out[l + i] = Op::apply(in[l + i], value);
   }
   void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
-    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
+    std::size_t r = 0;
+    if ((!Op::kReads || out != in) && step == n && n < kManyCells) {
+      // A short run, as many times as fit: whole lanes run over into the next rows, which are written later.
+      const std::size_t together = kManyCells / n;
+      double runs[kManyCells + kLanes] = {};
+      for (std::size_t i = 0; i < together * n; ++i) runs[i] = from[s + i % n];
+      for (; (r + together) * n + kLanes <= count * n; r += together) {
+        for (std::size_t i = 0; i < together * n; i += kLanes) {
+          const Lanes values = load(runs + i);
+          store(out + l + r * n + i, Op::apply(Op::kReads ? load(in + l + r * n + i) : values, values));
+        }
+      }
+    }
+    for (; r < count; ++r) shared(l + r * step, s, n);
   }
   void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
     std::size_t r = 0;
+    for (; n == 2 && r + kLanes <= count; r += kLanes) {
+      const Lanes values = load(from + s + r);
+      const std::size_t at = l + 2 * r;
+      const Lanes low = twice_low(values);
+      const Lanes high = twice_high(values);
+      store(out + at, Op::apply(Op::kReads ? load(in + at) : low, low));
+      store(out + at + kLanes, Op::apply(Op::kReads ? load(in + at + kLanes) : high, high));
+    }
     if ((!Op::kReads || out != in) && n < kManyCells) {
       // Whole lanes run over into the next row, which is written after this one.
       for (; (r + 1) * n + kLanes <= count * n; ++r) {
@@ -224,9 +245,32 @@ struct SumRow {
   void apart(std::size_t l, std::size_t s, std::size_t n) const { sums[s] += sum(table + l, n); }
   void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
     std::size_t i = 0;
+    if (step == n && n < kManyCells / 2) {
+      const std::size_t done = add_runs(l, s, count, n);
+      for (std::size_t r = done; r < count; ++r) shared(l + r * n, s, n);
+      return;
+    }
     for (; i + kChains * kLanes <= n; i += kChains * kLanes) add_columns<kChains>(l + i, s + i, count, step);
     for (; i + kLanes <= n; i += kLanes) add_columns<1>(l + i, s + i, count, step);
     for (std::size_t r = 0; r < count && i < n; ++r) shared(l + r * step + i, s + i, n - i);
+  }
+  /// Adds up short runs, as many side by side as fit, and these at last; returns how many there were.
+  std::size_t add_runs(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    const std::size_t together = kManyCells / n;
+    const std::size_t cells = together * n;
+    const std::size_t whole = cells / kLanes;
+    const Bits rest = lanes_between(0, cells - whole * kLanes);
+    Lanes lanes[kLanes + 1] = {};
+    std::size_t r = 0;
+    for (; (r + together) * n + kLanes <= count * n; r += together) {
+      const double* at = table + l + r * n;
+      for (std::size_t i = 0; i < whole; ++i) lanes[i] = lanes[i] + load(at + i * kLanes);
+      lanes[whole] = lanes[whole] + first_lanes(load(at + whole * kLanes), rest);
+    }
+    double runs[kManyCells + kLanes];
+    for (std::size_t i = 0; i <= whole; ++i) store(runs + i * kLanes, lanes[i]);
+    for (std::size_t i = 0; r > 0 && i < cells; ++i) sums[s + i % n] += runs[i];
+    return r;
   }
   /// The first lanes of many rows, added to the same place while it stays in registers.
   template <std::size_t width>
@@ -255,6 +299,18 @@ struct SumRow {
                                    add_row(row + 3 * n), add_row(row + 4 * n), add_row(row + 5 * n),
                                    add_row(row + 6 * n), add_row(row + 7 * n)};
       store(sums + s + r, load(sums + s + r) + sum_each(lanes));
+    }
+    if (n < kManyCells && count - r > 1 && count - r <= kLanes) {
+      // The last rows, with zeros behind them.
+      double last[kLanes * kManyCells + kLanes];
+      std::memset(last, 0, (kLanes * n + kLanes) * sizeof(double));
+      std::memcpy(last, row, (count - r) * n * sizeof(double));
+      const Lanes lanes[kLanes] = {add_row(last),         add_row(last + n),     add_row(last + 2 * n),
+                                   add_row(last + 3 * n), add_row(last + 4 * n), add_row(last + 5 * n),
+                                   add_row(last + 6 * n), add_row(last + 7 * n)};
+      const Lanes totals = sum_each(lanes);
+      for (std::size_t k = 0; r < count; ++k, ++r) sums[s + r] += totals[k];
+      return;
     }
     for (; r < count; ++r, row += n) sums[s + r] += sum(row, n);
   }

@@ -36,6 +36,10 @@ inline Lanes smaller_positive(Lanes a, Lanes b) {
 inline Lanes zero_below(Lanes x, double limit, Lanes value) { return x < fill(limit) ? fill(0.0) : value; }
 inline Bits shift_left(Bits x, int n) { return x << n; }
 
+/// The first, and the last, four lanes, each twice.
+inline Lanes twice_low(Lanes x) { return __builtin_shufflevector(x, x, 0, 0, 1, 1, 2, 2, 3, 3); }
+inline Lanes twice_high(Lanes x) { return __builtin_shufflevector(x, x, 4, 4, 5, 5, 6, 6, 7, 7); }
+
 /// The lanes of a mask, 0 elsewhere.
 inline Lanes first_lanes(Lanes x, Bits mask) { return numbers(bits(x) & mask); }
 
@@ -105,6 +109,12 @@ inline Bits shift_left(Bits x, int n) {
   for (std::size_t i = 0; i < kLanes; ++i)
     x.v[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(x.v[i]) << n);
   return x;
+}
+inline Lanes twice_low(Lanes x) {
+  return each([&](std::size_t i) { return x[i / 2]; });
+}
+inline Lanes twice_high(Lanes x) {
+  return each([&](std::size_t i) { return x[4 + i / 2]; });
 }
 inline Lanes first_lanes(Lanes x, Bits mask) {
   Bits b = bits(x);
