@@ -84,7 +84,9 @@ def answer_queries(
     """
     checked = [q.checked(calibrated.domain) for q in queries]
     needed = answer_bytes([q.shape for q in checked])
-    check_fits(needed, max_bytes, f"the answers ({len(checked)}) need {needed / 8:.3g} cells", "ask for fewer at a time")
+    check_fits(
+        needed, max_bytes, f"the answers ({len(checked)}) need {needed / 8:.3g} cells", "ask for fewer at a time"
+    )
     answers = _answers(calibrated, checked, False, max_bytes, n_threads)
     mixed = [i for i, q in enumerate(checked) if any(_has_negative(b) for b in q.blocks.values())]
     if mixed:
