@@ -14,7 +14,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.path import Path, settled_answer
 from pypgm.estimation.problem import Answer, Problem
 
-__all__ = ["FINE", "THINNING", "MeasuredSteps", "accelerated", "thinning_source", "validates"]
+__all__ = ["FINE", "STAGE_TOLERANCE", "THINNING", "MeasuredSteps", "accelerated", "thinning_source", "validates"]
 
 _CAUTION = 0.9  # of the step the last move would have permitted
 FINE = (1.2, 1)  # growth and memory of steps that are validated one by one: none may skip the best of the path
@@ -24,7 +24,7 @@ THINNING = 0.5  # how the noise is shared between what is fitted and what valida
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
 _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
 _MAX_TRIALS = 40  # of a first step
-_STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
+STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
 _SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
 
@@ -132,7 +132,7 @@ def _smoothed(problem: Problem) -> Problem:
 def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int) -> tuple[Path, Status]:
     """Follow the path to the tolerance; that of a loss which is not smooth from stage to stage."""
     stages = problem.loss.stages()
-    rough = replace(options, tolerance=max(options.tolerance, _STAGE_TOLERANCE))
+    rough = replace(options, tolerance=max(options.tolerance, STAGE_TOLERANCE))
     here = problem
     for stage in stages:
         here = here.with_loss(stage)

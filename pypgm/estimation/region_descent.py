@@ -5,13 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.accelerated import FINE, THINNING, MeasuredSteps, thinning_source, validates
+from pypgm.estimation.accelerated import FINE, STAGE_TOLERANCE, THINNING, MeasuredSteps, thinning_source, validates
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 from pypgm.estimation.path import CHECK_EVERY, Path
 from pypgm.estimation.problem import Answer
-from pypgm.estimation.region_problem import CompiledRegionDescent, GeneralRegionDescent, RegionProblem, Thinned
+from pypgm.estimation.region_problem import (
+    CompiledRegionDescent,
+    GeneralRegionDescent,
+    RegionProblem,
+    Thinned,
+    on_regions,
+)
 from pypgm.estimation.residual_losses import L2
 
 __all__ = ["region_descent"]
@@ -24,6 +33,7 @@ _REFIT = 30  # sweeps at most
 _WINDOW = 100  # iterations between certificates
 _FEASIBILITY = 1e-8  # of the answer
 _POLISH = 1000  # sweeps at most
+_LEAST = 1e-30  # of a belief to go on from
 
 
 def region_descent(problem: RegionProblem, options: Options) -> Answer:
@@ -53,13 +63,13 @@ def region_descent(problem: RegionProblem, options: Options) -> Answer:
     NeurIPS 2021, Algorithm 1.
     """
     watch = Watch(options)
-    whole = problem.with_loss(problem.loss.stages()[-1])
-    rests = bool(whole.loss.measurements) and whole.loss.refitted(whole.loss.measurements) is not None
+    loss = problem.loss
+    rests = bool(loss.measurements) and loss.refitted(loss.measurements) is not None
     try:
         if validates(options) and rests:
-            run, status = _validated(whole, options, watch)
+            run, status = _validated(problem, options, watch)
         else:
-            run, status = _to_the_optimum(whole, options, watch, 0)
+            run, status = _to_the_optimum(problem, options, watch, 0)
     finally:
         watch.close()
     return run.answer(problem, status)
@@ -94,7 +104,7 @@ class _RegionPath(Path):
         super().__init__(_Made(core), MeasuredSteps(safe, *FINE, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
         self.calls = calls + core.sweeps
         self._bounded = bounded
-        self._bound = -math.inf
+        self.bound = -math.inf
         self._safe = safe
         self._last = 0.0
         self._since = 0
@@ -159,8 +169,17 @@ class _RegionPath(Path):
         return abs(self.history[-1 - CHECK_EVERY] - loss) <= tolerance * (1 + abs(loss))
 
     def _close_window(self) -> None:
-        self._bound = max(self._bound, self.core.core.lower_bound())
-        self._gap = max(0.0, self.history[-1] - self._bound)
+        self.bound = max(self.bound, self.core.core.lower_bound())
+        self._gap = max(0.0, self.history[-1] - self.bound)
+
+    def position(self, problem: RegionProblem) -> CliqueVector:
+        """Return natural logs of the average, made consistent; cells that are merely rare do not become zeros."""
+        if self._bounded:
+            self._close_window()
+        self.calls += self.core.core.settle(_LOOSE, _REFIT)[1]
+        beliefs = self.core.core.take_beliefs()
+        logs = np.log(np.maximum(beliefs, _LEAST), out=np.full(beliefs.size, -np.inf), where=beliefs > 0)
+        return CliqueVector(problem.domain, problem.graph.regions, logs)
 
     def answer(self, problem: RegionProblem, status: Status) -> Answer:
         """Make the average consistent, with potentials to it; loss and bound are those of the answer."""
@@ -169,9 +188,11 @@ class _RegionPath(Path):
         core = self.core.core
         core.settle(_FEASIBILITY, _POLISH)
         loss = self.core.settled_loss()
-        gap = max(0.0, loss - self._bound) if self._bounded and self._bound > -math.inf else None
         potentials, marginals = core.take_potentials(), core.take_beliefs()
         marginals *= problem.total
+        if not problem.loss.smooth:
+            loss = on_regions(problem.graph, problem.loss)(marginals)[0]
+        gap = max(0.0, loss - self.bound) if self._bounded and self.bound > -math.inf else None
         regions = problem.graph.regions
         seconds = time.perf_counter() - self._options.started
         return (
@@ -182,13 +203,30 @@ class _RegionPath(Path):
 
 
 def _to_the_optimum(problem: RegionProblem, options: Options, watch: Watch, calls: int) -> tuple[_RegionPath, Status]:
-    run = _path(problem, options, watch, calls)
-    return run, run.follow(options.iterations, to_tolerance=True) or "iterations"
+    """Follow the path to the tolerance; that of a loss which is not smooth from stage to stage."""
+    stages = problem.loss.stages()
+    rough = replace(options, tolerance=max(options.tolerance, STAGE_TOLERANCE))
+    bound = -math.inf  # no stage lies above the loss itself
+    history: list[float] = []
+    for stage in stages:
+        last = stage is stages[-1]
+        problem = problem.with_loss(stage)
+        run = _path(problem, options if last else rough, watch, calls)
+        run.history[:0] = history
+        status = run.follow(options.iterations, to_tolerance=True)
+        calls, history = run.calls, run.history
+        run.bound = bound = max(bound, run.bound)
+        if last or status != "converged":
+            break
+        problem = replace(problem, start=run.position(problem))
+    return run, status or "iterations"
 
 
 def _validated(problem: RegionProblem, options: Options, watch: Watch) -> tuple[_RegionPath, Status]:
     """Find on thinned measurements how far to go, then go there."""
-    run = _thinned_path(problem, options, watch)
+    stages = problem.loss.stages()
+    smooth = problem.with_loss(stages[min(1, len(stages) - 1)])
+    run = _thinned_path(smooth, options, watch)
     status, best = run.validate(options.iterations // 2)
     calls = run.calls
     if status in {"time", "callback", "interrupted"}:
@@ -197,7 +235,7 @@ def _validated(problem: RegionProblem, options: Options, watch: Watch) -> tuple[
     if status == "converged":
         # Noise too small to be fitted: the measurements' own end is the tolerance.
         return _to_the_optimum(problem, options, watch, calls)
-    run = _path(problem, options, watch, calls)
+    run = _path(smooth, options, watch, calls)
     return run, run.follow_steps(best, options.iterations) or status
 
 

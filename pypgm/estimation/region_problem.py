@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["CompiledRegionDescent", "GeneralRegionDescent", "RegionProblem", "Thinned"]
+__all__ = ["CompiledRegionDescent", "GeneralRegionDescent", "RegionProblem", "Thinned", "on_regions"]
 
 _START_FEASIBILITY = 1e-8
 _START_SWEEPS = 100
@@ -194,8 +194,8 @@ class GeneralRegionDescent:
         self._total = problem.total
         self.core = problem.core(n_threads)
         self.sweeps = begun(self.core)
-        self._evaluate = _on_regions(problem.graph, problem.loss)
-        self._validate = None if validation is None else _on_regions(problem.graph, validation)
+        self._evaluate = on_regions(problem.graph, problem.loss)
+        self._validate = None if validation is None else on_regions(problem.graph, validation)
 
     def advance(self, s: float, a: float, stretch: float, loose: float) -> tuple[float, float, float, float, int]:
         """Take one step; return loss and validation loss of the average, slope, curvature, and sweeps taken."""
@@ -226,14 +226,14 @@ def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def _on_regions(graph: RegionGraph, loss: Loss) -> Evaluate:
+def on_regions(graph: RegionGraph, loss: Loss) -> Evaluate:
     """Return a loss as a function of the tables of all regions, one behind the other."""
     domain = graph.domain
     cliques = list(dict.fromkeys(domain.canonical(c) for c in loss.cliques))
     evaluate = loss.on(domain, cliques)
     homes = [graph.region_of(c) for c in cliques]
 
-    def on_regions(counts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def evaluate_tables(counts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         tables = CliqueVector(domain, graph.regions, counts)
         read = [
             Factor(domain.project(graph.regions[h]), tables.table(h)).project(c)
@@ -247,4 +247,4 @@ def _on_regions(graph: RegionGraph, loss: Loss) -> Evaluate:
             gradient.table(home)[:] += own.expand(domain.project(graph.regions[home])).datavector()
         return value, gradient.values
 
-    return on_regions
+    return evaluate_tables
