@@ -81,7 +81,7 @@ std::shared_ptr<CalibratedTree> make_tree(std::vector<std::size_t> sizes, std::v
 Plan projections(const CalibratedTree& tree,
                  const std::vector<std::pair<std::int32_t, std::size_t>>& given_blocks,
                  const std::vector<GivenAnswer>& answers) {
-  std::vector<Block> blocks;
+  std::vector<QueryBlock> blocks;
   for (const auto& [attribute, rows] : given_blocks) {
     check_axes("the attribute of a block", {attribute}, tree.sizes.size());
     check_sizes({rows});

@@ -35,15 +35,15 @@ struct Message {
   int edge;  ///< the lower one of the two cliques, whose separator it is
 };
 
-std::vector<std::size_t> sizes_by_id(const CalibratedTree& tree, const std::vector<Block>& blocks) {
+std::vector<std::size_t> sizes_by_id(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks) {
   std::vector<std::size_t> sizes = tree.sizes;
-  for (const Block& block : blocks) sizes.push_back(block.rows);
+  for (const QueryBlock& block : blocks) sizes.push_back(block.rows);
   return sizes;
 }
 
 class Planner {
  public:
-  Planner(const CalibratedTree& tree, const std::vector<Block>& blocks)
+  Planner(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks)
       : tree_(tree),
         sizes_(sizes_by_id(tree, blocks)),
         tables_(sizes_),
@@ -212,7 +212,7 @@ void Planner::answer(const Projection& projection) {
 
 }  // namespace
 
-ProjectionPlan plan_projections(const CalibratedTree& tree, const std::vector<Block>& blocks,
+ProjectionPlan plan_projections(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks,
                                 const std::vector<Projection>& projections) {
   Planner planner(tree, blocks);
   for (const Projection& projection : projections) planner.answer(projection);

@@ -14,7 +14,7 @@ struct CalibratedTree {
 };
 
 /// A matrix applied to one attribute, shape (rows, values).
-struct Block {
+struct QueryBlock {
   std::int32_t attribute;
   std::size_t rows;
 };
@@ -40,7 +40,7 @@ struct ProjectionPlan {
 /// message depends on its clique and the axes asked for below it alone and is computed once for all answers.
 /// A block is applied where its attribute leaves the tree. Cliques between no two attributes of an answer are
 /// not touched. An inverse separator holds 1 / marginal, 0 where that is not meant to count.
-ProjectionPlan plan_projections(const CalibratedTree& tree, const std::vector<Block>& blocks,
+ProjectionPlan plan_projections(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks,
                                 const std::vector<Projection>& projections);
 
 }  // namespace pypgm

@@ -64,7 +64,7 @@ TEST_CASE("answers of random trees, values and blocks, alone and at once") {
     CAPTURE(round);
     const Model model(random);
     const std::size_t n = model.structure.sizes.size();
-    std::vector<Block> blocks;
+    std::vector<QueryBlock> blocks;
     std::vector<std::vector<double>> matrices;
     for (std::size_t a = 0; a < n; ++a) {
       blocks.push_back({static_cast<std::int32_t>(a), 1 + test::below(random, 3)});
