@@ -19,7 +19,7 @@ bool has(const Scope& scope, std::int32_t a) { return std::binary_search(scope.b
 class Part {
  public:
   Part(const CalibratedTree& tree, const std::vector<std::size_t>& sizes, const std::vector<int>& top,
-       const std::vector<Axis>& axes)
+       const std::vector<AnswerAxis>& axes)
       : tree_(tree), sizes_(sizes), axes_(axes) {
     gather(top);
     weigh();
@@ -31,7 +31,7 @@ class Part {
  private:
   const CalibratedTree& tree_;
   const std::vector<std::size_t>& sizes_;
-  const std::vector<Axis>& axes_;
+  const std::vector<AnswerAxis>& axes_;
   std::vector<int> cliques_;   ///< children before parents, the highest one last
   std::map<int, int> place_;   ///< of a clique in `cliques_`
   std::vector<int> homes_;     ///< the clique each axis is taken from, as near to the root as it gets
@@ -48,7 +48,7 @@ class Part {
 /// holds those that are still missing.
 void Part::gather(const std::vector<int>& top) {
   std::map<int, bool, std::greater<>> pending;  // whether something comes from below
-  for (const Axis& axis : axes_) {
+  for (const AnswerAxis& axis : axes_) {
     homes_.push_back(top[at(axis.attribute)]);
     pending.emplace(homes_.back(), false);
   }
@@ -153,7 +153,7 @@ Way Part::way_to(std::size_t meeting) const {
 }  // namespace
 
 Way find_way(const CalibratedTree& tree, const std::vector<std::size_t>& sizes, const std::vector<int>& top,
-             const std::vector<Axis>& axes) {
+             const std::vector<AnswerAxis>& axes) {
   const Part part(tree, sizes, top, axes);
   return part.way_to(part.meeting_place());
 }

@@ -5,10 +5,10 @@ namespace pypgm {
 
 /// An axis of an answer: the attribute it comes from, and what stands for it in tables (the attribute, or a
 /// number above all attributes for the rows of a block).
-struct Axis {
+struct AnswerAxis {
   std::int32_t attribute;
   std::int32_t id;
-  auto operator<=>(const Axis&) const = default;
+  auto operator<=>(const AnswerAxis&) const = default;
 };
 
 /// A clique on the way and the position in `stops` of the one it tells what it knows.
@@ -28,6 +28,6 @@ struct Way {
 /// carries. `sizes` gives the number of values by id, `top` the clique nearest to the root that holds an
 /// attribute. Time: in proportion to the number of cliques on the way, times the number of axes.
 Way find_way(const CalibratedTree& tree, const std::vector<std::size_t>& sizes, const std::vector<int>& top,
-             const std::vector<Axis>& axes);
+             const std::vector<AnswerAxis>& axes);
 
 }  // namespace pypgm

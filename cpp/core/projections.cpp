@@ -31,7 +31,7 @@ void merge(Scope& into, const Scope& more) {
 /// What one clique tells a neighbour: the conditional probability of some axes, given what the two share.
 struct Message {
   Ref table;
-  std::vector<Axis> axes;
+  std::vector<AnswerAxis> axes;
   int edge;  ///< the lower one of the two cliques, whose separator it is
 };
 
@@ -66,7 +66,7 @@ class Planner {
 
  private:
   struct Pending {
-    std::vector<Axis> axes;
+    std::vector<AnswerAxis> axes;
     std::vector<Message> messages;
   };
   const CalibratedTree& tree_;
@@ -75,13 +75,13 @@ class Planner {
   std::vector<int> top_;  ///< the clique nearest to the root that holds an attribute
   std::vector<std::vector<Key>> holders_;
   std::map<std::tuple<int, int, Scope>, Ref> conditionals_;
-  std::map<std::tuple<int, int, std::vector<Axis>>, Ref> messages_;
+  std::map<std::tuple<int, int, std::vector<AnswerAxis>>, Ref> messages_;
   std::vector<Ref> outputs_;
 
   const Scope& scope_of(const Key& key) const {
     return key.first == Source::known ? tree_.known[at(key.second)] : tree_.cliques[at(key.second)];
   }
-  Ref block(const Axis& axis) {
+  Ref block(const AnswerAxis& axis) {
     const int number = axis.id - static_cast<int>(tree_.sizes.size());
     return tables_.leaf({Source::block, number}, {axis.id, axis.attribute});
   }
@@ -89,7 +89,7 @@ class Planner {
   Ref conditional(int node, int edge, const Scope& needed);
   std::optional<Key> smallest_holder(const Scope& scope) const;
   Message message(int node, int to, const Pending& pending);
-  void collect(const Way& way, const std::vector<Axis>& axes, const Axes& out);
+  void collect(const Way& way, const std::vector<AnswerAxis>& axes, const Axes& out);
   std::vector<Ref> factors_of(const Pending& pending, Scope& needed);
   void conclude(const Key& key, const Pending& pending, const Axes& out);
 };
@@ -142,7 +142,7 @@ std::vector<Ref> Planner::factors_of(const Pending& pending, Scope& needed) {
     merge(needed, tree_.separators[at(m.edge)]);
     factors.push_back(m.table);
   }
-  for (const Axis& axis : pending.axes) {
+  for (const AnswerAxis& axis : pending.axes) {
     merge(needed, {axis.attribute});
     if (axis.id != axis.attribute) factors.push_back(block(axis));
   }
@@ -165,7 +165,7 @@ Message Planner::message(int node, int to, const Pending& pending) {
   }
   Scope needed = tree_.separators[at(edge)];
   Axes out = needed;
-  for (const Axis& axis : result.axes) out.push_back(axis.id);
+  for (const AnswerAxis& axis : result.axes) out.push_back(axis.id);
   const std::vector<Ref> factors = factors_of(pending, needed);
   result.table = tables_.combine(conditional(node, edge, needed), factors, out);
   messages_.emplace(key, result.table);
@@ -182,7 +182,7 @@ void Planner::conclude(const Key& key, const Pending& pending, const Axes& out) 
 }
 
 /// Sends messages along the way to the meeting place, and concludes there.
-void Planner::collect(const Way& way, const std::vector<Axis>& axes, const Axes& out) {
+void Planner::collect(const Way& way, const std::vector<AnswerAxis>& axes, const Axes& out) {
   std::vector<Pending> pending(way.stops.size());
   for (std::size_t i = 0; i < axes.size(); ++i) pending[at(way.homes[i])].axes.push_back(axes[i]);
   for (std::size_t k = way.stops.size(); k-- > 1;) {
@@ -195,7 +195,7 @@ void Planner::collect(const Way& way, const std::vector<Axis>& axes, const Axes&
 }
 
 void Planner::answer(const Projection& projection) {
-  std::vector<Axis> all;
+  std::vector<AnswerAxis> all;
   Axes out;
   Scope scope = projection.attributes;
   std::sort(scope.begin(), scope.end());
