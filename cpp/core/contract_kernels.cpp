@@ -89,8 +89,8 @@ void dot(const double* a, const double* b, double* out, const Steps& step, std::
     }
   }
   for (int r = 0; r < R; ++r) {
-    double& place = out[static_cast<std::size_t>(r) * step.row_out];
-    place = (step.fresh ? 0.0 : place) + sum_lanes(sums[r]);
+    double* place = out + static_cast<std::size_t>(r) * step.row_out;
+    *place = (step.fresh ? 0.0 : *place) + sum_lanes(sums[r]);
   }
 }
 

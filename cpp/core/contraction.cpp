@@ -52,6 +52,7 @@ std::vector<Loop> loops_over(const std::vector<std::size_t>& sizes, const Axes& 
     return a.first < b.first;
   });
   std::vector<Loop> loops;
+  loops.reserve(found.size());
   for (const auto& f : found) loops.push_back(f.second);
   return loops;
 }

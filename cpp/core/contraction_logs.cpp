@@ -30,9 +30,9 @@ void for_rows(const std::vector<Loop>& loops, std::size_t depth, Loop from, cons
 void largest_products(const std::vector<Loop>& loops, const Loop& from, const LogFactors& logs, double* out) {
   for_rows(loops, 0, from, [&](const Loop& start, const Loop& row) {
     for (std::size_t i = 0; i < row.size; ++i) {
-      double& largest = out[start.out + i * row.out];
+      double* largest = out + start.out + i * row.out;
       const double log = logs.left[start.left + i * row.left] + logs.right[start.right + i * row.right];
-      if (log > largest) largest = log;
+      if (log > *largest) *largest = log;
     }
   });
 }

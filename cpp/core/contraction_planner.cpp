@@ -80,6 +80,7 @@ Axes find_order(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& 
   std::vector<std::size_t> own;
   for (const std::int32_t a : used) own.push_back(sizes[at(a)]);
   std::vector<Scope> cliques;
+  cliques.reserve(leaves.size() + 1);
   for (const Leaf& leaf : leaves) cliques.push_back(compact(leaf.axes));
   const Scope last = compact(keep);
   cliques.push_back(last);

@@ -46,12 +46,12 @@ inline Lanes first_lanes(Lanes x, Bits mask) { return numbers(bits(x) & mask); }
 /// Lane r: the sum of the lanes of rows[r], added in the order of sum_lanes.
 inline Lanes sum_each(const Lanes* rows) {
   Lanes pairs[4];
-  for (int k = 0; k < 4; ++k) {
+  for (std::size_t k = 0; k < 4; ++k) {
     pairs[k] = __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
                __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 1, 9, 3, 11, 5, 13, 7, 15);
   }
   Lanes fours[2];
-  for (int k = 0; k < 2; ++k) {
+  for (std::size_t k = 0; k < 2; ++k) {
     fours[k] = __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
                __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 2, 3, 10, 11, 6, 7, 14, 15);
   }
