@@ -124,8 +124,10 @@ ProjectionPlan ProjectionTables::finish(const std::vector<Ref>& outputs) {
   for (const int m : order) add(marginals_[at(m)]);
   for (Made& made : steps_) add(made);
   std::vector<int> returned;
+  returned.reserve(outputs.size());
   for (const Ref& output : outputs) returned.push_back(number(output));
   std::vector<Leaf> leaves;
+  leaves.reserve(leaf_axes_.size());
   for (Axes& axes : leaf_axes_) leaves.push_back({std::move(axes), false});
   return {make_contraction(std::move(sizes_), std::move(leaves), std::move(steps), std::move(returned)),
           std::move(sources_)};

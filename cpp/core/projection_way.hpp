@@ -8,7 +8,10 @@ namespace pypgm {
 struct AnswerAxis {
   std::int32_t attribute;
   std::int32_t id;
-  auto operator<=>(const AnswerAxis&) const = default;
+  bool operator==(const AnswerAxis&) const = default;
+  bool operator<(const AnswerAxis& other) const {
+    return attribute != other.attribute ? attribute < other.attribute : id < other.id;
+  }
 };
 
 /// A clique on the way and the position in `stops` of the one it tells what it knows.

@@ -45,16 +45,16 @@ class Refinement {
     return sum;
   }
 
-  void sweep(Xoshiro& random) {
+  void sweep(Xoshiro& draws) {
     // Rows in an order that differs from sweep to sweep: a stride coprime to their number.
     if (rows_ == 0) return;
     const auto n = static_cast<std::uint32_t>(rows_);
-    std::uint32_t stride = n == 1 ? 1 : 1 + random.below(n - 1);
+    std::uint32_t stride = n == 1 ? 1 : 1 + draws.below(n - 1);
     while (std::gcd(stride, n) != 1) stride = stride % n + 1;
-    std::size_t row = random.below(n);
+    std::size_t row = draws.below(n);
     for (std::uint32_t i = 0; i < n; ++i) {
       for (std::size_t a = 0; a < columns_.size(); ++a) {
-        if (sizes_[a] > 1 && !uses_[a].empty()) offer(row, a, random);
+        if (sizes_[a] > 1 && !uses_[a].empty()) offer(row, a, draws);
       }
       row += stride;
       if (row >= rows_) row -= rows_;
@@ -88,7 +88,7 @@ class Refinement {
     return index;
   }
 
-  void offer(std::size_t row, std::size_t attribute, Xoshiro& random) {
+  void offer(std::size_t row, std::size_t attribute, Xoshiro& draws) {
     const std::vector<Use>& uses = uses_[attribute];
     const auto now = static_cast<std::size_t>(columns_[attribute][row]);
     // What leaving the present value gains; nothing to do where every cell lacks records.
@@ -107,7 +107,7 @@ class Refinement {
     std::size_t best = now;
     double least = -1e-9;
     for (std::uint32_t k = 0; k < (all ? size : static_cast<std::uint32_t>(kOffers)); ++k) {
-      const std::size_t value = all ? k : random.below(size);
+      const std::size_t value = all ? k : draws.below(size);
       if (value == now) continue;
       const double change = leaving + entering(uses, now, value);
       if (change < least) {
@@ -148,11 +148,11 @@ class Refinement {
 
 double refine_records(std::span<std::vector<std::int32_t>> columns, std::span<const std::size_t> sizes,
                       std::span<const RecordTarget> targets, int sweeps, std::uint64_t seed) {
-  Xoshiro random(seed);
+  Xoshiro draws(seed);
   Refinement refinement(columns, sizes, targets);
   double distance = refinement.distance();
   for (int i = 0; i < sweeps; ++i) {
-    refinement.sweep(random);
+    refinement.sweep(draws);
     const double before = distance;
     distance = refinement.distance();
     if (before - distance <= kWorthwhile * before) break;

@@ -35,14 +35,14 @@ void sum_groups(std::span<const double> table, std::span<const std::int32_t> gro
 
 RegionDescent::RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers,
                              double total, int n_threads)
-    : graph_(graph),
+    : graph_(std::move(graph)),
       total_(total),
-      gbp_(graph, std::move(counting_numbers), n_threads),
-      terms_(graph->regions.size()),
-      theta_(graph->cells),
-      x_(graph->cells),
-      z_(graph->cells),
-      sums_(graph->blocks.size()) {}
+      gbp_(graph_, std::move(counting_numbers), n_threads),
+      terms_(graph_->regions.size()),
+      theta_(graph_->cells),
+      x_(graph_->cells),
+      z_(graph_->cells),
+      sums_(graph_->blocks.size()) {}
 
 std::span<double> RegionDescent::table(std::vector<double>& buffer, int region) const {
   const Region& r = graph_->regions[at(region)];

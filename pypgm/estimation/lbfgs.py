@@ -67,7 +67,9 @@ def lbfgs(problem: Problem, options: Options) -> Answer:
         watch.close()
     loss, potentials, marginals, gradient = run.best
     gap = max(0.0, run.oracle.gap(gradient, marginals, potentials)) if problem.loss.convex else None
-    if status == "converged" and run.calls >= options.iterations:
+    # That the optimiser finds no more descent in floating point certifies nothing: the gap does.
+    certified = gap is None or gap <= options.tolerance * (1 + abs(loss))
+    if status == "converged" and (run.calls >= options.iterations or not certified):
         status = "iterations"
     fit = Fit(status, loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
     return problem.vector(potentials), problem.vector(marginals), fit
