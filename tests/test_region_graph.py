@@ -173,7 +173,7 @@ def test_the_same_graph_in_another_process():
     )
     seen = {
         subprocess.run(
-            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-I", "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
         for seed in ("1", "2")
     }

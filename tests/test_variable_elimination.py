@@ -153,7 +153,7 @@ print(plan.cost["bytes"], 1024 * (after - before))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks of memory are in KiB on Linux alone")
 def test_no_more_memory_is_taken_than_announced():
-    run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-I", "-c", MEMORY], capture_output=True, text=True, check=True)
     announced, taken = map(float, run.stdout.split())
     assert announced > 2**26
     assert taken <= 1.3 * announced
