@@ -165,18 +165,18 @@ def test_print_draw_and_networkx():
     assert graph.plot(axes) is axes
 
 
-def test_the_same_graph_in_another_process():
+def test_the_same_graph_in_another_process(tmp_path):
     code = (
         "import pypgm; d = pypgm.Domain({f'x{i}': 3 for i in range(7)});"
         "c = [(f'x{i}', f'x{(i + 1) % 7}', f'x{(i + 3) % 7}') for i in range(7)];"
         "g = pypgm.RegionGraph.saturated(d, c, minimal=True); print(g.regions, g.edges, g.plan.stages)"
     )
-    seen = {
-        subprocess.run(
-            [sys.executable, "-I", "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    }
+    seen = set()
+    for seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", code]
+        # Not from the source tree, which would shadow the installed package.
+        seen.add(subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True).stdout)
     assert len(seen) == 1
 
 
