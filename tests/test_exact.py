@@ -162,10 +162,11 @@ def test_shifts_change_nothing_but_log_z(potentials, shifts):
 
 @given(models())
 def test_evidence_as_a_vector_of_ones_is_no_evidence(potentials):
+    # Evidence may be taken in another order, and logarithms up to 1e4 are known to 1e-12 only.
     assume(reference.log_joint(potentials).max() > -np.inf)
     nothing = {a: np.ones(potentials.domain.size(a)) for a in potentials.domain}
     np.testing.assert_allclose(
-        pypgm.marginals(potentials, evidence=nothing).values, pypgm.marginals(potentials).values, rtol=1e-12, atol=1e-13
+        pypgm.marginals(potentials, evidence=nothing).values, pypgm.marginals(potentials).values, rtol=1e-10, atol=1e-10
     )
 
 
