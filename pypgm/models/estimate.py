@@ -10,27 +10,28 @@ from typing import Literal, overload
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Domain
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.averaging import dual_averaging, interior_gradient
-from pypgm.estimation.constraint import Constraint, fold, folded_measurement, with_zeros
+from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
-from pypgm.estimation.problem import Estimator, Problem
+from pypgm.estimation.problem import Estimator
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
 from pypgm.estimation.universal import universal
-from pypgm.graphs.junction_tree import JunctionTree, checked_total
+from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
 from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
 from pypgm.models.region_model import RegionGraphModel
-from pypgm.models.start import check_earlier, independent_start, kept_cliques, start_from
+from pypgm.models.start import check_earlier
+from pypgm.models.tree_problem import tree_problem
 
 __all__ = ["estimate"]
 
@@ -228,71 +229,54 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    options = Options(
-        iterations,
-        (_TOLERANCE if oracle == "exact" else _REGION_TOLERANCE) if tolerance is None else tolerance,
-        stepsize,
-        time_limit,
-        callback,
-        progress,
-        n_threads,
-        "optimum" if warm_start is not None else stop,
-        rng,
-        time.perf_counter(),
-    )
+    until: Literal["validated", "optimum"] = "optimum" if warm_start is not None else stop
+    own_tolerance = _TOLERANCE if oracle == "exact" else _REGION_TOLERANCE
+    within = own_tolerance if tolerance is None else tolerance
+    started = time.perf_counter()
+    options = Options(iterations, within, stepsize, time_limit, callback, progress, n_threads, until, rng, started)
     _check_options(options, stop)
     folding, masks = fold(domain, constraints)
     inner = domain if folding is None else folding.inner
-    fitting = [m if folding is None else folded_measurement(folding, m) for m in measurements]
-    fitting = [m.checked(inner) for m in fitting]
+    fitting = [(m if folding is None else folded_measurement(folding, m)).checked(inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
     chosen = _chosen(method, options, objective)
     records = estimate_total(inner, fitting)[0] if total is None else checked_total(total)
     if oracle != "exact":
         _check_region_options(chosen, constraints)
+        start = warm_start if prior is None else prior
         return estimate_on_regions(
-            domain,
-            objective,
-            fitting,
-            records,
-            oracle=oracle,
-            options=options,
-            prior=warm_start if prior is None else prior,
-            max_bytes=max_bytes,
+            domain, objective, fitting, records, oracle=oracle, options=options, prior=start, max_bytes=max_bytes
         )
-    cliques = _cliques(inner, [*objective.cliques, *(m.clique for m in fitting), *(c for c, _ in masks)])
-    earlier = _earlier(domain, folding, prior=prior, warm_start=warm_start)
-    if earlier is not None and prior is not None:
-        cliques += kept_cliques(earlier, cliques)
-    tree = JunctionTree(inner, cliques, max_bytes=max_bytes)
-    start_for = None
-    if earlier is not None:
-        start = with_zeros(start_from(tree, earlier, records, n_threads), masks)
-    elif chosen == "accelerated":
-        start_for = independent_start(tree, records, masks)
-        start = start_for(fitting)
-    else:
-        start = with_zeros(CliqueVector(inner, cliques), masks)
-    if masks and tree.log_partition(start) == -math.inf:
-        raise ValueError(f"the constraints {', '.join(map(repr, constraints))} leave no record possible")
-    named = isinstance(loss, str) and not callable(stepsize)
-    how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
-    how |= {"iterations": iterations, "tolerance": tolerance}
-    before = earlier.potentials if earlier is not None and prior is not None else None
-    origin = Origin(tuple(fitting), total is not None, how, masks, before) if named else None
-    potentials, _, fit = _METHODS[chosen](Problem(tree, objective, records, start, start_for), options)
+    starts = _exact_starts(domain, folding, prior=prior, warm_start=warm_start)
+    independent = chosen == "accelerated"
+    problem = tree_problem(
+        inner,
+        objective,
+        fitting,
+        records,
+        masks=masks,
+        **starts,
+        independent=independent,
+        max_bytes=max_bytes,
+        n_threads=n_threads,
+    )
+    potentials, _, fit = _METHODS[chosen](problem, options)
+    origin = None
+    if isinstance(loss, str) and not callable(stepsize):
+        how = {"loss": loss, "method": chosen, "stop": until, "stepsize": stepsize}
+        how |= {"iterations": iterations, "tolerance": tolerance}
+        before = starts["prior"].potentials if "prior" in starts else None
+        origin = Origin(tuple(fitting), total is not None, how, masks, before)
     # The model computes its marginals itself: a file read back then has the same bits.
-    return GraphicalModel(potentials, records, fit=fit, tree=tree, folding=folding, origin=origin)
+    return GraphicalModel(potentials, records, fit=fit, tree=problem.tree, folding=folding, origin=origin)
 
 
-def _earlier(domain: Domain, folding: Folding | None, **models: object) -> GraphicalModel | None:
-    """Return the model to start from, if there is one; ``ValueError`` if there are two or it does not fit."""
+def _exact_starts(domain: Domain, folding: Folding | None, **models: object) -> dict[str, GraphicalModel]:
+    """Return the model to start from by its role, if there is one; raise if there are two or it does not fit."""
     given = {name: model for name, model in models.items() if model is not None}
     if len(given) > 1:
         raise ValueError("prior and warm_start are two starts; an estimate takes one")
-    for name, model in given.items():
-        return check_earlier(name, model, domain, folding)
-    return None
+    return {name: check_earlier(name, model, domain, folding) for name, model in given.items()}
 
 
 def _objective(
@@ -310,11 +294,6 @@ def _objective(
     if loss not in _LOSSES:
         raise ValueError(f"loss needs to be one of {tuple(_LOSSES)}, a Loss or a callable, got {loss!r}")
     return _LOSSES[loss](measurements)
-
-
-def _cliques(domain: Domain, cliques: Sequence[Clique]) -> list[Clique]:
-    """Return cliques in the domain's order, each once."""
-    return list(dict.fromkeys(domain.canonical(c) for c in cliques))
 
 
 def _chosen(method: str, options: Options, loss: Loss) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.estimation.fit import Fit
+from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
@@ -45,19 +46,37 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
     """
     header, arrays = read_archive(path)
     try:
-        if header.get("kind") == "region graph":
-            return RegionGraphModel.from_archive(header, arrays)
         domain = Domain(header["attributes"], header["shape"], header["labels"])
-        fit = header["fit"]
-        if fit is not None:
-            fit = Fit(**{**fit, "history": tuple(fit["history"])})
-        folding = Folding.from_lists(domain, header.get("functions", {}))
-        inner = domain if folding is None else folding.inner
-        potentials = CliqueVector(inner, header["cliques"], arrays["potentials"])
-        model = GraphicalModel(potentials, header["total"], fit=fit, folding=folding)
-        if header.get("origin") is not None:
-            model.origin = Origin.unpacked(inner, header["origin"], arrays)
+        read = _region_model if header.get("kind") == "region graph" else _graphical_model
+        model = read(domain, header, arrays)
         model.not_private = header.get("not_private", "")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
     return model
+
+
+def _fit(header: dict[str, Any]) -> Fit | None:
+    fit = header["fit"]
+    return None if fit is None else Fit(**{**fit, "history": tuple(fit["history"])})
+
+
+def _graphical_model(domain: Domain, header: dict[str, Any], arrays: dict[str, Any]) -> GraphicalModel:
+    folding = Folding.from_lists(domain, header.get("functions", {}))
+    inner = domain if folding is None else folding.inner
+    potentials = CliqueVector(inner, header["cliques"], arrays["potentials"])
+    origin = None if header.get("origin") is None else Origin.unpacked(inner, header["origin"], arrays)
+    return GraphicalModel(potentials, header["total"], fit=_fit(header), folding=folding, origin=origin)
+
+
+def _region_model(domain: Domain, header: dict[str, Any], arrays: dict[str, Any]) -> RegionGraphModel:
+    regions = [domain.indices(r) for r in header["regions"]]
+    edges = [(int(parent), int(child)) for parent, child in header["edges"]]
+    graph = RegionGraph(domain, [tuple(c) for c in header["cliques"]], regions, edges)
+    return RegionGraphModel(
+        graph,
+        CliqueVector(domain, graph.regions, arrays["marginals"]),
+        header["total"],
+        potentials=CliqueVector(domain, graph.regions, arrays["potentials"]),
+        fit=_fit(header),
+        prior_cells=header["prior_cells"],
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -21,7 +20,7 @@ from pypgm.inference.kronecker import answer_queries, expectation
 from pypgm.inference.variable_elimination import variable_elimination
 from pypgm.models.origin import Origin
 from pypgm.models.sampling import Step, draw_records
-from pypgm.models.storage import write_archive
+from pypgm.models.storage import model_header, write_archive
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -432,16 +431,8 @@ class GraphicalModel:
         OSError
             If the file cannot be written; nothing is left behind then.
         """
-        header = {
-            "attributes": self.domain.attributes,
-            "shape": self.domain.shape,
-            "labels": self.domain.labels,
-            "cliques": self.cliques,
-            "total": self.total,
-            "not_private": self.not_private,
-            "functions": {} if self.folding is None else self.folding.as_lists(),
-            "fit": None if self.fit is None else dataclasses.asdict(self.fit),
-        }
+        functions = {} if self.folding is None else self.folding.as_lists()
+        header = model_header(self) | {"functions": functions}
         arrays: dict[str, NDArray[Any]] = {"potentials": self.potentials.values}
         packed = None if self.origin is None else self.origin.packed()
         if packed is not None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Literal, get_args, overload
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from pypgm.models.prior import thin_tree
 from pypgm.models.refinement import refined_records
 from pypgm.models.region_parts import affordable_cells, check_marginals, oversaturated_answers
 from pypgm.models.sampling import Step, draw_records
-from pypgm.models.storage import write_archive
+from pypgm.models.storage import model_header, write_archive
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -343,40 +342,13 @@ class RegionGraphModel:
         OSError
             If the file cannot be written; nothing is left behind then.
         """
-        header = {
+        header = model_header(self) | {
             "kind": "region graph",
-            "attributes": self.domain.attributes,
-            "shape": self.domain.shape,
-            "labels": self.domain.labels,
-            "cliques": self.cliques,
             "regions": self.graph.regions,
             "edges": self.graph.edges,
-            "total": self.total,
             "prior_cells": self.prior_cells,
-            "not_private": self.not_private,
-            "fit": None if self.fit is None else dataclasses.asdict(self.fit),
         }
         write_archive(path, header, {"potentials": self.potentials.values, "marginals": self.marginals.values})
-
-    @classmethod
-    def from_archive(cls, header: dict[str, Any], arrays: dict[str, Any]) -> RegionGraphModel:
-        """Return the model that `save` wrote, from the parts of its file; `KeyError` or `ValueError` if one lacks."""
-        domain = Domain(header["attributes"], header["shape"], header["labels"])
-        regions = [domain.indices(r) for r in header["regions"]]
-        graph = RegionGraph(
-            domain, [tuple(c) for c in header["cliques"]], regions, [(int(p), int(c)) for p, c in header["edges"]]
-        )
-        fit = header["fit"]
-        model = cls(
-            graph,
-            CliqueVector(domain, graph.regions, arrays["marginals"]),
-            header["total"],
-            potentials=CliqueVector(domain, graph.regions, arrays["potentials"]),
-            fit=None if fit is None else Fit(**{**fit, "history": tuple(fit["history"])}),
-            prior_cells=header["prior_cells"],
-        )
-        model.not_private = header["not_private"]
-        return model
 
     def __repr__(self) -> str:
         private = ", not private" if self.not_private else ""

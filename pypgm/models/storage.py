@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -14,10 +15,26 @@ from pypgm.data.files import replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_archive", "write_archive"]
+    from pypgm.models.model import GraphicalModel
+    from pypgm.models.region_model import RegionGraphModel
+
+__all__ = ["model_header", "read_archive", "write_archive"]
 
 _FORMAT = "pypgm model"
 _VERSION = 1
+
+
+def model_header(model: GraphicalModel | RegionGraphModel) -> dict[str, Any]:
+    """Return what a file says of every model."""
+    return {
+        "attributes": model.domain.attributes,
+        "shape": model.domain.shape,
+        "labels": model.domain.labels,
+        "cliques": model.cliques,
+        "total": model.total,
+        "not_private": model.not_private,
+        "fit": None if model.fit is None else dataclasses.asdict(model.fit),
+    }
 
 
 def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
