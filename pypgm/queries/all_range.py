@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours, check_norm
+from pypgm.queries.sensitivity import Neighbours, as_vector, check_neighbours
+from pypgm.queries.sums import Sums, check_size
 
 __all__ = ["AllRange", "all_range"]
 
 
 @dataclass(frozen=True, slots=True)
-class AllRange(Operator):
+class AllRange(Sums):
     """The sums of cells i..j for all i <= j, ordered by i and then j.
 
     Parameters
@@ -41,8 +42,7 @@ class AllRange(Operator):
     size: int
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"a query needs at least one cell, got size {self.size}")
+        check_size(self.size)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -71,26 +71,12 @@ class AllRange(Operator):
         np.subtract.at(steps, last + 1, answers)
         return np.cumsum(steps)[:-1]
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the L1 sensitivity: all entries are 0 or 1, so it is the squared L2 sensitivity."""
-        return self.squared_l2_sensitivity(neighbours)
-
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: floor((n + 1)^2 / 4) (0 for a single cell under "replace")."""
         check_neighbours(neighbours)
         if neighbours == "replace" and self.size == 1:
             return 0
         return (self.size + 1) ** 2 // 4
-
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the number of sums each cell is in, or its root; see `Operator`."""
-        check_norm(norm)
-        counts = self.rmatvec(np.ones(self.shape[0]))
-        return counts if norm == 1 else np.sqrt(counts)
-
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the most that one sum changes: 1 (0 for a single cell under "replace")."""
-        return min(1, self.squared_l2_sensitivity(neighbours))
 
 
 def all_range(size: int) -> AllRange:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours, check_norm
+from pypgm.queries.sensitivity import Neighbours, as_vector, check_neighbours
+from pypgm.queries.sums import Sums, check_size
 
 __all__ = ["Identity", "identity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Identity(Operator):
+class Identity(Sums):
     """Every cell of a table, as it is.
 
     Parameters
@@ -36,8 +37,7 @@ class Identity(Operator):
     size: int
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"a query needs at least one cell, got size {self.size}")
+        check_size(self.size)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,25 +57,12 @@ class Identity(Operator):
         """Return a copy of the answers `y`, array_like of shape (size,)."""
         return np.array(as_vector("y", y, self.size))
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the L1 sensitivity: as the columns are unit vectors, the same as the squared L2 sensitivity."""
-        return self.squared_l2_sensitivity(neighbours)
-
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: 1, or 2 under "replace" (0 for a single cell)."""
         check_neighbours(neighbours)
         if neighbours == "add-remove":
             return 1
         return 2 if self.size > 1 else 0
-
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the norm of each column: they are unit vectors; see `Operator`."""
-        check_norm(norm)
-        return np.ones(self.size)
-
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the most that one cell changes: 1 (0 for a single cell under "replace")."""
-        return min(1, self.squared_l2_sensitivity(neighbours))
 
 
 def identity(size: int) -> Identity:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, Operator, Unchanging, as_vector, check_neighbours, check_norm
+from pypgm.queries.sensitivity import Neighbours, Unchanging, as_vector, check_neighbours
+from pypgm.queries.sums import Sums
 
 __all__ = ["Partition", "partition", "total"]
 
 
-class Partition(Unchanging, Operator):
+class Partition(Unchanging, Sums):
     """Sums over disjoint groups of cells that together cover the table.
 
     Parameters
@@ -95,25 +96,12 @@ class Partition(Unchanging, Operator):
         spread: NDArray[Any] = as_vector("y", y, self.shape[0])[self.groups]
         return spread
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the L1 sensitivity: as the columns are unit vectors, the same as the squared L2 sensitivity."""
-        return self.squared_l2_sensitivity(neighbours)
-
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: 1, or 2 under "replace" (0 if all cells share one group)."""
         check_neighbours(neighbours)
         if neighbours == "add-remove":
             return 1
         return 2 if bool((self.groups != self.groups[0]).any()) else 0
-
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the norm of each column: they are unit vectors; see `Operator`."""
-        check_norm(norm)
-        return np.ones(self.shape[1])
-
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the most that one group changes: 1 (0 if all cells share one group under "replace")."""
-        return min(1, self.squared_l2_sensitivity(neighbours))
 
 
 def partition(groups: ArrayLike, n_groups: int | None = None) -> Partition:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, Operator, as_vector, check_neighbours, check_norm
+from pypgm.queries.sensitivity import Neighbours, as_vector, check_neighbours
+from pypgm.queries.sums import Sums, check_size
 
 __all__ = ["Prefix", "prefix"]
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix(Operator):
+class Prefix(Sums):
     """The sums of the first 1, 2, ..., n cells.
 
     Parameters
@@ -38,8 +39,7 @@ class Prefix(Operator):
     size: int
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"a query needs at least one cell, got size {self.size}")
+        check_size(self.size)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -59,24 +59,10 @@ class Prefix(Operator):
         """Return for each cell the sum of the answers it is in, from `y`, array_like of shape (size,)."""
         return np.cumsum(as_vector("y", y, self.size)[::-1])[::-1]
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the L1 sensitivity: all entries are 0 or 1, so it is the squared L2 sensitivity."""
-        return self.squared_l2_sensitivity(neighbours)
-
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: n sums hold the first cell, and n - 1 of them not the last."""
         check_neighbours(neighbours)
         return self.size if neighbours == "add-remove" else self.size - 1
-
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the number of sums each cell is in, or its root; see `Operator`."""
-        check_norm(norm)
-        counts = self.rmatvec(np.ones(self.shape[0]))
-        return counts if norm == 1 else np.sqrt(counts)
-
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the most that one sum changes: 1 (0 for a single cell under "replace")."""
-        return min(1, self.squared_l2_sensitivity(neighbours))
 
 
 def prefix(size: int) -> Prefix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,20 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.queries.sensitivity import (
     MAX_COLUMNS,
     Neighbours,
-    Operator,
     Unchanging,
     as_vector,
     check_neighbours,
-    check_norm,
     pairwise,
 )
+from pypgm.queries.sums import Sums
 
 __all__ = ["RangeList", "range_list"]
 
 _DENSE_ENTRIES = 1 << 24
 
 
-class RangeList(Unchanging, Operator):
+class RangeList(Unchanging, Sums):
     """The sums of cells first..last, both included, for a list of ranges.
 
     Parameters
@@ -122,10 +121,6 @@ class RangeList(Unchanging, Operator):
         np.subtract.at(steps, self.ranges[:, 1] + 1, answers)
         return np.cumsum(steps)[:-1]
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the L1 sensitivity: all entries are 0 or 1, so it is the squared L2 sensitivity."""
-        return self.squared_l2_sensitivity(neighbours)
-
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the most ranges a cell is in, or under "replace" that hold one of two cells alone."""
         check_neighbours(neighbours)
@@ -134,16 +129,6 @@ class RangeList(Unchanging, Operator):
             return int(counts.max())
         columns = self._columns()
         return int(np.sort(counts)[-2:].sum()) if columns is None else pairwise(columns, 1)
-
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the most that one sum changes: 1 (under "replace" 0 if all ranges hold all cells)."""
-        return min(1, self.squared_l2_sensitivity(neighbours))
-
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the number of ranges each cell is in, or its root; see `Operator`."""
-        check_norm(norm)
-        counts = self.rmatvec(np.ones(self.shape[0]))
-        return counts if norm == 1 else np.sqrt(counts)
 
 
 def range_list(size: int, ranges: Iterable[tuple[int, int]]) -> RangeList:
