@@ -4,7 +4,7 @@
 namespace pypgm {
 
 /// Entries a thread must have before a second one pays for itself.
-inline constexpr std::size_t kGrain = 131072;
+inline constexpr std::size_t kGrain = 524288;
 
 /// Number of threads for `work` table entries: the number asked for (0: all the machine has),
 /// but never so many that one gets less than kGrain entries.
