@@ -48,46 +48,39 @@ Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector
 }
 
 void Acceleration::marginals_into(std::vector<double>& out) {
-  marginals_of(*tree_, theta_, {}, total_, work_, out, n_threads_);
+  exact_marginals(*tree_, theta_, total_, work_, out, n_threads_);
 }
 
 Progress Acceleration::advance(double s, double a) {
   const Kernels& k = kernels();
-  NodeHooks hooks;
+  CliqueHooks hooks;
   // theta -= s * gradient at x + a (z - x)
-  hooks.before = [&](const TreeNode& node, int /*threads*/) {
-    for (const int f : node.factors) {
-      const auto x = slice(*tree_, x_, f);
-      const auto z = slice(*tree_, z_, f);
-      const auto at_mean = slice(*tree_, next_, f);
-      const auto gradient = slice(*tree_, gradient_, f);
-      const auto theta = slice(*tree_, theta_, f);
-      k.add_scaled(z.data(), x.data(), -1.0, x.size(), at_mean.data());
-      k.add_scaled(x.data(), at_mean.data(), a, x.size(), at_mean.data());
-      loss_.gradient(f, at_mean, gradient);
-      k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
-    }
-  };
-  hooks.marginal = [&](int f, std::size_t, std::size_t begin, std::span<const double> cells) {
-    std::copy(cells.begin(), cells.end(), slice(*tree_, next_, f).data() + begin);
+  hooks.before = [&](int f) {
+    const auto x = slice(*tree_, x_, f);
+    const auto z = slice(*tree_, z_, f);
+    const auto at_mean = slice(*tree_, next_, f);
+    const auto gradient = slice(*tree_, gradient_, f);
+    const auto theta = slice(*tree_, theta_, f);
+    k.add_scaled(z.data(), x.data(), -1.0, x.size(), at_mean.data());
+    k.add_scaled(x.data(), at_mean.data(), a, x.size(), at_mean.data());
+    loss_.gradient(f, at_mean, gradient);
+    k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
   };
   // x += a (z' - x); the old z makes room for z' - z and for z' - x.
-  hooks.after = [&](const TreeNode& node, int /*threads*/) {
-    for (const int f : node.factors) {
-      const auto x = slice(*tree_, x_, f);
-      const auto next = slice(*tree_, next_, f);
-      const auto moved = slice(*tree_, z_, f);
-      Progress& term = terms_[at(f)];
-      k.add_scaled(next.data(), moved.data(), -1.0, x.size(), moved.data());
-      term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
-      term.curvature = loss_.curvature(f, moved);
-      k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
-      k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
-      term.loss = loss_.value(f, x);
-      term.validation = loss_.validates() ? loss_.validation(f, x) : 0.0;
-    }
+  hooks.after = [&](int f) {
+    const auto x = slice(*tree_, x_, f);
+    const auto next = slice(*tree_, next_, f);
+    const auto moved = slice(*tree_, z_, f);
+    Progress& term = terms_[at(f)];
+    k.add_scaled(next.data(), moved.data(), -1.0, x.size(), moved.data());
+    term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
+    term.curvature = loss_.curvature(f, moved);
+    k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
+    k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
+    term.loss = loss_.value(f, x);
+    term.validation = loss_.validates() ? loss_.validation(f, x) : 0.0;
   };
-  propagate(*tree_, theta_, {}, total_, work_, n_threads_, hooks);
+  exact_marginals(*tree_, theta_, total_, work_, next_, n_threads_, hooks);
   z_.swap(next_);
   Progress sum{};
   for (const Progress& term : terms_) {
@@ -152,8 +145,8 @@ void Acceleration::pass_separator(int from, int to) {
   const auto of = [&](std::vector<double>& buffer) {
     return std::span<double>(buffer).subspan(child.separator_offset, child.separator_cells);
   };
-  const auto in_child = of(work_.messages);
-  const auto in_parent = of(work_.answers);
+  const auto in_child = of(work_.tables().messages);
+  const auto in_parent = of(work_.tables().answers);
   reduce_sum(child_table, child.to_separator, in_child, n_threads_);
   reduce_sum(parent_table, child.from_parent, in_parent, n_threads_);
   if (down) {
@@ -183,7 +176,7 @@ void Acceleration::settle(int sweeps) {
   }();
   tables_.resize(tree_->nodes.back().offset + tree_->nodes.back().cells);
   const auto walk = [&](int rounds) {
-    tables_of(*tree_, theta_, {}, total_, work_, tables_, n_threads_);
+    tables_of(*tree_, theta_, {}, total_, work_.tables(), tables_, n_threads_);
     for (int sweep = 0; sweep < rounds; ++sweep) {
       int here = 0;
       for (const int node : depth_first) {

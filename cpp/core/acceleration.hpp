@@ -52,7 +52,7 @@ class Acceleration {
   L2Loss loss_;
   double total_;
   int n_threads_;
-  Workspace work_;
+  ExactWork work_;
   std::vector<double> theta_, x_, z_, next_, gradient_;
   std::vector<double> tables_;   ///< of the tree's cliques, while it settles
   std::vector<Progress> terms_;  ///< by clique

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <limits>
 
 #include "core/kernels.hpp"
 #include "core/layout.hpp"
@@ -10,17 +11,17 @@
 
 namespace pypgm {
 
-extern const ContractKernel contract_baseline;
+extern const ContractKernels contract_baseline;
 #ifdef PYPGM_X86
-extern const ContractKernel contract_avx2;
-extern const ContractKernel contract_avx512;
+extern const ContractKernels contract_avx2;
+extern const ContractKernels contract_avx512;
 #endif
 
 namespace {
 
 constexpr std::size_t kMostPieces = 16;
 
-ContractKernel chosen_kernel() {
+ContractKernels chosen_kernels() {
 #ifdef PYPGM_X86
   if (std::strcmp(kernels().instruction_set, "avx512") == 0) return contract_avx512;
   if (std::strcmp(kernels().instruction_set, "avx2") == 0) return contract_avx2;
@@ -75,8 +76,13 @@ LoopAxis take_largest(std::vector<LoopAxis>& axes, const Fits& fits) {
 
 bool row_of_a(const LoopAxis& axis) { return axis.a != 0 && axis.b == 0 && axis.out != 0; }
 
-void run(const Loops& loops, std::size_t axis, const double* a, const double* b, double* out) {
-  static const ContractKernel kernel = chosen_kernel();
+const ContractKernels& chosen() {
+  static const ContractKernels kernels = chosen_kernels();
+  return kernels;
+}
+
+void run(ContractKernel kernel, const Loops& loops, std::size_t axis, const double* a, const double* b,
+         double* out) {
   if (axis == loops.outer.size()) {
     return kernel(a, b, out, loops.rows, loops.sums, loops.lanes, loops.fresh);
   }
@@ -89,8 +95,30 @@ void run(const Loops& loops, std::size_t axis, const double* a, const double* b,
     return;
   }
   for (std::size_t i = 0; i < loop.size; ++i) {
-    run(loops, axis + 1, a + i * loop.a, b + i * loop.b, out + i * loop.out);
+    run(kernel, loops, axis + 1, a + i * loop.a, b + i * loop.b, out + i * loop.out);
   }
+}
+
+void contract_by(ContractKernel kernel, double empty, const Loops& loops, const double* a, const double* b,
+                 double* out, int n_threads) {
+  if (loops.swapped) std::swap(a, b);
+  if (!loops.fresh) std::fill_n(out, loops.cells, empty);
+  const std::size_t pieces = std::min(kMostPieces, loops.work / kGrain);
+  const bool outer = !loops.outer.empty() && loops.outer[0].out != 0 && loops.outer[0].size > 1;
+  const bool rows = !outer && loops.rows.size > 1;
+  const LoopAxis cut = outer ? loops.outer[0] : (rows ? loops.rows : loops.lanes);
+  if (pieces < 2 || cut.out == 0) return run(kernel, loops, 0, a, b, out);
+  // The parts depend on the work alone, so that every cell is met by the same instructions for any n_threads.
+  const std::size_t unit = outer || rows ? 1 : 64;
+  const std::size_t units = std::max<std::size_t>(1, cut.size / unit);
+  const std::size_t parts = std::min(pieces, units);
+  parallel_for(parts, threads_for(loops.work, n_threads), [&](std::size_t p) {
+    const std::size_t begin = units * p / parts * unit;
+    const std::size_t end = p + 1 == parts ? cut.size : units * (p + 1) / parts * unit;
+    Loops part = loops;
+    (outer ? part.outer[0] : (rows ? part.rows : part.lanes)).size = end - begin;
+    run(kernel, part, 0, a + begin * cut.a, b + begin * cut.b, out + begin * cut.out);
+  });
 }
 
 }  // namespace
@@ -127,24 +155,11 @@ Loops make_loops(std::span<const std::size_t> sizes, std::uint64_t a, std::uint6
 }
 
 void contract(const Loops& loops, const double* a, const double* b, double* out, int n_threads) {
-  if (loops.swapped) std::swap(a, b);
-  if (!loops.fresh) std::fill_n(out, loops.cells, 0.0);
-  const std::size_t pieces = std::min(kMostPieces, loops.work / kGrain);
-  const bool outer = !loops.outer.empty() && loops.outer[0].out != 0 && loops.outer[0].size > 1;
-  const bool rows = !outer && loops.rows.size > 1;
-  const LoopAxis cut = outer ? loops.outer[0] : (rows ? loops.rows : loops.lanes);
-  if (pieces < 2 || cut.out == 0) return run(loops, 0, a, b, out);
-  // The parts depend on the work alone, so that every cell is met by the same instructions for any n_threads.
-  const std::size_t unit = outer || rows ? 1 : 64;
-  const std::size_t units = std::max<std::size_t>(1, cut.size / unit);
-  const std::size_t parts = std::min(pieces, units);
-  parallel_for(parts, threads_for(loops.work, n_threads), [&](std::size_t p) {
-    const std::size_t begin = units * p / parts * unit;
-    const std::size_t end = p + 1 == parts ? cut.size : units * (p + 1) / parts * unit;
-    Loops part = loops;
-    (outer ? part.outer[0] : (rows ? part.rows : part.lanes)).size = end - begin;
-    run(part, 0, a + begin * cut.a, b + begin * cut.b, out + begin * cut.out);
-  });
+  contract_by(chosen().sums, 0.0, loops, a, b, out, n_threads);
+}
+
+void contract_maxima(const Loops& loops, const double* a, const double* b, double* out, int n_threads) {
+  contract_by(chosen().maxima, -std::numeric_limits<double>::infinity(), loops, a, b, out, n_threads);
 }
 
 }  // namespace pypgm

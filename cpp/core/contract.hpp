@@ -34,9 +34,17 @@ Loops make_loops(std::span<const std::size_t> sizes, std::uint64_t a, std::uint6
 /// out = sum of a * b over what out lacks. No overlap; any n_threads gives the same bits; no allocation.
 void contract(const Loops& loops, const double* a, const double* b, double* out, int n_threads);
 
+/// out = largest a + b over what out lacks.
+void contract_maxima(const Loops& loops, const double* a, const double* b, double* out, int n_threads);
+
 /// The innermost loops, compiled once for each instruction set: out[r, l] += sum over s of a[r, s, l] * b[s,
 /// l], or = where out is fresh and holds nothing yet.
 using ContractKernel = void (*)(const double* a, const double* b, double* out, const LoopAxis& rows,
                                 const LoopAxis& sums, const LoopAxis& lanes, bool fresh);
+
+struct ContractKernels {
+  ContractKernel sums;    ///< of products
+  ContractKernel maxima;  ///< of sums: the same with the larger of two for +, and + for *
+};
 
 }  // namespace pypgm

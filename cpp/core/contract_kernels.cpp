@@ -6,13 +6,29 @@ namespace pypgm {
 
 namespace {
 
+struct SumOfProducts {
+  static constexpr double kEmpty = 0.0;
+  static Lanes join(Lanes sum, Lanes a, Lanes b) { return sum + a * b; }
+  static double join(double sum, double a, double b) { return sum + a * b; }
+  static double join(double sum, double other) { return sum + other; }
+  static double fold(Lanes sums) { return sum_lanes(sums); }
+};
+
+struct LargestSum {
+  static constexpr double kEmpty = -kInfinity;
+  static Lanes join(Lanes largest, Lanes a, Lanes b) { return larger(largest, a + b); }
+  static double join(double largest, double a, double b) { return join(largest, a + b); }
+  static double join(double largest, double other) { return other > largest ? other : largest; }
+  static double fold(Lanes largest) { return largest_lane(largest); }
+};
+
 struct Steps {
   std::size_t row_a, row_out, sum_a, sum_b;
   bool fresh;  ///< out holds nothing yet
 };
 
 /// R rows, kWide * 8 lanes of them or the last n < 8: sums held in registers, each b read once for all rows.
-template <int R, int kWide, bool kLanesInA, bool kLanesInB, bool kSome>
+template <class Ring, int R, int kWide, bool kLanesInA, bool kLanesInB, bool kSome>
 inline void block(const double* a, const double* b, double* out, const Steps& step, std::size_t n_sums,
                   std::size_t n) {
   Lanes sums[R][kWide];
@@ -20,7 +36,7 @@ inline void block(const double* a, const double* b, double* out, const Steps& st
     for (int w = 0; w < kWide; ++w) {
       const double* place =
           out + static_cast<std::size_t>(r) * step.row_out + static_cast<std::size_t>(w) * kLanes;
-      sums[r][w] = step.fresh ? fill(0.0) : (kSome ? load_some(place, n, 0.0) : load(place));
+      sums[r][w] = step.fresh ? fill(Ring::kEmpty) : (kSome ? load_some(place, n, 0.0) : load(place));
     }
   }
   for (std::size_t s = 0; s < n_sums; ++s, a += step.sum_a, b += step.sum_b) {
@@ -34,7 +50,7 @@ inline void block(const double* a, const double* b, double* out, const Steps& st
       for (int w = 0; w < kWide; ++w) {
         const double* place = row + static_cast<std::size_t>(w) * kLanes;
         const Lanes left = !kLanesInA ? fill(*row) : (kSome ? load_some(place, n, 0.0) : load(place));
-        sums[r][w] = sums[r][w] + left * right[w];
+        sums[r][w] = Ring::join(sums[r][w], left, right[w]);
       }
     }
   }
@@ -51,91 +67,98 @@ inline void block(const double* a, const double* b, double* out, const Steps& st
 }
 
 /// Lanes that are cells of the answer.
-template <int R, bool kLanesInA, bool kLanesInB>
+template <class Ring, int R, bool kLanesInA, bool kLanesInB>
 void spread(const double* a, const double* b, double* out, const Steps& step, std::size_t n_sums,
             std::size_t n) {
   std::size_t l = 0;
   const auto left = [&] { return kLanesInA ? a + l : a; };
   const auto right = [&] { return kLanesInB ? b + l : b; };
   for (; l + 2 * kLanes <= n; l += 2 * kLanes) {
-    block<R, 2, kLanesInA, kLanesInB, false>(left(), right(), out + l, step, n_sums, 0);
+    block<Ring, R, 2, kLanesInA, kLanesInB, false>(left(), right(), out + l, step, n_sums, 0);
   }
   for (; l + kLanes <= n; l += kLanes) {
-    block<R, 1, kLanesInA, kLanesInB, false>(left(), right(), out + l, step, n_sums, 0);
+    block<Ring, R, 1, kLanesInA, kLanesInB, false>(left(), right(), out + l, step, n_sums, 0);
   }
-  if (l < n) block<R, 1, kLanesInA, kLanesInB, true>(left(), right(), out + l, step, n_sums, n - l);
+  if (l < n) block<Ring, R, 1, kLanesInA, kLanesInB, true>(left(), right(), out + l, step, n_sums, n - l);
 }
 
 /// Lanes that are summed.
-template <int R, bool kLanesInA>
+template <class Ring, int R, bool kLanesInA>
 void dot(const double* a, const double* b, double* out, const Steps& step, std::size_t n_sums,
          std::size_t n) {
   Lanes sums[R];
-  for (int r = 0; r < R; ++r) sums[r] = fill(0.0);
+  for (int r = 0; r < R; ++r) sums[r] = fill(Ring::kEmpty);
   for (std::size_t s = 0; s < n_sums; ++s, a += step.sum_a, b += step.sum_b) {
     std::size_t l = 0;
     for (; l + kLanes <= n; l += kLanes) {
       const Lanes right = load(b + l);
       for (int r = 0; r < R; ++r) {
         const double* row = a + static_cast<std::size_t>(r) * step.row_a;
-        sums[r] = sums[r] + (kLanesInA ? load(row + l) : fill(*row)) * right;
+        sums[r] = Ring::join(sums[r], kLanesInA ? load(row + l) : fill(*row), right);
       }
     }
     if (l == n) continue;
-    const Lanes right = load_some(b + l, n - l, 0.0);
+    const Lanes right = load_some(b + l, n - l, Ring::kEmpty);
     for (int r = 0; r < R; ++r) {
       const double* row = a + static_cast<std::size_t>(r) * step.row_a;
-      sums[r] = sums[r] + (kLanesInA ? load_some(row + l, n - l, 0.0) : fill(*row)) * right;
+      sums[r] = Ring::join(sums[r], kLanesInA ? load_some(row + l, n - l, 0.0) : fill(*row), right);
     }
   }
   for (int r = 0; r < R; ++r) {
     double* place = out + static_cast<std::size_t>(r) * step.row_out;
-    *place = (step.fresh ? 0.0 : *place) + sum_lanes(sums[r]);
+    const double sum = Ring::fold(sums[r]);
+    *place = step.fresh ? sum : Ring::join(*place, sum);
   }
 }
 
 /// Few lanes: plain loops.
+template <class Ring>
 void plain(const double* a, const double* b, double* out, const LoopAxis& rows, const LoopAxis& sums,
            const LoopAxis& lanes, bool fresh) {
   for (std::size_t r = 0; r < rows.size; ++r) {
     double* const place = out + r * rows.out;
-    for (std::size_t l = 0; fresh && l < (lanes.out != 0 ? lanes.size : 1); ++l) place[l] = 0.0;
+    for (std::size_t l = 0; fresh && l < (lanes.out != 0 ? lanes.size : 1); ++l) place[l] = Ring::kEmpty;
     for (std::size_t s = 0; s < sums.size; ++s) {
       const double* const left = a + r * rows.a + s * sums.a;
       const double* const right = b + s * sums.b;
       if (lanes.out != 0) {
-        for (std::size_t l = 0; l < lanes.size; ++l) place[l] += left[l * lanes.a] * right[l * lanes.b];
+        for (std::size_t l = 0; l < lanes.size; ++l) {
+          place[l] = Ring::join(place[l], left[l * lanes.a], right[l * lanes.b]);
+        }
       } else {
-        double sum = 0;
-        for (std::size_t l = 0; l < lanes.size; ++l) sum += left[l * lanes.a] * right[l * lanes.b];
-        *place += sum;
+        double sum = Ring::kEmpty;
+        for (std::size_t l = 0; l < lanes.size; ++l) {
+          sum = Ring::join(sum, left[l * lanes.a], right[l * lanes.b]);
+        }
+        *place = Ring::join(*place, sum);
       }
     }
   }
 }
 
-template <int R>
+template <class Ring, int R>
 void rows_of(const double* a, const double* b, double* out, const Steps& step, std::size_t n_sums,
              const LoopAxis& lanes) {
-  if (lanes.out == 0 && lanes.a != 0) return dot<R, true>(a, b, out, step, n_sums, lanes.size);
-  if (lanes.out == 0) return dot<R, false>(a, b, out, step, n_sums, lanes.size);
-  if (lanes.a != 0) return spread<R, true, true>(a, b, out, step, n_sums, lanes.size);
-  if (lanes.b != 0) return spread<R, false, true>(a, b, out, step, n_sums, lanes.size);
-  return spread<R, false, false>(a, b, out, step, n_sums, lanes.size);
+  if (lanes.out == 0 && lanes.a != 0) return dot<Ring, R, true>(a, b, out, step, n_sums, lanes.size);
+  if (lanes.out == 0) return dot<Ring, R, false>(a, b, out, step, n_sums, lanes.size);
+  if (lanes.a != 0) return spread<Ring, R, true, true>(a, b, out, step, n_sums, lanes.size);
+  if (lanes.b != 0) return spread<Ring, R, false, true>(a, b, out, step, n_sums, lanes.size);
+  return spread<Ring, R, false, false>(a, b, out, step, n_sums, lanes.size);
 }
 
+template <class Ring>
 void contract_rows(const double* a, const double* b, double* out, const LoopAxis& rows, const LoopAxis& sums,
                    const LoopAxis& lanes, bool fresh) {
-  if (lanes.size < 4) return plain(a, b, out, rows, sums, lanes, fresh);
+  if (lanes.size < 4) return plain<Ring>(a, b, out, rows, sums, lanes, fresh);
   const Steps step{rows.a, rows.out, sums.a, sums.b, fresh};
   std::size_t r = 0;
   for (; r + 6 <= rows.size; r += 6) {
-    rows_of<6>(a + r * rows.a, b, out + r * rows.out, step, sums.size, lanes);
+    rows_of<Ring, 6>(a + r * rows.a, b, out + r * rows.out, step, sums.size, lanes);
   }
   for (; r + 2 <= rows.size; r += 2) {
-    rows_of<2>(a + r * rows.a, b, out + r * rows.out, step, sums.size, lanes);
+    rows_of<Ring, 2>(a + r * rows.a, b, out + r * rows.out, step, sums.size, lanes);
   }
-  for (; r < rows.size; ++r) rows_of<1>(a + r * rows.a, b, out + r * rows.out, step, sums.size, lanes);
+  for (; r < rows.size; ++r) rows_of<Ring, 1>(a + r * rows.a, b, out + r * rows.out, step, sums.size, lanes);
 }
 
 }  // namespace
@@ -143,7 +166,8 @@ void contract_rows(const double* a, const double* b, double* out, const LoopAxis
 #define PYPGM_JOIN_(a, b) a##b
 #define PYPGM_JOIN(a, b) PYPGM_JOIN_(a, b)
 
-extern const ContractKernel PYPGM_JOIN(contract_, PYPGM_ISA);
-const ContractKernel PYPGM_JOIN(contract_, PYPGM_ISA) = contract_rows;
+extern const ContractKernels PYPGM_JOIN(contract_, PYPGM_ISA);
+const ContractKernels PYPGM_JOIN(contract_, PYPGM_ISA) = {contract_rows<SumOfProducts>,
+                                                          contract_rows<LargestSum>};
 
 }  // namespace pypgm

@@ -27,11 +27,11 @@ void check_possible(double log_z) {
 
 double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
                        std::span<const double> marginals, std::span<const double> potentials, double total,
-                       std::span<double> room, Workspace& work, int n_threads) {
+                       std::span<double> room, ExactWork& work, int n_threads) {
   for (std::size_t i = 0; i < room.size(); ++i) {
     room[i] = potentials[i] == -kInfinity ? -kInfinity : -gradient[i];
   }
-  return dot(gradient, marginals) + total * max_log_weight(tree, room, {}, work, n_threads);
+  return dot(gradient, marginals) + total * exact_max_log_weight(tree, room, work, n_threads);
 }
 
 Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
@@ -41,6 +41,7 @@ Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured>
       total_(total),
       n_threads_(n_threads),
       work_(*tree_),
+      moved_(potentials.size()),
       losses_(tree_->factors.size()) {
   for (Point* point : {&current_, &candidate_}) {
     point->potentials.resize(potentials.size());
@@ -55,24 +56,18 @@ Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured>
 }
 
 void Descent::evaluate(Point& point, double alpha) {
-  NodeHooks hooks;
-  hooks.before = [&](const TreeNode& node, int /*threads*/) {
-    for (const int f : node.factors) {
-      const auto from = slice(*tree_, current_.potentials, f);
-      const auto along = slice(*tree_, current_.gradient, f);
-      kernels().add_scaled(from.data(), along.data(), -alpha, from.size(),
-                           slice(*tree_, point.potentials, f).data());
-    }
+  CliqueHooks hooks;
+  hooks.before = [&](int f) {
+    const auto from = slice(*tree_, current_.potentials, f);
+    const auto along = slice(*tree_, current_.gradient, f);
+    kernels().add_scaled(from.data(), along.data(), -alpha, from.size(),
+                         slice(*tree_, point.potentials, f).data());
   };
-  hooks.marginal = [&](int f, std::size_t, std::size_t begin, std::span<const double> cells) {
-    std::copy(cells.begin(), cells.end(), slice(*tree_, point.marginals, f).data() + begin);
+  hooks.after = [&](int f) {
+    losses_[at(f)] = loss_.gradient(f, slice(*tree_, point.marginals, f), slice(*tree_, point.gradient, f));
   };
-  hooks.after = [&](const TreeNode& node, int /*threads*/) {
-    for (const int f : node.factors) {
-      losses_[at(f)] = loss_.gradient(f, slice(*tree_, point.marginals, f), slice(*tree_, point.gradient, f));
-    }
-  };
-  check_possible(propagate(*tree_, point.potentials, {}, total_, work_, n_threads_, hooks));
+  check_possible(
+      exact_marginals(*tree_, point.potentials, total_, work_, point.marginals, n_threads_, hooks));
   point.loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
 }
 
@@ -83,10 +78,9 @@ double Descent::try_step(double alpha) {
 
 Change Descent::change() {
   Change change{0, 0};
-  std::vector<double>& difference = work_.weights;
   for (int f = 0; f < static_cast<int>(losses_.size()); ++f) {
     const auto before = slice(*tree_, current_.marginals, f);
-    const auto moved = slice(*tree_, difference, f);
+    const auto moved = slice(*tree_, moved_, f);
     kernels().add_scaled(slice(*tree_, candidate_.marginals, f).data(), before.data(), -1.0, before.size(),
                          moved.data());
     change.slope += dot(slice(*tree_, current_.gradient, f), moved);

@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
+#include "core/exact.hpp"
 #include "core/junction_tree.hpp"
 #include "core/l2_loss.hpp"
-#include "core/propagation.hpp"
 
 namespace pypgm {
 
@@ -53,16 +53,18 @@ class Descent {
   L2Loss loss_;
   double total_;
   int n_threads_;
-  Workspace work_;
+  ExactWork work_;
   Point current_;
   Point candidate_;
+  std::vector<double> moved_;   ///< from current to candidate
   std::vector<double> losses_;  ///< by clique
 };
 
 /// Mirror descent along steps that are known beforehand: theta <- theta - alpha g, whatever becomes of the
 /// loss. While a clique's marginal is in cache its potentials take the next step and are weighed at once, so
 /// that one iteration goes through potentials, weights and measured values once and keeps neither marginals
-/// nor gradients. What it answers with is the point of least loss. No allocation after construction.
+/// nor gradients; where implicit cliques are the cheaper way, cliques are small beside the propagation and
+/// step one by one. What it answers with is the point of least loss. No allocation after construction.
 class SteadyDescent {
  public:
   /// Starts at the potentials given; `alpha` is the first step. One propagation. Throws as Descent does.
@@ -83,6 +85,9 @@ class SteadyDescent {
  private:
   /// One propagation at thetas_[here_] that prepares the next point in thetas_[next_].
   double pass(double alpha);
+  /// Its log Z. With the step made clique by clique, and while their parts are in cache.
+  double plain_pass(double alpha);
+  double fused_pass(double alpha);
   void descend(int factor, std::size_t block, std::size_t begin, std::span<const double> marginal,
                double alpha);
   void descend_whole(int factor, std::span<const double> marginal, double alpha);
@@ -92,7 +97,8 @@ class SteadyDescent {
   L2Loss loss_;
   double total_;
   int n_threads_;
-  Workspace work_;
+  ExactWork work_;
+  std::vector<double> marginals_;  ///< where cliques step one by one
   std::vector<double> thetas_[3];  ///< where we are, the point of least loss, and room for the next point
   std::size_t here_ = 0, best_ = 0, next_ = 1;
   double least_ = 0;
@@ -106,6 +112,6 @@ class SteadyDescent {
 /// g.
 double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
                        std::span<const double> marginals, std::span<const double> potentials, double total,
-                       std::span<double> room, Workspace& work, int n_threads);
+                       std::span<double> room, ExactWork& work, int n_threads);
 
 }  // namespace pypgm

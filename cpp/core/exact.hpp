@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+#include <memory>
 #include <span>
 
 #include "core/implicit_tree.hpp"
@@ -26,5 +28,40 @@ double exact_attribute_marginals(const JunctionTree& tree, std::span<const doubl
 /// log Z alone.
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, int n_threads);
+
+/// The buffers of inference without evidence, made once for many runs: those of the cheaper way, and of the
+/// other one as soon as a run needs it. For one run at a time.
+class ExactWork {
+ public:
+  explicit ExactWork(const JunctionTree& tree);
+
+  /// Whether implicit cliques are the cheaper way.
+  bool contracts() const { return contraction_ != nullptr; }
+  /// Requires contracts().
+  ImplicitWork& contraction() { return *contraction_; }
+  Workspace& tables();
+  const Observation& nothing() const { return nothing_; }
+
+ private:
+  const JunctionTree& tree_;
+  std::unique_ptr<ImplicitWork> contraction_;
+  std::unique_ptr<Workspace> tables_;
+  Observation nothing_;
+};
+
+/// What is done with the given cliques around a run, for different ones at the same time.
+struct CliqueHooks {
+  std::function<void(int factor)> before;  ///< prepares its potentials
+  std::function<void(int factor)> after;   ///< its marginal is there
+};
+
+/// exact_marginals without evidence and without allocation.
+double exact_marginals(const JunctionTree& tree, std::span<const double> potentials, double total,
+                       ExactWork& work, std::span<double> marginals, int n_threads,
+                       const CliqueHooks& hooks = {});
+
+/// The largest value a joint assignment gives the sum of the potentials (max-product).
+double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials, ExactWork& work,
+                            int n_threads);
 
 }  // namespace pypgm

@@ -19,6 +19,7 @@ class Backward {
   Backward(const JunctionTree& tree, const ImplicitTree& contraction, const Observation& known,
            ImplicitWork& work, const Marginals& marginals)
       : tree_(tree), contraction_(contraction), known_(known), work_(work), marginals_(marginals) {
+    if (marginals.attributes.empty()) return;
     for (const std::size_t size : tree.sizes) {
       attribute_offsets_.push_back(attribute_offsets_.empty() ? 0 : attribute_offsets_.back() + last_);
       last_ = size;
@@ -130,10 +131,7 @@ class Backward {
       if (contraction_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
       const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
       std::fill(out.begin(), out.end(), 0.0);
-      std::size_t inner = 1;
-      for (std::size_t i = own.attributes.size(); i-- > 0 && at(own.attributes[i]) != a;) {
-        inner *= tree_.sizes[at(own.attributes[i])];
-      }
+      const std::size_t inner = stride_of(tree_, own, static_cast<std::int32_t>(a));
       for (std::size_t cell = 0; cell < marginal.size(); cell += inner) {
         out[cell / inner % out.size()] += kernels().sum(marginal.data() + cell, inner);
       }

@@ -54,10 +54,7 @@ void load_evidence(const ImplicitTree& contraction, const JunctionTree& tree, co
   std::vector<double> weights(evidence.log_likelihood.size());
   Range range;
   work.log_scale[at(home)] += scaled_weights(evidence.log_likelihood, weights, range);
-  std::size_t inner = 1;
-  for (std::size_t i = value.attributes.size(); i-- > 0 && value.attributes[i] != evidence.attribute;) {
-    inner *= tree.sizes[at(value.attributes[i])];
-  }
+  const std::size_t inner = stride_of(tree, value, evidence.attribute);
   for (std::size_t cell = 0; cell < table.size(); cell += inner) {
     kernels().scale(table.data() + cell, inner, weights[cell / inner % weights.size()]);
   }
@@ -108,6 +105,38 @@ Outcome contract_forward(const JunctionTree& tree, const ImplicitTree& contracti
   log_z = std::log(z) + work.log_scale[at(contraction.root)];
   if (z == 0) return loss == -kInfinity ? Outcome::impossible : Outcome::lost;
   return loss - std::log2(z) > kTolerated ? Outcome::lost : Outcome::exact;
+}
+
+void contract_largest(const JunctionTree& tree, const ImplicitTree& contraction,
+                      std::span<const double> potentials, const Observation& known, double* cells,
+                      int n_threads) {
+  constexpr double kNothing = 0.0;
+  const auto table = [&](int value) { return cells + contraction.values[at(value)].offset; };
+  for (std::size_t v = 0; v < contraction.n_leaves; ++v) {
+    double* const out = table(static_cast<int>(v));
+    if (v >= contraction.n_factors) {
+      std::fill_n(out, contraction.values[v].cells, 0.0);
+      continue;
+    }
+    const Placement& place = tree.factors[v];
+    const auto given = potentials.subspan(place.offset, place.layout.small);
+    for_observed_cells(tree, contraction, static_cast<int>(v), known.codes,
+                       [&](std::size_t cell, std::size_t from) { out[cell] = given[from]; });
+  }
+  for (const Evidence& e : known.evidence) {
+    const int home = contraction.home[at(e.attribute)];
+    const Value& value = contraction.values[at(home)];
+    const std::size_t step = stride_of(tree, value, e.attribute);
+    for (std::size_t cell = 0; cell < value.cells; ++cell) {
+      table(home)[cell] += e.log_likelihood[cell / step % e.log_likelihood.size()];
+    }
+  }
+  for (const auto& level : contraction.levels) {
+    for_level(contraction, level, n_threads, [&](const ImplicitStep& step, int threads) {
+      const double* b = step.b < 0 ? &kNothing : table(step.b);
+      contract_maxima(step.forward, table(step.a), b, table(step.out), threads);
+    });
+  }
 }
 
 }  // namespace pypgm

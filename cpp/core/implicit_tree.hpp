@@ -98,4 +98,13 @@ struct Marginals {
 Outcome contract_backward(const JunctionTree& tree, const ImplicitTree& contraction, const Observation& known,
                           ImplicitWork& work, const Marginals& marginals, int n_threads);
 
+/// The same upwards with maxima of sums in place of sums of products: values are logarithms, and the root's
+/// one cell is the largest log-weight. `cells` has room for all values.
+void contract_largest(const JunctionTree& tree, const ImplicitTree& contraction,
+                      std::span<const double> potentials, const Observation& known, double* cells,
+                      int n_threads);
+
+/// Step from a code of the attribute to the next one in a table; the whole table if it lacks the attribute.
+std::size_t stride_of(const JunctionTree& tree, const Value& value, std::int32_t attribute);
+
 }  // namespace pypgm

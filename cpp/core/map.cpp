@@ -17,29 +17,6 @@ constexpr double kZero = 0.0;
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-void add_maxima(const Loops& loops, std::size_t axis, const double* a, const double* b, double* out) {
-  if (axis < loops.outer.size()) {
-    const LoopAxis& loop = loops.outer[axis];
-    for (std::size_t i = 0; i < loop.size; ++i) {
-      add_maxima(loops, axis + 1, a + i * loop.a, b + i * loop.b, out + i * loop.out);
-    }
-    return;
-  }
-  const LoopAxis& lanes = loops.lanes;
-  for (std::size_t r = 0; r < loops.rows.size; ++r) {
-    double* const place = out + r * loops.rows.out;
-    for (std::size_t s = 0; s < loops.sums.size; ++s) {
-      const double* const left = a + r * loops.rows.a + s * loops.sums.a;
-      const double* const right = b + s * loops.sums.b;
-      for (std::size_t l = 0; l < lanes.size; ++l) {
-        double& largest = place[l * lanes.out];
-        const double sum = left[l * lanes.a] + right[l * lanes.b];
-        largest = sum > largest ? sum : largest;
-      }
-    }
-  }
-}
-
 /// The upward pass, kept so that parts of it can be done again.
 class MaxPass {
  public:
@@ -55,8 +32,7 @@ class MaxPass {
       taken_by_[at(step.a)] = static_cast<int>(s);
       if (step.b >= 0) taken_by_[at(step.b)] = static_cast<int>(s);
     }
-    load(potentials, known);
-    for (const ImplicitStep& step : contraction.steps) maximise(step);
+    contract_largest(tree, contraction, potentials, known, cells_.get(), 1);
   }
 
   double largest() const { return contraction_.root < 0 ? 0.0 : *table(contraction_.root); }
@@ -75,7 +51,7 @@ class MaxPass {
     const Value& value = contraction_.values[at(home)];
     std::vector<double> before(table(home), table(home) + value.cells);
     const std::size_t size = tree_.sizes[attribute];
-    const std::size_t step = stride(value, static_cast<std::int32_t>(attribute));
+    const std::size_t step = stride_of(tree_, value, static_cast<std::int32_t>(attribute));
     for (std::size_t cell = 0; cell < value.cells; ++cell) {
       const std::size_t code = cell / step % size;
       if (code < begin || code >= end) table(home)[cell] = -kInfinity;
@@ -94,44 +70,9 @@ class MaxPass {
   double* table(int value) { return cells_.get() + contraction_.values[at(value)].offset; }
   const double* table(int value) const { return cells_.get() + contraction_.values[at(value)].offset; }
 
-  /// Step from a code of the attribute to the next one in a table; the whole table if it lacks the attribute.
-  std::size_t stride(const Value& value, std::int32_t attribute) const {
-    std::size_t step = 1;
-    for (std::size_t i = value.attributes.size(); i-- > 0 && value.attributes[i] != attribute;) {
-      step *= tree_.sizes[at(value.attributes[i])];
-    }
-    return step;
-  }
-
-  void load(std::span<const double> potentials, const Observation& known) {
-    for (std::size_t v = 0; v < contraction_.n_leaves; ++v) {
-      double* const out = table(static_cast<int>(v));
-      if (v >= contraction_.n_factors) {
-        std::fill_n(out, contraction_.values[v].cells, 0.0);
-        continue;
-      }
-      const Placement& place = tree_.factors[v];
-      const auto given = potentials.subspan(place.offset, place.layout.small);
-      for_observed_cells(tree_, contraction_, static_cast<int>(v), known.codes,
-                         [&](std::size_t cell, std::size_t from) { out[cell] = given[from]; });
-    }
-    for (const Evidence& e : known.evidence) {
-      const int home = contraction_.home[at(e.attribute)];
-      const Value& value = contraction_.values[at(home)];
-      const std::size_t step = stride(value, e.attribute);
-      for (std::size_t cell = 0; cell < value.cells; ++cell) {
-        table(home)[cell] += e.log_likelihood[cell / step % e.log_likelihood.size()];
-      }
-    }
-  }
-
   void maximise(const ImplicitStep& step) {
-    const double* a = table(step.a);
     const double* b = step.b < 0 ? &kZero : table(step.b);
-    // Without a second table its steps are 0, wherever the loops have put it.
-    if (step.forward.swapped) std::swap(a, b);
-    std::fill_n(table(step.out), contraction_.values[at(step.out)].cells, -kInfinity);
-    add_maxima(step.forward, 0, a, b, table(step.out));
+    contract_maxima(step.forward, table(step.a), b, table(step.out), 1);
   }
 
   void refresh(int value) {

@@ -36,11 +36,18 @@ SteadyDescent::SteadyDescent(std::shared_ptr<const JunctionTree> tree, std::vect
       gathered_(tree_->factors.size()),
       gradients_(tree_->factors.size()) {
   first_block_.push_back(0);
+  if (work_.contracts()) marginals_.resize(potentials.size());
   for (int f = 0; f < static_cast<int>(tree_->factors.size()); ++f) {
     const Placement& place = tree_->factors[at(f)];
+    if (work_.contracts()) {
+      first_block_.push_back(first_block_.back() + 1);
+      gradients_[at(f)].resize(place.layout.small);
+      continue;
+    }
+    Workspace& work = work_.tables();
     const auto start = slice(*tree_, potentials, f);
     const Extent extent = kernels().extent(start.data(), start.size());
-    work_.scalings[at(f)] = scaled_exp(start, extent, slice(*tree_, work_.weights, f), 1);
+    work.scalings[at(f)] = scaled_exp(start, extent, slice(*tree_, work.weights, f), 1);
     const bool whole = !loss_.cellwise(f);
     if (whole) gradients_[at(f)].resize(place.layout.small);
     if (whole && place.view.fills) gathered_[at(f)].resize(place.layout.small);
@@ -58,13 +65,14 @@ SteadyDescent::SteadyDescent(std::shared_ptr<const JunctionTree> tree, std::vect
 void SteadyDescent::descend(int f, std::size_t block, std::size_t begin, std::span<const double> marginal,
                             double alpha) {
   const L2Loss::Cells& cells = loss_.cells(f);
+  Workspace& work = work_.tables();
   const bool measured = !cells.values.empty();
   const std::size_t slot = first_block_[at(f)] + block;
   const double loss = kernels().descend(
       marginal.data(), measured ? cells.values.data() + begin : marginal.data(),
       cells.weights.empty() ? nullptr : cells.weights.data() + begin, cells.weight, alpha, marginal.size(),
       slice(*tree_, thetas_[here_], f).data() + begin, slice(*tree_, thetas_[next_], f).data() + begin,
-      work_.scalings[at(f)].shift, slice(*tree_, work_.weights, f).data() + begin, &extents_[slot]);
+      work.scalings[at(f)].shift, slice(*tree_, work.weights, f).data() + begin, &extents_[slot]);
   losses_[slot] = loss + (block == 0 ? cells.constant : 0.0);
 }
 
@@ -82,18 +90,24 @@ void SteadyDescent::weigh(const TreeNode& node, int threads) {
   for (const int f : node.factors) {
     const std::size_t first = first_block_[at(f)];
     const Extent extent = join(std::span(extents_).subspan(first, first_block_[at(f) + 1] - first));
-    Scaling& scaling = work_.scalings[at(f)];
+    Scaling& scaling = work_.tables().scalings[at(f)];
     const double high = extent.largest - scaling.shift;
     if (loss_.cellwise(f) && std::abs(high) < kDrift) {
       scaling = {scaling.shift, extent.least - scaling.shift, high};
     } else {
-      scaling =
-          scaled_exp(slice(*tree_, thetas_[next_], f), extent, slice(*tree_, work_.weights, f), threads);
+      scaling = scaled_exp(slice(*tree_, thetas_[next_], f), extent, slice(*tree_, work_.tables().weights, f),
+                           threads);
     }
   }
 }
 
-double SteadyDescent::pass(double alpha) {
+double SteadyDescent::plain_pass(double alpha) {
+  CliqueHooks hooks;
+  hooks.after = [&](int f) { descend_whole(f, slice(*tree_, marginals_, f), alpha); };
+  return exact_marginals(*tree_, thetas_[here_], total_, work_, marginals_, n_threads_, hooks);
+}
+
+double SteadyDescent::fused_pass(double alpha) {
   NodeHooks hooks;
   hooks.weighed = true;
   hooks.marginal = [&](int f, std::size_t block, std::size_t begin, std::span<const double> cells) {
@@ -107,7 +121,12 @@ double SteadyDescent::pass(double alpha) {
     }
     weigh(node, threads);
   };
-  if (propagate(*tree_, thetas_[here_], {}, total_, work_, n_threads_, hooks) == -kInfinity) {
+  return propagate(*tree_, thetas_[here_], {}, total_, work_.tables(), n_threads_, hooks);
+}
+
+double SteadyDescent::pass(double alpha) {
+  const double log_z = work_.contracts() ? plain_pass(alpha) : fused_pass(alpha);
+  if (log_z == -kInfinity) {
     throw std::invalid_argument("the potentials leave no joint assignment any weight");
   }
   return std::accumulate(losses_.begin(), losses_.end(), 0.0);
@@ -126,16 +145,15 @@ double SteadyDescent::advance(double alpha) {
 }
 
 void SteadyDescent::marginals(std::span<double> out) {
-  Workspace work(*tree_);
-  marginals_of(*tree_, thetas_[best_], {}, total_, work, out, n_threads_);
+  exact_marginals(*tree_, thetas_[best_], {}, total_, out, n_threads_);
 }
 
 double SteadyDescent::gap() {
-  Workspace work(*tree_);
+  ExactWork work(*tree_);
   std::vector<double> marginal(thetas_[0].size());
   std::vector<double> gradient(thetas_[0].size());
   std::vector<double> room(thetas_[0].size());
-  marginals_of(*tree_, thetas_[best_], {}, total_, work, marginal, n_threads_);
+  exact_marginals(*tree_, thetas_[best_], total_, work, marginal, n_threads_);
   for (int f = 0; f < static_cast<int>(tree_->factors.size()); ++f) {
     loss_.gradient(f, slice(*tree_, marginal, f), slice(*tree_, gradient, f));
   }

@@ -16,10 +16,24 @@ struct Problem {
   std::vector<double> potentials;
 };
 
+/// Where implicit cliques are the cheaper way: the only clique of the tree is far larger than those given.
+inline Structure all_pairs(std::mt19937_64& random) {
+  Structure s;
+  for (std::size_t i = 0; i < 5; ++i) s.sizes.push_back(3 + below(random, 2));
+  for (std::int32_t i = 0; i < 5; ++i) {
+    for (std::int32_t j = i + 1; j < 5; ++j) s.cliques.push_back({i, j});
+  }
+  return s;
+}
+
 inline Problem random_problem(std::mt19937_64& random) {
   Problem p;
-  p.structure = random_structure(random, 4, 3);
-  p.structure.cliques.push_back({0, 2});
+  if (below(random, 3) > 0) {
+    p.structure = random_structure(random, 4, 3);
+    p.structure.cliques.push_back({0, 2});
+  } else {
+    p.structure = all_pairs(random);
+  }
   for (std::size_t f = 0; f < p.structure.cliques.size(); ++f) {
     const std::size_t cells = cells_of(p.structure.sizes, p.structure.cliques[f]);
     for (std::size_t repeat = below(random, 3); repeat > 0; --repeat) {

@@ -7,7 +7,7 @@
 #include "core/exact.hpp"
 #include "core/implicit_tree.hpp"
 #include "core/map.hpp"
-#include "random_models.hpp"
+#include "random_problems.hpp"
 
 namespace pypgm {
 namespace {
@@ -102,6 +102,55 @@ TEST_CASE("a loss that matters is told, a loss that does not is not") {
   CHECK(marginals[0] == 50.0);
   CHECK(run(test::tree_of(s), {0.0, -kInfinity, -kInfinity, 0.0}, log_z, marginals, 1) ==
         Outcome::impossible);
+}
+
+TEST_CASE("buffers used again give what new ones give, lost runs and impossible ones between them") {
+  std::mt19937_64 random(24);
+  int lost = 0;
+  for (int round = 0; round < 40; ++round) {
+    const test::Structure s = test::all_pairs(random);
+    const JunctionTree tree = test::tree_of(s);
+    ExactWork work(tree);
+    REQUIRE(work.contracts());
+    for (int again = 0; again < 5; ++again) {
+      CAPTURE(round);
+      CAPTURE(again);
+      std::vector<double> potentials = test::random_potentials(random, test::cells_of(s));
+      if (again == 3) std::fill_n(potentials.begin(), 16, -kInfinity);
+      std::vector<double> given = potentials;
+      std::vector<double> wanted(potentials.size()), found(potentials.size());
+      std::vector<int> calls(s.cliques.size(), 0);
+      CliqueHooks hooks;
+      hooks.before = [&](int f) {
+        for (double& x : slice(tree, given, f)) x -= 1;
+        ++calls[static_cast<std::size_t>(f)];
+      };
+      hooks.after = [&](int f) { ++calls[static_cast<std::size_t>(f)]; };
+      for (double& x : given) x += 1;
+      const double log_z = exact_marginals(tree, potentials, {}, 50.0, wanted, 1);
+      const double same = exact_marginals(tree, given, 50.0, work, found, 2, hooks);
+      const double largest = exact_max_log_weight(tree, potentials, work, 2);
+      const test::BruteForce by_hand(s, potentials, 50.0);
+      const bool possible = log_z > -kInfinity;
+      if (possible) CHECK(largest == doctest::Approx(by_hand.largest).epsilon(1e-12));
+      if (!possible) CHECK(largest == -kInfinity);
+      CHECK(possible == (by_hand.log_z > -kInfinity));
+      for (const int n : calls) CHECK(n == (possible ? 2 : 1));
+      if (!possible) {
+        CHECK(same == log_z);
+        continue;
+      }
+      CHECK(same == doctest::Approx(log_z).epsilon(1e-12));
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        CHECK(std::abs(found[i] - wanted[i]) <= 1e-7);
+        CHECK(std::abs(found[i] - by_hand.marginals[i]) <= 1e-7);
+      }
+      double scale = 0;
+      std::vector<double> own(potentials.size());
+      lost += run(tree, potentials, scale, own, 1) == Outcome::lost ? 1 : 0;
+    }
+  }
+  CHECK(lost > 0);
 }
 
 TEST_CASE("pairs between two layers: threads do not change a bit, and nothing as large as a clique is held") {
