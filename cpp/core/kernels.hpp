@@ -27,6 +27,7 @@ struct Kernels {
   void (*exp_shifted)(const double* in, std::size_t n, double shift, double* out);
   double (*max)(const double* in, std::size_t n);  ///< -inf if n == 0
   Extent (*extent)(const double* in, std::size_t n);
+  Extent (*spread)(const double* in, std::size_t n);  ///< smallest positive entry, and the largest
   double (*sum)(const double* in, std::size_t n);
   double (*dot)(const double* a, const double* b, std::size_t n);
   void (*scale)(double* table, std::size_t n, double factor);
@@ -48,6 +49,13 @@ struct Kernels {
   double (*descend)(const double* table, const double* value, const double* weights, double weight,
                     double step, std::size_t n, const double* theta, double* next, double shift, double* out,
                     Extent* extent);
+  /// out[i] = -step * weight[i] * (table[i] - value[i]), the logarithms by which weights are to change;
+  /// returns the same as residuals, and the largest of them in size.
+  double (*moves)(const double* table, const double* value, const double* weights, double weight, double step,
+                  std::size_t n, double* out, double* largest);
+  /// weights[i] *= exp(moves[i]), none of which is larger in size than `largest`, itself at most 700; within
+  /// 1 ulp or so, and faster where they are small.
+  void (*grow)(double* weights, const double* moves, std::size_t n, double largest);
   Assign assign;
   Combine add, multiply;
   Reduce reduce_sum, reduce_max;  ///< small must hold 0, or -inf, before

@@ -1,6 +1,6 @@
 #pragma once
-// Eight numbers at a time, for the loops of kernels.cpp alone: it is compiled once for each instruction set,
-// so nothing here may have external linkage.
+// Eight numbers at a time, for the loops of the kernels alone: they are compiled once for each instruction
+// set, so nothing here may have external linkage.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +34,7 @@ inline Lanes smaller_positive(Lanes a, Lanes b) {
   return positive < a ? positive : a;
 }
 inline Lanes zero_below(Lanes x, double limit, Lanes value) { return x < fill(limit) ? fill(0.0) : value; }
+inline Lanes absolute(Lanes x) { return numbers(bits(x) & std::numeric_limits<std::int64_t>::max()); }
 inline Bits shift_left(Bits x, int n) { return x << n; }
 
 /// The first, and the last, four lanes, each twice.
@@ -104,6 +105,9 @@ inline Lanes smaller_positive(Lanes a, Lanes b) {
 }
 inline Lanes zero_below(Lanes x, double limit, Lanes value) {
   return each([&](std::size_t i) { return x[i] < limit ? 0.0 : value[i]; });
+}
+inline Lanes absolute(Lanes x) {
+  return each([&](std::size_t i) { return x[i] < 0 ? -x[i] : x[i]; });
 }
 inline Bits shift_left(Bits x, int n) {
   for (std::size_t i = 0; i < kLanes; ++i)

@@ -165,6 +165,7 @@ double scale_below(const Pass& pass, int i) {
 /// logarithms are there.
 void send_logarithms(const Pass& pass, int i, int threads) {
   Workspace& work = pass.work;
+  if (pass.hooks.logarithms) pass.hooks.logarithms(pass.node(i));
   const auto message = pass.of(work.log_messages, i);
   reduce_logarithms(pass, i, pass.of(work.answers, i).data(), message.data(), threads);
   const double peak = normalise_logarithms(message);
@@ -295,6 +296,7 @@ std::span<const double> answer_of(const Pass& pass, int i, int threads) {
     return ratio;
   }
   prepare_logarithms(pass, i, threads);
+  if (pass.hooks.logarithms) pass.hooks.logarithms(node);
   // The message was made of weights, the cells now are of potentials.
   double shift = std::log(peak);
   for (const int f : node.factors) shift += work.scalings[at(f)].shift;

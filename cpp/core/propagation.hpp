@@ -54,9 +54,10 @@ struct NodeHooks {
   std::function<void(const TreeNode&, std::size_t begin, std::span<const double>)> cells;
   /// The marginals of the node's factors have all been handed over.
   std::function<void(const TreeNode&, int threads)> after;
-  /// The weights of `work`, and their scalings, are prepared already, and `potentials` are what they came
-  /// from.
+  /// The weights of `work`, and their scalings, are prepared already; `potentials` is read only where weights
+  /// are not enough, after this call for the node.
   bool weighed = false;
+  std::function<void(const TreeNode&)> logarithms;
 };
 
 /// Hands out the marginals of the given and of the tree's cliques, in counts that sum to `total`, and returns
