@@ -344,6 +344,14 @@ class Acceleration:
         """
         The loss of the average.
         """
+    def lower_bound(self) -> float:
+        """
+        Bound from below of the least loss, from the steps since the window was opened.
+        """
+    def open_window(self) -> None:
+        """
+        Begin to average the points of the gradients.
+        """
     def restart(self) -> bool:
         """
         Start the average anew where the last point is better.

@@ -149,6 +149,9 @@ void bind_descent(py::module_& m) {
            "Start the average anew where the last point is better.")
       .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(),
            "Bound on the loss above the optimum.")
+      .def("open_window", &Acceleration::open_window, "Begin to average the points of the gradients.")
+      .def("lower_bound", &Acceleration::lower_bound, py::call_guard<py::gil_scoped_release>(),
+           "Bound from below of the least loss, from the steps since the window was opened.")
       .def("settle", &Acceleration::settle, py::arg("sweeps"), py::call_guard<py::gil_scoped_release>(),
            "Fit the potentials to the average by proportional fitting.")
       .def(

@@ -64,6 +64,10 @@ Progress Acceleration::advance(double s, double a) {
     k.add_scaled(z.data(), x.data(), -1.0, x.size(), at_mean.data());
     k.add_scaled(x.data(), at_mean.data(), a, x.size(), at_mean.data());
     loss_.gradient(f, at_mean, gradient);
+    if (!window_.empty()) {
+      const auto window = slice(*tree_, window_, f);
+      k.add_scaled(window.data(), at_mean.data(), s, window.size(), window.data());
+    }
     k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
   };
   // x += a (z' - x); the old z makes room for z' - z and for z' - x.
@@ -82,6 +86,7 @@ Progress Acceleration::advance(double s, double a) {
   };
   exact_marginals(*tree_, theta_, total_, work_, next_, n_threads_, hooks);
   z_.swap(next_);
+  window_steps_ += s;
   Progress sum{};
   for (const Progress& term : terms_) {
     sum.loss += term.loss;
@@ -107,11 +112,28 @@ bool Acceleration::restart() {
   return true;
 }
 
-double Acceleration::gap() {
+double Acceleration::gap() { return gap_at(x_); }
+
+void Acceleration::open_window() {
+  window_.assign(theta_.size(), 0.0);
+  window_steps_ = 0;
+}
+
+double Acceleration::lower_bound() {
+  const auto scale = [&](double by) {
+    for (double& value : window_) value *= by;
+  };
+  scale(1 / window_steps_);
+  const double bound = loss_of(window_) - gap_at(window_);
+  scale(window_steps_);
+  return bound;
+}
+
+double Acceleration::gap_at(std::span<const double> marginals) {
   for (int f = 0; f < static_cast<int>(terms_.size()); ++f) {
-    loss_.gradient(f, slice(*tree_, x_, f), slice(*tree_, gradient_, f));
+    loss_.gradient(f, slice(*tree_, marginals, f), slice(*tree_, gradient_, f));
   }
-  return frank_wolfe_gap(*tree_, gradient_, x_, theta_, total_, next_, work_, n_threads_);
+  return frank_wolfe_gap(*tree_, gradient_, marginals, theta_, total_, next_, work_, n_threads_);
 }
 
 double Acceleration::distance() const {

@@ -28,6 +28,11 @@ class Acceleration {
   bool restart();
   /// Bound on L(x) - min L; one upward pass.
   double gap();
+  /// Begins to average the points at which gradients are taken, weighted by s.
+  void open_window();
+  /// Bound from below of the least loss, from the gradient at that average: steps since the window was opened
+  /// are needed. One upward pass.
+  double lower_bound();
   /// Moves theta until its marginals are x, by proportional fitting: each sweep walks the tree once and
   /// scales each clique on the way to its part of x. Afterwards x is theta's own marginals.
   void settle(int sweeps);
@@ -41,6 +46,7 @@ class Acceleration {
   const std::vector<double>& average() const { return x_; }
 
  private:
+  double gap_at(std::span<const double> marginals);
   void marginals_into(std::vector<double>& out);
   double loss_of(std::span<const double> marginals);
   /// Mean over the cliques of the L1 distance between x and z, for a total of 1.
@@ -54,6 +60,8 @@ class Acceleration {
   int n_threads_;
   ExactWork work_;
   std::vector<double> theta_, x_, z_, next_, gradient_;
+  std::vector<double> window_;  ///< sum of s times the points since it was opened; empty before
+  double window_steps_ = 0;     ///< sum of s
   std::vector<double> tables_;   ///< of the tree's cliques, while it settles
   std::vector<Progress> terms_;  ///< by clique
 };

@@ -52,6 +52,28 @@ TEST_CASE("two steps by brute force") {
   }
 }
 
+TEST_CASE("the bound of a window is below every loss, and rises to the least one") {
+  std::mt19937_64 random(33);
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    const test::Problem p = test::random_problem(random);
+    Acceleration path = path_of(p);
+    double least = path.loss();
+    double bound = -kInfinity;
+    double weight = 0;
+    for (int k = 1; k <= 600; ++k) {
+      if (k == 30 || k == 300) path.open_window();
+      const double s = 1e-3 * k;
+      weight += s;
+      least = std::min(least, path.advance(s, s / weight).loss);
+      if (k % 30 != 0) continue;
+      bound = std::max(bound, path.lower_bound());
+      CHECK(bound <= least + 1e-9 * (1 + std::abs(least)));
+    }
+    CHECK(least - bound < 0.05 * (1 + least));
+  }
+}
+
 TEST_CASE("settling brings the potentials to the average and keeps structural zeros") {
   std::mt19937_64 random(32);
   for (int round = 0; round < 100; ++round) {

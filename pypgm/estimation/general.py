@@ -146,11 +146,15 @@ class GeneralAcceleration:
         self._last = self._oracle.marginals(self.potentials)
         self.average = self._last
         self._loss, self._gradient = self._evaluate(self.average)
+        self._window, self._window_steps = np.zeros(0), 0.0
 
     def advance(self, s: float, a: float) -> tuple[float, float, float, float]:
         """Take one step; return loss and validation loss of the average, slope, curvature."""
         at = self.average + a * (self._last - self.average)
         _, gradient = self._evaluate(at)
+        if self._window.size:
+            self._window += s * at
+            self._window_steps += s
         self.potentials = self.potentials - s * gradient
         last = self._oracle.marginals(self.potentials)
         moved = last - self._last
@@ -172,6 +176,16 @@ class GeneralAcceleration:
     def gap(self) -> float:
         """Return a bound on the loss above the optimum."""
         return self._oracle.gap(self._gradient, self.average, self.potentials)
+
+    def open_window(self) -> None:
+        """Begin to average the points at which gradients are taken, weighted by their steps."""
+        self._window, self._window_steps = np.zeros(self.potentials.size), 0.0
+
+    def lower_bound(self) -> float:
+        """Return a bound from below of the least loss, from the steps since the window was opened."""
+        mean = self._window / self._window_steps
+        loss, gradient = self._evaluate(mean)
+        return loss - self._oracle.gap(gradient, mean, self.potentials)
 
     def loss(self) -> float:
         """Return the loss of the average."""

@@ -62,6 +62,7 @@ class Path:
         self._taken = 0
         self.lower = -math.inf  # the highest bound so far that no distribution's loss is below
         self._gap: float | None = None
+        self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
         self._options = options
         self._watch = watch
 
@@ -140,12 +141,20 @@ class Path:
         if tolerance == 0 or self._taken % CHECK_EVERY:
             return False
         self.look()
+        if self._taken >= 2 * self._opened:
+            self.core.open_window()
+            self._opened = self._taken
         return self._gap is not None and self._gap <= tolerance * (1 + abs(self.core.loss()))
 
     def look(self) -> None:
-        """Bound the least loss from where the average stands, and keep the best bound met."""
+        """Bound the least loss, from where the average stands and from the gradients' average; keep the best bound.
+
+        The latter is worst in the first iterations, and so those of the first half are left out of it.
+        """
         loss = self.core.loss()
         self.lower = max(self.lower, loss - self.core.gap())
+        if 0 < self._opened < self._taken:
+            self.lower = max(self.lower, self.core.lower_bound())
         self._gap = max(0.0, loss - self.lower)
 
     def _watched(self) -> Status | None:
