@@ -4,7 +4,9 @@ Run: PYPGM_DATA=... python bench/bench_hdmm_regions.py [--draws N] [--cliques 4,
 
 A strategy's clique of weight w is measured with Laplace noise of scale 1/w (epsilon 1); the error is the root of the
 mean squared error over all cells of the workload's triples, averaged over draws. The published region-graph column
-stands beside. Answers are checked: those of measured cliques are the model's own marginals, and all sum to the total.
+stands beside; +- is the standard error of each mean. With one clique the optimum is a projection onto a simplex, which
+no solver can better. Answers are checked: those of measured cliques are the model's own marginals, and all sum to the
+total.
 """
 
 from __future__ import annotations
@@ -27,14 +29,22 @@ from pypgm.data import read_domain
 STOPS: tuple[Literal["optimum", "validated"], ...] = ("optimum", "validated")
 
 
-def published(path: Path) -> dict[int, float]:
-    """Return the published RMSE of the region graph by number of cliques; rows lead with the data set's name."""
+def mean_of(errors: list[float]) -> tuple[float, float]:
+    """Return the mean and its standard error."""
+    return float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.nan
+
+
+def published(path: Path) -> dict[int, tuple[float, float]]:
+    """Return mean and standard error of the published RMSE of the region graph by number of cliques.
+
+    Rows lead with the data set's name.
+    """
     errors = defaultdict(list)
     with path.open(encoding="utf-8", newline="") as file:
         for row in list(csv.reader(file))[1:]:
             if row[2] == "convex":
                 errors[int(row[1])].append(np.sqrt(float(row[9]) / float(row[10])))
-    return {k: float(np.mean(e)) for k, e in errors.items()}
+    return {k: mean_of(e) for k, e in errors.items()}
 
 
 def main() -> None:
@@ -48,7 +58,10 @@ def main() -> None:
     domain = read_domain(folder / "fire" / "domain.json")
     data = pypgm.read_table(folder / "fire" / "fire.csv.gz", domain)
     column = published(folder / "published" / "hdmm_new.csv")
-    print(f"{'k':>4} {'stop':>10} {'RMSE':>8} {'published':>9} {'ratio':>6} {'seconds':>8} {'iterations':>10}")
+    print(
+        f"{'k':>4} {'stop':>10} {'RMSE':>8} {'+-':>6} {'published':>9} {'+-':>6} {'ratio':>6} "
+        f"{'seconds':>8} {'iterations':>10}"
+    )
     for k in map(int, options.cliques.split(",")):
         plan = json.loads(
             (folder / "published" / "hdmm_strategies" / f"hdmm-fire-{k}.json").read_text(encoding="utf-8")
@@ -75,10 +88,11 @@ def main() -> None:
                     raise AssertionError("an answer does not sum to the total")
                 squares = sum(np.square(found[c] - answers[c]).sum() for c in workload)
                 errors.append(float(np.sqrt(squares / sum(a.size for a in answers.values()))))
-            error, seconds = float(np.mean(errors)), (time.perf_counter() - started) / options.draws
+            (error, spread), seconds = mean_of(errors), (time.perf_counter() - started) / options.draws
+            theirs, their_spread = column[k]
             print(
-                f"{k:>4} {stop:>10} {error:>8.3f} {column[k]:>9.3f} {error / column[k]:>6.3f} {seconds:>8.2f} "
-                f"{calls // options.draws:>10}",
+                f"{k:>4} {stop:>10} {error:>8.3f} {spread:>6.3f} {theirs:>9.3f} {their_spread:>6.3f} "
+                f"{error / theirs:>6.3f} {seconds:>8.2f} {calls // options.draws:>10}",
                 flush=True,
             )
 

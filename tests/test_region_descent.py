@@ -82,7 +82,7 @@ def test_the_answer_is_consistent_and_its_bound_holds(oracle):
         small = model.graph.regions[child]
         above = model.marginals[model.graph.regions[parent]].project(small).values
         np.testing.assert_allclose(above, model.marginals[small].values, atol=1e-4)
-    assert 0 <= model.fit.gap <= 1e-3 * model.fit.loss
+    assert 0 <= model.fit.gap <= 1e-6 * model.fit.loss
     assert early.fit.status == "iterations"
     assert early.fit.iterations >= 60
     assert early.fit.loss - early.fit.gap <= model.fit.loss + 1e-9

@@ -3,6 +3,7 @@
 
 #include "bind_region_graph.hpp"
 #include "core/convex_gbp.hpp"
+#include "core/local_polytope.hpp"
 
 namespace pypgm::bind {
 

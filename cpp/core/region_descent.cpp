@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "core/kernels.hpp"
+#include "core/local_polytope.hpp"
 #include "core/reduce.hpp"
+#include "core/region_bound.hpp"
 #include "core/region_kernels.hpp"
 #include "core/threads.hpp"
 
@@ -18,18 +20,6 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFloor = 1e-250;  // of an average whose logarithm is taken
 constexpr int kMoreSweeps = 3;
-
-/// The weight-average of two numbers measured of the same, as their joint loss has it; adds to `constant`
-/// what that loss is at its least.
-double joined(double w1, double y1, double w2, double y2, double* constant) {
-  *constant += 0.5 * w1 * w2 / (w1 + w2) * (y1 - y2) * (y1 - y2);
-  return (w1 * y1 + w2 * y2) / (w1 + w2);
-}
-
-void sum_groups(std::span<const double> table, std::span<const std::int32_t> groups, std::span<double> sums) {
-  std::fill(sums.begin(), sums.end(), 0.0);
-  for (std::size_t i = 0; i < groups.size(); ++i) sums[at(groups[i])] += table[i];
-}
 
 }  // namespace
 
@@ -83,33 +73,8 @@ void RegionDescent::enter(const Scope& scope, std::span<const double> own,
 }
 
 void RegionDescent::measure(RegionMeasurement m) {
-  auto& terms = terms_[at(m.region)];
-  const bool grouped = !m.groups.empty();
-  const auto whole = std::find_if(terms.begin(), terms.end(), [](const Term& t) { return t.groups.empty(); });
-  if (grouped || whole == terms.end()) {
-    Term term;
-    if (grouped) {
-      for (auto* sums : {&term.x, &term.z, &term.b}) sums->resize(m.values.size());
-    }
-    term.groups = std::move(m.groups);
-    term.values = std::move(m.values);
-    term.weights = std::move(m.weights);
-    term.holdout = std::move(m.holdout);
-    terms.push_back(std::move(term));
-    return;
-  }
-  Term& term = *whole;
-  const auto weight = [](const std::vector<double>& w, std::size_t i) { return w.size() == 1 ? w[0] : w[i]; };
-  for (std::size_t i = 0; i < term.values.size(); ++i) {
-    const double mine = weight(term.weights, i);
-    const double theirs = weight(m.weights, i);
-    term.values[i] = joined(mine, term.values[i], theirs, m.values[i], &term.constant);
-    if (!term.holdout.empty()) {
-      term.holdout[i] = joined(mine, term.holdout[i], theirs, m.holdout[i], &term.held_constant);
-    }
-  }
-  if (term.weights.size() < m.weights.size()) term.weights.resize(m.weights.size(), term.weights[0]);
-  for (std::size_t i = 0; i < term.weights.size(); ++i) term.weights[i] += weight(m.weights, i);
+  const auto region = at(m.region);
+  join(terms_[region], std::move(m));
 }
 
 int RegionDescent::begin(double tolerance, int max_sweeps) {
@@ -122,12 +87,13 @@ int RegionDescent::begin(double tolerance, int max_sweeps) {
   }
   sum_terms();
   restart(true);
+  external_ = std::all_of(terms_.begin(), terms_.end(), [](const auto& terms) { return terms.empty(); });
   return sweeps;
 }
 
 void RegionDescent::sum_terms() {
   for (int r = 0; at(r) < terms_.size(); ++r) {
-    for (Term& t : terms_[at(r)]) {
+    for (RegionTerm& t : terms_[at(r)]) {
       if (!t.groups.empty()) sum_groups(gbp_.belief(r), t.groups, t.b);
     }
   }
@@ -135,49 +101,28 @@ void RegionDescent::sum_terms() {
 
 /// z <- b, and theta -= s * gradient at x + a (z - x).
 void RegionDescent::descend(int region, double s, double a) {
-  const RegionKernels& k = region_kernels();
-  const auto theta = table(theta_, region);
   const auto z = table(z_, region);
   const auto b = gbp_.belief(region);
   std::copy(b.begin(), b.end(), z.begin());
-  for (Term& t : terms_[at(region)]) {
-    const bool one = t.weights.size() == 1;
-    if (t.groups.empty()) {
-      k.descend(table(x_, region).data(), z.data(), t.values.data(), t.weights.data(), one, total_, a, s,
-                theta.size(), theta.data());
-      continue;
-    }
-    t.z = t.b;
-    std::fill(t.b.begin(), t.b.end(), 0.0);
-    k.descend(t.x.data(), t.z.data(), t.values.data(), t.weights.data(), one, total_, a, s, t.b.size(),
-              t.b.data());
-    for (std::size_t i = 0; i < theta.size(); ++i) theta[i] += t.b[at(t.groups[i])];
+  for (RegionTerm& t : terms_[at(region)]) {
+    descend_term(t, total_, s, a, table(x_, region), z, table(theta_, region));
   }
 }
 
-void RegionDescent::follow(int region, double a, Sums& sums) {
-  const RegionKernels& k = region_kernels();
+void RegionDescent::follow(int region, double a, RegionSums& sums) {
   const auto b = gbp_.belief(region);
   const auto x = table(x_, region);
   bool averaged = false;
-  for (Term& t : terms_[at(region)]) {
-    const bool whole = t.groups.empty();
-    if (!whole) sum_groups(b, t.groups, t.b);
-    k.follow(whole ? b.data() : t.b.data(), whole ? table(z_, region).data() : t.z.data(), t.values.data(),
-             t.holdout.empty() ? nullptr : t.holdout.data(), t.weights.data(), t.weights.size() == 1, total_,
-             a, t.values.size(), whole ? x.data() : t.x.data(), sums.data());
-    sums[0] += t.constant;
-    sums[1] += t.held_constant;
-    sums[4] += t.constant;
-    averaged = averaged || whole;
+  for (RegionTerm& t : terms_[at(region)]) {
+    follow_term(t, total_, a, b, table(z_, region), x, sums);
+    averaged = averaged || t.groups.empty();
   }
   if (averaged) return;
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * (b[i] - x[i]);
 }
 
 template <class Before, class After>
-RegionProgress RegionDescent::step(double s, double stretch, double loose, const Before& before,
-                                   const After& after) {
+RegionProgress RegionDescent::step(double stretch, double loose, const Before& before, const After& after) {
   gbp_.extrapolate(stretch);
   over_blocks([&](std::size_t block) {
     const auto [begin, end] = graph_->blocks[block];
@@ -198,44 +143,41 @@ RegionProgress RegionDescent::step(double s, double stretch, double loose, const
       if (keeps_average(r)) after(r, sums_[block]);
     }
   });
-  double bound = 0;
-  for (const Sums& sums : sums_) {
+  for (const RegionSums& sums : sums_) {
     progress.loss += sums[0];
     progress.validation += sums[1];
     progress.slope += sums[2];
     progress.curvature += sums[3];
-    bound += sums[4];
   }
-  if (!external_) record(s, bound);
   return progress;
 }
 
 RegionProgress RegionDescent::advance(double s, double a, double stretch, double loose) {
+  record(s, 0.0);
   return step(
-      s, stretch, loose,
+      stretch, loose,
       [&](int r) {
         if (!terms_[at(r)].empty()) descend(r, s, a);
       },
-      [&](int r, Sums& sums) { follow(r, a, sums); });
+      [&](int r, RegionSums& sums) { follow(r, a, sums); });
 }
 
 RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
                                             double stretch, double loose) {
-  external_ = true;
   const Kernels& k = kernels();
   const auto part = [&](int r) {
     const Region& region = graph_->regions[at(r)];
     return gradient.subspan(region.offset, region.cells);
   };
   return step(
-      s, stretch, loose,
+      stretch, loose,
       [&](int r) {
         const auto b = gbp_.belief(r);
         const auto theta = table(theta_, r);
         std::copy(b.begin(), b.end(), table(z_, r).begin());
         k.add_scaled(theta.data(), part(r).data(), -s, theta.size(), theta.data());
       },
-      [&](int r, Sums& sums) {
+      [&](int r, RegionSums& sums) {
         const auto b = gbp_.belief(r);
         const auto x = table(x_, r);
         sums[2] +=
@@ -253,14 +195,9 @@ double RegionDescent::loss_of(int region, std::span<const double> beliefs) {
   const Region& r = graph_->regions[at(region)];
   const auto b = beliefs.subspan(r.offset, r.cells);
   double loss = 0;
-  for (Term& t : terms_[at(region)]) {
+  for (RegionTerm& t : terms_[at(region)]) {
     if (!t.groups.empty()) sum_groups(b, t.groups, t.z);
-    const double* sums = t.groups.empty() ? b.data() : t.z.data();
-    loss += t.constant;
-    for (std::size_t i = 0; i < t.values.size(); ++i) {
-      const double miss = total_ * sums[i] - t.values[i];
-      loss += 0.5 * t.weights[t.weights.size() == 1 ? 0 : i] * miss * miss;
-    }
+    loss += term_loss(t, total_, t.groups.empty() ? b : t.z);
   }
   return loss;
 }
@@ -272,7 +209,7 @@ double RegionDescent::loss_of(std::span<const double> beliefs) {
     for (int r = begin; r < end; ++r) sums_[block][0] += loss_of(r, beliefs);
   });
   double loss = 0;
-  for (const Sums& sums : sums_) loss += sums[0];
+  for (const RegionSums& sums : sums_) loss += sums[0];
   return loss;
 }
 
@@ -285,34 +222,15 @@ bool RegionDescent::restart(bool always) {
   const auto b = gbp_.beliefs();
   std::copy(b.begin(), b.end(), x_.begin());
   for (auto& terms : terms_) {
-    for (Term& t : terms) t.x = t.b;
+    for (RegionTerm& t : terms) t.x = t.b;
   }
   return true;
 }
 
-/// theta + messages from below - messages to above, of one region.
-void RegionDescent::exponent(int region, std::span<double> out) {
-  const Kernels& k = kernels();
-  const Region& r = graph_->regions[at(region)];
-  const auto theta = table(theta_, region);
-  const std::span<const double> messages = gbp_.messages();
-  std::copy(theta.begin(), theta.end(), out.begin());
-  for (const int e : r.up) {
-    k.add_scaled(out.data(), messages.data() + graph_->edges[at(e)].offset, -1.0, r.cells, out.data());
-  }
-  for (const int e : r.down) {
-    const RegionEdge& edge = graph_->edges[at(e)];
-    k.add(out.data(), out.data(), messages.data() + edge.offset, edge.layout.axes.data(),
-          edge.layout.axes.size());
-  }
-}
-
 void RegionDescent::open_window() {
-  window_.resize(graph_->cells);
-  over_blocks([&](std::size_t block) {
-    const auto [begin, end] = graph_->blocks[block];
-    for (int r = begin; r < end; ++r) exponent(r, table(window_, r));
-  });
+  const auto messages = gbp_.messages();
+  window_messages_.assign(messages.begin(), messages.end());
+  window_theta_ = external_ ? theta_ : std::vector<double>();
   window_steps_ = 0;
   window_bound_ = 0;
 }
@@ -323,27 +241,29 @@ void RegionDescent::record(double s, double bound) {
 }
 
 double RegionDescent::lower_bound() {
-  if (window_.empty() || window_steps_ == 0) return -kInfinity;
+  if (window_messages_.empty() || window_steps_ == 0) return -kInfinity;
   // The room of z, which only a step in progress needs.
   over_blocks([&](std::size_t block) {
     const auto [begin, end] = graph_->blocks[block];
     sums_[block].fill(0.0);
     for (int r = begin; r < end; ++r) {
-      const auto now = table(z_, r);
-      const auto then = table(window_, r);
-      exponent(r, now);
+      const auto moved = table(z_, r);
+      const auto theta = table(theta_, r);
+      message_drift(*graph_, r, window_messages_, gbp_.messages(), window_steps_, moved);
       double top = -kInfinity;
-      for (std::size_t i = 0; i < now.size(); ++i) {
-        // A structural zero, -inf - -inf, is larger than nothing.
-        const double moved = now[i] - then[i];
-        if (moved > top) top = moved;
+      for (std::size_t i = 0; i < moved.size(); ++i) {
+        if (external_ && theta[i] != -kInfinity) {
+          top = std::max(top, moved[i] + (theta[i] - table(window_theta_, r)[i]) / window_steps_);
+        }
+        moved[i] = theta[i] == -kInfinity ? kInfinity : -moved[i];
       }
       sums_[block][0] += top;
     }
   });
+  if (!external_) return region_bound(*graph_, terms_, total_, z_, gbp_.threads());
   double moved = 0;
-  for (const Sums& sums : sums_) moved += sums[0];
-  return (window_bound_ - total_ * moved) / window_steps_;
+  for (const RegionSums& sums : sums_) moved += sums[0];
+  return window_bound_ / window_steps_ - total_ * moved;
 }
 
 std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {

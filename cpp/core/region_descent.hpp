@@ -1,5 +1,4 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -7,17 +6,9 @@
 #include <vector>
 
 #include "core/convex_gbp.hpp"
+#include "core/region_terms.hpp"
 
 namespace pypgm {
-
-/// A noisy linear measurement inside one region: sums of its cells over groups.
-struct RegionMeasurement {
-  int region = 0;
-  std::vector<std::int32_t> groups;  ///< group of each cell; empty: every cell its own
-  std::vector<double> values;        ///< measured counts, one a group
-  std::vector<double> weights;       ///< 1 / variance, one a group or one for all
-  std::vector<double> holdout;       ///< other measured counts, to validate with; may be empty
-};
 
 /// What one step measured, in count units.
 struct RegionProgress {
@@ -78,40 +69,28 @@ class RegionDescent {
   std::vector<double> release_potentials() { return std::move(theta_); }
 
  private:
-  /// All measurements of every cell of one region, as one, or one measurement of groups.
-  struct Term {
-    std::vector<std::int32_t> groups;
-    std::vector<double> values, weights, holdout;
-    double constant = 0;          ///< what joining took from the loss
-    double held_constant = 0;     ///< and from the validation
-    std::vector<double> x, z, b;  ///< sums over groups; none without groups
-  };
-
-  using Sums = std::array<double, 5>;  ///< loss, validation, slope, curvature, L(v) - total <g, v>
-
   std::span<double> table(std::vector<double>& buffer, int region) const;
   void sum_terms();
   bool keeps_average(int region) const;
-  void exponent(int region, std::span<double> out);
   void descend(int region, double s, double a);
-  void follow(int region, double a, Sums& sums);
+  void follow(int region, double a, RegionSums& sums);
   double loss_of(int region, std::span<const double> beliefs);
   double loss_of(std::span<const double> beliefs);
   template <class Before, class After>
-  RegionProgress step(double s, double stretch, double loose, const Before& before, const After& after);
+  RegionProgress step(double stretch, double loose, const Before& before, const After& after);
   template <class Body>
   void over_blocks(const Body& body);
 
   std::shared_ptr<const RegionGraph> graph_;
   double total_;
   ConvexGbp gbp_;
-  std::vector<std::vector<Term>> terms_;  ///< by region
+  std::vector<std::vector<RegionTerm>> terms_;  ///< by region
   std::vector<double> theta_, x_, z_;
-  std::vector<Sums> sums_;      ///< by block
-  bool external_ = false;       ///< whether gradients are given
-  std::vector<double> window_;  ///< potentials and messages at its start, summed up
-  double window_steps_ = 0;     ///< sum of s
-  double window_bound_ = 0;     ///< sum of s (L(v) - total <g, v>)
+  std::vector<RegionSums> sums_;  ///< by block
+  bool external_ = false;         ///< whether nothing is measured here: gradients are given
+  std::vector<double> window_theta_, window_messages_;  ///< at its start; the first of a loss given
+  double window_steps_ = 0;                             ///< sum of s
+  double window_bound_ = 0;                             ///< sum of s (L(v) - total <g, v>)
 };
 
 }  // namespace pypgm

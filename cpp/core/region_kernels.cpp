@@ -59,7 +59,7 @@ void descend(const double* x, const double* z, const double* y, const double* w,
 template <bool kOne, bool kHeld>
 inline void follow_one(const double* b, const double* z, const double* y, const double* held, const double* w,
                        double total, double a, std::size_t i, double* x, double* loss, double* validation,
-                       double* slope, double* curvature, double* bound) {
+                       double* slope, double* curvature) {
   const double weight = w[kOne ? 0 : i];
   const double d = b[i] - z[i];
   const double v = total * (x[i] + a * (z[i] - x[i]));
@@ -73,25 +73,24 @@ inline void follow_one(const double* b, const double* z, const double* y, const 
   }
   *slope += g * d;
   *curvature += weight * d * d;
-  *bound -= 0.5 * g * (v + y[i]);
 }
 
 template <bool kOne, bool kHeld>
 void follow_with(const double* b, const double* z, const double* y, const double* held, const double* w,
                  double total, double a, std::size_t n, double* x, double* sums) {
-  double lanes[5][kLanes] = {};
+  double lanes[4][kLanes] = {};
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     for (std::size_t l = 0; l < kLanes; ++l) {
       follow_one<kOne, kHeld>(b, z, y, held, w, total, a, i + l, x, &lanes[0][l], &lanes[1][l], &lanes[2][l],
-                              &lanes[3][l], &lanes[4][l]);
+                              &lanes[3][l]);
     }
   }
   for (; i < n; ++i) {
     follow_one<kOne, kHeld>(b, z, y, held, w, total, a, i, x, &lanes[0][0], &lanes[1][0], &lanes[2][0],
-                            &lanes[3][0], &lanes[4][0]);
+                            &lanes[3][0]);
   }
-  for (std::size_t s = 0; s < 5; ++s) {
+  for (std::size_t s = 0; s < 4; ++s) {
     for (std::size_t l = 0; l < kLanes; ++l) sums[s] += lanes[s][l];
   }
 }

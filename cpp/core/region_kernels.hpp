@@ -11,8 +11,7 @@ struct RegionKernels {
   void (*descend)(const double* x, const double* z, const double* y, const double* w, bool one_weight,
                   double total, double a, double step, std::size_t n, double* theta);
   /// With g the bracket of `descend` times w and d = b - z: x[i] += a (b[i] - x[i]), and adds to sums: half
-  /// w (total x - y)^2, half w (total x - held)^2 (unless held is null), g d, w d^2, and half w (y^2 - (total
-  /// v)^2), v that of g.
+  /// w (total x - y)^2, half w (total x - held)^2 (unless held is null), g d, and w d^2.
   void (*follow)(const double* b, const double* z, const double* y, const double* held, const double* w,
                  bool one_weight, double total, double a, std::size_t n, double* x, double* sums);
 };

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "core/convex_gbp.hpp"
+#include "core/local_polytope.hpp"
 #include "core/region_kernels.hpp"
 
 using namespace pypgm;

@@ -1,0 +1,99 @@
+#include "core/region_terms.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/region_kernels.hpp"
+
+namespace pypgm {
+
+namespace {
+
+/// The weight-average of two numbers measured of the same, as their joint loss has it; adds to `constant`
+/// what that loss is at its least.
+double joined(double w1, double y1, double w2, double y2, double* constant) {
+  *constant += 0.5 * w1 * w2 / (w1 + w2) * (y1 - y2) * (y1 - y2);
+  return (w1 * y1 + w2 * y2) / (w1 + w2);
+}
+
+RegionTerm as_term(RegionMeasurement m) {
+  RegionTerm term;
+  if (!m.groups.empty()) {
+    for (auto* sums : {&term.x, &term.z, &term.b}) sums->resize(m.values.size());
+  }
+  term.groups = std::move(m.groups);
+  term.values = std::move(m.values);
+  term.weights = std::move(m.weights);
+  term.holdout = std::move(m.holdout);
+  return term;
+}
+
+}  // namespace
+
+void join(std::vector<RegionTerm>& terms, RegionMeasurement m) {
+  const auto whole =
+      std::find_if(terms.begin(), terms.end(), [](const RegionTerm& t) { return t.groups.empty(); });
+  if (!m.groups.empty() || whole == terms.end()) {
+    terms.push_back(as_term(std::move(m)));
+    return;
+  }
+  RegionTerm& term = *whole;
+  const RegionTerm other = as_term(std::move(m));
+  for (std::size_t i = 0; i < term.values.size(); ++i) {
+    const double mine = term.weight(i);
+    const double theirs = other.weight(i);
+    term.values[i] = joined(mine, term.values[i], theirs, other.values[i], &term.constant);
+    if (!term.holdout.empty()) {
+      term.holdout[i] = joined(mine, term.holdout[i], theirs, other.holdout[i], &term.held_constant);
+    }
+  }
+  if (term.weights.size() < other.weights.size()) {
+    term.weights.resize(other.weights.size(), term.weights[0]);
+  }
+  for (std::size_t i = 0; i < term.weights.size(); ++i) term.weights[i] += other.weight(i);
+}
+
+void sum_groups(std::span<const double> belief, std::span<const std::int32_t> groups,
+                std::span<double> sums) {
+  std::fill(sums.begin(), sums.end(), 0.0);
+  for (std::size_t i = 0; i < groups.size(); ++i) sums[static_cast<std::size_t>(groups[i])] += belief[i];
+}
+
+double term_loss(const RegionTerm& term, double total, std::span<const double> sums) {
+  double loss = term.constant;
+  for (std::size_t i = 0; i < term.values.size(); ++i) {
+    const double miss = total * sums[i] - term.values[i];
+    loss += 0.5 * term.weight(i) * miss * miss;
+  }
+  return loss;
+}
+
+void descend_term(RegionTerm& t, double total, double s, double a, std::span<const double> x,
+                  std::span<const double> z, std::span<double> theta) {
+  const RegionKernels& k = region_kernels();
+  const bool one = t.weights.size() == 1;
+  if (t.groups.empty()) {
+    k.descend(x.data(), z.data(), t.values.data(), t.weights.data(), one, total, a, s, theta.size(),
+              theta.data());
+    return;
+  }
+  t.z = t.b;
+  std::fill(t.b.begin(), t.b.end(), 0.0);
+  k.descend(t.x.data(), t.z.data(), t.values.data(), t.weights.data(), one, total, a, s, t.b.size(),
+            t.b.data());
+  for (std::size_t i = 0; i < theta.size(); ++i) theta[i] += t.b[static_cast<std::size_t>(t.groups[i])];
+}
+
+void follow_term(RegionTerm& t, double total, double a, std::span<const double> b, std::span<const double> z,
+                 std::span<double> x, RegionSums& sums) {
+  const bool whole = t.groups.empty();
+  if (!whole) sum_groups(b, t.groups, t.b);
+  region_kernels().follow(whole ? b.data() : t.b.data(), whole ? z.data() : t.z.data(), t.values.data(),
+                          t.holdout.empty() ? nullptr : t.holdout.data(), t.weights.data(),
+                          t.weights.size() == 1, total, a, t.values.size(), whole ? x.data() : t.x.data(),
+                          sums.data());
+  sums[0] += t.constant;
+  sums[1] += t.held_constant;
+}
+
+}  // namespace pypgm
