@@ -66,7 +66,7 @@ def _draw(data, cliques, epsilon, draw, stop):
     sigma = noise_scale(epsilon)
     rng = np.random.default_rng(draw)
     truth = data.count(cliques)
-    noisy = [pypgm.LinearMeasurement(t + rng.normal(0, sigma, t.size), c, sigma) for c, t in zip(cliques, truth)]
+    noisy = [pypgm.LinearMeasurement(t + rng.normal(0, sigma, t.size), c, sigma) for c, t in zip(cliques, truth, strict=True)]
     model = pypgm.estimate(data.domain, noisy, oracle="region_graph", stop=stop)
     begin = time.perf_counter()
     cells = model.prior.tree.cost.cells
