@@ -1,7 +1,12 @@
 """Noise-free adaptive measuring: the error of a region-graph model's answers beside the published exact ones.
 
 Run: ``PYPGM_DATA=... python bench/bench_replay.py [name ...] [--rounds N]``. Each round the pair the model answers
-worst is measured exactly; bounds are checked, the ratio to the exact file's row and the time a round are printed.
+worst is measured exactly; the ratio to the exact file's row and the time a round are printed, the rounds that break a
+bound are named at the end.
+
+Adult's rounds 89 and 90 lie above the published file: two pairs are left, and one of them, capital-gain with
+capital-loss, excludes what all others together suggest. The more of them a model takes up, the further it is from the
+truth; the product of the one-way marginals, which takes up none, is nearest.
 """
 
 from __future__ import annotations
@@ -23,15 +28,15 @@ BOUNDS = {"titanic": (1e6, 1.15), "adult": (1e6, 1.15), "msnbc": (1e6, 1.15), "f
 RISE = 1.01
 
 
-def run(folder: Path, name: str, rounds: int | None) -> None:
-    """Replay one data set, print each round, raise where a bound is broken."""
+def run(folder: Path, name: str, rounds: int | None) -> list[str]:
+    """Replay one data set, print each round, return those that break a bound."""
     cells, most = BOUNDS[name]
     domain = pypgm.Domain(json.loads((folder / name / "domain.json").read_text()))
     (path,) = (folder / name).glob("*.csv*")
     counts = all_pairs(pypgm.read_table(path, domain))
     exact, local = (published(folder, name, kind) for kind in ("exact", "approx"))
     print(f"{name}: {len(counts)} pairs, tree of at most {cells:.0e} cells")
-    last, worst, slowest = float("inf"), 0.0, 0.0
+    last, worst, slowest, broken = float("inf"), 0.0, 0.0, []
     begin = time.perf_counter()
     for n, pair, error, model in replay(domain, counts, rounds=rounds, prior_cells=cells):
         seconds = time.perf_counter() - begin
@@ -44,9 +49,10 @@ def run(folder: Path, name: str, rounds: int | None) -> None:
                 flush=True,
             )
         if ratio > most or error > RISE * last or error > local[n][1] + 1e-9:
-            raise AssertionError(f"{name} round {n}: {error} (exact ratio {ratio}, before {last}, local {local[n][1]})")
+            broken.append(f"{name} round {n}: {error} (exact ratio {ratio}, before {last}, local {local[n][1]})")
         last, begin = error, time.perf_counter()
-    print(f"  worst ratio {worst:.4f} (bound {most}), slowest round {slowest:.2f} s")
+    print(f"  worst ratio {worst:.4f} (bound {most}), slowest round {slowest:.2f} s (bound 1)")
+    return broken
 
 
 def main() -> None:
@@ -55,8 +61,10 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(BOUNDS))
     parser.add_argument("--rounds", type=int, default=None)
     arguments = parser.parse_args()
-    for name in arguments.names:
-        run(Path(os.environ["PYPGM_DATA"]), name, arguments.rounds)
+    folder = Path(os.environ["PYPGM_DATA"])
+    broken = [line for name in arguments.names for line in run(folder, name, arguments.rounds)]
+    if broken:
+        raise AssertionError("\n".join(broken))
 
 
 if __name__ == "__main__":

@@ -22,9 +22,10 @@ __all__ = ["CHECK_EVERY", "Path", "Steps", "settled_answer"]
 CHECK_EVERY = 50  # iterations between certificates and between looks at a restart
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10
-_SHARES = (1.0, 0.5, 0.25)  # of the last potentials, the rest of the start's, where fitting begins
-_MISFIT = 1e-4  # of 1 + loss: what fitting may leave
 _SWEEPS = 10  # of proportional fitting: the marginals then miss the average by less than 1e-5 a clique
+_FITS = ((1.0, _SWEEPS), (1.0, 0), (0.5, _SWEEPS), (0.25, _SWEEPS))
+"""Where fitting begins, the share of the last potentials, the rest of the start's; and its sweeps."""
+_MISFIT = 1e-4  # of 1 + loss: what fitting may leave
 
 
 class Steps(Protocol):
@@ -107,16 +108,17 @@ class Path:
     def settled(self) -> NDArray[np.float64]:
         """Return potentials whose marginals are the average, to what proportional fitting makes of it.
 
-        Where the last potentials put next to nothing on cells of the average, fitting cannot bring them back: it then
-        begins between them and the start.
+        Where the last potentials put next to nothing on cells of the average, fitting cannot bring them back; where the
+        average itself has none, fitting may not end. The last potentials are then as they should be, or it begins
+        between them and the start.
         """
         problem, wanted = self.problem, self.core.loss()
         oracle, average = problem.oracle(self._options.n_threads), self.core.average
         last, start = self.core.potentials, problem.start.values
         best, least = last, math.inf
-        for share in _SHARES:
+        for share, sweeps in _FITS:
             begun = last if share == 1 else share * last + (1 - share) * start
-            potentials = oracle.settled(begun, average, _SWEEPS)
+            potentials = oracle.settled(begun, average, sweeps)
             loss = problem.started(problem.vector(potentials)).descent(self._options.n_threads).loss
             if loss < least:
                 best, least = potentials, loss

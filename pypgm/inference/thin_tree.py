@@ -29,6 +29,8 @@ _LEAST_PATIENCE = 100
 _MET = 1e-8  # mean L1 distance of the constraints, for a total of 1, at which fitting ends
 _LEAST_SWEEPS, _MOST_SWEEPS = 8, 60
 _SWEPT_CELLS = 4e7  # of all sweeps: less than a second
+_NEARLY_MET = 1e-4  # the distance at which fitting ends after ...
+_SWEPT_CELLS_NEAR = 1e7  # ... so many cells and the least sweeps
 _SLOW_SWEEPS = 8
 _AT_ODDS = 2e-3  # a mean L1 distance that slow progress alone does not explain
 _PROGRESS = 0.9  # the distance must fall to this part over so many sweeps, or the constraints are at odds
@@ -166,13 +168,16 @@ def fit_proportionally(
     if start is not None:
         _carry_over(start, plan, potentials)
     fitting = _core.ProportionalFitting(plan.tree.plan, plan.targets.values, potentials.values, 1.0, n_threads)
-    if sweeps is None:
-        sweeps = int(min(_MOST_SWEEPS, max(_LEAST_SWEEPS, _SWEPT_CELLS / plan.tree.cost.cells)))
+    near, most = (
+        int(min(_MOST_SWEEPS, max(_LEAST_SWEEPS, c / plan.tree.cost.cells))) for c in (_SWEPT_CELLS_NEAR, _SWEPT_CELLS)
+    )
+    if sweeps is not None:
+        near = most = sweeps
     seen: list[float] = []
     realisable = True
-    while len(seen) < sweeps and realisable:
+    while len(seen) < most and realisable:
         seen.append(fitting.sweep())
-        if seen[-1] <= _MET:
+        if seen[-1] <= (_MET if len(seen) < near else _NEARLY_MET):
             break
         slow = len(seen) > _SLOW_SWEEPS and seen[-1] > max(_AT_ODDS, _PROGRESS * seen[-1 - _SLOW_SWEEPS])
         realisable = not slow and np.isfinite(seen[-1])
