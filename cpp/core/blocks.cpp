@@ -65,7 +65,7 @@ Blocks make_blocks(std::span<const std::size_t> sizes) {
   // table.
   const std::size_t most =
       std::clamp<std::size_t>(blocks.units / 8, std::min<std::size_t>(4, blocks.units), kMostPieces);
-  blocks.pieces = std::clamp<std::size_t>(product(sizes) / kGrain, 1, most);
+  blocks.pieces = std::clamp<std::size_t>(product(sizes) / kPiece, 1, most);
   return blocks;
 }
 

@@ -103,7 +103,7 @@ void contract_by(ContractKernel kernel, double empty, const Loops& loops, const 
                  double* out, int n_threads) {
   if (loops.swapped) std::swap(a, b);
   if (!loops.fresh) std::fill_n(out, loops.cells, empty);
-  const std::size_t pieces = std::min(kMostPieces, loops.work / kGrain);
+  const std::size_t pieces = std::min(kMostPieces, loops.work / kPiece);
   const bool outer = !loops.outer.empty() && loops.outer[0].out != 0 && loops.outer[0].size > 1;
   const bool rows = !outer && loops.rows.size > 1;
   const LoopAxis cut = outer ? loops.outer[0] : (rows ? loops.rows : loops.lanes);

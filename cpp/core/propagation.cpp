@@ -372,7 +372,7 @@ Scaling scaled_exp(std::span<const double> potentials, const Extent& extent, std
                    int threads) {
   const bool empty = extent.largest == -kInfinity;
   const double shift = empty ? 0.0 : extent.largest;
-  const std::size_t step = threads > 1 ? kGrain : potentials.size();
+  const std::size_t step = threads > 1 ? kPiece : potentials.size();
   const std::size_t chunks = (potentials.size() + step - 1) / step;
   parallel_for(chunks, threads, [&](std::size_t c) {
     const std::size_t cells = std::min(step, potentials.size() - c * step);

@@ -6,6 +6,9 @@ namespace pypgm {
 /// Entries a thread must have before a second one pays for itself.
 inline constexpr std::size_t kGrain = 524288;
 
+/// Entries of the pieces that large work is cut into, for any number of threads: several for each of them.
+inline constexpr std::size_t kPiece = kGrain / 4;
+
 /// Number of threads for `work` table entries: the number asked for (0: all the machine has),
 /// but never so many that one gets less than kGrain entries.
 int threads_for(std::size_t work, int n_threads);
