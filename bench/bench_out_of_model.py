@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--stop", default="optimum")
     parser.add_argument("--no-exact", action="store_true")
     arguments = parser.parse_args()
-    paper = published()
+    paper, broken = published(), []
     for m in arguments.measured:
         runs = [errors(s, m, arguments.stop, not arguments.no_exact) for s in range(arguments.seeds)]
         mean = {key: statistics.fmean(r[key] for r in runs) for key in runs[0]}
@@ -116,7 +116,9 @@ def main() -> None:
             print(f"  {key:18s} {value:.5f}{beside}", flush=True)
         order = [mean[k] for k in ("in exact", "in region graph", "in factor graph", "in noisy") if k in mean]
         if order != sorted(order) or mean["out combined"] > mean["out local"]:
-            print("  ORDER BROKEN")
+            broken.append(m)
+    if broken:
+        raise AssertionError(f"errors are out of order at m = {broken}")
 
 
 if __name__ == "__main__":

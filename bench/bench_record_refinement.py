@@ -65,8 +65,8 @@ def main() -> None:
 def _draw(data, cliques, epsilon, draw, stop):
     sigma = noise_scale(epsilon)
     rng = np.random.default_rng(draw)
-    truth = data.count(cliques)
-    noisy = [pypgm.LinearMeasurement(t + rng.normal(0, sigma, t.size), c, sigma) for c, t in zip(cliques, truth, strict=True)]
+    truth = dict(zip(cliques, data.count(cliques), strict=True))
+    noisy = [pypgm.LinearMeasurement(t + rng.normal(0, sigma, t.size), c, sigma) for c, t in truth.items()]
     model = pypgm.estimate(data.domain, noisy, oracle="region_graph", stop=stop)
     begin = time.perf_counter()
     cells = model.prior.tree.cost.cells

@@ -266,3 +266,11 @@ def test_tables_that_do_not_fit_are_refused():
     model = RegionGraphModel(graph, CliqueVector(domain, graph.regions, cells), 10.0)
     with pytest.raises(pypgm.ModelTooLargeError, match=r"1e\+24 cells"):
         model.project(domain.attributes)
+
+
+def test_answers_that_do_not_fit_together_are_refused():
+    domain = Domain({f"x{i}": 100 for i in range(40)})
+    graph = RegionGraph.factor_graph(domain, [(a,) for a in domain.attributes])
+    model = RegionGraphModel(graph, CliqueVector(domain, graph.regions, np.full(4000, 0.1)), 10.0)
+    with pytest.raises(pypgm.ModelTooLargeError, match=r"9880 answers need 9.88e\+09 cells.*fewer at a time"):
+        model.project_many(list(itertools.combinations(domain.attributes, 3)))

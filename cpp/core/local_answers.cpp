@@ -13,10 +13,11 @@ namespace pypgm {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kMet = 1e-13;      // mean L1 distance at which targets count as met: rounding
-constexpr int kSlowSweeps = 8;      // over so many sweeps ...
-constexpr double kProgress = 0.9;   // ... the distance must fall to this part, or the targets are at odds
-constexpr double kSmallGap = 1e-5;  // of the objective, where descent ends
+constexpr double kMet = 1e-13;       // mean L1 distance at which targets count as met: rounding
+constexpr double kNearlyMet = 1e-8;  // the same, where the sweeps have run out
+constexpr int kSlowSweeps = 8;       // over so many sweeps ...
+constexpr double kProgress = 0.9;    // ... the distance must fall to this part, or the targets are at odds
+constexpr double kSmallGap = 1e-5;   // of the objective, where descent ends
 constexpr double kLargestRatio = 1e100;
 constexpr double kGrowth = 1.5;
 constexpr double kCaution = 0.9;
@@ -35,18 +36,19 @@ class Solver {
     next_.resize(cells);
   }
 
-  /// Proportional fitting; tells whether the targets are met.
+  /// Proportional fitting; tells whether the targets are met, or all but met.
   bool fit(int iterations) {
     std::vector<double> seen;
+    double distance = kInfinity;
     while (answer_.iterations < iterations) {
-      const double distance = sweep();
+      distance = sweep();
       ++answer_.iterations;
       if (distance <= kMet) return true;
       seen.push_back(distance);
       const std::size_t n = seen.size();
       if (n > kSlowSweeps && distance > kProgress * seen[n - 1 - kSlowSweeps]) return false;
     }
-    return false;
+    return distance <= kNearlyMet;
   }
 
   void descend(int iterations) {
@@ -81,11 +83,11 @@ class Solver {
     }
   }
 
-  /// Scales to a sum of 1 and measures the distance from the targets.
+  /// Scales to a sum of 1 and measures the distance from the targets, which bounds the gap too.
   void finish() {
     const Kernels& k = kernels();
     k.scale(table_.data(), table_.size(), 1 / k.sum(table_.data(), table_.size()));
-    residuals(table_, now_);
+    answer_.gap = std::min(answer_.gap, residuals(table_, now_));
     double distance = 0;
     for (const double r : now_) distance += std::abs(r);
     answer_.violation = distance / static_cast<double>(std::max<std::size_t>(1, problem_.targets.size()));

@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct LocalProblem {
 struct LocalAnswer {
   std::vector<double> table;  ///< sum 1
   double violation = 0;       ///< mean over the targets of the L1 distance
-  double gap = 0;      ///< bound on how far half the sum of squared differences is from its least value
+  /// Bound on how far half the sum of squared differences is from its least value.
+  double gap = std::numeric_limits<double>::infinity();
   int iterations = 0;  ///< sweeps of proportional fitting and steps of descent
 };
 

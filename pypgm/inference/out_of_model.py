@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique
 from pypgm.graphs.region_graph import RegionGraph
@@ -61,8 +60,7 @@ def submodel_answers(
     answers = local_answers(index, wider, n_threads=n_threads)
     summed = []
     for clique, scope, answer in zip(cliques, wider, answers, strict=True):
-        kept = [1 if a in clique else 0 for a in scope]
-        values = _core.reduce_sum(answer.values, list(index.domain.sizes(scope)), kept, 1)
+        values = index.summed(answer.values, scope, clique)
         violation = violation_of(index, clique, values)
         summed.append(replace(answer, values=values, violation=violation))
     return summed
@@ -72,8 +70,7 @@ def violation_of(index: RegionIndex, clique: Clique, values: NDArray[np.float64]
     """Return the mean L1 distance between a table's marginals and the regions', over the maximal intersections."""
     distances = []
     for part in index.intersections(clique):
-        kept = [1 if a in part else 0 for a in clique]
-        own = _core.reduce_sum(values, list(index.domain.sizes(clique)), kept, 1)
+        own = index.summed(values, clique, part)
         distances.append(float(np.abs(own - index.probabilities(part)).sum()))
     return float(np.mean(distances)) if distances else 0.0
 

@@ -56,8 +56,10 @@ class RegionIndex:
         """Return the cells of a region's table summed onto a clique (in the domain's order), counts."""
         scope = self.marginals.cliques[region]
         table = self.marginals.table(region)
-        if scope == clique:
-            return table
+        return table if scope == clique else self.summed(table, scope, clique)
+
+    def summed(self, table: NDArray[np.float64], scope: Clique, clique: Clique) -> NDArray[np.float64]:
+        """Return the cells of a table over one clique summed onto a part of it, both in the domain's order."""
         kept = [1 if a in clique else 0 for a in scope]
         return _core.reduce_sum(table, list(self.domain.sizes(scope)), kept, 1)
 

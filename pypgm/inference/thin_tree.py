@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -36,7 +37,7 @@ _AT_ODDS = 2e-3  # a mean L1 distance that slow progress alone does not explain
 _PROGRESS = 0.9  # the distance must fall to this part over so many sweeps, or the constraints are at odds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ThinTree:
     """A graphical model whose junction tree is small.
 
@@ -68,18 +69,22 @@ class ThinTree:
 
     def table(self, node: int) -> Factor:
         """Return the marginal of a clique of the tree, probabilities."""
-        return self._factors()[node]
+        return self._factors[node]
 
     def marginals(self, cliques: Sequence[Clique], *, n_threads: int = 0) -> list[NDArray[np.float64]]:
         """Return probabilities over some cliques (each in the domain's order), C order."""
-        calibrated = Calibrated(self.tree, self._factors, 1.0)
-        return [f.datavector() for f in calibrated.project_many(cliques, n_threads=n_threads)]
+        return [f.datavector() for f in self._calibrated.project_many(cliques, n_threads=n_threads)]
 
+    @cached_property
     def _factors(self) -> list[Factor]:
         domain = self.tree.domain
         ends = np.cumsum([domain.size(n.clique) for n in self.tree.nodes])
         parts = np.split(self.tables, ends[:-1])
         return [Factor(domain.project(n.clique), t) for n, t in zip(self.tree.nodes, parts, strict=True)]
+
+    @cached_property
+    def _calibrated(self) -> Calibrated:
+        return Calibrated(self.tree, lambda: self._factors, 1.0)
 
 
 def mutual_information(table: NDArray[np.float64], rows: int) -> float:

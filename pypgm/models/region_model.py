@@ -204,17 +204,18 @@ class RegionGraphModel:
             raise ValueError(f"method needs to be one of {', '.join(get_args(Method))}, got {method!r}")
         asked = [as_clique(c) for c in cliques]
         distinct = list(dict.fromkeys(self.domain.canonical(c) for c in asked))
-        for clique in distinct:
-            cells = self.domain.size(clique)
-            check_fits(48 * cells, None, f"the table over {clique} needs {short(cells)} cells")
+        cells = {c: self.domain.size(c) for c in distinct}
+        for clique, own in cells.items():
+            check_fits(48 * own, None, f"the table over {clique} needs {short(own)} cells", "ask for a smaller clique")
+        needed = sum(cells.values())
+        check_fits(24 * needed, None, f"{len(cells)} answers need {short(needed)} cells", "ask for fewer at a time")
         found = {c: self._from_region(c) for c in distinct if self._index.holds(c)}
         outside = [c for c in distinct if c not in found]
         if outside:
             chosen = method or "combined"
             for clique, answer in zip(outside, self._solver(chosen)(outside, n_threads), strict=True):
-                found[clique] = Answer(
-                    self.domain.project(clique), self.total * answer.values, chosen, answer.violation
-                )
+                counts = np.multiply(answer.values, self.total, out=answer.values)
+                found[clique] = Answer(self.domain.project(clique), counts, chosen, answer.violation)
         answers = (found[self.domain.canonical(c)].transpose(c) for c in asked)
         return list(answers)
 
