@@ -40,6 +40,9 @@ class Acceleration {
   /// Makes given marginals (counts) the average x, for `settle` to fit theta to.
   void set_average(std::span<const double> x) { x_.assign(x.begin(), x.end()); }
 
+  /// Puts potentials of the same distribution in theta's place.
+  void set_potentials(std::span<const double> theta) { theta_.assign(theta.begin(), theta.end()); }
+
   /// L(x).
   double loss();
   const std::vector<double>& potentials() const { return theta_; }
@@ -60,8 +63,8 @@ class Acceleration {
   int n_threads_;
   ExactWork work_;
   std::vector<double> theta_, x_, z_, next_, gradient_;
-  std::vector<double> window_;  ///< sum of s times the points since it was opened; empty before
-  double window_steps_ = 0;     ///< sum of s
+  std::vector<double> window_;   ///< sum of s times the points since it was opened; empty before
+  double window_steps_ = 0;      ///< sum of s
   std::vector<double> tables_;   ///< of the tree's cliques, while it settles
   std::vector<Progress> terms_;  ///< by clique
 };
