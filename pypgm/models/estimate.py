@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, overload
 
 import numpy as np
@@ -30,7 +31,7 @@ from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
 from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
 from pypgm.models.region_model import RegionGraphModel
-from pypgm.models.start import check_earlier, independent_start, kept_cliques, start_from
+from pypgm.models.start import check_earlier, independent_start, kept_cliques, start_from, warm_start_from
 
 __all__ = ["estimate"]
 
@@ -180,7 +181,8 @@ def estimate(
     warm_start : GraphicalModel, optional
         An earlier model on the same attributes, whatever its cliques, to start from: it saves time on the way to the
         optimum, where the estimate then ends. Potentials of a clique that no measured one holds are replaced by those
-        that give the measured cliques the earlier model's marginals.
+        that give the measured cliques the earlier model's marginals; where the independent model has the smaller loss,
+        the estimate starts from that.
     constraints : sequence of Constraint
         Structural zeros and attributes that are functions of others; public knowledge.
     max_bytes : float, optional
@@ -266,7 +268,11 @@ def estimate(
         cliques += kept_cliques(earlier, cliques)
     tree = JunctionTree(inner, cliques, max_bytes=max_bytes)
     start_for = None
-    if earlier is not None:
+    if warm_start is not None and earlier is not None:
+        posed = Problem(tree, objective, records, CliqueVector(inner, cliques))
+        independent = partial(independent_start(tree, records, masks), fitting)
+        start = with_zeros(warm_start_from(posed, earlier, independent, n_threads), masks)
+    elif earlier is not None:
         start = with_zeros(start_from(tree, earlier, records, n_threads), masks)
     elif chosen == "accelerated":
         start_for = independent_start(tree, records, masks)
