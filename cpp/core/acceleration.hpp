@@ -28,8 +28,10 @@ class Acceleration {
   bool restart();
   /// Bound on L(x) - min L; one upward pass.
   double gap();
-  /// Moves theta until its marginals are x, by proportional fitting: each sweep walks the tree once and
-  /// scales each clique on the way to its part of x. Afterwards x is theta's own marginals.
+  /// Moves theta until its marginals are x: where implicit cliques are the cheaper way by quasi-Newton steps
+  /// on log Z - <theta, x> / total, else by proportional fitting, which needs one walk through the tree if
+  /// the given cliques are decomposable. At most so many walks, or the time they would take. Afterwards x is
+  /// theta's own marginals.
   void settle(int sweeps);
 
   /// Makes given marginals (counts) the average x, for `settle` to fit theta to.
@@ -45,8 +47,7 @@ class Acceleration {
   double loss_of(std::span<const double> marginals);
   /// Mean over the cliques of the L1 distance between x and z, for a total of 1.
   double distance() const;
-  void fit_node(int index);
-  void pass_separator(int from, int to);
+  void fit(int sweeps);
 
   std::shared_ptr<const JunctionTree> tree_;
   L2Loss loss_;
@@ -54,7 +55,6 @@ class Acceleration {
   int n_threads_;
   ExactWork work_;
   std::vector<double> theta_, x_, z_, next_, gradient_;
-  std::vector<double> tables_;   ///< of the tree's cliques, while it settles
   std::vector<Progress> terms_;  ///< by clique
 };
 
