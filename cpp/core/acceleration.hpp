@@ -33,8 +33,10 @@ class Acceleration {
   /// Bound from below of the least loss, from the gradient at that average: steps since the window was opened
   /// are needed. One upward pass.
   double lower_bound();
-  /// Moves theta until its marginals are x, by proportional fitting: each sweep walks the tree once and
-  /// scales each clique on the way to its part of x. Afterwards x is theta's own marginals.
+  /// Moves theta until its marginals are x: where implicit cliques are the cheaper way by quasi-Newton steps
+  /// on log Z - <theta, x> / total, else by proportional fitting, which needs one walk through the tree if
+  /// the given cliques are decomposable. At most so many walks, or the time they would take. Afterwards x is
+  /// theta's own marginals.
   void settle(int sweeps);
 
   /// Makes given marginals (counts) the average x, for `settle` to fit theta to.
@@ -54,8 +56,7 @@ class Acceleration {
   double loss_of(std::span<const double> marginals);
   /// Mean over the cliques of the L1 distance between x and z, for a total of 1.
   double distance() const;
-  void fit_node(int index);
-  void pass_separator(int from, int to);
+  void fit(int sweeps);
 
   std::shared_ptr<const JunctionTree> tree_;
   L2Loss loss_;
@@ -65,7 +66,6 @@ class Acceleration {
   std::vector<double> theta_, x_, z_, next_, gradient_;
   std::vector<double> window_;   ///< sum of s times the points since it was opened; empty before
   double window_steps_ = 0;      ///< sum of s
-  std::vector<double> tables_;   ///< of the tree's cliques, while it settles
   std::vector<Progress> terms_;  ///< by clique
 };
 
