@@ -360,6 +360,10 @@ class Acceleration:
         """
         Make given marginals the average.
         """
+    def set_potentials(self, potentials: numpy.typing.NDArray[numpy.float64]) -> None:
+        """
+        Put potentials of the same distribution in their place.
+        """
     def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Fit the potentials to the average by proportional fitting.

@@ -92,6 +92,20 @@ def test_a_warm_start_saves_iterations_when_cliques_come_and_go(before, method):
     assert warm < 0.9 * cold
 
 
+def test_an_earlier_model_that_lost_cliques_never_starts_worse_than_independence():
+    for seed in range(3):
+        truth = table(seed)
+        ms = measured(truth, PAIRS, 3.0, seed)
+        other = measured(table(seed + 50), [("a", "b", "c"), ("c", "d")], 3.0)
+        for before in (other, measured(truth, [("a", "b", "c"), ("c", "d")], 3.0, seed + 9)):
+            earlier = pypgm.estimate(DOMAIN, before, 2000.0)
+            cold, warm = (
+                pypgm.estimate(DOMAIN, ms, 2000.0, warm_start=w, stop="optimum", iterations=30, tolerance=0).fit
+                for w in (None, earlier)
+            )
+            assert warm.history[0] <= cold.history[0] * (1 + 1e-12)
+
+
 def test_a_start_without_its_largest_clique_leads_to_the_same_optimum():
     truth = table(7)
     earlier = pypgm.estimate(DOMAIN, measured(truth, [("a", "b", "c"), ("c", "d")], 3.0), 2000.0, stop="optimum")

@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "core/kernels.hpp"
-#include "core/reduce.hpp"
+#include "core/moment_matching.hpp"
+#include "core/proportional_fitting.hpp"
 
 namespace pypgm {
 
@@ -13,20 +14,11 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-constexpr double kLargestRatio =
-    1e100;  // of one scaling: beyond it cells are so rare that the next sweep will do
-
+constexpr double kFitted = 1e-6;   // mean L1 distance, for a total of 1, that no answer would show
+constexpr int kRunsOfSweep = 6;    // propagations with implicit cliques a walk through the tables is worth
 constexpr double kSettled = 1e-3;  // mean L1 distance, for a total of 1, beyond which fitting has gone astray
 constexpr int kMoreSweeps = 4;
 constexpr double kReach = 40;  // of the potentials fitting then starts from
-
-/// target / now, the factor that makes one the other; 1 where there is nothing to scale.
-void ratios(std::span<const double> target, std::span<double> now) {
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    now[i] =
-        now[i] > 0 && target[i] > 0 ? std::clamp(target[i] / now[i], 1 / kLargestRatio, kLargestRatio) : 1.0;
-  }
-}
 
 }  // namespace
 
@@ -142,84 +134,21 @@ double Acceleration::distance() const {
   return sum / (total_ * static_cast<double>(terms_.size()));
 }
 
-void Acceleration::fit_node(int index) {
-  const TreeNode& node = tree_->nodes[at(index)];
-  const auto table = std::span<double>(tables_).subspan(node.offset, node.cells);
-  for (const int f : node.factors) {
-    const Placement& place = tree_->factors[at(f)];
-    const std::size_t cells = place.layout.small;
-    const auto factor = std::span<double>(next_).subspan(place.offset, cells);
-    reduce_sum(table, place.layout, factor, n_threads_);
-    ratios(std::span<const double>(x_).subspan(place.offset, cells), factor);
-    expand(Expand::multiply, table, place.layout, factor, n_threads_);
-    for (std::size_t i = 0; i < cells; ++i) theta_[place.offset + i] += std::log(factor[i]);
-  }
-}
-
-void Acceleration::pass_separator(int from, int to) {
-  // The edge belongs to whichever of the two is the child.
-  const bool down = tree_->nodes[at(to)].parent == from;
-  const TreeNode& child = tree_->nodes[at(down ? to : from)];
-  if (child.separator_cells == 1) return;
-  const TreeNode& parent = tree_->nodes[at(child.parent)];
-  const auto child_table = std::span<double>(tables_).subspan(child.offset, child.cells);
-  const auto parent_table = std::span<double>(tables_).subspan(parent.offset, parent.cells);
-  const auto of = [&](std::vector<double>& buffer) {
-    return std::span<double>(buffer).subspan(child.separator_offset, child.separator_cells);
-  };
-  const auto in_child = of(work_.tables().messages);
-  const auto in_parent = of(work_.tables().answers);
-  reduce_sum(child_table, child.to_separator, in_child, n_threads_);
-  reduce_sum(parent_table, child.from_parent, in_parent, n_threads_);
-  if (down) {
-    ratios(in_parent, in_child);
-    expand(Expand::multiply, child_table, child.to_separator, in_child, n_threads_);
+void Acceleration::fit(int sweeps) {
+  if (work_.contracts()) {
+    match_moments(*tree_, x_, total_, theta_, work_, kRunsOfSweep * sweeps, kFitted, n_threads_);
   } else {
-    ratios(in_child, in_parent);
-    expand(Expand::multiply, parent_table, child.from_parent, in_parent, n_threads_);
+    ProportionalFitting fitting(tree_, x_, theta_, total_, n_threads_, Zeros::wait);
+    for (int sweep = 0; sweep < sweeps && fitting.sweep() > kFitted; ++sweep) {
+    }
+    theta_ = fitting.potentials();
   }
+  marginals_into(z_);
 }
 
 void Acceleration::settle(int sweeps) {
-  const int n = static_cast<int>(tree_->nodes.size());
-  // Parents come before children, so each node is entered from its parent with all news the walk has
-  // gathered, and left towards the next node over the path between the two.
-  const auto depth_first = [&] {
-    std::vector<int> order;
-    std::vector<int> stack{0};
-    while (!stack.empty()) {
-      const int node = stack.back();
-      stack.pop_back();
-      order.push_back(node);
-      const auto& children = tree_->nodes[at(node)].children;
-      stack.insert(stack.end(), children.rbegin(), children.rend());
-    }
-    return order;
-  }();
-  tables_.resize(tree_->nodes.back().offset + tree_->nodes.back().cells);
-  const auto walk = [&](int rounds) {
-    tables_of(*tree_, theta_, {}, total_, work_.tables(), tables_, n_threads_);
-    for (int sweep = 0; sweep < rounds; ++sweep) {
-      int here = 0;
-      for (const int node : depth_first) {
-        const int parent = tree_->nodes[at(node)].parent;
-        while (here != parent && parent >= 0) {
-          pass_separator(here, tree_->nodes[at(here)].parent);
-          here = tree_->nodes[at(here)].parent;
-        }
-        if (parent >= 0) pass_separator(parent, node);
-        here = node;
-        fit_node(node);
-      }
-      for (; here != 0; here = tree_->nodes[at(here)].parent)
-        pass_separator(here, tree_->nodes[at(here)].parent);
-      // What the walk brought to the root is told to all.
-      for (int node = 1; node < n; ++node) pass_separator(tree_->nodes[at(node)].parent, node);
-    }
-    marginals_into(z_);
-  };
   gradient_ = theta_;
-  walk(sweeps);
+  fit(sweeps);
   // Where theta is so far out that cells underflow, fitting cannot bring them back: it starts from nearer in.
   double furthest = 0;
   for (const double t : gradient_) furthest = std::isfinite(t) ? std::max(furthest, std::abs(t)) : furthest;
@@ -227,9 +156,8 @@ void Acceleration::settle(int sweeps) {
     for (std::size_t i = 0; i < theta_.size(); ++i) {
       theta_[i] = gradient_[i] * std::min(0.25, reach / furthest);
     }
-    walk(kMoreSweeps * sweeps);
+    fit(kMoreSweeps * sweeps);
   }
-  tables_ = {};
   x_ = z_;
 }
 

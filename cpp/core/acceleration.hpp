@@ -33,12 +33,17 @@ class Acceleration {
   /// Bound from below of the least loss, from the gradient at that average: steps since the window was opened
   /// are needed. One upward pass.
   double lower_bound();
-  /// Moves theta until its marginals are x, by proportional fitting: each sweep walks the tree once and
-  /// scales each clique on the way to its part of x. Afterwards x is theta's own marginals.
+  /// Moves theta until its marginals are x: where implicit cliques are the cheaper way by quasi-Newton steps
+  /// on log Z - <theta, x> / total, else by proportional fitting, which needs one walk through the tree if
+  /// the given cliques are decomposable. At most so many walks, or the time they would take. Afterwards x is
+  /// theta's own marginals.
   void settle(int sweeps);
 
   /// Makes given marginals (counts) the average x, for `settle` to fit theta to.
   void set_average(std::span<const double> x) { x_.assign(x.begin(), x.end()); }
+
+  /// Puts potentials of the same distribution in theta's place.
+  void set_potentials(std::span<const double> theta) { theta_.assign(theta.begin(), theta.end()); }
 
   /// L(x).
   double loss();
@@ -51,8 +56,7 @@ class Acceleration {
   double loss_of(std::span<const double> marginals);
   /// Mean over the cliques of the L1 distance between x and z, for a total of 1.
   double distance() const;
-  void fit_node(int index);
-  void pass_separator(int from, int to);
+  void fit(int sweeps);
 
   std::shared_ptr<const JunctionTree> tree_;
   L2Loss loss_;
@@ -60,9 +64,8 @@ class Acceleration {
   int n_threads_;
   ExactWork work_;
   std::vector<double> theta_, x_, z_, next_, gradient_;
-  std::vector<double> window_;  ///< sum of s times the points since it was opened; empty before
-  double window_steps_ = 0;     ///< sum of s
-  std::vector<double> tables_;   ///< of the tree's cliques, while it settles
+  std::vector<double> window_;   ///< sum of s times the points since it was opened; empty before
+  double window_steps_ = 0;      ///< sum of s
   std::vector<Progress> terms_;  ///< by clique
 };
 

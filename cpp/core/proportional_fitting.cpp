@@ -15,17 +15,6 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr double kLargestRatio = 1e100;  // of one scaling: cells rarer than that wait for the next
 
-/// Turns now into target / now, the factor that makes one the other; 1 where there is nothing to scale.
-/// Returns the L1 distance between the two.
-double ratios(std::span<const double> target, std::span<double> now) {
-  double distance = 0;
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    distance += std::abs(target[i] - now[i]);
-    now[i] = now[i] > 0 ? std::min(target[i] / now[i], kLargestRatio) : 1.0;
-  }
-  return distance;
-}
-
 /// Nodes in the order of a walk from the root, each after its parent.
 std::vector<int> depth_first(const JunctionTree& tree) {
   std::vector<int> order;
@@ -44,18 +33,33 @@ std::vector<int> depth_first(const JunctionTree& tree) {
 
 ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tree,
                                          std::vector<double> targets, std::vector<double> potentials,
-                                         double total, int n_threads)
+                                         double total, int n_threads, Zeros zeros)
     : tree_(std::move(tree)),
       targets_(std::move(targets)),
       potentials_(std::move(potentials)),
       room_(targets_.size()),
       total_(total),
       n_threads_(n_threads),
+      zeros_(zeros),
       work_(*tree_),
       tables_(tree_->nodes.back().offset + tree_->nodes.back().cells),
       order_(depth_first(*tree_)) {
   const double log_z = tables_of(*tree_, potentials_, {}, total_, work_, tables_, n_threads_);
   if (!(log_z > -std::numeric_limits<double>::infinity())) std::fill(tables_.begin(), tables_.end(), 0.0);
+}
+
+/// Turns now into target / now, the factor that makes one the other; 1 where there is nothing to scale.
+/// Returns the L1 distance between the two.
+double ProportionalFitting::ratios(std::span<const double> target, std::span<double> now) const {
+  const bool wait = zeros_ == Zeros::wait;
+  const double least = wait ? 1 / kLargestRatio : 0.0;
+  double distance = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    distance += std::abs(target[i] - now[i]);
+    const bool scales = now[i] > 0 && (target[i] > 0 || !wait);
+    now[i] = scales ? std::clamp(target[i] / now[i], least, kLargestRatio) : 1.0;
+  }
+  return distance;
 }
 
 double ProportionalFitting::fit_node(int index) {

@@ -7,15 +7,19 @@
 
 namespace pypgm {
 
+/// What becomes of cells whose target is 0: they become 0 too, or are left as they are.
+enum class Zeros { become, wait };
+
 /// Iterative proportional fitting of a graphical model to marginals of the given cliques of a junction tree,
 /// while the tree is walked: each clique on the way is scaled to its targets, and what changed goes on with
 /// the separators. If some distribution has the targets, the limit is the one closest (in relative entropy)
-/// to the start. Cells whose target is 0 become 0. No allocation after construction.
+/// to the start. No allocation after construction.
 class ProportionalFitting {
  public:
   /// Targets (they sum to `total`) and potentials (natural logs): the given cliques one behind the other.
   ProportionalFitting(std::shared_ptr<const JunctionTree> tree, std::vector<double> targets,
-                      std::vector<double> potentials, double total, int n_threads);
+                      std::vector<double> potentials, double total, int n_threads,
+                      Zeros zeros = Zeros::become);
 
   /// One walk through the tree. Returns the mean over the given cliques of the L1 distance from the target
   /// before the clique was scaled, for a total of 1; infinity if no weight is left.
@@ -26,6 +30,7 @@ class ProportionalFitting {
   const std::vector<double>& tables() const { return tables_; }
 
  private:
+  double ratios(std::span<const double> target, std::span<double> now) const;
   double fit_node(int index);
   void pass_separator(int from, int to);
 
@@ -33,6 +38,7 @@ class ProportionalFitting {
   std::vector<double> targets_, potentials_, room_;
   double total_;
   int n_threads_;
+  Zeros zeros_;
   Workspace work_;
   std::vector<double> tables_;
   std::vector<int> order_;  ///< nodes, depth first

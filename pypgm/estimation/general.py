@@ -177,6 +177,10 @@ class GeneralAcceleration:
         """Return a bound on the loss above the optimum."""
         return self._oracle.gap(self._gradient, self.average, self.potentials)
 
+    def set_potentials(self, potentials: NDArray[np.float64]) -> None:
+        """Put potentials of the same distribution in their place."""
+        self.potentials = potentials
+
     def open_window(self) -> None:
         """Begin to average the points at which gradients are taken, weighted by their steps."""
         self._window, self._window_steps = np.zeros(self.potentials.size), 0.0

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.gauge import levelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,8 +135,12 @@ class Path:
         self._taken += 1
         self.history.append(loss)
         self._steps.learn(slope, curvature)
-        if self._taken % CHECK_EVERY == 0 and self.core.restart():
-            self._steps.restart()
+        if self._taken % CHECK_EVERY == 0:
+            if self.core.restart():
+                self._steps.restart()
+            level = levelled(self.problem.vector(self.core.potentials))
+            if level is not None:
+                self.core.set_potentials(level)
         return held_out
 
     def _is_optimal(self) -> bool:

@@ -181,7 +181,8 @@ def estimate(
     warm_start : GraphicalModel, optional
         An earlier model on the same attributes, whatever its cliques, to start from: it saves time on the way to the
         optimum, where the estimate then ends. Potentials of a clique that no measured one holds are replaced by those
-        that give the measured cliques the earlier model's marginals.
+        that give the measured cliques the earlier model's marginals; where the independent model has the smaller loss,
+        the estimate starts from that.
     constraints : sequence of Constraint
         Structural zeros and attributes that are functions of others; public knowledge.
     max_bytes : float, optional

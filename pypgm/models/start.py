@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.estimation.problem import StartFor
+    from pypgm.estimation.problem import Problem, StartFor
     from pypgm.graphs.junction_tree import JunctionTree
 
-__all__ = ["check_earlier", "independent_start", "kept_cliques", "start_from"]
+__all__ = ["check_earlier", "independent_start", "kept_cliques", "start_from", "warm_start_from"]
 
 _SWEEPS = 10  # of proportional fitting towards an earlier model's marginals
 _DEEPEST = 20.0  # below the largest logarithm of a table: an optimum rules cells out by e^-10000
@@ -67,6 +67,18 @@ def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_thre
     average = _mixed_marginals(tree, earlier) * total
     fitted = Oracle(tree, total, n_threads).settled(start.values, average, _SWEEPS)
     return CliqueVector(tree.domain, tree.cliques, fitted)
+
+
+def warm_start_from(
+    problem: Problem, earlier: GraphicalModel, independent: Callable[[], CliqueVector], n_threads: int
+) -> CliqueVector:
+    """Return the start that an earlier model makes; where it lost cliques, the independent one if its loss is less."""
+    start = start_from(problem.tree, earlier, problem.total, n_threads)
+    if not kept_cliques(earlier, problem.tree.cliques):
+        return start
+    both = (start, independent())
+    losses = [problem.started(s).descent(n_threads).loss for s in both]
+    return both[int(losses[1] < losses[0])]
 
 
 def _mixed_marginals(tree: JunctionTree, model: GraphicalModel) -> NDArray[np.float64]:

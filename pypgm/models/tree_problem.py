@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pypgm.clique_vector import CliqueVector
@@ -11,7 +12,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.constraint import Masks, with_zeros
 from pypgm.estimation.problem import Problem
 from pypgm.graphs.junction_tree import JunctionTree
-from pypgm.models.start import independent_start, kept_cliques, start_from
+from pypgm.models.start import independent_start, kept_cliques, start_from, warm_start_from
 
 if TYPE_CHECKING:
     from pypgm.estimation.loss import Loss
@@ -69,15 +70,19 @@ def tree_problem(
     if prior is not None:
         cliques += kept_cliques(prior, cliques)
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
-    earlier = warm_start if prior is None else prior
+    uniform = CliqueVector(domain, cliques)
+    suggested = independent_start(tree, total, masks)
     start_for = None
-    if earlier is not None:
-        start = with_zeros(start_from(tree, earlier, total, n_threads), masks)
+    if prior is not None:
+        start = with_zeros(start_from(tree, prior, total, n_threads), masks)
+    elif warm_start is not None:
+        posed = Problem(tree, loss, total, uniform)
+        start = with_zeros(warm_start_from(posed, warm_start, partial(suggested, measurements), n_threads), masks)
     elif independent:
-        start_for = independent_start(tree, total, masks)
-        start = start_for(measurements)
+        start_for = suggested
+        start = suggested(measurements)
     else:
-        start = with_zeros(CliqueVector(domain, cliques), masks)
+        start = with_zeros(uniform, masks)
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints on {', '.join(str(clique) for clique, _ in masks)} leave no record possible")
     return Problem(tree, loss, total, start, start_for)
