@@ -91,7 +91,7 @@ class Backward {
     const bool factor = at(value) < contraction_.n_factors && !marginals_.factors.empty();
     if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
     const std::size_t cells = contraction_.values[at(value)].cells;
-    const bool direct = factor && !restricted(tree_, contraction_, value);
+    const bool direct = factor && !rearranged(tree_, contraction_, value);
     double* const place =
         direct ? marginals_.factors.data() + tree_.factors[at(value)].offset : work_.room.get() + room;
     contract(loops, derivative, other, place, threads);
@@ -117,7 +117,7 @@ class Backward {
   }
 
   void put_factor(int value, std::span<const double> marginal) {
-    if (at(value) >= contraction_.n_factors || !restricted(tree_, contraction_, value)) return;
+    if (at(value) >= contraction_.n_factors || !rearranged(tree_, contraction_, value)) return;
     const Placement& place = tree_.factors[at(value)];
     const auto out = marginals_.factors.subspan(place.offset, place.layout.small);
     std::fill(out.begin(), out.end(), 0.0);

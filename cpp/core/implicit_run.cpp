@@ -37,7 +37,7 @@ void load_factor(const JunctionTree& tree, const ImplicitTree& contraction,
   const auto table = cells_of(contraction, work, factor);
   const Placement& place = tree.factors[at(factor)];
   auto given = potentials.subspan(place.offset, place.layout.small);
-  if (restricted(tree, contraction, factor)) {
+  if (rearranged(tree, contraction, factor)) {
     for_observed_cells(tree, contraction, factor, known.codes,
                        [&](std::size_t cell, std::size_t from) { table[cell] = given[from]; });
     given = table;

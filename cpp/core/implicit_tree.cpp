@@ -10,6 +10,15 @@ namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
+constexpr std::size_t kLong = 8;  // values that fill the lanes of a loop
+
+/// The order of a table's axes: attributes of many values last, so that the innermost loops are long ones.
+/// Those of few values stay neighbours, and what neighbours share is one loop.
+void put_in_order(const JunctionTree& tree, Scope& scope) {
+  std::stable_partition(scope.begin(), scope.end(),
+                        [&](std::int32_t a) { return tree.sizes[at(a)] < kLong; });
+}
+
 /// The tables that meet in one clique, as bits over the attributes that have a choice there.
 class Meeting {
  public:
@@ -17,8 +26,9 @@ class Meeting {
     for (const std::int32_t a : node.attributes) {
       if (tree.sizes[at(a)] == 1 || contraction.observed[at(a)] != 0) continue;
       attributes_.push_back(a);
-      sizes_.push_back(tree.sizes[at(a)]);
     }
+    put_in_order(tree, attributes_);
+    for (const std::int32_t a : attributes_) sizes_.push_back(tree.sizes[at(a)]);
     assert(sizes_.size() <= 64);
     kept_ = bits_of(node.separator);
   }
@@ -108,7 +118,7 @@ class Meeting {
   std::uint64_t bits_of(const Scope& scope) const {
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < attributes_.size(); ++i) {
-      if (std::binary_search(scope.begin(), scope.end(), attributes_[i])) bits |= std::uint64_t{1} << i;
+      if (std::find(scope.begin(), scope.end(), attributes_[i]) != scope.end()) bits |= std::uint64_t{1} << i;
     }
     return bits;
   }
@@ -134,6 +144,7 @@ int add_value(const JunctionTree& tree, ImplicitTree& contraction, const Scope& 
     value.attributes.push_back(a);
     value.cells = multiply_cells(value.cells, tree.sizes[at(a)]);
   }
+  put_in_order(tree, value.attributes);
   value.offset = contraction.cells;
   contraction.cells = std::min(kTooManyCells, contraction.cells + value.cells);
   contraction.values.push_back(std::move(value));

@@ -13,7 +13,7 @@ namespace pypgm {
 
 /// A table of a contraction: a given factor with its observed attributes fixed, or what a step makes.
 struct Value {
-  Scope attributes;  ///< ascending; observed and single-valued ones are left out
+  Scope attributes;  ///< in the order of its axes; observed and single-valued ones are left out
   std::size_t cells = 1;
   std::size_t offset = 0;  ///< in the buffer of all values
 };

@@ -88,7 +88,7 @@ class MaxPass {
     const auto gather = [&](int value) {
       for (const std::int32_t x : contraction_.values[at(value)].attributes) {
         const Scope& kept = contraction_.values[at(step.out)].attributes;
-        if (!std::binary_search(kept.begin(), kept.end(), x)) free.push_back(x);
+        if (std::find(kept.begin(), kept.end(), x) == kept.end()) free.push_back(x);
       }
     };
     gather(step.a);

@@ -27,9 +27,11 @@ Known::Known(std::span<const std::size_t> sizes, std::span<const Evidence> evide
   }
 }
 
-bool restricted(const JunctionTree& tree, const ImplicitTree& contraction, int factor) {
+bool rearranged(const JunctionTree& tree, const ImplicitTree& contraction, int factor) {
   const Scope& scope = tree.scopes[static_cast<std::size_t>(factor)];
-  return std::any_of(scope.begin(), scope.end(),
+  const Scope& axes = contraction.values[static_cast<std::size_t>(factor)].attributes;
+  return !std::is_sorted(axes.begin(), axes.end()) ||
+         std::any_of(scope.begin(), scope.end(),
                      [&](std::int32_t a) { return contraction.observed[static_cast<std::size_t>(a)] != 0; });
 }
 

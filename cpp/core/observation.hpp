@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,8 +23,9 @@ struct Known {
   Observation observation() const { return {codes, likelihoods}; }
 };
 
-/// Whether a given factor has an observed attribute.
-bool restricted(const JunctionTree& tree, const ImplicitTree& contraction, int factor);
+/// Whether what is left of a given factor lies otherwise than the factor: it has an observed attribute, or
+/// its axes are in another order.
+bool rearranged(const JunctionTree& tree, const ImplicitTree& contraction, int factor);
 
 /// Calls body(cell of what is left of a given factor, cell of the factor) for the cells that agree with the
 /// observed codes.
@@ -33,36 +35,41 @@ void for_observed_cells(const JunctionTree& tree, const ImplicitTree& contractio
   struct Step {
     std::size_t size, step;
   };
-  std::vector<Step> steps;
-  std::size_t cells = 1;
+  std::array<Step, 64> steps;
+  std::size_t n = 0;
   std::size_t begin = 0;
   const Scope& scope = tree.scopes[static_cast<std::size_t>(factor)];
-  for (std::size_t i = scope.size(); i-- > 0;) {
-    const auto a = static_cast<std::size_t>(scope[i]);
-    const std::size_t size = tree.sizes[a];
-    if (contraction.observed[a] != 0) {
-      begin += cells * static_cast<std::size_t>(codes[a]);
-    } else if (size > 1) {
-      if (!steps.empty() && steps.back().step * steps.back().size == cells) {
-        steps.back().size *= size;
-      } else {
-        steps.push_back({size, cells});
-      }
-    }
-    cells *= size;
+  const Scope& axes = contraction.values[static_cast<std::size_t>(factor)].attributes;
+  const auto size_of = [&](std::int32_t a) { return tree.sizes[static_cast<std::size_t>(a)]; };
+  const auto step_of = [&](std::int32_t a) {
+    std::size_t step = 1;
+    for (std::size_t i = scope.size(); scope[--i] != a;) step *= size_of(scope[i]);
+    return step;
+  };
+  for (const std::int32_t a : scope) {
+    const auto i = static_cast<std::size_t>(a);
+    if (contraction.observed[i] != 0) begin += step_of(a) * static_cast<std::size_t>(codes[i]);
   }
-  const Step inner = steps.empty() ? Step{1, 0} : steps[0];
-  std::vector<std::size_t> counts(steps.size(), 0);
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const Step next{size_of(axes[i]), step_of(axes[i])};
+    if (n > 0 && steps[n - 1].step * steps[n - 1].size == next.step) {
+      steps[n - 1].size *= next.size;
+    } else {
+      steps[n++] = next;
+    }
+  }
+  const Step inner = n == 0 ? Step{1, 0} : steps[0];
+  std::array<std::size_t, 64> counts{};
   for (std::size_t cell = 0;;) {
     for (std::size_t i = 0; i < inner.size; ++i) body(cell++, begin + i * inner.step);
     std::size_t axis = 1;
-    for (; axis < steps.size(); ++axis) {
+    for (; axis < n; ++axis) {
       begin += steps[axis].step;
       if (++counts[axis] < steps[axis].size) break;
       begin -= steps[axis].size * steps[axis].step;
       counts[axis] = 0;
     }
-    if (axis >= steps.size()) return;
+    if (axis >= n) return;
   }
 }
 
