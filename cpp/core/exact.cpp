@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+[[maybe_unused]] std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 /// The way with implicit cliques. `back` goes on from a forward pass that has lost nothing.
 template <class Back>
