@@ -8,10 +8,10 @@ from functools import reduce
 import numpy as np
 
 
-def log_joint(vector):
+def log_joint(vector, dtype=float):
     """Return the sum of all potentials as one table over the whole domain."""
     domain = vector.domain
-    total = np.zeros(domain.shape)
+    total = np.zeros(domain.shape, dtype)
     for index, clique in enumerate(vector.cliques):
         shape = [domain.size(a) if a in clique else 1 for a in domain.attributes]
         total = total + vector.table(index).reshape(shape)

@@ -2,10 +2,12 @@
 // multiplications. Read beside the copy of bench_copy_exp: a table of 10^6 cells is walked once.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/contraction.hpp"
+#include "limits.hpp"
 
 namespace {
 
@@ -41,6 +43,7 @@ void bench_contraction(benchmark::State& state) {
   const double* second = turned ? left.data() : right.data();
   std::vector<double> out(pypgm::cells_over(shape.sizes, shape.out));
   std::int64_t times = 0;
+  const limits::Stopwatch watch;
   for (auto _ : state) {
     pypgm::contraction_kernels().contract(first, second, out.data(), plan.loops[0].data(),
                                           plan.loops[0].size());
@@ -52,6 +55,7 @@ void bench_contraction(benchmark::State& state) {
   for (const double x : out) {
     if (std::abs(x - wanted) > 1e-9 * wanted) state.SkipWithError("a sum differs");
   }
+  limits::compare(state, watch, std::max(left.size(), right.size()));
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plan.cost.operations));
 }
 

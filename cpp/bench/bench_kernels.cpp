@@ -1,11 +1,15 @@
-// The inner loops, each checked against a plain loop first; read beside the copy of bench_copy_exp.
+// The inner loops, each checked against a plain loop, with the part of the speed of a plain copy and of a
+// plain exp pass over as many cells that they reach.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "core/kernels.hpp"
 #include "core/reduce.hpp"
+#include "limits.hpp"
 
 namespace {
 
@@ -18,6 +22,7 @@ std::vector<double> weights(std::size_t cells) {
 void bench_kernels_exp(benchmark::State& state) {
   const std::vector<double> in = weights(static_cast<std::size_t>(state.range(0)));
   std::vector<double> out(in.size());
+  const limits::Stopwatch watch;
   for (auto _ : state) {
     pypgm::kernels().exp_shifted(in.data(), in.size(), 0.0, out.data());
     benchmark::ClobberMemory();
@@ -25,7 +30,7 @@ void bench_kernels_exp(benchmark::State& state) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (std::abs(out[i] - std::exp(in[i])) > 1e-15) state.SkipWithError("an exponential differs");
   }
-  state.SetItemsProcessed(state.iterations() * state.range(0));
+  limits::compare(state, watch, in.size());
 }
 
 /// A table of three axes of n values, and one of its axes gone.
@@ -35,19 +40,53 @@ pypgm::Layout without(std::size_t axis, std::size_t n) {
   return pypgm::make_layout(std::vector<std::size_t>(3, n), kept);
 }
 
-void bench_kernels_reduce(benchmark::State& state) {
+using Reduction = void (*)(std::span<const double>, const pypgm::Layout&, std::span<double>, int);
+
+/// A reduction of n equal cells of 0.5 to `wanted(n)`.
+void bench_kernels_reduce(benchmark::State& state, Reduction reduction, double (*wanted)(double)) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const pypgm::Layout layout = without(static_cast<std::size_t>(state.range(1)), n);
   const std::vector<double> large(n * n * n, 0.5);
   std::vector<double> small(layout.small);
+  const limits::Stopwatch watch;
   for (auto _ : state) {
-    pypgm::reduce_sum(large, layout, small, 1);
+    reduction(large, layout, small, 1);
     benchmark::ClobberMemory();
   }
   for (const double x : small) {
-    if (x != 0.5 * static_cast<double>(n)) state.SkipWithError("a sum differs");
+    if (std::abs(x - wanted(static_cast<double>(n))) > 1e-12) state.SkipWithError("a reduction differs");
   }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(layout.large));
+  limits::compare(state, watch, layout.large);
+}
+
+void logsumexp(std::span<const double> large, const pypgm::Layout& layout, std::span<double> small,
+               int n_threads) {
+  std::vector<double> scratch(small.size());
+  pypgm::reduce_logsumexp(large, layout, small, scratch, n_threads);
+}
+
+/// The step of a descent: moves of the weights, and the weights moved by them.
+void bench_kernels_step(benchmark::State& state) {
+  const auto cells = static_cast<std::size_t>(state.range(0));
+  const double size = std::pow(10.0, static_cast<double>(state.range(1)));
+  const std::vector<double> table(cells, 1.0);
+  const std::vector<double> values(cells, 2.0);
+  std::vector<double> moves(cells);
+  std::vector<double> grown(cells, 1e-300);
+  double largest = 0;
+  const limits::Stopwatch watch;
+  for (auto _ : state) {
+    const double loss = pypgm::kernels().moves(table.data(), values.data(), nullptr, 1.0, size, cells,
+                                               moves.data(), &largest);
+    benchmark::DoNotOptimize(loss);
+    std::fill(grown.begin(), grown.end(), 0.5);
+    pypgm::kernels().grow(grown.data(), moves.data(), cells, largest);
+    benchmark::ClobberMemory();
+  }
+  for (const double x : grown) {
+    if (std::abs(x - 0.5 * std::exp(size)) > 1e-15) state.SkipWithError("a weight differs");
+  }
+  limits::compare(state, watch, cells);
 }
 
 void bench_kernels_multiply(benchmark::State& state) {
@@ -56,6 +95,7 @@ void bench_kernels_multiply(benchmark::State& state) {
   std::vector<double> large(n * n * n, 0.5);
   const std::vector<double> small(layout.small, -1.0);
   std::int64_t times = 0;
+  const limits::Stopwatch watch;
   for (auto _ : state) {
     pypgm::expand(pypgm::Expand::multiply, large, layout, small, 1);
     benchmark::ClobberMemory();
@@ -64,11 +104,20 @@ void bench_kernels_multiply(benchmark::State& state) {
   for (const double x : large) {
     if (x != (times % 2 == 0 ? 0.5 : -0.5)) state.SkipWithError("a product differs");
   }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(layout.large));
+  limits::compare(state, watch, layout.large);
 }
 
 BENCHMARK(bench_kernels_exp)->Arg(100)->Arg(100'000)->Arg(10'000'000);
-BENCHMARK(bench_kernels_reduce)->ArgsProduct({{4, 10, 100}, {0, 1, 2}});
+BENCHMARK(bench_kernels_step)->ArgsProduct({{1000, 100'000}, {-5, -2, -1}});
+BENCHMARK_CAPTURE(bench_kernels_reduce, sum, pypgm::reduce_sum, [](double n) {
+  return 0.5 * n;
+})->ArgsProduct({{4, 10, 100}, {0, 1, 2}});
+BENCHMARK_CAPTURE(bench_kernels_reduce, max, pypgm::reduce_max, [](double) {
+  return 0.5;
+})->ArgsProduct({{4, 10, 100}, {0, 1, 2}});
+BENCHMARK_CAPTURE(bench_kernels_reduce, logsumexp, logsumexp, [](double n) {
+  return 0.5 + std::log(n);
+})->ArgsProduct({{4, 10, 100}, {0, 1, 2}});
 BENCHMARK(bench_kernels_multiply)->ArgsProduct({{4, 10, 100}, {0, 1, 2}});
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "bindings.hpp"
 #include "core/acceleration.hpp"
 #include "core/descent.hpp"
+#include "core/fused_descent.hpp"
 
 namespace pypgm::bind {
 
@@ -73,17 +74,19 @@ std::unique_ptr<Solver> make_solver(const std::shared_ptr<JunctionTree>& tree,
   return std::make_unique<Solver>(tree, std::move(checked), total, std::move(start), n_threads);
 }
 
-std::unique_ptr<SteadyDescent> make_steady(const std::shared_ptr<JunctionTree>& tree,
-                                           const std::vector<MeasurementArrays>& measurements, double total,
-                                           const Array<double>& potentials, double alpha, int n_threads) {
+template <class Steady>
+std::unique_ptr<Steady> make_steady(const std::shared_ptr<JunctionTree>& tree,
+                                    const std::vector<MeasurementArrays>& measurements, double total,
+                                    const Array<double>& potentials, double alpha, int n_threads) {
   check_potentials(*tree, potentials, n_threads);
   std::vector<Measured> checked = checked_measurements(*tree, measurements);
   std::vector<double> start = copy(potentials);
   const py::gil_scoped_release unlocked;
-  return std::make_unique<SteadyDescent>(tree, std::move(checked), total, std::move(start), alpha, n_threads);
+  return std::make_unique<Steady>(tree, std::move(checked), total, std::move(start), alpha, n_threads);
 }
 
-Array<double> marginals(SteadyDescent& descent) {
+template <class Steady>
+Array<double> marginals(Steady& descent) {
   Array<double> result = allocate<double>(descent.potentials().size());
   const auto out = mutable_view(result);
   const py::gil_scoped_release unlocked;
@@ -93,6 +96,22 @@ Array<double> marginals(SteadyDescent& descent) {
 
 Array<double> to_array(const std::vector<double>& values) {
   return Array<double>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+/// A solver along steps known beforehand.
+template <class Steady>
+py::class_<Steady> bind_steady(py::module_& m, const char* name, const char* doc) {
+  return py::class_<Steady>(m, name, doc)
+      .def(py::init(&make_steady<Steady>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
+           py::arg("potentials").noconvert(), py::arg("alpha"), py::arg("n_threads") = 0)
+      .def("advance", &Steady::advance, py::arg("alpha"), py::call_guard<py::gil_scoped_release>(),
+           "Take the step announced last and return the loss there; announce the step after it, 0 if none.")
+      .def("gap", &Steady::gap, py::call_guard<py::gil_scoped_release>(),
+           "Bound on the least loss above the optimum.")
+      .def_property_readonly("marginals", &marginals<Steady>,
+                             "Marginals of the point of least loss, by a propagation.")
+      .def_property_readonly("loss", &Steady::loss, "The least loss found.")
+      .def_property_readonly("potentials", [](Steady& self) { return to_array(self.potentials()); });
 }
 
 }  // namespace
@@ -117,20 +136,12 @@ void bind_descent(py::module_& m) {
       .def_property_readonly("loss", &Descent::loss)
       .def_property_readonly("potentials", [](const Descent& self) { return to_array(self.potentials()); })
       .def_property_readonly("marginals", [](const Descent& self) { return to_array(self.marginals()); });
-  py::class_<SteadyDescent>(
+  bind_steady<SteadyDescent>(
       m, "SteadyDescent",
-      "Mirror descent along steps known beforehand; answers with the point of least loss.")
-      .def(py::init(&make_steady), py::arg("tree"), py::arg("measurements"), py::arg("total"),
-           py::arg("potentials").noconvert(), py::arg("alpha"), py::arg("n_threads") = 0)
-      .def("advance", &SteadyDescent::advance, py::arg("alpha"), py::call_guard<py::gil_scoped_release>(),
-           "Take the step announced last and return the loss there; announce the step after it.")
-      .def("gap", &SteadyDescent::gap, py::call_guard<py::gil_scoped_release>(),
-           "Bound on the least loss above the optimum.")
-      .def_property_readonly("marginals", &marginals,
-                             "Marginals of the point of least loss, by a propagation.")
-      .def_property_readonly("loss", &SteadyDescent::loss, "The least loss found.")
-      .def_property_readonly("potentials",
-                             [](const SteadyDescent& self) { return to_array(self.potentials()); });
+      "Mirror descent along steps known beforehand; answers with the point of least loss.");
+  bind_steady<FusedDescent>(m, "FusedDescent",
+                            "The same in one pass for each step, where the tables of the tree are worked on.")
+      .def_static("suits", &FusedDescent::suits, py::arg("tree"), "Whether this is the cheaper way.");
   py::class_<Acceleration>(m, "Acceleration", "Accelerated mirror descent whose answer is an average.")
       .def(py::init(&make_solver<Acceleration>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
            py::arg("potentials").noconvert(), py::arg("n_threads") = 0)

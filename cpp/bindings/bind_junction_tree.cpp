@@ -158,6 +158,7 @@ py::dict cost(const JunctionTree& tree) {
   d["cells"] = tree.cost.cells;
   d["operations"] = tree.cost.operations;
   d["bytes"] = tree.cost.bytes;
+  d["table_bytes"] = tree.cost.table_bytes;
   return d;
 }
 

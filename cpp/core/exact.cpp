@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "core/observation.hpp"
-#include "core/reduce.hpp"
 #include "core/threads.hpp"
 
 namespace pypgm {
@@ -80,18 +79,8 @@ double exact_attribute_marginals(const JunctionTree& tree, std::span<const doubl
     };
     if (contracted(tree, potentials, evidence, log_z, n_threads, back) != Outcome::lost) return log_z;
   }
-  std::vector<double> cells(static_cast<std::size_t>(tree.cost.cells));
   Workspace work(tree);
-  const double log_z = tables_of(tree, potentials, evidence, total, work, cells, n_threads);
-  if (log_z == -kInfinity) return log_z;
-  std::size_t offset = 0;
-  for (const Placement& place : tree.attributes) {
-    const TreeNode& node = tree.nodes[at(place.node)];
-    reduce_sum(std::span<const double>(cells).subspan(node.offset, node.cells), place.layout,
-               marginals.subspan(offset, place.layout.small), n_threads);
-    offset += place.layout.small;
-  }
-  return log_z;
+  return attribute_marginals_of(tree, potentials, evidence, total, work, marginals);
 }
 
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "core/kernels.hpp"
 #include "core/threads.hpp"
@@ -31,22 +32,23 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-FusedDescent::FusedDescent(const JunctionTree& tree, L2Loss& loss, double total,
-                           std::span<const double> potentials, double alpha, int n_threads)
-    : tree_(tree),
-      loss_(loss),
+FusedDescent::FusedDescent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements,
+                           double total, const std::vector<double>& potentials, double alpha, int n_threads)
+    : shared_(std::move(tree)),
+      tree_(*shared_),
+      loss_(tree_, std::move(measurements)),
       total_(total),
       n_threads_(n_threads),
-      work_(tree),
+      work_(tree_),
       thetas_(std::make_unique_for_overwrite<double[]>(potentials.size())),
-      gathered_(tree.factors.size()),
-      gradients_(tree.factors.size()) {
-  for (int f = 0; f < static_cast<int>(tree.factors.size()); ++f) {
-    const Placement& place = tree.factors[at(f)];
+      gathered_(tree_.factors.size()),
+      gradients_(tree_.factors.size()) {
+  for (int f = 0; f < static_cast<int>(tree_.factors.size()); ++f) {
+    const Placement& place = tree_.factors[at(f)];
     const bool whole = !loss_.cellwise(f);
     if (whole) gradients_[at(f)].resize(place.layout.small);
     if (whole && place.view.fills) gathered_[at(f)].resize(place.layout.small);
-    add_parts(f, slice(tree, potentials, f));
+    add_parts(f, slice(tree_, potentials, f));
   }
   first_part_.push_back(parts_.size());
   losses_.resize(parts_.size());
@@ -240,9 +242,10 @@ void FusedDescent::scale_anew(int factor, double high, int threads) {
   work_.scalings[at(factor)].shift += high;
 }
 
-double FusedDescent::advance(double alpha, bool keep) {
+double FusedDescent::advance(double alpha) {
   ++step_;
   const std::size_t since = step_ - kept_[last_].step;
+  const bool keep = alpha == 0 || (every_ > 0 && step_ == asked_ + every_);
   if (since >= kKeepEvery || (keep && since > 0)) {
     // What leads to the best point stays.
     if (best_from_ == last_) last_ = 1 - last_;
@@ -301,9 +304,12 @@ void FusedDescent::return_to_best() {
   last_ = 1 - best_from_;
 }
 
-void FusedDescent::potentials(std::span<double> out) {
+std::vector<double> FusedDescent::potentials() {
   return_to_best();
+  if (step_ > asked_) every_ = step_ - asked_;
+  asked_ = step_;
   const Kept& best = kept_[best_from_];
+  std::vector<double> out(work_.weights.size());
   for (const Part& part : best.parts) {
     const double* from = best.cells.get();
     if (part.logarithms) {
@@ -312,6 +318,29 @@ void FusedDescent::potentials(std::span<double> out) {
       write_logarithms(part, best.scalings[at(part.factor)], from, out.data());
     }
   }
+  return out;
+}
+
+void FusedDescent::marginals(std::span<double> out) {
+  Workspace work(tree_);
+  marginals_of(tree_, potentials(), {}, total_, work, out, n_threads_);
+}
+
+double FusedDescent::gap() {
+  Workspace work(tree_);
+  std::vector<double> theta = potentials();
+  std::vector<double> marginal(theta.size());
+  std::vector<double> gradient(theta.size());
+  marginals_of(tree_, theta, {}, total_, work, marginal, n_threads_);
+  for (int f = 0; f < static_cast<int>(tree_.factors.size()); ++f) {
+    loss_.gradient(f, slice(tree_, marginal, f), slice(tree_, gradient, f));
+  }
+  const double here = kernels().dot(gradient.data(), marginal.data(), gradient.size());
+  // Structural zeros stay.
+  for (std::size_t i = 0; i < theta.size(); ++i) {
+    if (theta[i] != -kInfinity) theta[i] = -gradient[i];
+  }
+  return here + total_ * max_log_weight(tree_, theta, {}, work, n_threads_);
 }
 
 }  // namespace pypgm

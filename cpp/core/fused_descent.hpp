@@ -19,18 +19,25 @@ namespace pypgm {
 /// the best one is led up to again from there where it is asked for. No allocation after construction.
 class FusedDescent {
  public:
-  /// Starts at the potentials given; `alpha` is the first step. One propagation. `tree` and `loss` must stay.
-  /// Throws std::invalid_argument if the potentials leave nothing.
-  FusedDescent(const JunctionTree& tree, L2Loss& loss, double total, std::span<const double> potentials,
-               double alpha, int n_threads);
+  /// Starts at the potentials given; `alpha` is the first step. One propagation. Throws std::invalid_argument
+  /// if the potentials leave nothing.
+  FusedDescent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
+               const std::vector<double>& potentials, double alpha, int n_threads);
 
-  /// Takes the step announced last and returns the loss there; `alpha` is the step after it. One propagation.
-  /// `keep`: that point is likely to be asked for.
-  double advance(double alpha, bool keep);
+  /// Whether the tables of the tree are the cheaper way to its marginals.
+  static bool suits(const JunctionTree& tree) { return 2 * tree.cost.factor_cells > tree.cost.cells; }
+
+  /// Takes the step announced last and returns the loss there; `alpha` is the step after it, 0 for the last
+  /// point, which then can be asked for at once. One propagation.
+  double advance(double alpha);
   /// Least loss found.
   double loss() const { return least_; }
-  /// The potentials of the point of least loss; some propagations if it was not kept.
-  void potentials(std::span<double> out);
+  /// The point of least loss: its potentials, its marginals, and a bound on its loss - min L. What is asked
+  /// for at equal distances costs no more than that; else the path is gone along again from where it was
+  /// kept.
+  std::vector<double> potentials();
+  void marginals(std::span<double> out);
+  double gap();
 
  private:
   /// Cells of one clique whose weights move together.
@@ -67,8 +74,9 @@ class FusedDescent {
   void restore(const Kept& kept);
   void return_to_best();
 
+  const std::shared_ptr<const JunctionTree> shared_;
   const JunctionTree& tree_;
-  L2Loss& loss_;
+  L2Loss loss_;
   double total_;
   int n_threads_;
   Workspace work_;
@@ -81,6 +89,7 @@ class FusedDescent {
   std::size_t last_ = 0;       ///< which of the two was kept last
   std::size_t best_from_ = 0;  ///< which of them leads to the best point
   std::size_t step_ = 0, best_ = 0;
+  std::size_t asked_ = 0, every_ = 0;  ///< the point that was here when last asked, and steps between askings
   double least_ = 0;
 };
 

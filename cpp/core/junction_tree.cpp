@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/implicit_tree.hpp"
+#include "core/traversal.hpp"
 
 namespace pypgm {
 
@@ -279,14 +280,20 @@ void estimate_cost(JunctionTree& tree) {
   }
   if (cost.width > 0) --cost.width;
   for (const Placement& p : tree.factors) cost.factor_cells += static_cast<double>(p.layout.small);
-  // The tables of the cliques where they are asked for, weights and sums of the factors, messages both ways
-  // with their logarithms; or the values of a contraction. And the answer.
-  double held = cost.cells + 2.0 * cost.factor_cells + 4.0 * cost.separator_cells;
-  if (tree.contraction != nullptr) {
-    held = std::max(
-        held, static_cast<double>(tree.contraction->cells) + static_cast<double>(tree.contraction->room));
-  }
+  // Weights and sums of the factors, messages both ways with their logarithms, sums of the pieces of large
+  // tables; or the values of a contraction, given back before the other way is gone where it has lost
+  // something. And the answer.
+  const double worked =
+      2.0 * cost.factor_cells + 4.0 * cost.separator_cells +
+      (cost.largest_cells < static_cast<double>(kTooManyCells) ? static_cast<double>(partial_cells(tree))
+                                                               : 0.0);
+  // A clique beyond every integer is never worked on: it counts in full.
+  const double contracted = tree.contraction == nullptr ? worked + cost.cells
+                                                        : static_cast<double>(tree.contraction->cells) +
+                                                              static_cast<double>(tree.contraction->room);
+  const double held = std::max(worked, contracted);
   cost.bytes = 8.0 * (held + cost.factor_cells);
+  cost.table_bytes = std::max(cost.bytes, 8.0 * (worked + cost.factor_cells + cost.cells));
 }
 
 }  // namespace

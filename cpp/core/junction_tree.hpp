@@ -47,8 +47,9 @@ struct TreeCost {
   double cells = 0;         ///< tables of the tree cliques
   double factor_cells = 0;  ///< tables of the given cliques
   double separator_cells = 0;
-  double operations = 0;  ///< reads and writes of a cell in one propagation
-  double bytes = 0;       ///< of the buffers and answers of any one call, the given tables not counted
+  double operations = 0;   ///< reads and writes of a cell in one propagation
+  double bytes = 0;        ///< of the buffers and answers of one call, the given tables not counted
+  double table_bytes = 0;  ///< the same where the tables of all tree cliques are brought back
 };
 
 struct ImplicitTree;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/threads.hpp"
 #include "core/traversal.hpp"
@@ -351,7 +352,7 @@ void send_down(const Pass& pass, int i, int threads) {
         pass.hooks.marginal(f, number, block.begin, marginal);
       }
     }
-    if (pass.hooks.cells) pass.hooks.cells(node, block.begin, marginal);
+    if (pass.hooks.cells) pass.hooks.cells(node, block, marginal);
   });
   for (std::size_t t = 0; t < n_targets; ++t) targets.gather(made[t], kPlus);
   for (const int f : node.factors) {
@@ -429,10 +430,30 @@ double tables_of(const JunctionTree& tree, std::span<const double> potentials,
                  std::span<const Evidence> evidence, double total, Workspace& work, std::span<double> tables,
                  int n_threads) {
   NodeHooks hooks;
-  hooks.cells = [&](const TreeNode& node, std::size_t begin, std::span<const double> cells) {
-    std::copy(cells.begin(), cells.end(), tables.begin() + static_cast<std::ptrdiff_t>(node.offset + begin));
+  hooks.cells = [&](const TreeNode& node, const Block& block, std::span<const double> cells) {
+    std::copy(cells.begin(), cells.end(), tables.data() + node.offset + block.begin);
   };
   return propagate(tree, potentials, evidence, total, work, n_threads, hooks);
+}
+
+double attribute_marginals_of(const JunctionTree& tree, std::span<const double> potentials,
+                              std::span<const Evidence> evidence, double total, Workspace& work,
+                              std::span<double> marginals) {
+  // Where each attribute's sums are, by the node they are taken from.
+  std::vector<std::vector<std::pair<const BlockView*, double*>>> wanted(tree.nodes.size());
+  double* next = marginals.data();
+  for (const Placement& place : tree.attributes) {
+    wanted[at(place.node)].emplace_back(&place.view, next);
+    next += place.layout.small;
+  }
+  std::fill(marginals.begin(), marginals.end(), 0.0);
+  NodeHooks hooks;
+  hooks.cells = [&](const TreeNode& node, const Block& block, std::span<const double> cells) {
+    for (const auto& [view, sums] : wanted[static_cast<std::size_t>(&node - tree.nodes.data())]) {
+      add_onto(*view, {sums, nullptr, view->cells, true}, 0, block, cells.data());
+    }
+  };
+  return propagate(tree, potentials, evidence, total, work, 1, hooks);
 }
 
 double log_partition(const JunctionTree& tree, std::span<const double> potentials,

@@ -50,8 +50,8 @@ struct NodeHooks {
   /// Cells of the marginal of a given clique (counts) from `begin` on: all of them, or a block if the clique
   /// fills its node. `block` numbers them.
   std::function<void(int factor, std::size_t block, std::size_t begin, std::span<const double>)> marginal;
-  /// Cells of the marginal of a tree clique.
-  std::function<void(const TreeNode&, std::size_t begin, std::span<const double>)> cells;
+  /// Cells of the marginal of a tree clique: a block.
+  std::function<void(const TreeNode&, const Block&, std::span<const double>)> cells;
   /// The marginals of the node's factors have all been handed over.
   std::function<void(const TreeNode&, int threads)> after;
   /// The weights of `work`, and their scalings, are prepared already; `potentials` is read only where weights
@@ -77,6 +77,12 @@ double marginals_of(const JunctionTree& tree, std::span<const double> potentials
 double tables_of(const JunctionTree& tree, std::span<const double> potentials,
                  std::span<const Evidence> evidence, double total, Workspace& work, std::span<double> tables,
                  int n_threads);
+
+/// The marginals of all attributes, one behind the other, and log Z. On one thread: the attributes of a
+/// clique are summed up block by block, and no table is kept.
+double attribute_marginals_of(const JunctionTree& tree, std::span<const double> potentials,
+                              std::span<const Evidence> evidence, double total, Workspace& work,
+                              std::span<double> marginals);
 
 /// The log partition function alone: one pass towards the root.
 double log_partition(const JunctionTree& tree, std::span<const double> potentials,

@@ -124,8 +124,8 @@ double tangent(const JunctionTree& tree, std::span<const double> potentials,
   hooks.marginal = [&](int f, std::size_t, std::size_t begin, std::span<const double> cells) {
     std::copy(cells.begin(), cells.end(), slice(tree, marginals, f).data() + begin);
   };
-  hooks.cells = [&](const TreeNode& node, std::size_t begin, std::span<const double> cells) {
-    std::copy(cells.begin(), cells.end(), rates.tables.data() + node.offset + begin);
+  hooks.cells = [&](const TreeNode& node, const Block& block, std::span<const double> cells) {
+    std::copy(cells.begin(), cells.end(), rates.tables.data() + node.offset + block.begin);
   };
   {
     Workspace work(tree);

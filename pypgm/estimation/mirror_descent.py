@@ -104,9 +104,10 @@ class _Run:
             self.loss = self.core.loss
         else:
             found = True
-            # The core is told the step after the one it takes.
-            self.loss = self.core.advance(self.options.step(self.steps + 2) or math.nan)
+            # The core is told the step after the one it takes, if there is one.
             self.calls += 1
+            ahead = self.options.step(self.steps + 2) if self.calls < self.options.iterations else None
+            self.loss = self.core.advance(ahead or 0.0)
         self.steps += 1
         self.idle = 0 if self.loss < self.lowest else self.idle + 1
         self.lowest = min(self.lowest, self.loss)

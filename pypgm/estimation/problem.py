@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Estimator", "Problem", "Searching", "StartFor", "Steady"]
 
 Searching = _core.Descent | GeneralDescent
-Steady = _core.SteadyDescent | GeneralSteadyDescent
+Steady = _core.SteadyDescent | _core.FusedDescent | GeneralSteadyDescent
 Answer = tuple[CliqueVector, CliqueVector, Fit]
 """Potentials (natural logs), their marginals (counts), and how it ended."""
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
@@ -61,7 +61,9 @@ class Problem:
         """Return a solver that takes steps known beforehand, of which this is the first."""
         if self._compiles():
             arrays = compiled_measurements(self.tree, self.loss.measurements)
-            return _core.SteadyDescent(self.tree.plan, arrays, self.total, self.start.values, first, n_threads)
+            plan = self.tree.plan
+            solver = _core.FusedDescent if _core.FusedDescent.suits(plan) else _core.SteadyDescent
+            return solver(plan, arrays, self.total, self.start.values, first, n_threads)
         return GeneralSteadyDescent(self.oracle(n_threads), self.loss, self.start.values, first)
 
     def acceleration(

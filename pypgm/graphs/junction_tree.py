@@ -37,7 +37,9 @@ class TreeCost:
     cells: float
     """Cells of the tables of all tree cliques."""
     bytes: float
-    """Bytes of the tables and messages of one propagation."""
+    """Bytes a call that brings back marginals, log Z or an assignment takes, its answer counted."""
+    table_bytes: float
+    """Bytes a call takes that brings back the tables of all tree cliques."""
     operations: float
     """Reads and writes of a cell in one propagation, roughly."""
 
@@ -111,15 +113,11 @@ class JunctionTree:
             cost["largest_cells"],
             cost["cells"],
             cost["bytes"],
+            cost["table_bytes"],
             cost["operations"],
         )
-        largest = self.cost.largest_clique
-        check_fits(
-            self.cost.bytes,
-            max_bytes,
-            f"clique ({listed(largest)}) of the junction tree needs {self.cost.largest_cells:.3g} cells "
-            f"({self.cost.largest_cells * 8 / 2**30:.3g} GiB)",
-        )
+        self._max_bytes = max_bytes
+        self._check_fits(self.cost.bytes)
 
     @cached_property
     def nodes(self) -> tuple[TreeNode, ...]:
@@ -253,13 +251,29 @@ class JunctionTree:
     def tables(
         self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
     ) -> list[Factor]:
-        """Return the exact marginal of each clique of the tree itself, in the order of `nodes`; see `marginals`."""
+        """Return the exact marginal of each clique of the tree itself, in the order of `nodes`; see `marginals`.
+
+        Raises
+        ------
+        ModelTooLargeError
+            If the tables do not fit, though the tree does; nothing has been allocated then.
+        """
         values = self._checked(potentials)
+        self._check_fits(self.cost.table_bytes)
         cells, log_z = self.plan.tables(values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads)
         _check_possible(log_z, evidence)
         domains = [self.domain.project(node.clique) for node in self.nodes]
         ends = np.cumsum([domain.size() for domain in domains])
         return [Factor(domain, cells[end - domain.size() : end]) for domain, end in zip(domains, ends, strict=True)]
+
+    def _check_fits(self, needed: float) -> None:
+        largest = self.cost.largest_clique
+        check_fits(
+            needed,
+            self._max_bytes,
+            f"clique ({listed(largest)}) of the junction tree needs {self.cost.largest_cells:.3g} cells "
+            f"({self.cost.largest_cells * 8 / 2**30:.3g} GiB)",
+        )
 
     def to_networkx(self) -> networkx.Graph[Clique]:
         """Return the tree as a graph: nodes are cliques, edges carry their ``separator``."""
