@@ -230,6 +230,7 @@ bool RegionDescent::restart(bool always) {
 void RegionDescent::open_window() {
   const auto messages = gbp_.messages();
   window_messages_.assign(messages.begin(), messages.end());
+  window_open_ = true;
   window_theta_ = external_ ? theta_ : std::vector<double>();
   window_steps_ = 0;
   window_bound_ = 0;
@@ -241,7 +242,7 @@ void RegionDescent::record(double s, double bound) {
 }
 
 double RegionDescent::lower_bound() {
-  if (window_messages_.empty() || window_steps_ == 0) return -kInfinity;
+  if (!window_open_ || window_steps_ == 0) return -kInfinity;
   // The room of z, which only a step in progress needs.
   over_blocks([&](std::size_t block) {
     const auto [begin, end] = graph_->blocks[block];

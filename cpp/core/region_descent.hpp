@@ -89,8 +89,9 @@ class RegionDescent {
   std::vector<RegionSums> sums_;  ///< by block
   bool external_ = false;         ///< whether nothing is measured here: gradients are given
   std::vector<double> window_theta_, window_messages_;  ///< at its start; the first of a loss given
-  double window_steps_ = 0;                             ///< sum of s
-  double window_bound_ = 0;                             ///< sum of s (L(v) - total <g, v>)
+  bool window_open_ = false;
+  double window_steps_ = 0;  ///< sum of s
+  double window_bound_ = 0;  ///< sum of s (L(v) - total <g, v>)
 };
 
 }  // namespace pypgm
