@@ -79,7 +79,7 @@ class RegionDescent {
   template <class Before, class After>
   RegionProgress step(double stretch, double loose, const Before& before, const After& after);
   template <class Body>
-  void over_blocks(const Body& body);
+  void over_regions(const Body& body);  ///< body(region, sums of its block, 0 at first)
 
   std::shared_ptr<const RegionGraph> graph_;
   double total_;
