@@ -89,6 +89,25 @@ def test_the_answer_is_consistent_and_its_bound_holds(oracle):
     assert model.fit.loss <= early.fit.loss
 
 
+def projected_onto_simplex(y, total):
+    """The nearest non-negative table of that sum, by sorting."""
+    falling = np.sort(y)[::-1]
+    shifts = (np.cumsum(falling) - total) / np.arange(1, y.size + 1)
+    return np.maximum(y - shifts[falling > shifts][-1], 0)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 20.0])
+def test_one_clique_ends_at_the_projection_onto_a_simplex(sigma):
+    (measurement,) = measure(records(11), CYCLE[:1], sigma, 11)
+    model = pypgm.estimate(DOMAIN, [measurement], 1000.0, oracle="region_graph", **TIGHT)
+    wanted = projected_onto_simplex(measurement.values, 1000.0)
+    least = 0.5 * np.square((wanted - measurement.values) / sigma).sum()
+    np.testing.assert_allclose(model.project(CYCLE[0]).datavector(), wanted, atol=0.02 * sigma)
+    assert model.fit.loss - model.fit.gap <= least * (1 + 1e-12)
+    assert least <= model.fit.loss * (1 + 1e-12)
+    assert model.fit.gap <= 1e-5 * model.fit.loss
+
+
 def test_relaxation_is_never_above_the_exact_optimum():
     measurements = measure(records(2), CYCLE, 20.0, 2)
     factor, region, exact = (
@@ -208,7 +227,8 @@ def test_the_same_bits_for_any_number_of_threads():
     one, two = (pypgm.estimate(domain, measurements, n_threads=n, **options) for n in (1, 2))
     np.testing.assert_array_equal(one.marginals.values, two.marginals.values)
     np.testing.assert_array_equal(one.potentials.values, two.potentials.values)
-    assert one.fit.history == two.fit.history
+    assert (one.fit.history, one.fit.gap) == (two.fit.history, two.fit.gap)
+    assert one.fit.gap is not None
 
 
 def test_callbacks_limits_and_interrupts():

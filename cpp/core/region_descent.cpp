@@ -44,8 +44,12 @@ bool RegionDescent::keeps_average(int region) const {
 }
 
 template <class Body>
-void RegionDescent::over_blocks(const Body& body) {
-  parallel_for(graph_->blocks.size(), threads_for(graph_->cells, gbp_.threads()), body);
+void RegionDescent::over_regions(const Body& body) {
+  parallel_for(graph_->blocks.size(), threads_for(graph_->cells, gbp_.threads()), [&](std::size_t block) {
+    const auto [begin, end] = graph_->blocks[block];
+    sums_[block].fill(0.0);
+    for (int r = begin; r < end; ++r) body(r, sums_[block]);
+  });
 }
 
 void RegionDescent::enter(int region, std::span<const double> own) {
@@ -124,24 +128,17 @@ void RegionDescent::follow(int region, double a, RegionSums& sums) {
 template <class Before, class After>
 RegionProgress RegionDescent::step(double stretch, double loose, const Before& before, const After& after) {
   gbp_.extrapolate(stretch);
-  over_blocks([&](std::size_t block) {
-    const auto [begin, end] = graph_->blocks[block];
-    for (int r = begin; r < end; ++r) {
-      before(r);
-      gbp_.refresh(r, theta_);
-    }
+  over_regions([&](int r, RegionSums&) {
+    before(r);
+    gbp_.refresh(r, theta_);
   });
   RegionProgress progress{};
   do {
     progress.feasibility = gbp_.sweep();
     ++progress.sweeps;
   } while (progress.feasibility > loose && progress.sweeps <= kMoreSweeps);
-  over_blocks([&](std::size_t block) {
-    const auto [begin, end] = graph_->blocks[block];
-    sums_[block].fill(0.0);
-    for (int r = begin; r < end; ++r) {
-      if (keeps_average(r)) after(r, sums_[block]);
-    }
+  over_regions([&](int r, RegionSums& sums) {
+    if (keeps_average(r)) after(r, sums);
   });
   for (const RegionSums& sums : sums_) {
     progress.loss += sums[0];
@@ -203,11 +200,7 @@ double RegionDescent::loss_of(int region, std::span<const double> beliefs) {
 }
 
 double RegionDescent::loss_of(std::span<const double> beliefs) {
-  over_blocks([&](std::size_t block) {
-    const auto [begin, end] = graph_->blocks[block];
-    sums_[block].fill(0.0);
-    for (int r = begin; r < end; ++r) sums_[block][0] += loss_of(r, beliefs);
-  });
+  over_regions([&](int r, RegionSums& sums) { sums[0] += loss_of(r, beliefs); });
   double loss = 0;
   for (const RegionSums& sums : sums_) loss += sums[0];
   return loss;
@@ -230,6 +223,7 @@ bool RegionDescent::restart(bool always) {
 void RegionDescent::open_window() {
   const auto messages = gbp_.messages();
   window_messages_.assign(messages.begin(), messages.end());
+  window_open_ = true;
   window_theta_ = external_ ? theta_ : std::vector<double>();
   window_steps_ = 0;
   window_bound_ = 0;
@@ -241,24 +235,20 @@ void RegionDescent::record(double s, double bound) {
 }
 
 double RegionDescent::lower_bound() {
-  if (window_messages_.empty() || window_steps_ == 0) return -kInfinity;
+  if (!window_open_ || window_steps_ == 0) return -kInfinity;
   // The room of z, which only a step in progress needs.
-  over_blocks([&](std::size_t block) {
-    const auto [begin, end] = graph_->blocks[block];
-    sums_[block].fill(0.0);
-    for (int r = begin; r < end; ++r) {
-      const auto moved = table(z_, r);
-      const auto theta = table(theta_, r);
-      message_drift(*graph_, r, window_messages_, gbp_.messages(), window_steps_, moved);
-      double top = -kInfinity;
-      for (std::size_t i = 0; i < moved.size(); ++i) {
-        if (external_ && theta[i] != -kInfinity) {
-          top = std::max(top, moved[i] + (theta[i] - table(window_theta_, r)[i]) / window_steps_);
-        }
-        moved[i] = theta[i] == -kInfinity ? kInfinity : -moved[i];
+  over_regions([&](int r, RegionSums& sums) {
+    const auto moved = table(z_, r);
+    const auto theta = table(theta_, r);
+    message_drift(*graph_, r, window_messages_, gbp_.messages(), window_steps_, moved);
+    double top = -kInfinity;
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+      if (external_ && theta[i] != -kInfinity) {
+        top = std::max(top, moved[i] + (theta[i] - table(window_theta_, r)[i]) / window_steps_);
       }
-      sums_[block][0] += top;
+      moved[i] = theta[i] == -kInfinity ? kInfinity : -moved[i];
     }
+    sums[0] += top;
   });
   if (!external_) return region_bound(*graph_, terms_, total_, z_, gbp_.threads());
   double moved = 0;
@@ -276,15 +266,12 @@ std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
       reduce_sum(table(x_, edge.parent), edge.layout, x, gbp_.threads());
     }
   }
-  over_blocks([&](std::size_t block) {
-    const auto [begin, end] = graph_->blocks[block];
-    for (int r = begin; r < end; ++r) {
-      const auto theta = table(theta_, r);
-      const auto logarithm = table(z_, r);
-      region_kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
-      for (std::size_t i = 0; i < theta.size(); ++i) {
-        if (theta[i] != -kInfinity) theta[i] = kappa[at(r)] * logarithm[i];
-      }
+  over_regions([&](int r, RegionSums&) {
+    const auto theta = table(theta_, r);
+    const auto logarithm = table(z_, r);
+    region_kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
+    for (std::size_t i = 0; i < theta.size(); ++i) {
+      if (theta[i] != -kInfinity) theta[i] = kappa[at(r)] * logarithm[i];
     }
   });
   gbp_.reset();

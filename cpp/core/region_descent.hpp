@@ -79,7 +79,7 @@ class RegionDescent {
   template <class Before, class After>
   RegionProgress step(double stretch, double loose, const Before& before, const After& after);
   template <class Body>
-  void over_blocks(const Body& body);
+  void over_regions(const Body& body);  ///< body(region, sums of its block, 0 at first)
 
   std::shared_ptr<const RegionGraph> graph_;
   double total_;
@@ -89,8 +89,9 @@ class RegionDescent {
   std::vector<RegionSums> sums_;  ///< by block
   bool external_ = false;         ///< whether nothing is measured here: gradients are given
   std::vector<double> window_theta_, window_messages_;  ///< at its start; the first of a loss given
-  double window_steps_ = 0;                             ///< sum of s
-  double window_bound_ = 0;                             ///< sum of s (L(v) - total <g, v>)
+  bool window_open_ = false;
+  double window_steps_ = 0;  ///< sum of s
+  double window_bound_ = 0;  ///< sum of s (L(v) - total <g, v>)
 };
 
 }  // namespace pypgm
