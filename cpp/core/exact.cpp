@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/observation.hpp"
+#include "core/reduce.hpp"
 
 namespace pypgm {
 
