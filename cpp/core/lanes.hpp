@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#if defined(__GNUC__) && defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace pypgm {
 
@@ -142,15 +145,42 @@ inline Lanes load(const double* p) {
 
 inline void store(double* p, Lanes x) { std::memcpy(p, &x, sizeof x); }
 
-/// The first n < 8 numbers at p, `rest` behind them; reads no more than those.
+#if defined(__GNUC__) && defined(__AVX2__) && !defined(__AVX512F__)
+/// For the first n < 8 of four lanes from the given one on: all bits where they are among these.
+inline __m256i among_first(std::size_t n, std::size_t from) {
+  alignas(64) static constexpr std::int64_t kOnes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kOnes + 8 - n + from));
+}
+#endif
+
+/// The first n < 8 numbers at p, `rest` behind them; reads no more than those. Masks, as a loop over them
+/// would cost more than all the full lanes of a row.
 inline Lanes load_some(const double* p, std::size_t n, double rest) {
+#if defined(__GNUC__) && defined(__AVX512F__)
+  return _mm512_mask_loadu_pd(fill(rest), static_cast<__mmask8>((1U << n) - 1U), p);
+#elif defined(__GNUC__) && defined(__AVX2__)
+  const auto half = [&](std::size_t from) {
+    const __m256i mask = among_first(n, from);
+    return _mm256_blendv_pd(_mm256_set1_pd(rest), _mm256_maskload_pd(p + from, mask),
+                            _mm256_castsi256_pd(mask));
+  };
+  return __builtin_shufflevector(half(0), half(4), 0, 1, 2, 3, 4, 5, 6, 7);
+#else
   Lanes x = fill(rest);
   for (std::size_t i = 0; i < n; ++i) x[i] = p[i];
   return x;
+#endif
 }
 
 inline void store_some(double* p, std::size_t n, Lanes x) {
+#if defined(__GNUC__) && defined(__AVX512F__)
+  _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1U << n) - 1U), x);
+#elif defined(__GNUC__) && defined(__AVX2__)
+  _mm256_maskstore_pd(p, among_first(n, 0), __builtin_shufflevector(x, x, 0, 1, 2, 3));
+  _mm256_maskstore_pd(p + 4, among_first(n, 4), __builtin_shufflevector(x, x, 4, 5, 6, 7));
+#else
   for (std::size_t i = 0; i < n; ++i) p[i] = x[i];
+#endif
 }
 
 inline double sum_lanes(Lanes x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }

@@ -4,10 +4,10 @@
 namespace pypgm {
 
 /// Entries a thread must have before a second one pays for itself.
-inline constexpr std::size_t kGrain = 524288;
+inline constexpr std::size_t kGrain = 262144;
 
 /// Entries of the pieces that large work is cut into, for any number of threads: several for each of them.
-inline constexpr std::size_t kPiece = kGrain / 4;
+inline constexpr std::size_t kPiece = 131072;
 
 /// Number of threads for `work` table entries: the number asked for (0: all the machine has),
 /// but never so many that one gets less than kGrain entries.
