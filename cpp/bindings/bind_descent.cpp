@@ -74,20 +74,18 @@ std::unique_ptr<Solver> make_solver(const std::shared_ptr<JunctionTree>& tree,
   return std::make_unique<Solver>(tree, std::move(checked), total, std::move(start), n_threads);
 }
 
-template <class Steady>
-std::unique_ptr<Steady> make_steady(const std::shared_ptr<JunctionTree>& tree,
-                                    const std::vector<MeasurementArrays>& measurements, double total,
-                                    const Array<double>& potentials, double alpha, int n_threads) {
+std::unique_ptr<FusedDescent> make_fused(const std::shared_ptr<JunctionTree>& tree,
+                                         const std::vector<MeasurementArrays>& measurements, double total,
+                                         const Array<double>& potentials, double alpha, int n_threads) {
   check_potentials(*tree, potentials, n_threads);
   std::vector<Measured> checked = checked_measurements(*tree, measurements);
   std::vector<double> start = copy(potentials);
   const py::gil_scoped_release unlocked;
-  return std::make_unique<Steady>(tree, std::move(checked), total, std::move(start), alpha, n_threads);
+  return std::make_unique<FusedDescent>(tree, std::move(checked), total, std::move(start), alpha, n_threads);
 }
 
-template <class Steady>
-Array<double> marginals(Steady& descent) {
-  Array<double> result = allocate<double>(descent.potentials().size());
+Array<double> fused_marginals(FusedDescent& descent) {
+  Array<double> result = allocate<double>(descent.cells());
   const auto out = mutable_view(result);
   const py::gil_scoped_release unlocked;
   descent.marginals(out);
@@ -96,22 +94,6 @@ Array<double> marginals(Steady& descent) {
 
 Array<double> to_array(const std::vector<double>& values) {
   return Array<double>(static_cast<py::ssize_t>(values.size()), values.data());
-}
-
-/// A solver along steps known beforehand.
-template <class Steady>
-py::class_<Steady> bind_steady(py::module_& m, const char* name, const char* doc) {
-  return py::class_<Steady>(m, name, doc)
-      .def(py::init(&make_steady<Steady>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
-           py::arg("potentials").noconvert(), py::arg("alpha"), py::arg("n_threads") = 0)
-      .def("advance", &Steady::advance, py::arg("alpha"), py::call_guard<py::gil_scoped_release>(),
-           "Take the step announced last and return the loss there; announce the step after it, 0 if none.")
-      .def("gap", &Steady::gap, py::call_guard<py::gil_scoped_release>(),
-           "Bound on the least loss above the optimum.")
-      .def_property_readonly("marginals", &marginals<Steady>,
-                             "Marginals of the point of least loss, by a propagation.")
-      .def_property_readonly("loss", &Steady::loss, "The least loss found.")
-      .def_property_readonly("potentials", [](Steady& self) { return to_array(self.potentials()); });
 }
 
 }  // namespace
@@ -136,12 +118,20 @@ void bind_descent(py::module_& m) {
       .def_property_readonly("loss", &Descent::loss)
       .def_property_readonly("potentials", [](const Descent& self) { return to_array(self.potentials()); })
       .def_property_readonly("marginals", [](const Descent& self) { return to_array(self.marginals()); });
-  bind_steady<SteadyDescent>(
-      m, "SteadyDescent",
-      "Mirror descent along steps known beforehand; answers with the point of least loss.");
-  bind_steady<FusedDescent>(m, "FusedDescent",
-                            "The same in one pass for each step, where the tables of the tree are worked on.")
-      .def_static("suits", &FusedDescent::suits, py::arg("tree"), "Whether this is the cheaper way.");
+  py::class_<FusedDescent>(m, "FusedDescent",
+                           "Mirror descent along steps known beforehand, each in one pass over the tables of "
+                           "the tree; answers with the point of least loss.")
+      .def(py::init(&make_fused), py::arg("tree"), py::arg("measurements"), py::arg("total"),
+           py::arg("potentials").noconvert(), py::arg("alpha"), py::arg("n_threads") = 0)
+      .def("advance", &FusedDescent::advance, py::arg("alpha"), py::call_guard<py::gil_scoped_release>(),
+           "Take the step announced last and return the loss there; announce the step after it, 0 if none.")
+      .def("gap", &FusedDescent::gap, py::call_guard<py::gil_scoped_release>(),
+           "Bound on the least loss above the optimum.")
+      .def_property_readonly("marginals", &fused_marginals,
+                             "Marginals of the point of least loss, by a propagation.")
+      .def_property_readonly("loss", &FusedDescent::loss, "The least loss found.")
+      .def_property_readonly("potentials", [](FusedDescent& self) { return to_array(self.potentials()); })
+      .def_static("suits", &FusedDescent::suits, py::arg("tree"), "Whether the tables are the cheaper way.");
   py::class_<Acceleration>(m, "Acceleration", "Accelerated mirror descent whose answer is an average.")
       .def(py::init(&make_solver<Acceleration>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
            py::arg("potentials").noconvert(), py::arg("n_threads") = 0)
@@ -164,7 +154,7 @@ void bind_descent(py::module_& m) {
       .def("lower_bound", &Acceleration::lower_bound, py::call_guard<py::gil_scoped_release>(),
            "Bound from below of the least loss, from the steps since the window was opened.")
       .def("settle", &Acceleration::settle, py::arg("sweeps"), py::call_guard<py::gil_scoped_release>(),
-           "Fit the potentials to the average by proportional fitting.")
+           "Fit the potentials until their marginals are the average.")
       .def(
           "set_average",
           [](Acceleration& self, const Array<double>& marginals) {

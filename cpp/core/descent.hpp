@@ -60,54 +60,6 @@ class Descent {
   std::vector<double> losses_;  ///< by clique
 };
 
-/// Mirror descent along steps that are known beforehand: theta <- theta - alpha g, whatever becomes of the
-/// loss. While a clique's marginal is in cache its potentials take the next step and are weighed at once, so
-/// that one iteration goes through potentials, weights and measured values once and keeps neither marginals
-/// nor gradients; where implicit cliques are the cheaper way, cliques are small beside the propagation and
-/// step one by one. What it answers with is the point of least loss. No allocation after construction.
-class SteadyDescent {
- public:
-  /// Starts at the potentials given; `alpha` is the first step. One propagation. Throws as Descent does.
-  SteadyDescent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
-                std::vector<double> potentials, double alpha, int n_threads);
-
-  /// Takes the step announced last and returns the loss there; `alpha` is the step after it. One propagation.
-  double advance(double alpha);
-  /// Bound on the least loss found - min L, for the point of least loss. A propagation and an upward pass.
-  double gap();
-  /// Marginals of the point of least loss, by a propagation.
-  void marginals(std::span<double> out);
-
-  /// Least loss found.
-  double loss() const { return least_; }
-  const std::vector<double>& potentials() const { return thetas_[best_]; }
-
- private:
-  /// One propagation at thetas_[here_] that prepares the next point in thetas_[next_].
-  double pass(double alpha);
-  /// Its log Z. With the step made clique by clique, and while their parts are in cache.
-  double plain_pass(double alpha);
-  double fused_pass(double alpha);
-  void descend(int factor, std::size_t block, std::size_t begin, std::span<const double> marginal,
-               double alpha);
-  void descend_whole(int factor, std::span<const double> marginal, double alpha);
-  void weigh(const TreeNode& node, int threads);
-
-  std::shared_ptr<const JunctionTree> tree_;
-  L2Loss loss_;
-  double total_;
-  int n_threads_;
-  ExactWork work_;
-  std::vector<double> marginals_;  ///< where cliques step one by one
-  std::vector<double> thetas_[3];  ///< where we are, the point of least loss, and room for the next point
-  std::size_t here_ = 0, best_ = 0, next_ = 1;
-  double least_ = 0;
-  std::vector<std::size_t> first_block_;                   ///< by clique: of its blocks in the two below
-  std::vector<double> losses_;                             ///< by block
-  std::vector<Extent> extents_;                            ///< by block, of the next potentials
-  std::vector<std::vector<double>> gathered_, gradients_;  ///< by clique: room where the term is not cellwise
-};
-
 /// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `room` is as long as
 /// g.
 double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,

@@ -30,6 +30,8 @@ class FusedDescent {
   /// Takes the step announced last and returns the loss there; `alpha` is the step after it, 0 for the last
   /// point, which then can be asked for at once. One propagation.
   double advance(double alpha);
+  /// Cells of all given cliques.
+  std::size_t cells() const { return static_cast<std::size_t>(tree_.cost.factor_cells); }
   /// Least loss found.
   double loss() const { return least_; }
   /// The point of least loss: its potentials, its marginals, and a bound on its loss - min L. What is asked

@@ -27,7 +27,6 @@ const Kernels PYPGM_JOIN(kernels_, PYPGM_ISA) = {
     add_scaled,
     divide,
     residuals,
-    descend,
     moves,
     grow,
     assign,

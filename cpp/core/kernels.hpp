@@ -43,12 +43,6 @@ struct Kernels {
   /// weight[i] * (table[i] - value[i]) to a gradient that is not null.
   double (*residuals)(const double* table, const double* value, const double* weights, double weight,
                       std::size_t n, double* gradient);
-  /// next[i] = theta[i] - step * weight[i] * (table[i] - value[i]), out[i] = exp(next[i] - shift); returns
-  /// the same as residuals, and between which numbers `next` lies. Where that is more than 709 above the
-  /// shift the exponentials mean nothing.
-  double (*descend)(const double* table, const double* value, const double* weights, double weight,
-                    double step, std::size_t n, const double* theta, double* next, double shift, double* out,
-                    Extent* extent);
   /// out[i] = -step * weight[i] * (table[i] - value[i]), the logarithms by which weights are to change;
   /// returns the same as residuals, and the largest of them in size.
   double (*moves)(const double* table, const double* value, const double* weights, double weight, double step,

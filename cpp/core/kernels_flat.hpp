@@ -179,43 +179,6 @@ void grow(double* weights, const double* moves, std::size_t n, double largest) {
   }
 }
 
-template <class Weight>
-inline double descend_with(const double* table, const double* value, double step, std::size_t n,
-                           const double* theta, double* next, double shift, double* out, Extent* extent,
-                           Weight weight_at) {
-  const Lanes steps = fill(step);
-  const Lanes shifts = fill(shift);
-  Lanes squared = fill(0.0);
-  Lanes least = fill(kInfinity);
-  Lanes largest = fill(-kInfinity);
-  const auto go = [&](std::size_t i, std::size_t k) {
-    const Lanes difference = load_up_to(table + i, k, 0.0) - load_up_to(value + i, k, 0.0);
-    const Lanes weighted = weight_at(i, k) * difference;
-    const Lanes moved = load_up_to(theta + i, k, -kInfinity) - steps * weighted;
-    squared = squared + weighted * difference;
-    least = smaller_finite(least, moved);
-    largest = larger(largest, moved);
-    store_up_to(next + i, k, moved);
-    store_up_to(out + i, k, exp_lanes(moved - shifts));
-  };
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) go(i, kLanes);
-  if (i < n) go(i, n - i);
-  *extent = {smallest_lane(least), largest_lane(largest)};
-  return 0.5 * sum_lanes(squared);
-}
-
-double descend(const double* table, const double* value, const double* weights, double weight, double step,
-               std::size_t n, const double* theta, double* next, double shift, double* out, Extent* extent) {
-  if (weights == nullptr) {
-    const Lanes same = fill(weight);
-    return descend_with(table, value, step, n, theta, next, shift, out, extent,
-                        [=](std::size_t, std::size_t) { return same; });
-  }
-  return descend_with(table, value, step, n, theta, next, shift, out, extent,
-                      [=](std::size_t i, std::size_t k) { return load_up_to(weights + i, k, 0.0); });
-}
-
 }  // namespace
 
 }  // namespace pypgm

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.loss import Loss
     from pypgm.graphs import JunctionTree
 
-__all__ = ["GeneralAcceleration", "GeneralDescent", "GeneralSteadyDescent", "Oracle", "dot"]
+__all__ = ["GeneralAcceleration", "GeneralDescent", "Oracle", "SteadyDescent", "dot"]
 
 
 def dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
@@ -60,7 +60,7 @@ class Oracle:
     def settled(
         self, potentials: NDArray[np.float64], average: NDArray[np.float64], sweeps: int
     ) -> NDArray[np.float64]:
-        """Return potentials whose marginals are a given average, by proportional fitting on the tree."""
+        """Return potentials whose marginals are a given average, by one propagation or walk a sweep."""
         core = _core.Acceleration(self.tree.plan, [], self.total, potentials, self.n_threads)
         core.set_average(average)
         core.settle(sweeps)
@@ -107,11 +107,11 @@ class GeneralDescent:
         return marginals, *self._evaluate(marginals)
 
 
-class GeneralSteadyDescent:
-    """Mirror descent along steps known beforehand, for any loss; see the compiled ``SteadyDescent``."""
+class SteadyDescent:
+    """Mirror descent along steps known beforehand, by a solver that tries and accepts them; keeps the best point."""
 
-    def __init__(self, oracle: Oracle, loss: Loss, potentials: NDArray[np.float64], alpha: float) -> None:
-        self._core = GeneralDescent(oracle, loss, potentials)
+    def __init__(self, core: GeneralDescent | _core.Descent, alpha: float) -> None:
+        self._core = core
         self._alpha = alpha
         self._keep()
 

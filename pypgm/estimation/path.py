@@ -23,7 +23,7 @@ __all__ = ["CHECK_EVERY", "Path", "Steps", "settled_answer"]
 CHECK_EVERY = 50  # iterations between certificates and between looks at a restart
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10
-_SWEEPS = 10  # of proportional fitting: the marginals then miss the average by less than 1e-5 a clique
+_SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
 _FITS = ((1.0, _SWEEPS), (1.0, 0), (0.5, _SWEEPS), (0.25, _SWEEPS))
 """Where fitting begins, the share of the last potentials, the rest of the start's; and its sweeps."""
 _MISFIT = 1e-4  # of 1 + loss: what fitting may leave

@@ -10,7 +10,7 @@ from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.compiled import compiled_measurements, is_compiled
 from pypgm.estimation.fit import Fit, Options
-from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, GeneralSteadyDescent, Oracle
+from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, Oracle, SteadyDescent
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.residual_losses import L2
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Estimator", "Problem", "Searching", "StartFor", "Steady"]
 
 Searching = _core.Descent | GeneralDescent
-Steady = _core.SteadyDescent | _core.FusedDescent | GeneralSteadyDescent
+Steady = _core.FusedDescent | SteadyDescent
 Answer = tuple[CliqueVector, CliqueVector, Fit]
 """Potentials (natural logs), their marginals (counts), and how it ended."""
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
@@ -59,12 +59,11 @@ class Problem:
 
     def steady_descent(self, first: float, n_threads: int) -> Steady:
         """Return a solver that takes steps known beforehand, of which this is the first."""
-        if self._compiles():
+        plan = self.tree.plan
+        if self._compiles() and _core.FusedDescent.suits(plan):
             arrays = compiled_measurements(self.tree, self.loss.measurements)
-            plan = self.tree.plan
-            solver = _core.FusedDescent if _core.FusedDescent.suits(plan) else _core.SteadyDescent
-            return solver(plan, arrays, self.total, self.start.values, first, n_threads)
-        return GeneralSteadyDescent(self.oracle(n_threads), self.loss, self.start.values, first)
+            return _core.FusedDescent(plan, arrays, self.total, self.start.values, first, n_threads)
+        return SteadyDescent(self.descent(n_threads), first)
 
     def acceleration(
         self, n_threads: int, held_out: Sequence[LinearMeasurement] = ()
