@@ -150,13 +150,23 @@ void Acceleration::settle(int sweeps) {
   gradient_ = theta_;
   fit(sweeps);
   // Where theta is so far out that cells underflow, fitting cannot bring them back: it starts from nearer in.
+  // The nearest fit of all counts, lest a start from elsewhere end further away.
   double furthest = 0;
   for (const double t : gradient_) furthest = std::isfinite(t) ? std::max(furthest, std::abs(t)) : furthest;
-  for (double reach = kReach; reach > 1 && distance() > kSettled; reach /= 4) {
+  double nearest = distance();
+  std::vector<double> best = theta_;
+  for (double reach = kReach; sweeps > 0 && reach > 1 && distance() > kSettled; reach /= 4) {
     for (std::size_t i = 0; i < theta_.size(); ++i) {
       theta_[i] = gradient_[i] * std::min(0.25, reach / furthest);
     }
     fit(kMoreSweeps * sweeps);
+    if (distance() >= nearest) continue;
+    nearest = distance();
+    best = theta_;
+  }
+  if (distance() > nearest) {
+    theta_.swap(best);
+    marginals_into(z_);
   }
   x_ = z_;
 }
