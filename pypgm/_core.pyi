@@ -371,7 +371,7 @@ class Acceleration:
         """
     def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        Fit the potentials to the average by proportional fitting.
+        Fit the potentials until their marginals are the average.
         """
     @property
     def average(self) -> numpy.typing.NDArray[numpy.float64]: ...
