@@ -57,7 +57,8 @@ class MomentMatching {
     }
     const double slope = dot(direction_, here_.gradient);
     const double slack = kRounding * (1 + std::abs(here_.log_z));
-    for (double step = std::min(1.0, kFurthest / furthest); step >= kShortest; step /= 2) {
+    double step = std::min(1.0, kFurthest / furthest);
+    while (step >= kShortest) {
       if (runs_ >= most_runs) return false;
       for (std::size_t i = 0; i < direction_.size(); ++i) {
         next_.potentials[i] = here_.potentials[i] + step * direction_[i] * spread_[i];
@@ -68,6 +69,7 @@ class MomentMatching {
         std::swap(here_, next_);
         return true;
       }
+      step /= 2;
     }
     // What is remembered may mislead; without it the direction is the steepest one.
     const bool more = !pairs_.empty();
