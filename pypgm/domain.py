@@ -45,7 +45,7 @@ class Domain:
     170
     """
 
-    __slots__ = ("_index", "_labels", "attributes", "shape")
+    __slots__ = ("_found", "_index", "_labels", "attributes", "shape")
 
     attributes: Clique
     shape: tuple[int, ...]
@@ -73,6 +73,7 @@ class Domain:
         self.attributes = names
         self.shape = tuple(_check_size(n, s) for n, s in zip(names, sizes, strict=True))
         self._index = {name: i for i, name in enumerate(names)}
+        self._found: dict[Clique, tuple[int, ...]] = {}  # cliques are looked up again and again
         if len(self._index) != len(names):
             raise ValueError(f"attribute {_first_repeat(names)!r} comes more than once")
         for name, values in labelled.items():
@@ -100,9 +101,13 @@ class Domain:
             If an attribute is unknown or comes twice.
         """
         clique = as_clique(attributes)
-        found = tuple(self.index(a) for a in clique)
+        try:
+            return self._found[clique]
+        except (KeyError, TypeError):  # new, or not even a name
+            found = tuple(self.index(a) for a in clique)
         if len(set(found)) != len(found):
             raise ValueError(f"clique {clique} names attribute {_first_repeat(clique)!r} more than once")
+        self._found[clique] = found
         return found
 
     def canonical(self, attributes: str | Iterable[str]) -> Clique:

@@ -43,39 +43,66 @@ void Acceleration::marginals_into(std::vector<double>& out) {
   exact_marginals(*tree_, theta_, total_, work_, out, n_threads_);
 }
 
-Progress Acceleration::advance(double s, double a) {
+std::optional<PathTable> Acceleration::path_table(int f) const {
+  const L2Loss::Cells& cells = loss_.cells(f);
+  if (!loss_.cellwise(f) || cells.values.empty()) return std::nullopt;
+  const bool one = cells.weights.empty();
+  return PathTable{slice(*tree_, x_, f).data(),
+                   slice(*tree_, z_, f).data(),
+                   cells.values.data(),
+                   one ? &cells.weight : cells.weights.data(),
+                   one,
+                   cells.values.size()};
+}
+
+void Acceleration::descend(int f, double s, double a) {
+  const auto theta = slice(*tree_, theta_, f);
+  if (const auto table = path_table(f)) {
+    double* const window = window_.empty() ? nullptr : slice(*tree_, window_, f).data();
+    return path_kernels().descend(*table, 1.0, a, s, theta.data(), window);
+  }
   const Kernels& k = kernels();
+  const auto x = slice(*tree_, x_, f);
+  const auto at_mean = slice(*tree_, next_, f);
+  const auto gradient = slice(*tree_, gradient_, f);
+  k.add_scaled(slice(*tree_, z_, f).data(), x.data(), -1.0, x.size(), at_mean.data());
+  k.add_scaled(x.data(), at_mean.data(), a, x.size(), at_mean.data());
+  loss_.gradient(f, at_mean, gradient);
+  if (!window_.empty()) {
+    const auto window = slice(*tree_, window_, f);
+    k.add_scaled(window.data(), at_mean.data(), s, window.size(), window.data());
+  }
+  k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
+}
+
+Progress Acceleration::follow(int f, double a) {
+  const auto x = slice(*tree_, x_, f);
+  const auto next = slice(*tree_, next_, f);
+  if (const auto table = path_table(f)) {
+    const L2Loss::Cells& cells = loss_.cells(f);
+    const double* held = cells.holdout.empty() ? nullptr : cells.holdout.data();
+    double sums[4] = {cells.constant, held == nullptr ? 0.0 : cells.holdout_constant, 0.0, 0.0};
+    path_kernels().follow(*table, next.data(), held, 1.0, a, x.data(), sums);
+    return {sums[0], sums[1], sums[2], sums[3]};
+  }
+  // The old z makes room for z' - z and for z' - x.
+  const Kernels& k = kernels();
+  const auto moved = slice(*tree_, z_, f);
+  Progress term{};
+  k.add_scaled(next.data(), moved.data(), -1.0, x.size(), moved.data());
+  term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
+  term.curvature = loss_.curvature(f, moved);
+  k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
+  k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
+  term.loss = loss_.value(f, x);
+  term.validation = loss_.validates() ? loss_.validation(f, x) : 0.0;
+  return term;
+}
+
+Progress Acceleration::advance(double s, double a) {
   CliqueHooks hooks;
-  // theta -= s * gradient at x + a (z - x)
-  hooks.before = [&](int f) {
-    const auto x = slice(*tree_, x_, f);
-    const auto z = slice(*tree_, z_, f);
-    const auto at_mean = slice(*tree_, next_, f);
-    const auto gradient = slice(*tree_, gradient_, f);
-    const auto theta = slice(*tree_, theta_, f);
-    k.add_scaled(z.data(), x.data(), -1.0, x.size(), at_mean.data());
-    k.add_scaled(x.data(), at_mean.data(), a, x.size(), at_mean.data());
-    loss_.gradient(f, at_mean, gradient);
-    if (!window_.empty()) {
-      const auto window = slice(*tree_, window_, f);
-      k.add_scaled(window.data(), at_mean.data(), s, window.size(), window.data());
-    }
-    k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
-  };
-  // x += a (z' - x); the old z makes room for z' - z and for z' - x.
-  hooks.after = [&](int f) {
-    const auto x = slice(*tree_, x_, f);
-    const auto next = slice(*tree_, next_, f);
-    const auto moved = slice(*tree_, z_, f);
-    Progress& term = terms_[at(f)];
-    k.add_scaled(next.data(), moved.data(), -1.0, x.size(), moved.data());
-    term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
-    term.curvature = loss_.curvature(f, moved);
-    k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
-    k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
-    term.loss = loss_.value(f, x);
-    term.validation = loss_.validates() ? loss_.validation(f, x) : 0.0;
-  };
+  hooks.before = [&](int f) { descend(f, s, a); };
+  hooks.after = [&](int f) { terms_[at(f)] = follow(f, a); };
   exact_marginals(*tree_, theta_, total_, work_, next_, n_threads_, hooks);
   z_.swap(next_);
   window_steps_ += s;

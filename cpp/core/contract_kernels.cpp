@@ -28,35 +28,34 @@ struct Steps {
 };
 
 /// R rows, kWide * 8 lanes of them or the last n < 8: sums held in registers, each b read once for all rows.
-template <class Ring, int R, int kWide, bool kLanesInA, bool kLanesInB, bool kSome>
+template <class Ring, int R, std::size_t kWide, bool kLanesInA, bool kLanesInB, bool kSome>
 inline void block(const double* a, const double* b, double* out, const Steps& step, std::size_t n_sums,
                   std::size_t n) {
   Lanes sums[R][kWide];
   for (int r = 0; r < R; ++r) {
-    for (int w = 0; w < kWide; ++w) {
-      const double* place =
-          out + static_cast<std::size_t>(r) * step.row_out + static_cast<std::size_t>(w) * kLanes;
-      sums[r][w] = step.fresh ? fill(Ring::kEmpty) : (kSome ? load_some(place, n, 0.0) : load(place));
+    for (std::size_t w = 0; w < kWide; ++w) {
+      const double* place = out + static_cast<std::size_t>(r) * step.row_out + w * kLanes;
+      sums[r][w] = step.fresh ? fill(Ring::kEmpty) : (kSome ? load_some(place, n) : load(place));
     }
   }
   for (std::size_t s = 0; s < n_sums; ++s, a += step.sum_a, b += step.sum_b) {
     Lanes right[kWide];
-    for (int w = 0; w < kWide; ++w) {
-      const double* place = b + static_cast<std::size_t>(w) * kLanes;
-      right[w] = !kLanesInB ? fill(*b) : (kSome ? load_some(place, n, 0.0) : load(place));
+    for (std::size_t w = 0; w < kWide; ++w) {
+      const double* place = b + w * kLanes;
+      right[w] = !kLanesInB ? fill(*b) : (kSome ? load_some(place, n) : load(place));
     }
     for (int r = 0; r < R; ++r) {
       const double* row = a + static_cast<std::size_t>(r) * step.row_a;
-      for (int w = 0; w < kWide; ++w) {
-        const double* place = row + static_cast<std::size_t>(w) * kLanes;
-        const Lanes left = !kLanesInA ? fill(*row) : (kSome ? load_some(place, n, 0.0) : load(place));
+      for (std::size_t w = 0; w < kWide; ++w) {
+        const double* place = row + w * kLanes;
+        const Lanes left = !kLanesInA ? fill(*row) : (kSome ? load_some(place, n) : load(place));
         sums[r][w] = Ring::join(sums[r][w], left, right[w]);
       }
     }
   }
   for (int r = 0; r < R; ++r) {
-    for (int w = 0; w < kWide; ++w) {
-      double* place = out + static_cast<std::size_t>(r) * step.row_out + static_cast<std::size_t>(w) * kLanes;
+    for (std::size_t w = 0; w < kWide; ++w) {
+      double* place = out + static_cast<std::size_t>(r) * step.row_out + w * kLanes;
       if (kSome) {
         store_some(place, n, sums[r][w]);
       } else {
@@ -73,8 +72,10 @@ void spread(const double* a, const double* b, double* out, const Steps& step, st
   std::size_t l = 0;
   const auto left = [&] { return kLanesInA ? a + l : a; };
   const auto right = [&] { return kLanesInB ? b + l : b; };
-  for (; l + 2 * kLanes <= n; l += 2 * kLanes) {
-    block<Ring, R, 2, kLanesInA, kLanesInB, false>(left(), right(), out + l, step, n_sums, 0);
+  // Twelve sums are what registers hold, beside what is multiplied.
+  constexpr std::size_t kWide = kPartLanes == kLanes ? 2 : 1;
+  for (; l + kWide * kLanes <= n; l += kWide * kLanes) {
+    block<Ring, R, kWide, kLanesInA, kLanesInB, false>(left(), right(), out + l, step, n_sums, 0);
   }
   for (; l + kLanes <= n; l += kLanes) {
     block<Ring, R, 1, kLanesInA, kLanesInB, false>(left(), right(), out + l, step, n_sums, 0);
@@ -101,7 +102,7 @@ void dot(const double* a, const double* b, double* out, const Steps& step, std::
     const Lanes right = load_some(b + l, n - l, Ring::kEmpty);
     for (int r = 0; r < R; ++r) {
       const double* row = a + static_cast<std::size_t>(r) * step.row_a;
-      sums[r] = Ring::join(sums[r], kLanesInA ? load_some(row + l, n - l, 0.0) : fill(*row), right);
+      sums[r] = Ring::join(sums[r], kLanesInA ? load_some(row + l, n - l) : fill(*row), right);
     }
   }
   for (int r = 0; r < R; ++r) {

@@ -7,7 +7,6 @@
 
 #include "core/kernels.hpp"
 #include "core/reduce.hpp"
-#include "core/region_kernels.hpp"
 #include "core/threads.hpp"
 
 namespace pypgm {
@@ -167,11 +166,11 @@ void ConvexGbp::meet(int child) {
   const double* m = marginals_.data() + place_[at(child)];
   double* logarithm = logarithms_.data() + place_[at(child)];
   double weight = kappa_[at(child)];
-  region_kernels().log_floored(b.data(), r.cells, kFloor, mean);
+  kernels().log_floored(b.data(), r.cells, kFloor, mean);
   k.scale(mean, r.cells, weight);
   for (const int e : r.up) {
     const double kappa = kappa_[at(graph_->edges[at(e)].parent)];
-    region_kernels().log_floored(m, r.cells, kFloor, logarithm);
+    kernels().log_floored(m, r.cells, kFloor, logarithm);
     k.add_scaled(mean, logarithm, kappa, r.cells, mean);
     weight += kappa;
     m += r.cells;

@@ -1,7 +1,7 @@
 // Chooses the set of kernels for the machine the program runs on.
 #include "core/contraction_kernels.hpp"
 #include "core/kernels.hpp"
-#include "core/region_kernels.hpp"
+#include "core/path_kernels.hpp"
 
 #if defined(PYPGM_X86) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -12,15 +12,15 @@ namespace pypgm {
 
 extern const Kernels kernels_baseline;
 extern const ContractionKernels contraction_kernels_baseline;
-extern const RegionKernels region_kernels_baseline;
+extern const PathKernels path_kernels_baseline;
 
 #ifdef PYPGM_X86
 extern const Kernels kernels_avx2;
 extern const Kernels kernels_avx512;
 extern const ContractionKernels contraction_kernels_avx2;
 extern const ContractionKernels contraction_kernels_avx512;
-extern const RegionKernels region_kernels_avx2;
-extern const RegionKernels region_kernels_avx512;
+extern const PathKernels path_kernels_avx2;
+extern const PathKernels path_kernels_avx512;
 
 namespace {
 
@@ -66,9 +66,8 @@ const ContractionKernels& contraction_kernels() {
   return chosen;
 }
 
-const RegionKernels& region_kernels() {
-  static const RegionKernels& chosen =
-      fastest(region_kernels_baseline, region_kernels_avx2, region_kernels_avx512);
+const PathKernels& path_kernels() {
+  static const PathKernels& chosen = fastest(path_kernels_baseline, path_kernels_avx2, path_kernels_avx512);
   return chosen;
 }
 
@@ -76,7 +75,7 @@ const RegionKernels& region_kernels() {
 
 const Kernels& kernels() { return kernels_baseline; }
 const ContractionKernels& contraction_kernels() { return contraction_kernels_baseline; }
-const RegionKernels& region_kernels() { return region_kernels_baseline; }
+const PathKernels& path_kernels() { return path_kernels_baseline; }
 
 #endif
 

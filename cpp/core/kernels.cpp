@@ -17,6 +17,7 @@ extern const Kernels PYPGM_JOIN(kernels_, PYPGM_ISA);
 const Kernels PYPGM_JOIN(kernels_, PYPGM_ISA) = {
     PYPGM_TEXT(PYPGM_ISA),
     exp_shifted,
+    log_floored,
     max,
     extent,
     spread,

@@ -25,6 +25,8 @@ struct Kernels {
   /// out[i] = exp(in[i] - shift), within 1 ulp or so; 0 where the difference is below -708, NaN stays. The
   /// difference must be at most 709. in == out is allowed.
   void (*exp_shifted)(const double* in, std::size_t n, double shift, double* out);
+  /// out[i] = log(max(in[i], floor)), within 2 ulp or so. Requires a normal floor > 0 and finite numbers.
+  void (*log_floored)(const double* in, std::size_t n, double floor, double* out);
   double (*max)(const double* in, std::size_t n);  ///< -inf if n == 0
   Extent (*extent)(const double* in, std::size_t n);
   Extent (*spread)(const double* in, std::size_t n);  ///< smallest positive entry, and the largest

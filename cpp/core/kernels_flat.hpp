@@ -1,6 +1,9 @@
 #pragma once
 // Passes over runs of cells that lie one behind the other. For kernels.cpp alone, which is compiled once for
 // each instruction set: nothing here may have external linkage.
+#include <bit>
+#include <cstdint>
+
 #include "core/kernels.hpp"
 #include "core/lanes.hpp"
 
@@ -13,6 +16,34 @@ void exp_shifted(const double* in, std::size_t n, double shift, double* out) {
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store(out + i, exp_lanes(load(in + i) - shifts));
   if (i < n) store_some(out + i, n - i, exp_lanes(load_some(in + i, n - i, shift) - shifts));
+}
+
+/// log(x) for normal x > 0: x = 2^n m with m in [sqrt(1/2), sqrt(2)), and log m = 2 atanh((m - 1) / (m + 1))
+/// by its series, of which eleven terms leave less than 1e-17.
+inline double log_one(double x) {
+  constexpr double kLn2High = 6.93147180369123816490e-01;
+  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcdu;  // the bits of sqrt(1/2)
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) - kRootHalf;
+  const double n = static_cast<double>(static_cast<std::int64_t>(bits) >> 52);
+  const double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) + kRootHalf);
+  const double t = (m - 1.0) / (m + 1.0);
+  const double z = t * t;
+  double p = 2.0 / 21;
+  p = p * z + 2.0 / 19;
+  p = p * z + 2.0 / 17;
+  p = p * z + 2.0 / 15;
+  p = p * z + 2.0 / 13;
+  p = p * z + 2.0 / 11;
+  p = p * z + 2.0 / 9;
+  p = p * z + 2.0 / 7;
+  p = p * z + 2.0 / 5;
+  p = p * z + 2.0 / 3;
+  return n * kLn2High + (2.0 * t + (t * z * p + n * kLn2Low));
+}
+
+void log_floored(const double* in, std::size_t n, double floor, double* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = log_one(in[i] < floor ? floor : in[i]);
 }
 
 constexpr std::size_t kManyCells = 64;  // where a run is no longer short
@@ -37,6 +68,7 @@ inline Lanes fold(std::size_t n, double start, Op op, Load load_at) {
   return lanes;
 }
 
+inline Lanes load_up_to(const double* p, std::size_t n) { return n == kLanes ? load(p) : load_some(p, n); }
 inline Lanes load_up_to(const double* p, std::size_t n, double rest) {
   return n == kLanes ? load(p) : load_some(p, n, rest);
 }
@@ -57,13 +89,12 @@ Extent extent(const double* in, std::size_t n) {
 }
 
 double sum(const double* in, std::size_t n) {
-  return sum_lanes(
-      fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, 0.0); }));
+  return sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k); }));
 }
 
 double dot(const double* a, const double* b, std::size_t n) {
   return sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) {
-    return load_up_to(a + i, k, 0.0) * load_up_to(b + i, k, 0.0);
+    return load_up_to(a + i, k) * load_up_to(b + i, k);
   }));
 }
 
@@ -104,11 +135,11 @@ inline void store_up_to(double* p, std::size_t n, Lanes x) {
 double residuals(const double* table, const double* value, const double* weights, double weight,
                  std::size_t n, double* gradient) {
   return 0.5 * sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) {
-           const Lanes at = load_up_to(table + i, k, 0.0);
-           const Lanes difference = value == nullptr ? at : at - load_up_to(value + i, k, 0.0);
+           const Lanes at = load_up_to(table + i, k);
+           const Lanes difference = value == nullptr ? at : at - load_up_to(value + i, k);
            const Lanes weighted =
-               (weights == nullptr ? fill(weight) : load_up_to(weights + i, k, 0.0)) * difference;
-           if (gradient != nullptr) store_up_to(gradient + i, k, load_up_to(gradient + i, k, 0.0) + weighted);
+               (weights == nullptr ? fill(weight) : load_up_to(weights + i, k)) * difference;
+           if (gradient != nullptr) store_up_to(gradient + i, k, load_up_to(gradient + i, k) + weighted);
            return weighted * difference;
          }));
 }
@@ -120,7 +151,7 @@ inline double moves_with(const double* table, const double* value, double step, 
   Lanes squared[2] = {fill(0.0), fill(0.0)};
   Lanes farthest[2] = {fill(0.0), fill(0.0)};
   const auto go = [&](std::size_t i, std::size_t k, std::size_t chain) {
-    const Lanes difference = load_up_to(table + i, k, 0.0) - load_up_to(value + i, k, 0.0);
+    const Lanes difference = load_up_to(table + i, k) - load_up_to(value + i, k);
     const Lanes weighted = weight_at(i, k) * difference;
     const Lanes move = back * weighted;
     squared[chain] = squared[chain] + weighted * difference;
@@ -145,7 +176,7 @@ double moves(const double* table, const double* value, const double* weights, do
     return moves_with(table, value, step, n, out, largest, [=](std::size_t, std::size_t) { return same; });
   }
   return moves_with(table, value, step, n, out, largest,
-                    [=](std::size_t i, std::size_t k) { return load_up_to(weights + i, k, 0.0); });
+                    [=](std::size_t i, std::size_t k) { return load_up_to(weights + i, k); });
 }
 
 template <class Factor>
@@ -153,8 +184,7 @@ inline void grow_with(double* weights, const double* moves, std::size_t n, Facto
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store(weights + i, grown(load(weights + i), load(moves + i)));
   if (i < n) {
-    store_some(weights + i, n - i,
-               grown(load_some(weights + i, n - i, 0.0), load_some(moves + i, n - i, 0.0)));
+    store_some(weights + i, n - i, grown(load_some(weights + i, n - i), load_some(moves + i, n - i)));
   }
 }
 

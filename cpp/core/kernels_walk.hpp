@@ -122,7 +122,7 @@ struct SumRow {
     const std::size_t together = kManyCells / n;
     const std::size_t cells = together * n;
     const std::size_t whole = cells / kLanes;
-    const Bits rest = lanes_between(0, cells - whole * kLanes);
+    const Bits rest = lanes_before(cells - whole * kLanes);
     Lanes lanes[kLanes + 1] = {};
     std::size_t r = 0;
     for (; (r + together) * n + kLanes <= count * n; r += together) {
@@ -151,7 +151,7 @@ struct SumRow {
     // Eight rows at a time, each in eight lanes; the last lanes of a row may reach into the next one. The
     // numbers are added in the order of sum(), so that it does not matter where a table is cut.
     const std::size_t whole = n / kLanes * kLanes;
-    const Bits rest = lanes_between(0, n - whole);
+    const Bits rest = lanes_before(n - whole);
     const auto add_row = [=](const double* p) {
       Lanes lanes = fill(0.0);
       for (std::size_t i = 0; i < whole; i += kLanes) lanes = lanes + load(p + i);
@@ -171,7 +171,8 @@ struct SumRow {
       const Lanes lanes[kLanes] = {add_row(last),         add_row(last + n),     add_row(last + 2 * n),
                                    add_row(last + 3 * n), add_row(last + 4 * n), add_row(last + 5 * n),
                                    add_row(last + 6 * n), add_row(last + 7 * n)};
-      const Lanes totals = sum_each(lanes);
+      double totals[kLanes];
+      store(totals, sum_each(lanes));
       for (std::size_t k = 0; r < count; ++k, ++r) sums[s + r] += totals[k];
       return;
     }
@@ -209,8 +210,8 @@ struct ExpRow {
       store(sums + s + i, load(sums + s + i) + exp_lanes(load(table + l + i) - load(shift + s + i)));
     }
     if (i == n) return;
-    const Lanes rest = exp_lanes(load_some(table + l + i, n - i, 0.0) - load_some(shift + s + i, n - i, 0.0));
-    store_some(sums + s + i, n - i, load_some(sums + s + i, n - i, 0.0) + rest);
+    const Lanes rest = exp_lanes(load_some(table + l + i, n - i) - load_some(shift + s + i, n - i));
+    store_some(sums + s + i, n - i, load_some(sums + s + i, n - i) + rest);
   }
   void apart(std::size_t l, std::size_t s, std::size_t n) const {
     const Lanes shifts = fill(shift[s]);

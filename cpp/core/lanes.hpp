@@ -17,44 +17,57 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kLanes = 8;
 
+// Eight lanes are one register, or pairs of halves down to what a register holds: compilers keep a vector
+// wider than their registers in memory.
+
+#if defined(__GNUC__) && defined(__AVX512F__)
+constexpr std::size_t kPartLanes = 8;
+#elif defined(__GNUC__) && defined(__AVX2__)
+constexpr std::size_t kPartLanes = 4;
+#elif defined(__GNUC__)
+constexpr std::size_t kPartLanes = 2;
+#else
+constexpr std::size_t kPartLanes = 1;
+#endif
+
 #if defined(__GNUC__)
 
-using Lanes = double __attribute__((vector_size(64)));
-using Bits = std::int64_t __attribute__((vector_size(64)));
+using Part = double __attribute__((vector_size(kPartLanes * sizeof(double))));
+using PartBits = std::int64_t __attribute__((vector_size(kPartLanes * sizeof(double))));
 
-inline Lanes fill(double x) { return Lanes{x, x, x, x, x, x, x, x}; }
-inline Bits bits(Lanes x) { return reinterpret_cast<Bits>(x); }
-inline Lanes numbers(Bits x) { return reinterpret_cast<Lanes>(x); }
-inline Lanes larger(Lanes a, Lanes b) { return b > a ? b : a; }
-/// b where it is above -inf and smaller than a.
-inline Lanes smaller_finite(Lanes a, Lanes b) {
-  const Lanes finite = b == fill(-kInfinity) ? fill(kInfinity) : b;
-  return finite < a ? finite : a;
+inline PartBits bits(Part x) { return reinterpret_cast<PartBits>(x); }
+inline Part numbers(PartBits x) { return reinterpret_cast<Part>(x); }
+inline PartBits shift_left(PartBits x, int n) { return x << n; }
+inline Part absolute(Part x) { return numbers(bits(x) & std::numeric_limits<std::int64_t>::max()); }
+
+#else
+
+using Part = double;
+using PartBits = std::int64_t;
+
+inline PartBits bits(Part x) { return std::bit_cast<PartBits>(x); }
+inline Part numbers(PartBits x) { return std::bit_cast<Part>(x); }
+inline PartBits shift_left(PartBits x, int n) {
+  return static_cast<PartBits>(static_cast<std::uint64_t>(x) << n);
 }
-/// b where it is positive and smaller than a.
-inline Lanes smaller_positive(Lanes a, Lanes b) {
-  const Lanes positive = b > fill(0.0) ? b : fill(kInfinity);
-  return positive < a ? positive : a;
-}
-inline Lanes zero_below(Lanes x, double limit, Lanes value) { return x < fill(limit) ? fill(0.0) : value; }
-inline Lanes absolute(Lanes x) { return numbers(bits(x) & std::numeric_limits<std::int64_t>::max()); }
-inline Bits shift_left(Bits x, int n) { return x << n; }
+inline Part absolute(Part x) { return x < 0 ? -x : x; }
 
-/// The first, and the last, four lanes, each twice.
-inline Lanes twice_low(Lanes x) { return __builtin_shufflevector(x, x, 0, 0, 1, 1, 2, 2, 3, 3); }
-inline Lanes twice_high(Lanes x) { return __builtin_shufflevector(x, x, 4, 4, 5, 5, 6, 6, 7, 7); }
+#endif
 
-/// The lanes of a mask, 0 elsewhere.
-inline Lanes first_lanes(Lanes x, Bits mask) { return numbers(bits(x) & mask); }
-
-/// Lane r: the sum of the lanes of rows[r], added in the order of sum_lanes.
-inline Lanes sum_each(const Lanes* rows) {
-  Lanes pairs[4];
+/// twice_low, twice_high: the first, and the last, half of the lanes, each twice. sum_each: in lane r the sum
+/// of the lanes of rows[r], added in the order of sum_lanes.
+#if defined(__GNUC__) && defined(__AVX512F__)
+inline Part same(double x) { return Part{x, x, x, x, x, x, x, x}; }
+inline double sum_lanes(Part x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
+inline Part twice_low(Part x) { return __builtin_shufflevector(x, x, 0, 0, 1, 1, 2, 2, 3, 3); }
+inline Part twice_high(Part x) { return __builtin_shufflevector(x, x, 4, 4, 5, 5, 6, 6, 7, 7); }
+inline Part sum_each(const Part* rows) {
+  Part pairs[4];
   for (std::size_t k = 0; k < 4; ++k) {
     pairs[k] = __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
                __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 1, 9, 3, 11, 5, 13, 7, 15);
   }
-  Lanes fours[2];
+  Part fours[2];
   for (std::size_t k = 0; k < 2; ++k) {
     fours[k] = __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
                __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 2, 3, 10, 11, 6, 7, 14, 15);
@@ -62,113 +75,226 @@ inline Lanes sum_each(const Lanes* rows) {
   return __builtin_shufflevector(fours[0], fours[1], 0, 1, 2, 3, 8, 9, 10, 11) +
          __builtin_shufflevector(fours[0], fours[1], 4, 5, 6, 7, 12, 13, 14, 15);
 }
-
-#else
-
-struct Lanes {
-  double v[kLanes];
-  double& operator[](std::size_t i) { return v[i]; }
-  double operator[](std::size_t i) const { return v[i]; }
-};
-struct Bits {
-  std::int64_t v[kLanes];
-  std::int64_t& operator[](std::size_t i) { return v[i]; }
-  std::int64_t operator[](std::size_t i) const { return v[i]; }
-};
-
-template <class Op>
-inline Lanes each(Op op) {
-  Lanes out;
-  for (std::size_t i = 0; i < kLanes; ++i) out.v[i] = op(i);
-  return out;
+#elif defined(__GNUC__) && defined(__AVX2__)
+inline Part same(double x) { return Part{x, x, x, x}; }
+inline double sum_lanes(Part x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+inline Part twice_low(Part x) { return __builtin_shufflevector(x, x, 0, 0, 1, 1); }
+inline Part twice_high(Part x) { return __builtin_shufflevector(x, x, 2, 2, 3, 3); }
+inline Part sum_each(const Part* rows) {
+  Part pairs[2];
+  for (std::size_t k = 0; k < 2; ++k) {
+    pairs[k] = __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 0, 4, 2, 6) +
+               __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 1, 5, 3, 7);
+  }
+  return __builtin_shufflevector(pairs[0], pairs[1], 0, 1, 4, 5) +
+         __builtin_shufflevector(pairs[0], pairs[1], 2, 3, 6, 7);
 }
+#elif defined(__GNUC__)
+inline Part same(double x) { return Part{x, x}; }
+inline double sum_lanes(Part x) { return x[0] + x[1]; }
+inline Part twice_low(Part x) { return __builtin_shufflevector(x, x, 0, 0); }
+inline Part twice_high(Part x) { return __builtin_shufflevector(x, x, 1, 1); }
+inline Part sum_each(const Part* rows) {
+  return __builtin_shufflevector(rows[0], rows[1], 0, 2) + __builtin_shufflevector(rows[0], rows[1], 1, 3);
+}
+#else
+inline Part same(double x) { return x; }
+inline double sum_lanes(Part x) { return x; }
+inline Part twice_low(Part x) { return x; }
+inline Part twice_high(Part x) { return x; }
+inline Part sum_each(const Part* rows) { return rows[0]; }
+#endif
+
+inline Part larger(Part a, Part b) { return b > a ? b : a; }
+/// b where it is above -inf and smaller than a.
+inline Part smaller_finite(Part a, Part b) {
+  const Part finite = b == same(-kInfinity) ? same(kInfinity) : b;
+  return finite < a ? finite : a;
+}
+/// b where it is positive and smaller than a.
+inline Part smaller_positive(Part a, Part b) {
+  const Part positive = b > same(0.0) ? b : same(kInfinity);
+  return positive < a ? positive : a;
+}
+inline Part zero_below(Part x, double limit, Part value) { return x < same(limit) ? same(0.0) : value; }
+
+inline void set(Part& x, double number) { x = same(number); }
+template <class Number>
+inline void read(Part& x, const Number* p) {
+  std::memcpy(&x, p, sizeof x);
+}
+template <class Number>
+inline void read(PartBits& x, const Number* p) {
+  std::memcpy(&x, p, sizeof x);
+}
+inline void store(double* p, Part x) { std::memcpy(p, &x, sizeof x); }
+
+/// Two halves; whatever can be done with one can be done with both.
+template <class Half>
+struct Pair {
+  static constexpr std::size_t kHalf = sizeof(Half) / sizeof(double);  ///< lanes
+  Half low, high;
+};
+
+template <class Half>
+inline Pair<Half> operator+(Pair<Half> a, Pair<Half> b) {
+  return {a.low + b.low, a.high + b.high};
+}
+template <class Half>
+inline Pair<Half> operator-(Pair<Half> a, Pair<Half> b) {
+  return {a.low - b.low, a.high - b.high};
+}
+template <class Half>
+inline Pair<Half> operator*(Pair<Half> a, Pair<Half> b) {
+  return {a.low * b.low, a.high * b.high};
+}
+template <class Half>
+inline Pair<Half> operator&(Pair<Half> a, Pair<Half> b) {
+  return {a.low & b.low, a.high & b.high};
+}
+template <class Half>
+inline Pair<Half> operator|(Pair<Half> a, Pair<Half> b) {
+  return {a.low | b.low, a.high | b.high};
+}
+template <class Half>
+inline auto bits(Pair<Half> x) {
+  return Pair<decltype(bits(x.low))>{bits(x.low), bits(x.high)};
+}
+template <class Half>
+inline auto numbers(Pair<Half> x) {
+  return Pair<decltype(numbers(x.low))>{numbers(x.low), numbers(x.high)};
+}
+template <class Half>
+inline Pair<Half> shift_left(Pair<Half> x, int n) {
+  return {shift_left(x.low, n), shift_left(x.high, n)};
+}
+template <class Half>
+inline Pair<Half> absolute(Pair<Half> x) {
+  return {absolute(x.low), absolute(x.high)};
+}
+template <class Half>
+inline Pair<Half> larger(Pair<Half> a, Pair<Half> b) {
+  return {larger(a.low, b.low), larger(a.high, b.high)};
+}
+template <class Half>
+inline Pair<Half> smaller_finite(Pair<Half> a, Pair<Half> b) {
+  return {smaller_finite(a.low, b.low), smaller_finite(a.high, b.high)};
+}
+template <class Half>
+inline Pair<Half> smaller_positive(Pair<Half> a, Pair<Half> b) {
+  return {smaller_positive(a.low, b.low), smaller_positive(a.high, b.high)};
+}
+template <class Half>
+inline Pair<Half> zero_below(Pair<Half> x, double limit, Pair<Half> value) {
+  return {zero_below(x.low, limit, value.low), zero_below(x.high, limit, value.high)};
+}
+template <class Half>
+inline Pair<Half> twice_low(Pair<Half> x) {
+  return {twice_low(x.low), twice_high(x.low)};
+}
+template <class Half>
+inline Pair<Half> twice_high(Pair<Half> x) {
+  return {twice_low(x.high), twice_high(x.high)};
+}
+template <class Half>
+inline double sum_lanes(Pair<Half> x) {
+  return sum_lanes(x.low) + sum_lanes(x.high);
+}
+template <class Half>
+inline Pair<Half> sum_each(const Pair<Half>* rows) {
+  const auto half = [](const Pair<Half>* some) {
+    Half low[Pair<Half>::kHalf];
+    Half high[Pair<Half>::kHalf];
+    for (std::size_t r = 0; r < Pair<Half>::kHalf; ++r) {
+      low[r] = some[r].low;
+      high[r] = some[r].high;
+    }
+    return sum_each(low) + sum_each(high);
+  };
+  return {half(rows), half(rows + Pair<Half>::kHalf)};
+}
+template <class Half>
+inline void set(Pair<Half>& x, double number) {
+  set(x.low, number);
+  set(x.high, number);
+}
+template <class Half, class Number>
+inline void read(Pair<Half>& x, const Number* p) {
+  read(x.low, p);
+  read(x.high, p + Pair<Half>::kHalf);
+}
+template <class Half>
+inline void store(double* p, Pair<Half> x) {
+  store(p, x.low);
+  store(p + Pair<Half>::kHalf, x.high);
+}
+
+template <class T, std::size_t n>
+struct Times {
+  using Type = typename Times<Pair<T>, n / 2>::Type;
+};
+template <class T>
+struct Times<T, 1> {
+  using Type = T;
+};
+
+using Lanes = Times<Part, kLanes / kPartLanes>::Type;
+using Bits = Times<PartBits, kLanes / kPartLanes>::Type;
 
 inline Lanes fill(double x) {
-  return each([=](std::size_t) { return x; });
+  Lanes lanes;
+  set(lanes, x);
+  return lanes;
 }
-inline Lanes operator+(Lanes a, Lanes b) {
-  return each([&](std::size_t i) { return a[i] + b[i]; });
-}
-inline Lanes operator-(Lanes a, Lanes b) {
-  return each([&](std::size_t i) { return a[i] - b[i]; });
-}
-inline Lanes operator*(Lanes a, Lanes b) {
-  return each([&](std::size_t i) { return a[i] * b[i]; });
-}
-inline Bits bits(Lanes x) { return std::bit_cast<Bits>(x); }
-inline Lanes numbers(Bits x) { return std::bit_cast<Lanes>(x); }
-inline Lanes larger(Lanes a, Lanes b) {
-  return each([&](std::size_t i) { return b[i] > a[i] ? b[i] : a[i]; });
-}
-inline Lanes smaller_finite(Lanes a, Lanes b) {
-  return each([&](std::size_t i) { return b[i] != -kInfinity && b[i] < a[i] ? b[i] : a[i]; });
-}
-inline Lanes smaller_positive(Lanes a, Lanes b) {
-  return each([&](std::size_t i) { return b[i] > 0 && b[i] < a[i] ? b[i] : a[i]; });
-}
-inline Lanes zero_below(Lanes x, double limit, Lanes value) {
-  return each([&](std::size_t i) { return x[i] < limit ? 0.0 : value[i]; });
-}
-inline Lanes absolute(Lanes x) {
-  return each([&](std::size_t i) { return x[i] < 0 ? -x[i] : x[i]; });
-}
-inline Bits shift_left(Bits x, int n) {
-  for (std::size_t i = 0; i < kLanes; ++i)
-    x.v[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(x.v[i]) << n);
-  return x;
-}
-inline Lanes twice_low(Lanes x) {
-  return each([&](std::size_t i) { return x[i / 2]; });
-}
-inline Lanes twice_high(Lanes x) {
-  return each([&](std::size_t i) { return x[4 + i / 2]; });
-}
-inline Lanes first_lanes(Lanes x, Bits mask) {
-  Bits b = bits(x);
-  for (std::size_t i = 0; i < kLanes; ++i) b.v[i] &= mask.v[i];
-  return numbers(b);
-}
-inline Lanes sum_each(const Lanes* rows) {
-  return each([&](std::size_t r) {
-    const Lanes& x = rows[r];
-    return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
-  });
-}
-
-#endif
 
 inline Lanes load(const double* p) {
-  Lanes x;
-  std::memcpy(&x, p, sizeof x);
-  return x;
+  Lanes lanes;
+  read(lanes, p);
+  return lanes;
 }
 
-inline void store(double* p, Lanes x) { std::memcpy(p, &x, sizeof x); }
+/// The lanes of a mask, 0 elsewhere.
+inline Lanes first_lanes(Lanes x, Bits mask) { return numbers(bits(x) & mask); }
 
-#if defined(__GNUC__) && defined(__AVX2__) && !defined(__AVX512F__)
-/// For the first n < 8 of four lanes from the given one on: all bits where they are among these.
-inline __m256i among_first(std::size_t n, std::size_t from) {
-  alignas(64) static constexpr std::int64_t kOnes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kOnes + 8 - n + from));
+/// Masks, so placed that those of any first and of any last lanes are eight numbers in a row.
+alignas(64) constexpr std::int64_t kMasks[24] = {-1, -1, -1, -1, -1, -1, -1, -1, 0,  0,  0,  0,
+                                                 0,  0,  0,  0,  -1, -1, -1, -1, -1, -1, -1, -1};
+
+/// A mask of the first n <= 8 lanes.
+inline Bits lanes_before(std::size_t n) {
+  Bits mask;
+  read(mask, kMasks + kLanes - n);
+  return mask;
 }
-#endif
 
-/// The first n < 8 numbers at p, `rest` behind them; reads no more than those. Masks, as a loop over them
+/// A mask of the lanes from the n-th on.
+inline Bits lanes_from(std::size_t n) {
+  Bits mask;
+  read(mask, kMasks + 2 * kLanes - n);
+  return mask;
+}
+
+/// The first n < 8 numbers at p, zeros behind them; reads no more than those. Masks, as a loop over them
 /// would cost more than all the full lanes of a row.
+inline Lanes load_some(const double* p, std::size_t n) {
+#if defined(__GNUC__) && defined(__AVX512F__)
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << n) - 1U), p);
+#elif defined(__GNUC__) && defined(__AVX2__)
+  const Bits mask = lanes_before(n);
+  return {_mm256_maskload_pd(p, __m256i(mask.low)), _mm256_maskload_pd(p + 4, __m256i(mask.high))};
+#else
+  double room[kLanes];
+  for (std::size_t i = 0; i < kLanes; ++i) room[i] = i < n ? p[i] : 0.0;
+  return load(room);
+#endif
+}
+
+/// The same with `rest` behind them.
 inline Lanes load_some(const double* p, std::size_t n, double rest) {
 #if defined(__GNUC__) && defined(__AVX512F__)
   return _mm512_mask_loadu_pd(fill(rest), static_cast<__mmask8>((1U << n) - 1U), p);
-#elif defined(__GNUC__) && defined(__AVX2__)
-  const auto half = [&](std::size_t from) {
-    const __m256i mask = among_first(n, from);
-    return _mm256_blendv_pd(_mm256_set1_pd(rest), _mm256_maskload_pd(p + from, mask),
-                            _mm256_castsi256_pd(mask));
-  };
-  return __builtin_shufflevector(half(0), half(4), 0, 1, 2, 3, 4, 5, 6, 7);
 #else
-  Lanes x = fill(rest);
-  for (std::size_t i = 0; i < n; ++i) x[i] = p[i];
-  return x;
+  return numbers(bits(load_some(p, n)) | (bits(fill(rest)) & lanes_from(n)));
 #endif
 }
 
@@ -176,32 +302,30 @@ inline void store_some(double* p, std::size_t n, Lanes x) {
 #if defined(__GNUC__) && defined(__AVX512F__)
   _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1U << n) - 1U), x);
 #elif defined(__GNUC__) && defined(__AVX2__)
-  _mm256_maskstore_pd(p, among_first(n, 0), __builtin_shufflevector(x, x, 0, 1, 2, 3));
-  _mm256_maskstore_pd(p + 4, among_first(n, 4), __builtin_shufflevector(x, x, 4, 5, 6, 7));
+  const Bits mask = lanes_before(n);
+  _mm256_maskstore_pd(p, __m256i(mask.low), x.low);
+  _mm256_maskstore_pd(p + 4, __m256i(mask.high), x.high);
 #else
-  for (std::size_t i = 0; i < n; ++i) p[i] = x[i];
+  double room[kLanes];
+  store(room, x);
+  for (std::size_t i = 0; i < n; ++i) p[i] = room[i];
 #endif
 }
 
-inline double sum_lanes(Lanes x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
-
 inline double largest_lane(Lanes x) {
-  double result = x[0];
-  for (std::size_t l = 1; l < kLanes; ++l) result = x[l] > result ? x[l] : result;
+  double lane[kLanes];
+  store(lane, x);
+  double result = lane[0];
+  for (std::size_t l = 1; l < kLanes; ++l) result = lane[l] > result ? lane[l] : result;
   return result;
 }
 
 inline double smallest_lane(Lanes x) {
-  double result = x[0];
-  for (std::size_t l = 1; l < kLanes; ++l) result = x[l] < result ? x[l] : result;
+  double lane[kLanes];
+  store(lane, x);
+  double result = lane[0];
+  for (std::size_t l = 1; l < kLanes; ++l) result = lane[l] < result ? lane[l] : result;
   return result;
-}
-
-/// A mask of the lanes [begin, end).
-inline Bits lanes_between(std::size_t begin, std::size_t end) {
-  Bits mask{};
-  for (std::size_t i = 0; i < kLanes; ++i) mask[i] = i >= begin && i < end ? -1 : 0;
-  return mask;
 }
 
 /// exp(x) for x <= 709, 0 below -708 (where results leave the normal range); NaN stays. x = n ln 2 + r, a

@@ -8,7 +8,6 @@
 #include "core/local_polytope.hpp"
 #include "core/reduce.hpp"
 #include "core/region_bound.hpp"
-#include "core/region_kernels.hpp"
 #include "core/threads.hpp"
 
 namespace pypgm {
@@ -269,7 +268,7 @@ std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
   over_regions([&](int r, RegionSums&) {
     const auto theta = table(theta_, r);
     const auto logarithm = table(z_, r);
-    region_kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
+    kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
     for (std::size_t i = 0; i < theta.size(); ++i) {
       if (theta[i] != -kInfinity) theta[i] = kappa[at(r)] * logarithm[i];
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/region_kernels.hpp"
+#include "core/path_kernels.hpp"
 
 namespace pypgm {
 
@@ -68,19 +68,23 @@ double term_loss(const RegionTerm& term, double total, std::span<const double> s
   return loss;
 }
 
+namespace {
+
+PathTable path_table(const RegionTerm& t, const double* x, const double* z) {
+  return {x, z, t.values.data(), t.weights.data(), t.weights.size() == 1, t.values.size()};
+}
+
+}  // namespace
+
 void descend_term(RegionTerm& t, double total, double s, double a, std::span<const double> x,
                   std::span<const double> z, std::span<double> theta) {
-  const RegionKernels& k = region_kernels();
-  const bool one = t.weights.size() == 1;
   if (t.groups.empty()) {
-    k.descend(x.data(), z.data(), t.values.data(), t.weights.data(), one, total, a, s, theta.size(),
-              theta.data());
+    path_kernels().descend(path_table(t, x.data(), z.data()), total, a, s, theta.data(), nullptr);
     return;
   }
   t.z = t.b;
   std::fill(t.b.begin(), t.b.end(), 0.0);
-  k.descend(t.x.data(), t.z.data(), t.values.data(), t.weights.data(), one, total, a, s, t.b.size(),
-            t.b.data());
+  path_kernels().descend(path_table(t, t.x.data(), t.z.data()), total, a, s, t.b.data(), nullptr);
   for (std::size_t i = 0; i < theta.size(); ++i) theta[i] += t.b[static_cast<std::size_t>(t.groups[i])];
 }
 
@@ -88,10 +92,9 @@ void follow_term(RegionTerm& t, double total, double a, std::span<const double> 
                  std::span<double> x, RegionSums& sums) {
   const bool whole = t.groups.empty();
   if (!whole) sum_groups(b, t.groups, t.b);
-  region_kernels().follow(whole ? b.data() : t.b.data(), whole ? z.data() : t.z.data(), t.values.data(),
-                          t.holdout.empty() ? nullptr : t.holdout.data(), t.weights.data(),
-                          t.weights.size() == 1, total, a, t.values.size(), whole ? x.data() : t.x.data(),
-                          sums.data());
+  double* const mean = whole ? x.data() : t.x.data();
+  path_kernels().follow(path_table(t, mean, whole ? z.data() : t.z.data()), whole ? b.data() : t.b.data(),
+                        t.holdout.empty() ? nullptr : t.holdout.data(), total, a, mean, sums.data());
   sums[0] += t.constant;
   sums[1] += t.held_constant;
 }

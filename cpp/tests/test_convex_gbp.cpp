@@ -8,7 +8,7 @@
 
 #include "core/convex_gbp.hpp"
 #include "core/local_polytope.hpp"
-#include "core/region_kernels.hpp"
+#include "core/kernels.hpp"
 
 using namespace pypgm;
 
@@ -52,7 +52,7 @@ TEST_CASE("log_floored is a logarithm") {
   for (int i = 0; i < 1000; ++i)
     x.push_back(std::exp(std::uniform_real_distribution<double>(-500, 500)(rng)));
   std::vector<double> out(x.size());
-  region_kernels().log_floored(x.data(), x.size(), 1e-250, out.data());
+  kernels().log_floored(x.data(), x.size(), 1e-250, out.data());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double wanted = std::log(std::max(x[i], 1e-250));
     CHECK(std::abs(out[i] - wanted) <= 4e-16 * std::max(std::abs(wanted), 1e-300));

@@ -1,0 +1,102 @@
+// Steps of an accelerated path over the cells of one table, compiled once for each instruction set, with
+// PYPGM_ISA its name; see kernels.cpp.
+#include "core/path_kernels.hpp"
+
+#include "core/lanes.hpp"
+
+namespace pypgm {
+
+namespace {
+
+/// Calls step(i, load_at, store_at) for each eight cells and for the rest.
+template <class Step>
+inline void for_cells(std::size_t n, const Step& step) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    step([=](const double* p) { return load(p + i); }, [=](double* p, Lanes x) { store(p + i, x); });
+  }
+  if (i == n) return;
+  step([=](const double* p) { return load_some(p + i, n - i); },
+       [=](double* p, Lanes x) { store_some(p + i, n - i, x); });
+}
+
+template <bool kOne, bool kWindow>
+void descend_with(const PathTable& t, double total, double a, double step, double* theta, double* window) {
+  const Lanes mix = fill(a);
+  const Lanes scale = fill(total);
+  const Lanes length = fill(step);
+  const Lanes same = fill(*t.w);
+  for_cells(t.n, [&](auto at, auto put) {
+    const Lanes x = at(t.x);
+    const Lanes point = scale * (x + mix * (at(t.z) - x));
+    if (kWindow) put(window, at(window) + length * point);
+    const Lanes weight = kOne ? same : at(t.w);
+    put(theta, at(theta) - length * weight * (point - at(t.y)));
+  });
+}
+
+void descend(const PathTable& t, double total, double a, double step, double* theta, double* window) {
+  if (t.one_weight) {
+    window == nullptr ? descend_with<true, false>(t, total, a, step, theta, window)
+                      : descend_with<true, true>(t, total, a, step, theta, window);
+  } else {
+    window == nullptr ? descend_with<false, false>(t, total, a, step, theta, window)
+                      : descend_with<false, true>(t, total, a, step, theta, window);
+  }
+}
+
+template <bool kOne, bool kHeld>
+void follow_with(const PathTable& t, const double* next, const double* held, double total, double a,
+                 double* mean, double* sums) {
+  const Lanes mix = fill(a);
+  const Lanes scale = fill(total);
+  const Lanes same = fill(*t.w);
+  Lanes loss = fill(0.0);
+  Lanes validation = loss;
+  Lanes slope = loss;
+  Lanes curvature = loss;
+  for_cells(t.n, [&](auto at, auto put) {
+    const Lanes x = at(t.x);
+    const Lanes z = at(t.z);
+    const Lanes b = at(next);
+    const Lanes y = at(t.y);
+    const Lanes weight = kOne ? same : at(t.w);
+    const Lanes moved = b - z;
+    const Lanes weighted = weight * moved;
+    slope = slope + weighted * (scale * (x + mix * (z - x)) - y);
+    curvature = curvature + weighted * moved;
+    const Lanes to = x + mix * (b - x);
+    put(mean, to);
+    const Lanes miss = scale * to - y;
+    loss = loss + weight * miss * miss;
+    if (kHeld) {
+      const Lanes miss_held = scale * to - at(held);
+      validation = validation + weight * miss_held * miss_held;
+    }
+  });
+  sums[0] += 0.5 * sum_lanes(loss);
+  sums[1] += 0.5 * sum_lanes(validation);
+  sums[2] += sum_lanes(slope);
+  sums[3] += sum_lanes(curvature);
+}
+
+void follow(const PathTable& t, const double* next, const double* held, double total, double a, double* mean,
+            double* sums) {
+  if (t.one_weight) {
+    held == nullptr ? follow_with<true, false>(t, next, held, total, a, mean, sums)
+                    : follow_with<true, true>(t, next, held, total, a, mean, sums);
+  } else {
+    held == nullptr ? follow_with<false, false>(t, next, held, total, a, mean, sums)
+                    : follow_with<false, true>(t, next, held, total, a, mean, sums);
+  }
+}
+
+}  // namespace
+
+#define PYPGM_JOIN_(a, b) a##b
+#define PYPGM_JOIN(a, b) PYPGM_JOIN_(a, b)
+
+extern const PathKernels PYPGM_JOIN(path_kernels_, PYPGM_ISA);
+const PathKernels PYPGM_JOIN(path_kernels_, PYPGM_ISA) = {descend, follow};
+
+}  // namespace pypgm

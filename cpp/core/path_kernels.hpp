@@ -1,0 +1,30 @@
+#pragma once
+#include <cstddef>
+
+namespace pypgm {
+
+/// The cells of a table that is measured cell by cell, at a point of an accelerated path.
+struct PathTable {
+  const double* x;  ///< the average
+  const double* z;  ///< the last marginals
+  const double* y;  ///< measured counts
+  const double* w;  ///< their weights; the first serves all where one_weight says so
+  bool one_weight;
+  std::size_t n;
+};
+
+/// Steps of an accelerated path over the cells of one table, compiled once for each instruction set. Averages
+/// and marginals times `total` are counts.
+struct PathKernels {
+  /// With v = total * (x + a (z - x)): theta -= step * w (v - y), and window += step * v unless it is null.
+  void (*descend)(const PathTable& table, double total, double a, double step, double* theta, double* window);
+  /// With d = next - z and the v above: mean = x + a (next - x), which may lie where x does; adds to sums
+  /// half w (total mean - y)^2, half w (total mean - held)^2 (unless held is null), w (v - y) d, and w d^2.
+  void (*follow)(const PathTable& table, const double* next, const double* held, double total, double a,
+                 double* mean, double* sums);
+};
+
+/// The fastest set of loops this machine runs.
+const PathKernels& path_kernels();
+
+}  // namespace pypgm
