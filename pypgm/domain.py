@@ -45,7 +45,7 @@ class Domain:
     170
     """
 
-    __slots__ = ("_found", "_index", "_labels", "attributes", "shape")
+    __slots__ = ("_found", "_index", "_labels", "_parts", "attributes", "shape")
 
     attributes: Clique
     shape: tuple[int, ...]
@@ -73,7 +73,9 @@ class Domain:
         self.attributes = names
         self.shape = tuple(_check_size(n, s) for n, s in zip(names, sizes, strict=True))
         self._index = {name: i for i, name in enumerate(names)}
-        self._found: dict[Clique, tuple[int, ...]] = {}  # cliques are looked up again and again
+        # The same cliques are asked for again and again.
+        self._found: dict[Clique, tuple[int, ...]] = {}
+        self._parts: dict[Clique, Domain] = {}
         if len(self._index) != len(names):
             raise ValueError(f"attribute {_first_repeat(names)!r} comes more than once")
         for name, values in labelled.items():
@@ -126,7 +128,11 @@ class Domain:
         """Return the domain of some attributes, in the order given."""
         clique = as_clique(attributes)
         sizes = self.sizes(clique)
-        return Domain(clique, sizes, {n: self._labels[n] for n in clique if n in self._labels})
+        part = self._parts.get(clique)
+        if part is None:
+            labels = {n: self._labels[n] for n in clique if n in self._labels}
+            part = self._parts[clique] = Domain(clique, sizes, labels)
+        return part
 
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._index

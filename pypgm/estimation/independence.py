@@ -17,7 +17,7 @@ from pypgm.queries import Identity, Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    _Cells = tuple[NDArray[np.float64], list[NDArray[np.float64]]]
+    _Cells = list[NDArray[np.float64]]
 
 __all__ = ["independent_potentials"]
 
@@ -54,7 +54,7 @@ def independent_potentials(
     start = CliqueVector(domain, cliques)
     known: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for m in measurements:
-        cells = None if isinstance(m.query, Identity | Partition | None) else _cells(domain, m, total)
+        cells = [] if isinstance(m.query, Identity | Partition | None) else _cells(domain, m, total)
         for attribute in m.clique:
             weighted, weights = known.setdefault(
                 attribute, (np.zeros(domain.size(attribute)), np.zeros(domain.size(attribute)))
@@ -72,31 +72,31 @@ def independent_potentials(
 
 
 def _one_way(
-    domain: Domain, measurement: LinearMeasurement, attribute: str, cells: _Cells | None
+    domain: Domain, measurement: LinearMeasurement, attribute: str, cells: _Cells
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the counts of an attribute's values that a measurement suggests, and their variances."""
-    own = domain.project(measurement.clique)
-    size = domain.size(attribute)
-    codes = Factor(domain.project(attribute), np.arange(size)).expand(own).datavector().astype(np.int64)
+    own, query = domain.project(measurement.clique), measurement.query
     variance = np.square(measurement.spread())
     answers = measurement.values.astype(np.float64)
-    if cells is not None:
-        counts = _sums(codes, cells[0], size)
-        spread = [np.square(_sums(codes, d, size) - counts) for d in cells[1]]
-        # Few draws: the mean over the values steadies the variance of each.
-        each = np.mean(spread, axis=0)
-        return counts, 0.5 * (each + each.mean())
-    if not isinstance(measurement.query, Partition):
-        return _sums(codes, answers, size), _sums(codes, variance, size)
-    rows, n_rows = measurement.query.groups, answers.size
-    keys, both = np.unique(codes * n_rows + rows, return_counts=True)
-    code, row = np.divmod(keys, n_rows)
-    share = both / np.bincount(rows, minlength=n_rows)[row]
-    return _sums(code, share * answers[row], size), _sums(code, np.square(share) * variance[row], size)
+    if not (cells or isinstance(query, Partition)):
+        counts, variances = (Factor(own, a).project(attribute).datavector() for a in (answers, variance))
+        return counts, variances
+    size = domain.size(attribute)
+    codes = Factor(domain.project(attribute), np.arange(size)).expand(own).datavector().astype(np.int64)
+    if isinstance(query, Partition):
+        rows, n_rows = query.groups, answers.size
+        keys, both = np.unique(codes * n_rows + rows, return_counts=True)
+        code, row = np.divmod(keys, n_rows)
+        share = both / np.bincount(rows, minlength=n_rows)[row]
+        return _sums(code, share * answers[row], size), _sums(code, np.square(share) * variance[row], size)
+    counts, *draws = (_sums(codes, c, size) for c in cells)
+    # Few draws: the mean over the values steadies the variance of each.
+    each = np.mean([np.square(d - counts) for d in draws], axis=0)
+    return counts, 0.5 * (each + each.mean())
 
 
 def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cells:
-    """Return what answers to any query suggest of the cells, and draws of what else they allow.
+    """Return what answers to any query suggest of the cells, and behind it draws of what else they allow.
 
     Cells are taken as independent a priori, normal around evenly spread records with the total for a deviation; the
     answers then leave a normal distribution, whose mean and draws are solutions of damped least squares.
@@ -124,7 +124,7 @@ def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cel
         solved(even + total * rng.normal(size=cells), queries.values + spread * rng.normal(size=spread.size))
         for _ in range(_DRAWS)
     ]
-    return solved(even, queries.values), draws
+    return [solved(even, queries.values), *draws]
 
 
 def _sums(codes: NDArray[np.int64], amounts: NDArray[np.float64], size: int) -> NDArray[np.float64]:
