@@ -42,7 +42,7 @@ void bench_exp(benchmark::State& state) {
 }
 
 // One small table, one that fits the cache, one that does not.
-BENCHMARK(bench_copy)->Arg(100)->Arg(100'000)->Arg(10'000'000);
-BENCHMARK(bench_exp)->Arg(100)->Arg(100'000)->Arg(10'000'000);
+BENCHMARK(bench_copy)->ArgName("cells")->Arg(100)->Arg(100'000)->Arg(10'000'000);
+BENCHMARK(bench_exp)->ArgName("cells")->Arg(100)->Arg(100'000)->Arg(10'000'000);
 
 }  // namespace

@@ -61,6 +61,6 @@ void bench_descent(benchmark::State& state) {
   state.counters["exp_passes"] = seconds / limits::exp_pass(chain.cells);
 }
 
-BENCHMARK(bench_descent)->Arg(4)->Arg(10)->Arg(100)->Arg(1000);
+BENCHMARK(bench_descent)->ArgName("attributes")->Arg(4)->Arg(10)->Arg(100)->Arg(1000);
 
 }  // namespace

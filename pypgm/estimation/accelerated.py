@@ -155,11 +155,14 @@ def _validated(
     """Find on thinned measurements how far to go, then go there."""
     run = _path(thinned, options, watch, 0, FINE, held_out=held_out)
     status, best = run.validate(options.iterations // 2)
+    calls = run.calls
     if status == "converged":
         # Noise too small to be fitted: the tolerance is where the measurements themselves end.
-        return _to_the_optimum(problem, options, watch, run.calls)
+        del run  # the memory of one solver is enough
+        return _to_the_optimum(problem, options, watch, calls)
     if status in {"validated", "iterations"}:
-        run = _path(_smoothed(problem), options, watch, run.calls, FINE)
+        del run
+        run = _path(_smoothed(problem), options, watch, calls, FINE)
         status = run.follow(min(run.calls + best, options.iterations)) or status
     return run, status
 

@@ -64,6 +64,7 @@ class Path:
         self._taken = 0
         self.lower = -math.inf  # the highest bound so far that no distribution's loss is below
         self._gap: float | None = None
+        self._end: tuple[NDArray[np.float64], NDArray[np.float64], float] | None = None  # once it is settled
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
         self._options = options
         self._watch = watch
@@ -113,9 +114,9 @@ class Path:
         average itself has none, fitting may not end. The last potentials are then as they should be, or it begins
         between them and the start.
         """
-        problem, wanted = self.problem, self.core.loss()
-        oracle, average = problem.oracle(self._options.n_threads), self.core.average
-        last, start = self.core.potentials, problem.start.values
+        problem = self.problem
+        average, last, wanted = self._given_back()
+        oracle, start = problem.oracle(self._options.n_threads), problem.start.values
         best, least = last, math.inf
         for share, sweeps in _FITS:
             begun = last if share == 1 else share * last + (1 - share) * start
@@ -126,6 +127,13 @@ class Path:
             if loss <= wanted + _MISFIT * (1 + abs(wanted)):
                 break
         return best
+
+    def _given_back(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return the average, the last potentials and the loss; the solver's memory is free from the first call on."""
+        if self._end is None:
+            self._end = self.core.average, self.core.potentials, self.core.loss()
+            del self.core
+        return self._end
 
     def _advance(self) -> float:
         """Take one step; return the held-out loss."""
@@ -156,8 +164,11 @@ class Path:
     def look(self) -> None:
         """Bound the least loss, from where the average stands and from the gradients' average; keep the best bound.
 
-        The latter is worst in the first iterations, and so those of the first half are left out of it.
+        The latter is worst in the first iterations, and so those of the first half are left out of it. A path that is
+        settled has been looked at where it ended.
         """
+        if self._end is not None:
+            return
         loss = self.core.loss()
         self.lower = max(self.lower, loss - self.core.gap())
         if 0 < self._opened < self._taken:

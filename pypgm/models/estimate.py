@@ -186,7 +186,8 @@ def estimate(
     constraints : sequence of Constraint
         Structural zeros and attributes that are functions of others; public knowledge.
     max_bytes : float, optional
-        Memory the tables may take; half of what is available by default.
+        Memory the estimate may take, with all copies of the tables its method keeps; half of what is available by
+        default.
     time_limit : float, optional
         Seconds after which the best point so far is returned.
     callback : callable, optional
@@ -211,7 +212,7 @@ def estimate(
         If a measurement does not fit the domain, the total is neither given nor measured, or an option is out of
         range.
     ModelTooLargeError
-        If the junction tree does not fit; nothing has been allocated then.
+        If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
 
     References
     ----------
@@ -231,9 +232,8 @@ def estimate(
            [22., 28.]])
     """
     until: Literal["validated", "optimum"] = "optimum" if warm_start is not None else stop
-    own_tolerance = _TOLERANCE if oracle == "exact" else _REGION_TOLERANCE
-    within = own_tolerance if tolerance is None else tolerance
     started = time.perf_counter()
+    within = _within(tolerance, oracle)
     options = Options(iterations, within, stepsize, time_limit, callback, progress, n_threads, until, rng, started)
     _check_options(options, stop)
     folding, masks = fold(domain, constraints)
@@ -249,15 +249,14 @@ def estimate(
             domain, objective, fitting, records, oracle=oracle, options=options, prior=start, max_bytes=max_bytes
         )
     starts = _exact_starts(domain, folding, prior=prior, warm_start=warm_start)
-    independent = chosen == "accelerated"
     problem = tree_problem(
         inner,
         objective,
         fitting,
         records,
+        method=chosen,
         masks=masks,
         **starts,
-        independent=independent,
         max_bytes=max_bytes,
         n_threads=n_threads,
     )
@@ -270,6 +269,13 @@ def estimate(
         origin = Origin(tuple(fitting), total is not None, how, masks, before)
     # The model computes its marginals itself: a file read back then has the same bits.
     return GraphicalModel(potentials, records, fit=fit, tree=problem.tree, folding=folding, origin=origin)
+
+
+def _within(tolerance: float | None, oracle: Literal["exact"] | RegionOracle) -> float:
+    """Return the tolerance asked for, or the oracle's own."""
+    if tolerance is not None:
+        return tolerance
+    return _TOLERANCE if oracle == "exact" else _REGION_TOLERANCE
 
 
 def _exact_starts(domain: Domain, folding: Folding | None, **models: object) -> dict[str, GraphicalModel]:

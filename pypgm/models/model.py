@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from pypgm.inference.folding import FoldedCalibrated, Folding
 from pypgm.inference.kronecker import answer_queries, expectation
 from pypgm.inference.variable_elimination import variable_elimination
 from pypgm.models.origin import Origin
+from pypgm.models.queryable import Queryable
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import model_header, write_archive
-from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
     import os
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
+    from pypgm.queries import KroneckerQuery
 
 __all__ = ["GraphicalModel"]
 
 
-class GraphicalModel:
+class GraphicalModel(Queryable):
     r"""The distribution :math:`p(x) \propto \exp \sum_C \theta_C(x_C)` over a domain, times a number of records.
 
     Parameters
@@ -158,87 +159,6 @@ class GraphicalModel:
         [[[2.0, 2.0], [2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
         """
         return self._given(evidence).project_many(list(cliques), n_threads=n_threads)
-
-    def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the probabilities of some attributes, given what is known of others.
-
-        Parameters
-        ----------
-        targets : str or sequence of str
-            Attributes of the answer, in any order.
-        evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector (a NumPy float array).
-
-        Returns
-        -------
-        Factor
-            Conditional probabilities that sum to 1, axes in the order asked.
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If the evidence has probability zero.
-        ValueError
-            If an attribute, label or code is unknown.
-        """
-        return self.project(targets, evidence).normalize()
-
-    @overload
-    def answer(
-        self, query: KroneckerQuery, evidence: Evidence | None = ..., *, n_threads: int = ...
-    ) -> NDArray[np.float64]: ...
-    @overload
-    def answer(
-        self, query: Sequence[KroneckerQuery], evidence: Evidence | None = ..., *, n_threads: int = ...
-    ) -> list[NDArray[np.float64]]: ...
-    def answer(
-        self,
-        query: KroneckerQuery | Sequence[KroneckerQuery],
-        evidence: Evidence | None = None,
-        *,
-        n_threads: int = 0,
-    ) -> NDArray[np.float64] | list[NDArray[np.float64]]:
-        """Return the answer to a product of queries on single attributes, in counts; no joint table is made for it.
-
-        Parameters
-        ----------
-        query : KroneckerQuery or sequence of them
-            What is asked; several queries share what they have in common.
-        evidence : mapping, optional
-            As for `project`.
-        n_threads : int
-            0 for all threads; the bits of the answers do not depend on it.
-
-        Returns
-        -------
-        ndarray, or list of ndarray
-            A tensor with an axis for each attribute of the query, in its order.
-
-        Warns
-        -----
-        ConditionWarning
-            If terms of opposite sign cancel to less than 1e-8 of their size.
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If the evidence has probability zero.
-        ModelTooLargeError
-            If a table on the way would not fit.
-        ValueError
-            If an attribute is unknown, or a block is not for as many values as it has.
-
-        Examples
-        --------
-        >>> import pypgm
-        >>> domain = pypgm.Domain({"age": 4, "sex": ["F", "M"]})
-        >>> model = GraphicalModel(pypgm.CliqueVector(domain, [("age", "sex")]), total=80.0)
-        >>> model.answer(pypgm.KroneckerQuery({"age": pypgm.queries.range_list(4, [(1, 2)])}), {"sex": "F"}).round(6)
-        array([40.])
-        """
-        queries = [query] if isinstance(query, KroneckerQuery) else list(query)
-        answers = answer_queries(self._given(evidence), queries, n_threads=n_threads)
-        return answers[0] if isinstance(query, KroneckerQuery) else answers
 
     def expectation(
         self,
@@ -380,6 +300,14 @@ class GraphicalModel:
 
         asked = [as_clique(c) for c in cliques]
         return standard_errors(self, asked, evidence, method=method, draws=draws, rng=rng, n_threads=n_threads)
+
+    def _counts(self, clique: Clique, evidence: Evidence | None) -> Factor:
+        return self.project(clique, evidence)
+
+    def _answers(
+        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int
+    ) -> list[NDArray[np.float64]]:
+        return answer_queries(self._given(evidence), queries, n_threads=n_threads)
 
     def _given(self, evidence: Evidence | None) -> Calibrated:
         """Return the calibrated tree, anew under evidence."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal, get_args, overload
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -25,11 +25,11 @@ from pypgm.inference.region_index import RegionIndex
 from pypgm.memory import check_fits, short
 from pypgm.models.answer import Answer
 from pypgm.models.prior import thin_tree
+from pypgm.models.queryable import Queryable
 from pypgm.models.refinement import refined_records
 from pypgm.models.region_parts import affordable_cells, check_marginals, oversaturated_answers
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import model_header, write_archive
-from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
     import os
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs.evidence import Evidence
     from pypgm.inference.thin_tree import ThinTree
+    from pypgm.queries import KroneckerQuery
 
 __all__ = ["Method", "RegionGraphModel"]
 
@@ -47,7 +48,7 @@ Method = Literal["combined", "local", "submodel", "expanded", "oversaturated"]
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them
 
 
-class RegionGraphModel:
+class RegionGraphModel(Queryable):
     r"""Pseudo-marginals :math:`\tau_r` over the regions of a graph, which agree where regions meet.
 
     No joint distribution need have them. A clique that a region holds is answered by that region; any other by one of
@@ -219,79 +220,15 @@ class RegionGraphModel:
         answers = (found[self.domain.canonical(c)].transpose(c) for c in asked)
         return list(answers)
 
-    def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the probabilities of some attributes, given what is known of others.
+    def _counts(self, clique: Clique, evidence: Evidence | None) -> Factor:
+        self.domain.indices(clique)
+        return self._weighed(clique, evidence).project(clique)
 
-        Parameters
-        ----------
-        targets : str or sequence of str
-            Attributes of the answer, in any order.
-        evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector (a NumPy float array).
-
-        Returns
-        -------
-        Factor
-            Conditional probabilities that sum to 1, axes in the order asked: from the answer to the clique of targets
-            and evidence together.
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If the evidence has probability zero.
-        ValueError
-            If an attribute, label or code is unknown.
-        ModelTooLargeError
-            If the table over targets and evidence would not fit.
-        """
-        asked = as_clique(targets)
-        self.domain.indices(asked)
-        return self._weighed(asked, evidence).project(asked).normalize()
-
-    @overload
-    def answer(
-        self, query: KroneckerQuery, evidence: Evidence | None = ..., *, n_threads: int = ...
-    ) -> NDArray[np.float64]: ...
-    @overload
-    def answer(
-        self, query: Sequence[KroneckerQuery], evidence: Evidence | None = ..., *, n_threads: int = ...
-    ) -> list[NDArray[np.float64]]: ...
-    def answer(
-        self,
-        query: KroneckerQuery | Sequence[KroneckerQuery],
-        evidence: Evidence | None = None,
-        *,
-        n_threads: int = 0,
-    ) -> NDArray[np.float64] | list[NDArray[np.float64]]:
-        """Return the answer to a product of queries on single attributes, in counts: from that to its clique.
-
-        Parameters
-        ----------
-        query : KroneckerQuery or sequence of them
-            What is asked.
-        evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it.
-        n_threads : int
-            0 for all threads; the bits of the answers do not depend on it.
-
-        Returns
-        -------
-        ndarray, or list of ndarray
-            A tensor with an axis for each attribute of the query, in its order.
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If the evidence has probability zero.
-        ModelTooLargeError
-            If the table over the attributes of a query and of the evidence would not fit.
-        ValueError
-            If an attribute is unknown, or a block is not for as many values as it has.
-        """
-        if isinstance(query, KroneckerQuery):
-            return self.answer([query], evidence, n_threads=n_threads)[0]
+    def _answers(
+        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int
+    ) -> list[NDArray[np.float64]]:
         answers = []
-        for q in query:
+        for q in queries:
             clique = self.domain.canonical(q.checked(self.domain).blocks)
             table = self._weighed(clique, evidence).project(clique).normalize(self.total)
             tree = JunctionTree(table.domain, [clique])

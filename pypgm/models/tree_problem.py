@@ -12,6 +12,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.constraint import Masks, with_zeros
 from pypgm.estimation.problem import Problem
 from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.models.announcement import check_estimate_fits
 from pypgm.models.start import independent_start, kept_cliques, start_from, warm_start_from
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ def tree_problem(
     measurements: Sequence[LinearMeasurement],
     total: float,
     *,
+    method: str,
     masks: Masks,
     prior: GraphicalModel | None = None,
     warm_start: GraphicalModel | None = None,
-    independent: bool = False,
     max_bytes: float | None = None,
     n_threads: int = 0,
 ) -> Problem:
@@ -47,14 +48,15 @@ def tree_problem(
         Their cliques are in the tree; they suggest the independent model.
     total : float
         Number of records, counts.
+    method : str
+        What will solve it. "accelerated" starts from the independent model where there is no other, all others from
+        the uniform one.
     masks : sequence of (clique, bool array)
         Structural zeros.
     prior, warm_start : GraphicalModel, optional
         At most one of them, to start from; all cliques of a prior stay in the model.
-    independent : bool
-        Start from the independent model where there is no other; else from the uniform one.
     max_bytes : float, optional
-        Memory the tables may take.
+        Memory the estimate may take.
     n_threads : int
         0 for all threads.
 
@@ -63,13 +65,14 @@ def tree_problem(
     ValueError
         If the structural zeros leave no record possible.
     ModelTooLargeError
-        If the junction tree does not fit; nothing has been allocated then.
+        If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
     """
     wanted = [*loss.cliques, *(m.clique for m in measurements), *(clique for clique, _ in masks)]
     cliques: list[Clique] = list(dict.fromkeys(domain.canonical(c) for c in wanted))
     if prior is not None:
         cliques += kept_cliques(prior, cliques)
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
+    check_estimate_fits(tree, measurements, method, max_bytes)
     uniform = CliqueVector(domain, cliques)
     suggested = independent_start(tree, total, masks)
     start_for = None
@@ -78,7 +81,7 @@ def tree_problem(
     elif warm_start is not None:
         posed = Problem(tree, loss, total, uniform)
         start = with_zeros(warm_start_from(posed, warm_start, partial(suggested, measurements), n_threads), masks)
-    elif independent:
+    elif method == "accelerated":
         start_for = suggested
         start = suggested(measurements)
     else:
