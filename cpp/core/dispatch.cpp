@@ -2,6 +2,7 @@
 #include "core/contraction_kernels.hpp"
 #include "core/kernels.hpp"
 #include "core/path_kernels.hpp"
+#include "core/spread_kernels.hpp"
 
 #if defined(PYPGM_X86) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -13,6 +14,7 @@ namespace pypgm {
 extern const Kernels kernels_baseline;
 extern const ContractionKernels contraction_kernels_baseline;
 extern const PathKernels path_kernels_baseline;
+extern const SpreadKernels spread_baseline;
 
 #ifdef PYPGM_X86
 extern const Kernels kernels_avx2;
@@ -21,6 +23,8 @@ extern const ContractionKernels contraction_kernels_avx2;
 extern const ContractionKernels contraction_kernels_avx512;
 extern const PathKernels path_kernels_avx2;
 extern const PathKernels path_kernels_avx512;
+extern const SpreadKernels spread_avx2;
+extern const SpreadKernels spread_avx512;
 
 namespace {
 
@@ -71,11 +75,17 @@ const PathKernels& path_kernels() {
   return chosen;
 }
 
+const SpreadKernels& spread_kernels() {
+  static const SpreadKernels& chosen = fastest(spread_baseline, spread_avx2, spread_avx512);
+  return chosen;
+}
+
 #else
 
 const Kernels& kernels() { return kernels_baseline; }
 const ContractionKernels& contraction_kernels() { return contraction_kernels_baseline; }
 const PathKernels& path_kernels() { return path_kernels_baseline; }
+const SpreadKernels& spread_kernels() { return spread_baseline; }
 
 #endif
 

@@ -1,7 +1,9 @@
 #include "core/exact.hpp"
 
+#include <cassert>
 #include <limits>
 
+#include "core/kernels.hpp"
 #include "core/observation.hpp"
 #include "core/threads.hpp"
 
@@ -13,24 +15,34 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-/// The way with implicit cliques. `back` goes on from a forward pass that has lost nothing.
+/// Forward, and back if there is any weight: first with weights, then, if that lost something, with spread
+/// ones.
 template <class Back>
-Outcome contracted(const JunctionTree& tree, std::span<const double> potentials,
-                   std::span<const Evidence> evidence, double& log_z, int n_threads, const Back& back) {
-  const Known known(tree.sizes, evidence);
-  if (known.log_weight == -kInfinity) {
-    log_z = -kInfinity;
-    return Outcome::impossible;
+Outcome contract_both_ways(const JunctionTree& tree, const ImplicitTree& contraction,
+                           std::span<const double> potentials, const Observation& known, ImplicitWork& work,
+                           double& log_z, int n_threads, const Back& back) {
+  for (;;) {
+    Outcome outcome = contract_forward(tree, contraction, potentials, known, work, log_z, n_threads);
+    if (outcome == Outcome::impossible) log_z = -kInfinity;
+    if (outcome == Outcome::exact) outcome = back(contraction, known, work);
+    if (outcome != Outcome::lost) return outcome;
+    assert(!work.spreads);
+    work.spreads = true;
   }
+}
+
+/// The way with implicit cliques; `back` goes on from a forward pass that has lost nothing. Returns log Z.
+template <class Back>
+double contracted(const JunctionTree& tree, std::span<const double> potentials,
+                  std::span<const Evidence> evidence, int n_threads, const Back& back) {
+  const Known known(tree.sizes, evidence);
+  if (known.log_weight == -kInfinity) return -kInfinity;
   const ImplicitTree own = known.any ? make_implicit_tree(tree, known.observed) : ImplicitTree{};
   const ImplicitTree& contraction = known.any ? own : *tree.contraction;
   ImplicitWork work(contraction);
-  const Outcome forward =
-      contract_forward(tree, contraction, potentials, known.observation(), work, log_z, n_threads);
-  if (forward == Outcome::impossible) log_z = -kInfinity;
-  if (forward != Outcome::exact) return forward;
-  log_z += known.log_weight;
-  return back(contraction, known.observation(), work);
+  double log_z = 0;
+  contract_both_ways(tree, contraction, potentials, known.observation(), work, log_z, n_threads, back);
+  return log_z + known.log_weight;
 }
 
 /// Whether implicit cliques are the cheaper way. Where the given cliques are about all the tree has, as in a
@@ -41,29 +53,16 @@ bool implicit(const JunctionTree& tree, std::span<const Evidence> evidence) {
   return Known(tree.sizes, evidence).any;
 }
 
-/// Forward and back, on buffers that are there.
-Outcome contract_without_evidence(const JunctionTree& tree, std::span<const double> potentials, double total,
-                                  ExactWork& work, std::span<double> marginals, double& log_z,
-                                  int n_threads) {
-  const Outcome forward = contract_forward(tree, *tree.contraction, potentials, work.nothing(),
-                                           work.contraction(), log_z, n_threads);
-  if (forward == Outcome::impossible) log_z = -kInfinity;
-  if (forward != Outcome::exact) return forward;
-  return contract_backward(tree, *tree.contraction, work.nothing(), work.contraction(),
-                           {total, marginals, {}}, n_threads);
-}
-
 }  // namespace
 
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
                        int n_threads) {
   if (implicit(tree, evidence)) {
-    double log_z = 0;
     const auto back = [&](const ImplicitTree& contraction, const Observation& known, ImplicitWork& work) {
       return contract_backward(tree, contraction, known, work, {total, marginals, {}}, n_threads);
     };
-    if (contracted(tree, potentials, evidence, log_z, n_threads, back) != Outcome::lost) return log_z;
+    return contracted(tree, potentials, evidence, n_threads, back);
   }
   Workspace work(tree);
   return marginals_of(tree, potentials, evidence, total, work, marginals, n_threads);
@@ -73,11 +72,10 @@ double exact_attribute_marginals(const JunctionTree& tree, std::span<const doubl
                                  std::span<const Evidence> evidence, double total,
                                  std::span<double> marginals, int n_threads) {
   if (tree.contraction != nullptr) {
-    double log_z = 0;
     const auto back = [&](const ImplicitTree& contraction, const Observation& known, ImplicitWork& work) {
       return contract_backward(tree, contraction, known, work, {total, {}, marginals}, n_threads);
     };
-    if (contracted(tree, potentials, evidence, log_z, n_threads, back) != Outcome::lost) return log_z;
+    return contracted(tree, potentials, evidence, n_threads, back);
   }
   Workspace work(tree);
   return attribute_marginals_of(tree, potentials, evidence, total, work, marginals);
@@ -86,9 +84,8 @@ double exact_attribute_marginals(const JunctionTree& tree, std::span<const doubl
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, int n_threads) {
   if (implicit(tree, evidence)) {
-    double log_z = 0;
     const auto stop = [](const ImplicitTree&, const Observation&, ImplicitWork&) { return Outcome::exact; };
-    if (contracted(tree, potentials, evidence, log_z, n_threads, stop) != Outcome::lost) return log_z;
+    return contracted(tree, potentials, evidence, n_threads, stop);
   }
   Workspace work(tree);
   return log_partition(tree, potentials, evidence, work, n_threads);
@@ -99,45 +96,62 @@ ExactWork::ExactWork(const JunctionTree& tree)
   if (implicit(tree, {})) {
     contraction_ = std::make_unique<ImplicitWork>(*tree.contraction);
   } else {
-    tables();
+    tables_ = std::make_unique<Workspace>(tree);
   }
 }
 
-Workspace& ExactWork::tables() {
-  if (tables_ == nullptr) tables_ = std::make_unique<Workspace>(tree_);
-  return *tables_;
+Outcome ExactWork::contract(std::span<const double> potentials, double total, std::span<double> marginals,
+                            double& log_z, int n_threads) {
+  const Extent extent = kernels().extent(potentials.data(), potentials.size());
+  const double width = extent.largest - extent.least;
+  contraction_->spreads = width >= lost_width_;
+  const bool spreads = contraction_->spreads;
+  const auto back = [&](const ImplicitTree& contraction, const Observation& known, ImplicitWork& work) {
+    return contract_backward(tree_, contraction, known, work, {total, marginals, {}}, n_threads);
+  };
+  const Outcome outcome = contract_both_ways(tree_, *tree_.contraction, potentials, nothing_, *contraction_,
+                                             log_z, n_threads, back);
+  if (contraction_->spreads && !spreads) lost_width_ = width;
+  return outcome;
 }
+
+namespace {
+
+double contract_around_hooks(const JunctionTree& tree, std::span<const double> potentials, double total,
+                             ExactWork& work, std::span<double> marginals, int n_threads,
+                             const CliqueHooks& hooks) {
+  const int threads = threads_for(potentials.size(), n_threads);
+  const auto for_factors = [&](const std::function<void(int)>& hook) {
+    if (!hook) return;
+    parallel_for(tree.factors.size(), threads, [&](std::size_t f) { hook(static_cast<int>(f)); });
+  };
+  for_factors(hooks.before);
+  double log_z = 0;
+  const Outcome outcome = work.contract(potentials, total, marginals, log_z, n_threads);
+  if (outcome == Outcome::exact) for_factors(hooks.after);
+  return log_z;
+}
+
+}  // namespace
 
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials, double total,
                        ExactWork& work, std::span<double> marginals, int n_threads,
                        const CliqueHooks& hooks) {
+  if (work.contracts()) {
+    return contract_around_hooks(tree, potentials, total, work, marginals, n_threads, hooks);
+  }
   NodeHooks of_nodes;
   of_nodes.marginal = [&](int factor, std::size_t, std::size_t begin, std::span<const double> cells) {
     std::copy(cells.begin(), cells.end(), slice(tree, marginals, factor).data() + begin);
   };
+  if (hooks.before) {
+    of_nodes.before = [&](const TreeNode& node, int) {
+      for (const int f : node.factors) hooks.before(f);
+    };
+  }
   if (hooks.after) {
     of_nodes.after = [&](const TreeNode& node, int) {
       for (const int f : node.factors) hooks.after(f);
-    };
-  }
-  if (work.contracts()) {
-    const int threads = threads_for(potentials.size(), n_threads);
-    if (hooks.before) {
-      parallel_for(tree.factors.size(), threads, [&](std::size_t f) { hooks.before(static_cast<int>(f)); });
-    }
-    double log_z = 0;
-    const Outcome outcome =
-        contract_without_evidence(tree, potentials, total, work, marginals, log_z, n_threads);
-    if (outcome == Outcome::impossible) return log_z;
-    if (outcome == Outcome::exact) {
-      if (hooks.after) {
-        parallel_for(tree.factors.size(), threads, [&](std::size_t f) { hooks.after(static_cast<int>(f)); });
-      }
-      return log_z;
-    }
-  } else if (hooks.before) {
-    of_nodes.before = [&](const TreeNode& node, int) {
-      for (const int f : node.factors) hooks.before(f);
     };
   }
   return propagate(tree, potentials, {}, total, work.tables(), n_threads, of_nodes);

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -10,9 +11,9 @@
 namespace pypgm {
 
 // Exact inference by the cheaper way: with implicit cliques, observed attributes fixed beforehand, or with
-// the tables of the tree; logarithms where weights would be lost. Potentials: natural logs of the given
-// cliques one behind the other; -inf is weight zero. Evidence: log-likelihoods; an attribute with one
-// possible value is observed. Any n_threads gives the same bits.
+// the tables of the tree; powers of two apart from the weights, or logarithms, where weights would be lost.
+// Potentials: natural logs of the given cliques one behind the other; -inf is weight zero. Evidence:
+// log-likelihoods; an attribute with one possible value is observed. Any n_threads gives the same bits.
 
 /// Marginals of all given cliques, counts that sum to `total`; returns log Z, -inf if nothing has weight (and
 /// then the marginals mean nothing).
@@ -29,17 +30,21 @@ double exact_attribute_marginals(const JunctionTree& tree, std::span<const doubl
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, int n_threads);
 
-/// The buffers of inference without evidence, made once for many runs: those of the cheaper way, and of the
-/// other one as soon as a run needs it. For one run at a time.
+/// The buffers of inference without evidence by the cheaper way, made once for many runs. For one run at a
+/// time.
 class ExactWork {
  public:
   explicit ExactWork(const JunctionTree& tree);
 
   /// Whether implicit cliques are the cheaper way.
   bool contracts() const { return contraction_ != nullptr; }
+  /// Marginals by a contraction. Requires contracts().
+  Outcome contract(std::span<const double> potentials, double total, std::span<double> marginals,
+                   double& log_z, int n_threads);
   /// Requires contracts().
   ImplicitWork& contraction() { return *contraction_; }
-  Workspace& tables();
+  /// Requires !contracts().
+  Workspace& tables() { return *tables_; }
   const Observation& nothing() const { return nothing_; }
 
  private:
@@ -47,6 +52,8 @@ class ExactWork {
   std::unique_ptr<ImplicitWork> contraction_;
   std::unique_ptr<Workspace> tables_;
   Observation nothing_;
+  /// Potentials as far apart lost a run with plain weights: none is tried again.
+  double lost_width_ = std::numeric_limits<double>::infinity();
 };
 
 /// What is done with the given cliques around a run, for different ones at the same time.

@@ -29,27 +29,28 @@ class Backward {
   }
 
   void step(const ImplicitStep& s, int threads) {
-    const auto out = cells_of(contraction_, work_, s.out);
-    const Range derivative = work_.ranges[at(s.out)];
-    const double* a = work_.cells.get() + contraction_.values[at(s.a)].offset;
-    const double* b = s.b < 0 ? &kOne : work_.cells.get() + contraction_.values[at(s.b)].offset;
-    const Range of_a = work_.ranges[at(s.a)];
-    const Range of_b = s.b < 0 ? Range{} : work_.ranges[at(s.b)];
+    double one = 1.0;
+    const Weights derivative = weights_of(contraction_, work_, s.out);
+    const Weights a = weights_of(contraction_, work_, s.a);
+    const Weights b = s.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(contraction_, work_, s.b);
     const bool leaf_a = contraction_.is_leaf(s.a);
     const bool leaf_b = s.b >= 0 && contraction_.is_leaf(s.b);
     // Factors first: they keep their weights, which the other derivative needs. Of two values, one waits in
     // the room while the other's derivative takes its place.
-    if (leaf_a) leaf(s.a, s.to_a, s.room, out.data(), b, product(derivative, of_b, s.to_a), threads);
-    if (leaf_b) leaf(s.b, s.to_b, s.room, out.data(), a, product(derivative, of_a, s.to_b), threads);
+    if (leaf_a) leaf(s, s.a, s.to_a, derivative, b, threads);
+    if (leaf_b) leaf(s, s.b, s.to_b, derivative, a, threads);
     const bool inner_a = !leaf_a && wanted(s.a);
     const bool inner_b = s.b >= 0 && !leaf_b && wanted(s.b);
     const bool both = inner_a && inner_b;
-    double* const room = work_.room.get() + s.room;
-    if (inner_b)
-      derive(s.b, s.to_b, out.data(), a, product(derivative, of_a, s.to_b), both ? room : nullptr, threads);
-    if (inner_a) derive(s.a, s.to_a, out.data(), b, product(derivative, of_b, s.to_a), nullptr, threads);
-    if (both)
-      std::copy_n(room, contraction_.values[at(s.b)].cells, cells_of(contraction_, work_, s.b).data());
+    Weights of_b = both ? in_room(s, b.cells.size()) : b;
+    if (inner_b) derive(s, s.b, s.to_b, derivative, a, of_b, threads);
+    if (inner_a) {
+      Weights of_a = a;
+      derive(s, s.a, s.to_a, derivative, b, of_a, threads);
+    }
+    if (!both) return;
+    std::copy(of_b.cells.begin(), of_b.cells.end(), b.cells.begin());
+    if (of_b.spread) std::copy_n(of_b.exponents, of_b.cells.size(), b.exponents);
   }
 
   /// The leaf that is all there is, if there are no steps.
@@ -57,7 +58,7 @@ class Backward {
     double derivative = 1.0;
     const bool factor = at(value) < contraction_.n_factors && !marginals_.factors.empty();
     if (factor) marginals_.factors[tree_.factors[at(value)].offset] = marginals_.total;
-    finish(value, {&derivative, 1}, Range{});
+    finish(value, {{&derivative, 1}, nullptr});
   }
 
   void observed_attributes() {
@@ -77,43 +78,57 @@ class Backward {
     return !marginals_.factors.empty() || contraction_.leads_home[at(value)] != 0;
   }
 
-  void derive(int value, const Loops& loops, const double* derivative, const double* other, Range range,
-              double* elsewhere, int threads) {
-    const auto own = cells_of(contraction_, work_, value);
-    const std::span<double> place(elsewhere == nullptr ? own.data() : elsewhere, own.size());
-    contract(loops, derivative, other, place.data(), threads);
-    settle(place, range);
-    work_.ranges[at(value)] = range;
+  Weights in_room(const ImplicitStep& s, std::size_t cells) {
+    return {{work_.room.get() + s.room, cells}, work_.room_exponents.get() + s.room};
   }
 
-  void leaf(int value, const Loops& loops, std::size_t room, const double* derivative, const double* other,
-            Range range, int threads) {
+  void derive(const ImplicitStep& s, int value, const Product& by, const Weights& derivative,
+              const Weights& other, Weights& place, int threads) {
+    multiply(by, derivative, other, place, s, work_, threads);
+    keep_known(work_, value, place);
+  }
+
+  void leaf(const ImplicitStep& s, int value, const Product& by, const Weights& derivative,
+            const Weights& other, int threads) {
     const bool factor = at(value) < contraction_.n_factors && !marginals_.factors.empty();
     if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
     const std::size_t cells = contraction_.values[at(value)].cells;
-    const bool direct = factor && !rearranged(tree_, contraction_, value);
-    double* const place =
-        direct ? marginals_.factors.data() + tree_.factors[at(value)].offset : work_.room.get() + room;
-    contract(loops, derivative, other, place, threads);
-    finish(value, {place, cells}, range);
+    Weights place = in_room(s, cells);
+    if (factor && !rearranged(tree_, contraction_, value)) {
+      place.cells = marginals_.factors.subspan(tree_.factors[at(value)].offset, cells);
+    }
+    multiply(by, derivative, other, place, s, work_, threads);
+    finish(value, place);
   }
 
   /// The marginal of a leaf: its weights times their derivative, scaled to the total.
-  void finish(int value, std::span<double> derivative, Range range) {
-    const auto weights = cells_of(contraction_, work_, value);
-    settle(derivative, range);
-    double sum = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) derivative[i] *= weights[i];
-    sum = kernels().sum(derivative.data(), derivative.size());
-    const double cells = static_cast<double>(derivative.size());
-    const double loss = loss_of_product(range, work_.ranges[at(value)]) + std::log2(cells);
-    if (!(sum > 0) || loss - std::log2(sum) > kTolerated) {
+  void finish(int value, Weights derivative) {
+    const Weights weights = weights_of(contraction_, work_, value);
+    const auto cells = derivative.cells;
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] *= weights.cells[i];
+    if (derivative.spread || weights.spread) add_exponents(derivative, weights);
+    const double sum = kernels().sum(cells.data(), cells.size());
+    const double loss =
+        loss_of_product(derivative.range, weights.range) + std::log2(static_cast<double>(cells.size()));
+    if (!work_.spreads && (!(sum > 0) || loss - std::log2(sum) > kTolerated)) {
       lost_ = true;
       return;
     }
-    kernels().scale(derivative.data(), derivative.size(), marginals_.total / sum);
-    if (!marginals_.factors.empty()) put_factor(value, derivative);
-    if (!marginals_.attributes.empty()) put_attributes(value, derivative);
+    kernels().scale(cells.data(), cells.size(), marginals_.total / sum);
+    if (!marginals_.factors.empty()) put_factor(value, cells);
+    if (!marginals_.attributes.empty()) put_attributes(value, cells);
+  }
+
+  /// Makes products plain weights, the largest about 1.
+  static void add_exponents(const Weights& products, const Weights& weights) {
+    const std::span<double> exponents(products.exponents, products.cells.size());
+    if (!products.spread) std::fill(exponents.begin(), exponents.end(), 0.0);
+    for (std::size_t i = 0; weights.spread && i < exponents.size(); ++i) exponents[i] += weights.exponents[i];
+    spread_kernels().split(products.cells.data(), exponents.data(), exponents.size());
+    const double largest = kernels().max(exponents.data(), exponents.size());
+    if (largest == -kInfinity) return;
+    for (double& e : exponents) e -= largest;
+    spread_kernels().weigh(products.cells.data(), exponents.data(), exponents.size(), products.cells.data());
   }
 
   void put_factor(int value, std::span<const double> marginal) {
@@ -159,8 +174,9 @@ Outcome contract_backward(const JunctionTree& tree, const ImplicitTree& contract
   if (contraction.steps.empty()) {
     backward.only_leaf(contraction.root);
   } else {
-    cells_of(contraction, work, contraction.root)[0] = 1.0;
-    work.ranges[at(contraction.root)] = Range{};
+    const auto root = cells_of(contraction, work, contraction.root);
+    root[0] = 1.0;
+    keep_known(work, contraction.root, {root, nullptr});
   }
   for (std::size_t depth = contraction.levels.size(); depth-- > 0;) {
     for_level(contraction, contraction.levels[depth], n_threads,

@@ -8,15 +8,18 @@
 
 #include "core/implicit_tree.hpp"
 #include "core/kernels.hpp"
+#include "core/spread_kernels.hpp"
 #include "core/threads.hpp"
 
 // Tables are weights, not logarithms. Of each is known that its positive entries lie in [2^low, 2^high]:
-// bounds follow from those of the factors, and only where they leave 2^±kWidest is the table looked at,
-// scaled by a power of two (which rounds nothing) and what is still below 2^-kWidest of its largest entry set
-// to zero. So no product ever underflows unnoticed, and what is set to zero is accounted for: `loss` bounds
-// what any entry of a table may lack.
+// bounds follow from those of the factors, and only where they leave 2^±kWidest is the table looked at and
+// scaled by a power of two (which rounds nothing). If what is then still below 2^-kWidest of its largest
+// entry is set to zero, no product ever underflows unnoticed, and what is set to zero is accounted for:
+// `loss` bounds what any entry of a table may lack.
 //   a sum of k products loses at most k (loss_a 2^high_b + loss_b 2^high_a + loss_a loss_b);
-// Where the bound exceeds kTolerated of a marginal's sum, or of Z, the run says that it is lost.
+// Where the bound exceeds kTolerated of a marginal's sum, or of Z, the run says that it is lost. The other
+// way is to give each entry of such a table a power of two of its own, until a table made from it is narrow
+// again.
 
 namespace pypgm::passes {
 
@@ -44,33 +47,40 @@ inline Range product(const Range& a, const Range& b, const Loops& loops) {
   return {a.low + b.low, a.high + b.high + terms, terms + loss_of_product(a, b)};
 }
 
-/// Brings a table back into the range where its products can be made; returns the power of two taken out.
-inline double settle(std::span<double> table, Range& range) {
-  if (range.high <= kWidest && range.low >= -kWidest) return 0;
-  double largest = 0;
-  double smallest = kInfinity;
-  for (const double x : table) {
-    largest = std::max(largest, x);
-    smallest = x > 0 && x < smallest ? x : smallest;
-  }
-  if (largest == 0) {
-    range.low = range.high = 0;
-    return 0;
-  }
-  const int exponent = std::ilogb(largest);
-  const double factor = std::ldexp(1.0, -exponent);
-  kernels().scale(table.data(), table.size(), factor);
-  range.high = 1;
-  range.loss -= exponent;
-  range.low = std::log2(smallest) - exponent - 1;
-  if (range.low < -kWidest) {
-    const double least = std::ldexp(1.0, -static_cast<int>(kWidest));
-    for (double& x : table) x = x < least ? 0.0 : x;
-    range.low = -kWidest;
-    range.loss = std::max(range.loss, -kWidest) + 1;
-  }
-  return exponent;
+/// A table with all that is known of it.
+struct Weights {
+  std::span<double> cells;
+  double* exponents;  ///< room for as many; they mean something where the table is spread
+  Range range = {};   ///< of a table that is not
+  bool spread = false;
+
+  SpreadTable operand() const { return {cells.data(), spread ? exponents : nullptr, range.high}; }
+};
+
+inline Weights weights_of(const ImplicitTree& contraction, ImplicitWork& work, int value) {
+  const Value& v = contraction.values[at(value)];
+  return {{work.cells.get() + v.offset, v.cells},
+          work.exponents.get() + v.offset,
+          work.ranges[at(value)],
+          work.spread[at(value)] != 0};
 }
+
+inline void keep_known(ImplicitWork& work, int value, const Weights& weights) {
+  work.ranges[at(value)] = weights.range;
+  work.spread[at(value)] = weights.spread ? 1 : 0;
+}
+
+/// Makes the weights of a spread table plain ones if they lie close enough together; returns the power of two
+/// taken out.
+double gather(Weights& table);
+
+/// Brings a plain table back into the range where its products can be made; returns the power of two taken
+/// out.
+double settle(Weights& table, bool spreads);
+
+/// out = sum of a * b, with what is known of it; returns the power of two taken out.
+double multiply(const Product& by, const Weights& a, const Weights& b, Weights& out, const ImplicitStep& step,
+                ImplicitWork& work, int n_threads);
 
 /// Calls body(step, threads inside it) for a level: steps beside each other, or, where one outweighs the
 /// rest, one after the other with all threads inside.
@@ -80,8 +90,9 @@ void for_level(const ImplicitTree& contraction, const std::vector<int>& level, i
   std::size_t total = 0;
   std::size_t largest = 0;
   for (const int s : level) {
-    total += contraction.steps[at(s)].forward.work;
-    largest = std::max(largest, contraction.steps[at(s)].forward.work);
+    const std::size_t work = contraction.steps[at(s)].forward.loops.work;
+    total += work;
+    largest = std::max(largest, work);
   }
   const int threads = threads_for(total, n_threads);
   if (threads > 1 && 2 * largest <= total) {

@@ -91,9 +91,10 @@ class Meeting {
     ImplicitStep step{a.value,
                       b.value,
                       out,
-                      make_loops(sizes_, a.bits, b.bits, pair.out),
-                      make_loops(sizes_, pair.out, b.bits, a.bits),
-                      make_loops(sizes_, pair.out, a.bits, b.bits),
+                      product(a.bits, b.bits, pair.out),
+                      product(pair.out, b.bits, a.bits),
+                      product(pair.out, a.bits, b.bits),
+                      0,
                       0};
     present_[pair.first] = {out, pair.out};
     if (b.value >= 0) present_.erase(present_.begin() + static_cast<std::ptrdiff_t>(pair.second));
@@ -121,6 +122,10 @@ class Meeting {
       if (std::find(scope.begin(), scope.end(), attributes_[i]) != scope.end()) bits |= std::uint64_t{1} << i;
     }
     return bits;
+  }
+
+  Product product(std::uint64_t a, std::uint64_t b, std::uint64_t out) const {
+    return {make_loops(sizes_, a, b, out), make_rows(sizes_, a, out), make_rows(sizes_, b, out)};
   }
 
   double cells(std::uint64_t bits) const {
@@ -183,6 +188,15 @@ std::size_t room_of(const ImplicitTree& contraction, const ImplicitStep& step) {
   return room;
 }
 
+/// Cells in which a step scales its tables, one of its products after the other.
+std::size_t scratch_of(const ImplicitStep& step) {
+  std::size_t most = 0;
+  for (const Product* p : {&step.forward, &step.to_a, &step.to_b}) {
+    most = std::max(most, p->a.room() + p->b.room());
+  }
+  return most;
+}
+
 /// Puts the steps that may be taken beside each other into levels, and gives each its room.
 void arrange(ImplicitTree& contraction) {
   std::vector<std::size_t> height(contraction.values.size(), 0);
@@ -192,16 +206,21 @@ void arrange(ImplicitTree& contraction) {
     height[at(step.out)] = h + 1;
     if (contraction.levels.size() <= h) contraction.levels.resize(h + 1);
     contraction.levels[h].push_back(static_cast<int>(s));
-    contraction.operations += static_cast<double>(step.forward.work + step.to_a.work + step.to_b.work);
+    contraction.operations +=
+        static_cast<double>(step.forward.loops.work + step.to_a.loops.work + step.to_b.loops.work);
   }
   for (const auto& level : contraction.levels) {
     std::size_t end = 0;
+    std::size_t scratch_end = 0;
     for (const int s : level) {
       ImplicitStep& step = contraction.steps[at(s)];
       step.room = end;
+      step.scratch = scratch_end;
       end += room_of(contraction, step);
+      scratch_end += scratch_of(step);
     }
     contraction.room = std::max(contraction.room, end);
+    contraction.scratch = std::max(contraction.scratch, scratch_end);
   }
   // Which derivatives lead to an attribute's home.
   contraction.leads_home.assign(contraction.values.size(), 0);
@@ -232,7 +251,8 @@ ImplicitTree make_implicit_tree(const JunctionTree& tree, std::span<const std::u
       if (step.b >= 0 && contraction.values[at(step.b)].cells > contraction.values[at(step.a)].cells) {
         std::swap(step.a, step.b);
         std::swap(step.to_a, step.to_b);
-        step.forward.swapped = !step.forward.swapped;
+        std::swap(step.forward.a, step.forward.b);
+        step.forward.loops.swapped = !step.forward.loops.swapped;
       }
       contraction.steps.push_back(std::move(step));
     }

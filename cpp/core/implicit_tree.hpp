@@ -8,6 +8,7 @@
 #include "core/contract.hpp"
 #include "core/junction_tree.hpp"
 #include "core/propagation.hpp"
+#include "core/spread_contract.hpp"
 
 namespace pypgm {
 
@@ -18,16 +19,24 @@ struct Value {
   std::size_t offset = 0;  ///< in the buffer of all values
 };
 
+/// The loops of a product of two tables, and the rows either of them has.
+struct Product {
+  Loops loops;
+  Rows a;
+  Rows b;
+};
+
 /// values[out] = sum of values[a] * values[b] over what nobody needs any more; and the way back: what out's
 /// derivative gives a and b.
 struct ImplicitStep {
   int a;
   int b;
   int out;
-  Loops forward;
-  Loops to_a;            ///< derivative of out times b
-  Loops to_b;            ///< derivative of out times a
-  std::size_t room = 0;  ///< in the buffer of derivatives that would overwrite what is still needed
+  Product forward;
+  Product to_a;             ///< derivative of out times b
+  Product to_b;             ///< derivative of out times a
+  std::size_t room = 0;     ///< in the buffer of derivatives that would overwrite what is still needed
+  std::size_t scratch = 0;  ///< in the buffer of scaled tables
 };
 
 /// Message passing with implicit cliques: the tables of a junction tree are never made. In each clique its
@@ -47,6 +56,7 @@ struct ImplicitTree {
   int root = -1;                         ///< the value that is Z; -1 if there is none
   std::size_t cells = 0;                 ///< of all values
   std::size_t room = 0;                  ///< cells of the buffer the way back needs
+  std::size_t scratch = 0;               ///< cells of the buffer spread tables are scaled in
   double operations = 0;                 ///< products of one pass forward and back
 
   bool is_leaf(int value) const { return static_cast<std::size_t>(value) < n_leaves; }
@@ -62,7 +72,7 @@ struct Observation {
   std::span<const Evidence> evidence;  ///< log-likelihoods of attributes that are not observed
 };
 
-/// The buffers of one run.
+/// The buffers of one run. Those of spread tables are only touched where there are any.
 struct ImplicitWork {
   explicit ImplicitWork(const ImplicitTree& contraction);
 
@@ -74,12 +84,20 @@ struct ImplicitWork {
   };
   std::unique_ptr<double[]> cells;
   std::unique_ptr<double[]> room;
-  std::vector<Range> ranges;      ///< of the values; on the way back, of the derivatives of those steps made
-  std::vector<double> log_scale;  ///< natural log of what each value has to be multiplied by
+  std::unique_ptr<double[]> exponents;       ///< of the cells, where their table is spread
+  std::unique_ptr<double[]> room_exponents;  ///< of the cells in the room
+  std::unique_ptr<double[]> scratch;
+  std::vector<Range> ranges;  ///< of the values; on the way back, of the derivatives of those steps made
+  std::vector<std::uint8_t> spread;  ///< likewise: whether each weight has a power of two of its own
+  std::vector<double> log_scale;     ///< natural log of what each value has to be multiplied by
+  /// Whether a table whose weights lie too far apart for products is spread, which costs two or three times
+  /// as much and loses nothing; otherwise what is far below the largest weight is set to zero and accounted
+  /// for.
+  bool spreads = false;
 };
 
-/// How a run ended: with numbers that can be trusted, without any weight, or with losses only logarithms
-/// would not have.
+/// How a run ended: with numbers that can be trusted, without any weight, or with losses that matter, which
+/// only a run that spreads its tables does not have.
 enum class Outcome { exact, impossible, lost };
 
 /// log Z of the factors (natural logs, one behind the other) given an observation.

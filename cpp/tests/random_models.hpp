@@ -78,7 +78,8 @@ inline std::size_t cell_of(const std::vector<std::size_t>& sizes, const Scope& s
   return cell;
 }
 
-/// log Z, the largest log-weight, and the marginals of all cliques, by going through all assignments.
+/// log Z, the largest log-weight, and the marginals of all cliques, by going through all assignments; sums as
+/// long doubles, so that potentials of 1e4 leave twelve digits of a weight.
 struct BruteForce {
   double log_z = -kInfinity;
   double largest = -kInfinity;
@@ -87,7 +88,7 @@ struct BruteForce {
   BruteForce(const Structure& s, const std::vector<double>& potentials, double total)
       : marginals(potentials.size()) {
     const auto weigh = [&](const std::vector<std::size_t>& values) {
-      double weight = 0;
+      long double weight = 0;
       std::size_t offset = 0;
       for (const Scope& clique : s.cliques) {
         weight += potentials[offset + cell_of(s.sizes, clique, values)];
@@ -95,11 +96,13 @@ struct BruteForce {
       }
       return weight;
     };
-    for_assignments(s.sizes, [&](const auto& values) { largest = std::max(largest, weigh(values)); });
+    long double top = -kInfinity;
+    for_assignments(s.sizes, [&](const auto& values) { top = std::max(top, weigh(values)); });
+    largest = static_cast<double>(top);
     if (largest == -kInfinity) return;
     double sum = 0;
     for_assignments(s.sizes, [&](const auto& values) {
-      const double weight = std::exp(weigh(values) - largest);
+      const double weight = static_cast<double>(std::exp(weigh(values) - top));
       sum += weight;
       std::size_t offset = 0;
       for (const Scope& clique : s.cliques) {
@@ -107,7 +110,7 @@ struct BruteForce {
         offset += cells_of(s.sizes, clique);
       }
     });
-    log_z = largest + std::log(sum);
+    log_z = static_cast<double>(top + std::log(static_cast<long double>(sum)));
     for (double& m : marginals) m *= total / sum;
   }
 };

@@ -1,0 +1,40 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/contract.hpp"
+#include "core/layout.hpp"
+
+namespace pypgm {
+
+/// A table of weights for a contraction: as they stand, or spread: each in [1, 2), or 0, and times
+/// 2^exponent.
+struct SpreadTable {
+  const double* weights;
+  const double* exponents;  ///< null where the weights are as they stand
+  double high = 1;          ///< no weight is above 2^high
+};
+
+/// The rows of a table in a contraction: cells that differ only in what the answer lacks.
+struct Rows {
+  Layout table;  ///< one cell for each row inside the table
+  Layout out;    ///< the same inside the answer
+
+  bool single() const { return table.small == table.large; }  ///< each cell is a row
+  std::size_t room() const { return single() ? 0 : table.large + table.small; }
+};
+
+/// Which rows the table with the attributes `table` has (bits over `sizes`), and how they lie in the answer.
+Rows make_rows(std::span<const std::size_t> sizes, std::uint64_t table, std::uint64_t out);
+
+/// out = sum of a * b over what out lacks, spread: exact to rounding for weights however far apart, where one
+/// of a and b is spread. Plain weights lie within 2^-400 and 2^high, high <= 450. Each table is scaled to a
+/// largest weight of about 1 in each row, and cells whose rows meet only in weights far below that are summed
+/// term by term. `scratch` has room for both tables' Rows::room(). Any n_threads gives the same bits; no
+/// allocation.
+void contract_spread(const Loops& loops, const Rows& rows_a, const Rows& rows_b, const SpreadTable& a,
+                     const SpreadTable& b, double* out, double* out_exponents, double* scratch,
+                     int n_threads);
+
+}  // namespace pypgm

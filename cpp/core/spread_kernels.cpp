@@ -1,0 +1,64 @@
+// Compiled once for each instruction set, with PYPGM_ISA its name; see kernels.cpp. Plain loops over integers
+// and doubles, which compilers turn into vector ones.
+#include "core/spread_kernels.hpp"
+
+#include <cstdint>
+#include <limits>
+
+// In place, too: a cell depends on no other.
+#if defined(__GNUC__) && !defined(__clang__)
+#define PYPGM_CELL_BY_CELL _Pragma("GCC ivdep")
+#else
+#define PYPGM_CELL_BY_CELL
+#endif
+
+namespace pypgm {
+
+namespace {
+
+constexpr double kRound =
+    6755399441055744.0 + 1023.0;               // its sum with a whole number ends in the bits of 2^it
+constexpr double kWhole = 4503599627370496.0;  // 2^52: its sum with a whole number ends in its bits
+constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
+
+void weigh(const double* weights, const double* exponents, std::size_t n, double* out) {
+  PYPGM_CELL_BY_CELL
+  for (std::size_t i = 0; i < n; ++i) {
+    const double e = exponents[i];
+    const std::uint64_t power = __builtin_bit_cast(std::uint64_t, e + kRound) << 52;
+    const double weight = weights[i];
+    const double weighed = weight * __builtin_bit_cast(double, power);
+    const double nothing = weight == weight ? 0.0 : weight;
+    out[i] = e < kLeastPower ? nothing : weighed;
+  }
+}
+
+void split(double* weights, double* exponents, std::size_t n) {
+  PYPGM_CELL_BY_CELL
+  for (std::size_t i = 0; i < n; ++i) {
+    const double weight = weights[i];
+    const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, weight);
+    const std::uint64_t whole = bits >> 52 | __builtin_bit_cast(std::uint64_t, kWhole);
+    const std::uint64_t unit = (bits & kFraction) | __builtin_bit_cast(std::uint64_t, 1.0);
+    const double exponent = exponents[i] + (__builtin_bit_cast(double, whole) - (kWhole + 1023.0));
+    const double nothing = weight == 0 ? -std::numeric_limits<double>::infinity() : 0.0;
+    weights[i] = weight > 0 ? __builtin_bit_cast(double, unit) : weight;
+    exponents[i] = weight > 0 ? exponent : nothing;
+  }
+}
+
+bool any_below(const double* weights, double least, std::size_t n) {
+  std::uint64_t found = 0;
+  for (std::size_t i = 0; i < n; ++i) found |= weights[i] < least ? 1U : 0U;
+  return found != 0;
+}
+
+}  // namespace
+
+#define PYPGM_JOIN_(a, b) a##b
+#define PYPGM_JOIN(a, b) PYPGM_JOIN_(a, b)
+
+extern const SpreadKernels PYPGM_JOIN(spread_, PYPGM_ISA);
+const SpreadKernels PYPGM_JOIN(spread_, PYPGM_ISA) = {weigh, split, any_below};
+
+}  // namespace pypgm
