@@ -16,9 +16,6 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr double kFitted = 1e-6;   // mean L1 distance, for a total of 1, that no answer would show
 constexpr int kRunsOfSweep = 6;    // propagations with implicit cliques a walk through the tables is worth
-constexpr double kSettled = 1e-3;  // mean L1 distance, for a total of 1, beyond which fitting has gone astray
-constexpr int kMoreSweeps = 4;
-constexpr double kReach = 40;  // of the potentials fitting then starts from
 
 }  // namespace
 
@@ -174,25 +171,12 @@ void Acceleration::fit(int sweeps) {
 }
 
 void Acceleration::settle(int sweeps) {
+  marginals_into(z_);
+  const double before = distance();
   gradient_ = theta_;
   fit(sweeps);
-  // Where theta is so far out that cells underflow, fitting cannot bring them back: it starts from nearer in.
-  // The nearest fit of all counts, lest a start from elsewhere end further away.
-  double furthest = 0;
-  for (const double t : gradient_) furthest = std::isfinite(t) ? std::max(furthest, std::abs(t)) : furthest;
-  double nearest = distance();
-  std::vector<double> best = theta_;
-  for (double reach = kReach; sweeps > 0 && reach > 1 && distance() > kSettled; reach /= 4) {
-    for (std::size_t i = 0; i < theta_.size(); ++i) {
-      theta_[i] = gradient_[i] * std::min(0.25, reach / furthest);
-    }
-    fit(kMoreSweeps * sweeps);
-    if (distance() >= nearest) continue;
-    nearest = distance();
-    best = theta_;
-  }
-  if (distance() > nearest) {
-    theta_.swap(best);
+  if (!(distance() <= before)) {
+    theta_.swap(gradient_);
     marginals_into(z_);
   }
   x_ = z_;

@@ -38,7 +38,7 @@ class Acceleration {
   /// Moves theta until its marginals are x: where implicit cliques are the cheaper way by quasi-Newton steps
   /// on log Z - <theta, x> / total, else by proportional fitting, which needs one walk through the tree if
   /// the given cliques are decomposable. At most so many walks, or the time they would take. Afterwards x is
-  /// theta's own marginals.
+  /// theta's own marginals, no further from what it was than before.
   void settle(int sweeps);
 
   /// Makes given marginals (counts) the average x, for `settle` to fit theta to.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,12 +10,18 @@ import numpy as np
 from pypgm import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from pypgm.estimation.loss import Loss
     from pypgm.graphs import JunctionTree
 
 __all__ = ["GeneralAcceleration", "GeneralDescent", "Oracle", "SteadyDescent", "dot"]
+
+_FARTHEST = 25.0  # natural logs: the largest potential fitting begins with
+_NEARER = (10.0,)  # the same where that leaves a misfit
+_SETTLED = 1e-3  # of the total: a mean L1 distance of marginals that need not be fitted again
 
 
 def dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
@@ -58,13 +65,47 @@ class Oracle:
         return dot(gradient, marginals) + self.total * self.tree.plan.max_log_weight(allowed, [], self.n_threads)
 
     def settled(
+        self,
+        potentials: NDArray[np.float64],
+        average: NDArray[np.float64],
+        sweeps: int,
+        *,
+        start: NDArray[np.float64] | None = None,
+        misfit: Callable[[NDArray[np.float64]], float] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return potentials whose marginals are a given average, as near as fitting comes in so many sweeps.
+
+        Fitting hardly brings back cells on which the potentials put next to nothing: where they reach far, it begins
+        between them and a start (zeros unless given), and again nearer to the start as long as `misfit` is above 1 (the
+        mean L1 distance of a clique's marginals in thousandths of the total, unless another is given).
+        """
+        misfit = partial(self._misfit, average) if misfit is None else misfit
+        furthest = float(np.abs(potentials[np.isfinite(potentials)]).max(initial=0.0))
+        best, least = potentials, misfit(potentials)
+        for reach in (min(_FARTHEST, furthest), *(r for r in _NEARER if r < furthest)):
+            begun = potentials
+            if reach < furthest:
+                share = reach / furthest
+                begun = share * potentials + (0.0 if start is None else (1 - share) * start)
+            fitted = self._fitted(begun, average, sweeps)
+            left = misfit(fitted)
+            if left < least:
+                best, least = fitted, left
+            if least <= 1:
+                break
+        return best
+
+    def _fitted(
         self, potentials: NDArray[np.float64], average: NDArray[np.float64], sweeps: int
     ) -> NDArray[np.float64]:
-        """Return potentials whose marginals are a given average, by one propagation or walk a sweep."""
         core = _core.Acceleration(self.tree.plan, [], self.total, potentials, self.n_threads)
         core.set_average(average)
         core.settle(sweeps)
         return core.potentials
+
+    def _misfit(self, average: NDArray[np.float64], potentials: NDArray[np.float64]) -> float:
+        distance = float(np.abs(self.marginals(potentials) - average).sum())
+        return distance / (_SETTLED * self.total * max(1, len(self.tree.cliques)))
 
 
 class GeneralDescent:

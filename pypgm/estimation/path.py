@@ -24,8 +24,6 @@ CHECK_EVERY = 50  # iterations between certificates and between looks at a resta
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10
 _SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
-_FITS = ((1.0, _SWEEPS), (1.0, 0), (0.5, _SWEEPS), (0.25, _SWEEPS))
-"""Where fitting begins, the share of the last potentials, the rest of the start's; and its sweeps."""
 _MISFIT = 1e-4  # of 1 + loss: what fitting may leave
 
 
@@ -108,25 +106,16 @@ class Path:
         return None
 
     def settled(self) -> NDArray[np.float64]:
-        """Return potentials whose marginals are the average, to what proportional fitting makes of it.
-
-        Where the last potentials put next to nothing on cells of the average, fitting cannot bring them back; where the
-        average itself has none, fitting may not end. The last potentials are then as they should be, or it begins
-        between them and the start.
-        """
-        problem = self.problem
+        """Return potentials whose marginals are the average, as near as fitting comes."""
         average, last, wanted = self._given_back()
-        oracle, start = problem.oracle(self._options.n_threads), problem.start.values
-        best, least = last, math.inf
-        for share, sweeps in _FITS:
-            begun = last if share == 1 else share * last + (1 - share) * start
-            potentials = oracle.settled(begun, average, sweeps)
-            loss = problem.started(problem.vector(potentials)).descent(self._options.n_threads).loss
-            if loss < least:
-                best, least = potentials, loss
-            if loss <= wanted + _MISFIT * (1 + abs(wanted)):
-                break
-        return best
+        threads = self._options.n_threads
+
+        def misfit(potentials: NDArray[np.float64]) -> float:
+            loss = self.problem.started(self.problem.vector(potentials)).descent(threads).loss
+            return (loss - wanted) / (_MISFIT * (1 + abs(wanted)))
+
+        start = self.problem.start.values
+        return self.problem.oracle(threads).settled(last, average, _SWEEPS, start=start, misfit=misfit)
 
     def _given_back(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return the average, the last potentials and the loss; the solver's memory is free from the first call on."""
