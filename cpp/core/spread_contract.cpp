@@ -24,10 +24,10 @@ constexpr double kTop = 480;  // largest exponent of a scaled row: products fill
 constexpr std::size_t kMostAxes = 64;
 constexpr std::size_t kRun = 256;  // cells that stay in the nearest cache
 
-/// Calls body(begin, end) for pieces of a table.
+/// Calls body(begin, end) for pieces of a table: smaller ones than where every cell costs the same.
 template <class Body>
 void for_pieces(std::size_t n, int n_threads, const Body& body) {
-  const std::size_t pieces = std::max<std::size_t>(1, n / kPiece);
+  const std::size_t pieces = std::max<std::size_t>(1, n / (kPiece / 16));
   parallel_for(pieces, n_threads, [&](std::size_t p) { body(n * p / pieces, n * (p + 1) / pieces); });
 }
 
