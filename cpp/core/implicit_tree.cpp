@@ -125,7 +125,7 @@ class Meeting {
   }
 
   Product product(std::uint64_t a, std::uint64_t b, std::uint64_t out) const {
-    return {make_loops(sizes_, a, b, out), make_rows(sizes_, a, out), make_rows(sizes_, b, out)};
+    return {make_loops(sizes_, a, b, out), make_rows(sizes_, a, b, out), make_rows(sizes_, b, a, out)};
   }
 
   double cells(std::uint64_t bits) const {

@@ -281,16 +281,18 @@ void estimate_cost(JunctionTree& tree) {
   if (cost.width > 0) --cost.width;
   for (const Placement& p : tree.factors) cost.factor_cells += static_cast<double>(p.layout.small);
   // Weights and sums of the factors, messages both ways with their logarithms, sums of the pieces of large
-  // tables; or the values of a contraction, given back before the other way is gone where it has lost
-  // something. And the answer.
+  // tables; or the values of a contraction, and as much again with its scratch where its tables are spread.
+  // And the answer.
   const double worked =
       2.0 * cost.factor_cells + 4.0 * cost.separator_cells +
       (cost.largest_cells < static_cast<double>(kTooManyCells) ? static_cast<double>(partial_cells(tree))
                                                                : 0.0);
   // A clique beyond every integer is never worked on: it counts in full.
-  const double contracted = tree.contraction == nullptr ? worked + cost.cells
-                                                        : static_cast<double>(tree.contraction->cells) +
-                                                              static_cast<double>(tree.contraction->room);
+  const auto spread_cells = [](const ImplicitTree& c) {
+    return 2 * (static_cast<double>(c.cells) + static_cast<double>(c.room)) + static_cast<double>(c.scratch);
+  };
+  const double contracted =
+      tree.contraction == nullptr ? worked + cost.cells : spread_cells(*tree.contraction);
   const double held = std::max(worked, contracted);
   cost.bytes = 8.0 * (held + cost.factor_cells);
   cost.table_bytes = std::max(cost.bytes, 8.0 * (worked + cost.factor_cells + cost.cells));

@@ -20,17 +20,21 @@ struct SpreadTable {
 struct Rows {
   Layout table;  ///< one cell for each row inside the table
   Layout out;    ///< the same inside the answer
+  Layout both;   ///< the attributes the other table has, too, inside the table
 
   bool single() const { return table.small == table.large; }  ///< each cell is a row
-  std::size_t room() const { return single() ? 0 : table.large + table.small; }
+  std::size_t room() const { return table.large + table.small + both.small; }
 };
 
-/// Which rows the table with the attributes `table` has (bits over `sizes`), and how they lie in the answer.
-Rows make_rows(std::span<const std::size_t> sizes, std::uint64_t table, std::uint64_t out);
+/// Which rows the table with the attributes `table` has (bits over `sizes`), how they lie in the answer, and
+/// what the table shares with the other one.
+Rows make_rows(std::span<const std::size_t> sizes, std::uint64_t table, std::uint64_t other,
+               std::uint64_t out);
 
 /// out = sum of a * b over what out lacks, spread: exact to rounding for weights however far apart, where one
-/// of a and b is spread. Plain weights lie within 2^-400 and 2^high, high <= 450. Each table is scaled to a
-/// largest weight of about 1 in each row, and cells whose rows meet only in weights far below that are summed
+/// of a and b is spread. Plain weights lie within 2^-400 and 2^high, high <= 450. What one
+/// table has more of for a shared code, and the other less, is evened out; each table is scaled to a largest
+/// weight of about 1 in each row; cells whose rows meet only in weights far below that are summed
 /// term by term. `scratch` has room for both tables' Rows::room(). Any n_threads gives the same bits; no
 /// allocation.
 void contract_spread(const Loops& loops, const Rows& rows_a, const Rows& rows_b, const SpreadTable& a,

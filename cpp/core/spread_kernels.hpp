@@ -3,6 +3,13 @@
 
 namespace pypgm {
 
+/// Weights with their exponents, one behind the other, or one for all.
+struct Terms {
+  const double* weights;
+  const double* exponents;
+  bool one;  ///< for all
+};
+
 /// Passes over weights that have a power of two each, compiled once for each instruction set. Exponents are
 /// whole numbers; that of weight zero is -inf.
 struct SpreadKernels {
@@ -12,6 +19,10 @@ struct SpreadKernels {
   /// Brings weights[i] into [1, 2) and adds the power of two taken out to exponents[i]. Weights that are not
   /// zero are normal numbers; NaN stays, with exponent 0.
   void (*split)(double* weights, double* exponents, std::size_t n);
+  /// tops[i] = the larger of it and the exponent of a[i] * b[i], where that is not zero.
+  void (*raise)(const Terms& a, const Terms& b, std::size_t n, double* tops);
+  /// sums[i] += a[i] * b[i] / 2^tops[i]
+  void (*add)(const Terms& a, const Terms& b, std::size_t n, const double* tops, double* sums);
   /// Whether any weight is below `least`.
   bool (*any_below)(const double* weights, double least, std::size_t n);
 };
