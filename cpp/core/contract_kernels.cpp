@@ -72,8 +72,9 @@ void spread(const double* a, const double* b, double* out, const Steps& step, st
   std::size_t l = 0;
   const auto left = [&] { return kLanesInA ? a + l : a; };
   const auto right = [&] { return kLanesInB ? b + l : b; };
-  // Twelve sums are what registers hold, beside what is multiplied.
-  constexpr std::size_t kWide = kPartLanes == kLanes ? 2 : 1;
+  // Twelve registers hold sums, beside what is multiplied; a single row takes them all, so that tables are
+  // read in long runs.
+  constexpr std::size_t kWide = (kPartLanes == kLanes ? 12 : 6) / R;
   for (; l + kWide * kLanes <= n; l += kWide * kLanes) {
     block<Ring, R, kWide, kLanesInA, kLanesInB, false>(left(), right(), out + l, step, n_sums, 0);
   }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Fit", "FitState", "Options", "Status", "Watch"]
+__all__ = ["Fit", "FitState", "Options", "Status", "Watch", "watched"]
 
 Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]
 StepSize = float | Callable[[int], float] | None
@@ -110,3 +110,14 @@ class Watch:
         limit = self._options.iterations
         sys.stderr.write(f"\restimate: {state.iteration}/{limit} iterations, loss {state.loss:.6g}{gap}   ")
         sys.stderr.flush()
+
+
+def watched(loop: Callable[[Watch], Status], options: Options) -> Status:
+    """Run a loop to its end and return why it ended; Ctrl-C interrupts it."""
+    watch = Watch(options)
+    try:
+        return loop(watch)
+    except KeyboardInterrupt:
+        return "interrupted"
+    finally:
+        watch.close()

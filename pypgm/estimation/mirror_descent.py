@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.fit import Fit, Options, Status, Watch, watched
 from pypgm.estimation.problem import Answer, Problem, Searching, Steady
 from pypgm.estimation.subgradient import subgradient_descent
 
@@ -71,13 +71,7 @@ class _Run:
         self.history = [core.loss]
 
     def to_the_end(self) -> Status:
-        watch = Watch(self.options)
-        try:
-            status = self._loop(watch)
-        except KeyboardInterrupt:
-            status = "interrupted"
-        finally:
-            watch.close()
+        status = watched(self._loop, self.options)
         if self.options.tolerance == 0 or self.gap is None:
             self.gap = self.core.gap()
         return status

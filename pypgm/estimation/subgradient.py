@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.fit import Fit, Options, Status, Watch, watched
 from pypgm.estimation.general import dot
 from pypgm.estimation.problem import Answer, Problem
 
@@ -46,14 +46,8 @@ def subgradient_descent(problem: Problem, options: Options) -> Answer:
     Nemirovski and Yudin: Problem complexity and method efficiency in optimization, 1983; Beck and Teboulle: Mirror
     descent and nonlinear projected subgradient methods for convex optimization, 2003.
     """
-    watch = Watch(options)
     run = _Run(problem, options)
-    try:
-        status = run.to_the_end(watch)
-    except KeyboardInterrupt:
-        status = "interrupted"
-    finally:
-        watch.close()
+    status = watched(run.to_the_end, options)
     loss, potentials, marginals = run.answer()
     gap = max(0.0, loss - run.lower_bound()) if problem.loss.convex else None
     fit = Fit(status, loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))

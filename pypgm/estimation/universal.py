@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.fit import Fit, Options, Status, Watch, watched
 from pypgm.estimation.general import dot
 from pypgm.estimation.problem import Answer, Problem
 
@@ -48,14 +48,8 @@ def universal(problem: Problem, options: Options) -> Answer:
     ----------
     Nesterov: Universal gradient methods for convex optimization problems, 2015.
     """
-    watch = Watch(options)
     run = _Run(problem, options)
-    try:
-        status = run.to_the_end(watch)
-    except KeyboardInterrupt:
-        status = "interrupted"
-    finally:
-        watch.close()
+    status = watched(run.to_the_end, options)
     run.look()
     potentials = run.oracle.settled(run.potentials, run.average, _SWEEPS)
     marginals = run.oracle.marginals(potentials)
