@@ -15,14 +15,27 @@ def all_pairs(data):
     return {p: data.project(p).datavector() for p in pairs}
 
 
+def total_of(counts):
+    """Return the number of records."""
+    return float(next(iter(counts.values())).sum())
+
+
+def exact_model(domain, counts, measured, *, previous=None, prior_cells=None):
+    """Return the region-graph model of exact measurements of some pairs."""
+    single = {a: counts[p].reshape(domain.sizes(p)).sum(1 - p.index(a)) for p in counts for a in p}
+    graph = RegionGraph.saturated(domain, measured)
+    tables = np.concatenate([counts[r] if len(r) == 2 else single[r[0]] for r in graph.regions])
+    marginals = CliqueVector(domain, graph.regions, tables)
+    return RegionGraphModel(graph, marginals, total_of(counts), previous=previous, prior_cells=prior_cells)
+
+
 def replay(domain, counts, *, method=None, rounds=None, prior_cells=None, take=None):
     """Yield (round, pair measured, mean L1 error of all pairs over the records, model).
 
     The next pair is the one with the largest L1 error in counts less its number of cells, the first if several; or
     what ``take(round, scores)`` says.
     """
-    total = float(next(iter(counts.values())).sum())
-    single = {a: counts[p].reshape(domain.sizes(p)).sum(1 - p.index(a)) for p in counts for a in p}
+    total = total_of(counts)
     answers = {p: np.full(c.size, total / c.size) for p, c in counts.items()}
     measured, model = [], None
     for n in itertools.count():
@@ -32,10 +45,7 @@ def replay(domain, counts, *, method=None, rounds=None, prior_cells=None, take=N
         if not left or n == rounds:
             return
         measured.append(max(left, key=left.get) if take is None else take(n + 1, left))
-        graph = RegionGraph.saturated(domain, measured)
-        tables = np.concatenate([counts[r] if len(r) == 2 else single[r[0]] for r in graph.regions])
-        marginals = CliqueVector(domain, graph.regions, tables)
-        model = RegionGraphModel(graph, marginals, total, previous=model, prior_cells=prior_cells)
+        model = exact_model(domain, counts, measured, previous=model, prior_cells=prior_cells)
         for pair, answer in zip(counts, model.project_many(list(counts), method), strict=True):
             answers[pair] = answer.datavector()
 
