@@ -14,8 +14,8 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-constexpr double kFitted = 1e-6;   // mean L1 distance, for a total of 1, that no answer would show
-constexpr int kRunsOfSweep = 6;    // propagations with implicit cliques a walk through the tables is worth
+constexpr double kFitted = 1e-6;  // mean L1 distance, for a total of 1, that no answer would show
+constexpr int kRunsOfSweep = 6;   // propagations with implicit cliques a walk through the tables is worth
 
 }  // namespace
 

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "core/convex_gbp.hpp"
-#include "core/local_polytope.hpp"
 #include "core/kernels.hpp"
+#include "core/local_polytope.hpp"
 
 using namespace pypgm;
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GeneralAcceleration", "GeneralDescent", "Oracle", "SteadyDescent", "dot"]
 
-_FARTHEST = 25.0  # natural logs: the largest potential fitting begins with
-_NEARER = (10.0,)  # the same where that leaves a misfit
+_TRIALS = ((np.inf, 1), (100.0, 1), (25.0, 1), (10.0, 1), (None, 2), (None, 4))
+"""How far, in natural logs, the potentials reach that fitting begins with (None: the best so far); times the sweeps."""
 _SETTLED = 1e-3  # of the total: a mean L1 distance of marginals that need not be fitted again
 
 
@@ -75,25 +75,30 @@ class Oracle:
     ) -> NDArray[np.float64]:
         """Return potentials whose marginals are a given average, as near as fitting comes in so many sweeps.
 
-        Fitting hardly brings back cells on which the potentials put next to nothing: where they reach far, it begins
-        between them and a start (zeros unless given), and again nearer to the start as long as `misfit` is above 1 (the
-        mean L1 distance of a clique's marginals in thousandths of the total, unless another is given).
+        Fitting hardly brings back cells on which the potentials put next to nothing: as long as `misfit` is above 1
+        (the mean L1 distance of a clique's marginals in thousandths of the total, unless another is given), it begins
+        again between the potentials and a start (zeros unless given), nearer each time, and goes on from the best.
         """
         misfit = partial(self._misfit, average) if misfit is None else misfit
         furthest = float(np.abs(potentials[np.isfinite(potentials)]).max(initial=0.0))
-        best, least = potentials, misfit(potentials)
-        for reach in (min(_FARTHEST, furthest), *(r for r in _NEARER if r < furthest)):
-            begun = potentials
-            if reach < furthest:
+        best, least = potentials, np.inf
+        for reach, times in _TRIALS:
+            if reach is None:
+                begun = best
+            elif reach < furthest:
                 share = reach / furthest
                 begun = share * potentials + (0.0 if start is None else (1 - share) * start)
-            fitted = self._fitted(begun, average, sweeps)
+            elif reach == np.inf:
+                begun = potentials
+            else:
+                continue
+            fitted = self._fitted(begun, average, times * sweeps)
             left = misfit(fitted)
             if left < least:
                 best, least = fitted, left
             if least <= 1:
-                break
-        return best
+                return best
+        return best if least < misfit(potentials) else potentials
 
     def _fitted(
         self, potentials: NDArray[np.float64], average: NDArray[np.float64], sweeps: int

@@ -112,7 +112,7 @@ class Path:
 
         def misfit(potentials: NDArray[np.float64]) -> float:
             loss = self.problem.started(self.problem.vector(potentials)).descent(threads).loss
-            return (loss - wanted) / (_MISFIT * (1 + abs(wanted)))
+            return abs(loss - wanted) / (_MISFIT * (1 + abs(wanted)))  # a lower loss would be another answer
 
         start = self.problem.start.values
         return self.problem.oracle(threads).settled(last, average, _SWEEPS, start=start, misfit=misfit)
