@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_estimate_fits", "estimate_bytes"]
 
-_RUNS = 2  # inference with implicit cliques, and with tables where weights were lost: the buffers of both are kept
+_RUNS = 2  # of inference with buffers of their own: a solver's, and that of a call made beside it
 _ANSWERS = 6  # copies of the measured numbers, with their weights, rows and thinned twins
 # Copies of the tables of the measured cliques that live at one time. The accelerated path keeps most while potentials
 # are fitted to its end (ten pairs of a quasi-Newton memory are 20 of them), L-BFGS twenty pairs and scipy's own room.
