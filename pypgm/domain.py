@@ -45,7 +45,7 @@ class Domain:
     170
     """
 
-    __slots__ = ("_found", "_index", "_labels", "_parts", "attributes", "shape")
+    __slots__ = ("_index", "_labels", "attributes", "shape")
 
     attributes: Clique
     shape: tuple[int, ...]
@@ -73,9 +73,6 @@ class Domain:
         self.attributes = names
         self.shape = tuple(_check_size(n, s) for n, s in zip(names, sizes, strict=True))
         self._index = {name: i for i, name in enumerate(names)}
-        # The same cliques are asked for again and again.
-        self._found: dict[Clique, tuple[int, ...]] = {}
-        self._parts: dict[Clique, Domain] = {}
         if len(self._index) != len(names):
             raise ValueError(f"attribute {_first_repeat(names)!r} comes more than once")
         for name, values in labelled.items():
@@ -103,13 +100,9 @@ class Domain:
             If an attribute is unknown or comes twice.
         """
         clique = as_clique(attributes)
-        try:
-            return self._found[clique]
-        except (KeyError, TypeError):  # new, or not even a name
-            found = tuple(self.index(a) for a in clique)
+        found = tuple(self.index(a) for a in clique)
         if len(set(found)) != len(found):
             raise ValueError(f"clique {clique} names attribute {_first_repeat(clique)!r} more than once")
-        self._found[clique] = found
         return found
 
     def canonical(self, attributes: str | Iterable[str]) -> Clique:
@@ -128,11 +121,7 @@ class Domain:
         """Return the domain of some attributes, in the order given."""
         clique = as_clique(attributes)
         sizes = self.sizes(clique)
-        part = self._parts.get(clique)
-        if part is None:
-            labels = {n: self._labels[n] for n in clique if n in self._labels}
-            part = self._parts[clique] = Domain(clique, sizes, labels)
-        return part
+        return Domain(clique, sizes, {n: self._labels[n] for n in clique if n in self._labels})
 
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._index
