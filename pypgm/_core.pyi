@@ -36,6 +36,7 @@ __all__: list[str] = [
     "expand_assign",
     "expand_multiply",
     "flip_coins",
+    "levelled",
     "minimal_edges",
     "permute_and_flip",
     "plan_elimination",
@@ -345,6 +346,10 @@ class Acceleration:
         """
         Bound on the loss above the optimum.
         """
+    def level(self) -> None:
+        """
+        Write the potentials in smaller numbers.
+        """
     def loss(self) -> float:
         """
         The loss of the average.
@@ -364,10 +369,6 @@ class Acceleration:
     def set_average(self, marginals: numpy.typing.NDArray[numpy.float64]) -> None:
         """
         Make given marginals the average.
-        """
-    def set_potentials(self, potentials: numpy.typing.NDArray[numpy.float64]) -> None:
-        """
-        Put potentials of the same distribution in their place.
         """
     def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
@@ -725,6 +726,13 @@ def flip_coins(
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """
     One entry for each record: 1 with a rational probability, else 0.
+    """
+
+def levelled(
+    tree: JunctionTree, potentials: numpy.typing.NDArray[numpy.float64]
+) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Potentials of the same joint distribution in smaller numbers.
     """
 
 def minimal_edges(

@@ -64,16 +64,27 @@ class CliqueVector:
         for i, clique in enumerate(self.cliques):
             self._first.setdefault(clique, i)
         check_fits(8 * self._offsets[-1], None, f"{len(sizes)} cliques need {short(self._offsets[-1])} cells")
-        cells = np.zeros(self._offsets[-1]) if values is None else np.ascontiguousarray(values, dtype=np.float64)
-        if cells.shape != (self._offsets[-1],):
-            raise ValueError(f"{len(sizes)} cliques need {self._offsets[-1]} values, got shape {cells.shape}")
-        self.values = cells
+        self.values = self._checked(np.zeros(self._offsets[-1]) if values is None else values)
 
     @classmethod
     def from_factors(cls, domain: Domain, factors: Sequence[Factor]) -> CliqueVector:
         """Put tables one behind the other, each with its axes brought into the domain's order."""
         cells = [f.transpose(domain.canonical(f.domain.attributes)).datavector() for f in factors]
         return cls(domain, [f.domain.attributes for f in factors], np.concatenate([np.empty(0), *cells]))
+
+    def like(self, values: ArrayLike) -> CliqueVector:
+        """Return other values for the same cliques, a float64 array as it is; ``ValueError`` if their number differs.
+
+        Examples
+        --------
+        >>> CliqueVector(Domain({"a": 2}), ["a"]).like([1, 2])["a"].values
+        array([1., 2.])
+        """
+        other = object.__new__(CliqueVector)
+        other.domain, other.cliques = self.domain, self.cliques
+        other._offsets, other._first = self._offsets, self._first
+        other.values = self._checked(values)
+        return other
 
     def table(self, index: int) -> NDArray[np.float64]:
         """Return the cells of the clique at a position: a flat view in C order."""
@@ -107,30 +118,30 @@ class CliqueVector:
         return len(self.cliques)
 
     def __add__(self, other: CliqueVector | float) -> CliqueVector:
-        return self._like(self.values + self._cells_of(other))
+        return self.like(self.values + self._cells_of(other))
 
     def __sub__(self, other: CliqueVector | float) -> CliqueVector:
-        return self._like(self.values - self._cells_of(other))
+        return self.like(self.values - self._cells_of(other))
 
     def __mul__(self, other: float) -> CliqueVector:
-        return self._like(self.values * other)
+        return self.like(self.values * other)
 
     def __truediv__(self, other: float) -> CliqueVector:
-        return self._like(self.values / other)
+        return self.like(self.values / other)
 
     __rmul__ = __mul__
 
     def __neg__(self) -> CliqueVector:
-        return self._like(-self.values)
+        return self.like(-self.values)
 
     def exp(self) -> CliqueVector:
         """Return exp of every cell."""
-        return self._like(np.exp(self.values))
+        return self.like(np.exp(self.values))
 
     def log(self) -> CliqueVector:
         """Return the natural log of every cell; log 0 is -inf."""
         with np.errstate(divide="ignore"):
-            return self._like(np.log(self.values))
+            return self.like(np.log(self.values))
 
     def dot(self, other: CliqueVector) -> float:
         """Return the sum of cell-wise products with a vector over the same cliques."""
@@ -144,8 +155,11 @@ class CliqueVector:
     def __repr__(self) -> str:
         return f"CliqueVector({len(self.cliques)} cliques, {self.values.size} cells: {_some(self.cliques)})"
 
-    def _like(self, values: NDArray[np.float64]) -> CliqueVector:
-        return CliqueVector(self.domain, self.cliques, values)
+    def _checked(self, values: ArrayLike) -> NDArray[np.float64]:
+        cells = np.ascontiguousarray(values, dtype=np.float64)
+        if cells.shape != (self._offsets[-1],):
+            raise ValueError(f"{len(self.cliques)} cliques need {self._offsets[-1]} values, got shape {cells.shape}")
+        return cells
 
     def _cells_of(self, other: CliqueVector | float) -> NDArray[np.float64] | float:
         if not isinstance(other, CliqueVector):

@@ -100,18 +100,21 @@ class Domain:
             If an attribute is unknown or comes twice.
         """
         clique = as_clique(attributes)
-        found = tuple(self.index(a) for a in clique)
+        try:
+            found = tuple([self._index[a] for a in clique])
+        except (KeyError, TypeError):
+            found = tuple(self.index(a) for a in clique)  # says which one is unknown
         if len(set(found)) != len(found):
             raise ValueError(f"clique {clique} names attribute {_first_repeat(clique)!r} more than once")
         return found
 
     def canonical(self, attributes: str | Iterable[str]) -> Clique:
         """Return some attributes in the domain's order."""
-        return tuple(self.attributes[i] for i in sorted(self.indices(attributes)))
+        return tuple([self.attributes[i] for i in sorted(self.indices(attributes))])
 
     def sizes(self, attributes: str | Iterable[str]) -> tuple[int, ...]:
         """Return the number of values of some attributes, in the order given."""
-        return tuple(self.shape[i] for i in self.indices(attributes))
+        return tuple([self.shape[i] for i in self.indices(attributes)])
 
     def size(self, attributes: str | Iterable[str] | None = None) -> int:
         """Return the number of cells of the table over some attributes (all of them by default), exactly."""
@@ -119,9 +122,12 @@ class Domain:
 
     def project(self, attributes: str | Iterable[str]) -> Domain:
         """Return the domain of some attributes, in the order given."""
-        clique = as_clique(attributes)
-        sizes = self.sizes(clique)
-        return Domain(clique, sizes, {n: self._labels[n] for n in clique if n in self._labels})
+        projected = object.__new__(Domain)  # nothing of it needs to be checked again
+        projected.attributes = as_clique(attributes)
+        projected.shape = self.sizes(projected.attributes)
+        projected._index = {name: i for i, name in enumerate(projected.attributes)}
+        projected._labels = {n: self._labels[n] for n in projected.attributes if n in self._labels}
+        return projected
 
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._index

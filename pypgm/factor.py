@@ -180,6 +180,8 @@ class Factor:
 
 def transpose_cells(cells: NDArray[_T], domain: Domain, attributes: Sequence[str]) -> NDArray[_T]:
     """Return the cells of a table over `domain`, flat and in C order, with its axes in another order."""
+    if tuple(attributes) == domain.attributes:
+        return np.ascontiguousarray(cells).reshape(-1)
     # Axes of size 1 do not move cells; without them no table in memory has more axes than NumPy allows.
     wide = [a for a in domain.attributes if domain.size(a) > 1]
     position = {a: i for i, a in enumerate(wide)}

@@ -162,13 +162,8 @@ void bind_descent(py::module_& m) {
             self.set_average(view(marginals));
           },
           py::arg("marginals").noconvert(), "Make given marginals the average.")
-      .def(
-          "set_potentials",
-          [](Acceleration& self, const Array<double>& potentials) {
-            check_size("potentials", self.potentials().size(), static_cast<std::size_t>(potentials.size()));
-            self.set_potentials(view(potentials));
-          },
-          py::arg("potentials").noconvert(), "Put potentials of the same distribution in their place.")
+      .def("level", &Acceleration::level, py::call_guard<py::gil_scoped_release>(),
+           "Write the potentials in smaller numbers.")
       .def("loss", &Acceleration::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
       .def_property_readonly("potentials",
                              [](const Acceleration& self) { return to_array(self.potentials()); })

@@ -7,6 +7,7 @@ void bind_contraction(py::module_& m);
 void bind_convex_gbp(py::module_& m);
 void bind_descent(py::module_& m);
 void bind_enumeration(py::module_& m);
+void bind_gauge(py::module_& m);
 void bind_junction_tree(py::module_& m);
 void bind_local_answers(py::module_& m);
 void bind_noise(py::module_& m);
@@ -29,6 +30,7 @@ PYBIND11_MODULE(_core, m) {
   bind_junction_tree(m);
   bind_contraction(m);
   bind_descent(m);
+  bind_gauge(m);
   bind_random_bits(m);
   bind_local_answers(m);
   bind_noise(m);

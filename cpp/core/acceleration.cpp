@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/gauge.hpp"
 #include "core/kernels.hpp"
 #include "core/moment_matching.hpp"
 #include "core/proportional_fitting.hpp"
@@ -127,6 +128,8 @@ bool Acceleration::restart() {
   x_ = z_;
   return true;
 }
+
+void Acceleration::level() { level_potentials(*tree_, theta_); }
 
 double Acceleration::gap() { return gap_at(x_); }
 

@@ -44,8 +44,8 @@ class Acceleration {
   /// Makes given marginals (counts) the average x, for `settle` to fit theta to.
   void set_average(std::span<const double> x) { x_.assign(x.begin(), x.end()); }
 
-  /// Puts potentials of the same distribution in theta's place.
-  void set_potentials(std::span<const double> theta) { theta_.assign(theta.begin(), theta.end()); }
+  /// Writes theta in smaller numbers; see level_potentials.
+  void level();
 
   /// L(x).
   double loss();

@@ -223,9 +223,9 @@ class GeneralAcceleration:
         """Return a bound on the loss above the optimum."""
         return self._oracle.gap(self._gradient, self.average, self.potentials)
 
-    def set_potentials(self, potentials: NDArray[np.float64]) -> None:
-        """Put potentials of the same distribution in their place."""
-        self.potentials = potentials
+    def level(self) -> None:
+        """Write the potentials in smaller numbers."""
+        self.potentials = _core.levelled(self._oracle.tree.plan, self.potentials)
 
     def open_window(self) -> None:
         """Begin to average the points at which gradients are taken, weighted by their steps."""

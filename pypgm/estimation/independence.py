@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,41 +54,56 @@ def independent_potentials(
     start = CliqueVector(domain, cliques)
     known: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for m in measurements:
-        cells = [] if isinstance(m.query, Identity | Partition | None) else _cells(domain, m, total)
-        for attribute in m.clique:
-            weighted, weights = known.setdefault(
-                attribute, (np.zeros(domain.size(attribute)), np.zeros(domain.size(attribute)))
-            )
-            counts, variances = _one_way(domain, m, attribute, cells)
-            weighted += counts / variances
-            weights += 1.0 / variances
+        for attribute, counts, variances in _one_ways(domain, m, total):
+            weighted, weights = known.get(attribute, (0.0, 0.0))
+            known[attribute] = (weighted + counts / variances, weights + 1.0 / variances)
     for attribute, (weighted, weights) in known.items():
         floor = _FLOOR / np.sqrt(weights)
         counts = np.maximum(weighted / weights, floor)
         home = next(c for c in start.cliques if attribute in c)
         log_share = Factor(domain.project(attribute), np.log(counts / max(total, counts.sum())))
-        start[home].datavector()[:] += log_share.expand(domain.project(home)).datavector()
+        table = start[home]
+        table.datavector()[:] += log_share.expand(table.domain).datavector()
     return start
 
 
-def _one_way(
-    domain: Domain, measurement: LinearMeasurement, attribute: str, cells: _Cells
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the counts of an attribute's values that a measurement suggests, and their variances."""
+def _one_ways(
+    domain: Domain, measurement: LinearMeasurement, total: float
+) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield each attribute, the counts of its values that a measurement suggests, and their variances."""
     own, query = domain.project(measurement.clique), measurement.query
-    variance = np.square(measurement.spread())
-    answers = measurement.values.astype(np.float64)
-    if not (cells or isinstance(query, Partition)):
-        counts, variances = (Factor(own, a).project(attribute).datavector() for a in (answers, variance))
-        return counts, variances
-    size = domain.size(attribute)
-    codes = Factor(domain.project(attribute), np.arange(size)).expand(own).datavector().astype(np.int64)
-    if isinstance(query, Partition):
-        rows, n_rows = query.groups, answers.size
-        keys, both = np.unique(codes * n_rows + rows, return_counts=True)
-        code, row = np.divmod(keys, n_rows)
-        share = both / np.bincount(rows, minlength=n_rows)[row]
-        return _sums(code, share * answers[row], size), _sums(code, np.square(share) * variance[row], size)
+    if isinstance(query, Identity | None):
+        answers, variance = Factor(own, measurement.values), np.square(measurement.stddev)
+        for attribute, size in zip(own.attributes, own.shape, strict=True):
+            counts = answers.project(attribute).datavector()
+            if np.ndim(variance) == 0:
+                yield attribute, counts, np.full(size, variance * (measurement.values.size // size))
+            else:
+                yield attribute, counts, Factor(own, variance).project(attribute).datavector()
+        return
+    cells = [] if isinstance(query, Partition) else _cells(domain, measurement, total)
+    for attribute, size in zip(own.attributes, own.shape, strict=True):
+        codes = Factor(own.project(attribute), np.arange(size)).expand(own).datavector().astype(np.int64)
+        if isinstance(query, Partition):
+            yield attribute, *_of_groups(measurement, query.groups, codes, size)
+        else:
+            yield attribute, *_of_draws(cells, codes, size)
+
+
+def _of_groups(
+    measurement: LinearMeasurement, groups: NDArray[np.integer[Any]], codes: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return counts and variances where each group's answer is spread evenly over its cells."""
+    answers, variance = measurement.values.astype(np.float64), np.square(measurement.spread())
+    n_rows = answers.size
+    keys, both = np.unique(codes * n_rows + groups, return_counts=True)
+    code, row = np.divmod(keys, n_rows)
+    share = both / np.bincount(groups, minlength=n_rows)[row]
+    return _sums(code, share * answers[row], size), _sums(code, np.square(share) * variance[row], size)
+
+
+def _of_draws(cells: _Cells, codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the counts of what answers suggest of the cells, and the variances that draws around it show."""
     counts, *draws = (_sums(codes, c, size) for c in cells)
     # Few draws: the mean over the values steadies the variance of each.
     each = np.mean([np.square(d - counts) for d in draws], axis=0)

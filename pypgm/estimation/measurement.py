@@ -136,15 +136,17 @@ class LinearMeasurement:
 
     def in_order(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one number a row of the query, rearranged as the cells are when the clique is put in order."""
-        if not isinstance(self.query, Identity | None):
+        canonical = domain.canonical(self.clique)
+        if canonical == self.clique or not isinstance(self.query, Identity | None):
             return answers
-        return transpose_cells(answers, domain.project(self.clique), domain.canonical(self.clique))
+        return transpose_cells(answers, domain.project(self.clique), canonical)
 
     def as_written(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Undo `in_order`, where each cell is an answer."""
-        if not isinstance(self.query, Identity | None):
+        canonical = domain.canonical(self.clique)
+        if canonical == self.clique or not isinstance(self.query, Identity | None):
             return answers
-        return transpose_cells(answers, domain.project(domain.canonical(self.clique)), self.clique)
+        return transpose_cells(answers, domain.project(canonical), self.clique)
 
     def __repr__(self) -> str:
         asked = "" if self.query is None else f", {self.query!r}"

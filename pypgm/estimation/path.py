@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from pypgm.estimation.fit import Fit, Options, Status, Watch
-from pypgm.estimation.gauge import levelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["CHECK_EVERY", "Path", "Steps", "settled_answer"]
 
 CHECK_EVERY = 50  # iterations between certificates and between looks at a restart
+_LEVEL_EVERY = 10  # iterations: potentials drift, and inference is slower where they lie far apart
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10
 _SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
@@ -132,12 +132,10 @@ class Path:
         self._taken += 1
         self.history.append(loss)
         self._steps.learn(slope, curvature)
-        if self._taken % CHECK_EVERY == 0:
-            if self.core.restart():
-                self._steps.restart()
-            level = levelled(self.problem.vector(self.core.potentials))
-            if level is not None:
-                self.core.set_potentials(level)
+        if self._taken % CHECK_EVERY == 0 and self.core.restart():
+            self._steps.restart()
+        if self._taken % _LEVEL_EVERY == 0:
+            self.core.level()
         return held_out
 
     def _is_optimal(self) -> bool:

@@ -15,6 +15,9 @@ from pypgm.estimation.loss import Loss
 from pypgm.estimation.residual_losses import L2
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
@@ -94,9 +97,9 @@ class Problem:
         """Return the problem with another start."""
         return replace(self, start=potentials)
 
-    def vector(self, values: object) -> CliqueVector:
+    def vector(self, values: NDArray[np.float64]) -> CliqueVector:
         """Return flat tables of the tree's cliques with their names."""
-        return CliqueVector(self.start.domain, self.start.cliques, values)  # type: ignore[arg-type]
+        return self.start.like(values)
 
     def _compiles(self) -> bool:
         return type(self.loss) is L2 and all(map(is_compiled, self.loss.measurements))
