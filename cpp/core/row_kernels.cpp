@@ -106,7 +106,7 @@ void sum_along(const RowGrid& rows, const double* weights, const double* across,
 /// A step under way.
 struct Going {
   const RowGrid& rows;
-  double* weights;
+  double* const weights;
   const RowTables& tables;
   const RowStep& step;
   Eight squares{};  ///< weighted
@@ -114,8 +114,8 @@ struct Going {
   bool leapt = false;
 };
 
-/// The growth of a chunk at `cell` by moves that need exponentials, or are leaps.
-void grow_far(Going& going, std::size_t cell, const double* moves, std::size_t n) {
+/// The growth of n weights by moves that need exponentials, or are leaps.
+void grow_far(Going& going, double* weights, const double* moves, std::size_t n) {
   double largest = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const double size = moves[i] < 0 ? -moves[i] : moves[i];
@@ -125,38 +125,42 @@ void grow_far(Going& going, std::size_t cell, const double* moves, std::size_t n
     double* leaps = going.step.leaps;
     const RowGrid& rows = going.rows;
     if (!going.leapt) std::memset(leaps, 0, rows.n * rows.outer.size * rows.inner.size * sizeof(double));
-    std::memcpy(leaps + cell, moves, n * sizeof(double));
+    std::memcpy(leaps + (weights - going.weights), moves, n * sizeof(double));
     going.leapt = true;
     return;
   }
-  double* w = going.weights + cell;
   std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(w + i, load(w + i) * exp_lanes(load(moves + i)));
-  if (i < n) store_some(w + i, n - i, load_some(w + i, n - i) * exp_lanes(load_some(moves + i, n - i)));
+  for (; i + kLanes <= n; i += kLanes) {
+    store(weights + i, load(weights + i) * exp_lanes(load(moves + i)));
+  }
+  if (i == n) return;
+  store_some(weights + i, n - i, load_some(weights + i, n - i) * exp_lanes(load_some(moves + i, n - i)));
 }
 
+/// Multiplies a chunk of weights, `own`, by the exponentials of its moves.
 template <class Chunk>
-inline void grow(Going& going, const Chunk& chunk, std::size_t cell, const Part* own, const Part* moves) {
-  Part largest = absolute(moves[0]);
-  for (std::size_t k = 1; k < chunk.count; ++k) largest = larger(largest, absolute(moves[k]));
-  going.farthest = larger(going.farthest, largest);
-  double* w = going.weights + cell;
+inline void grow(Going& going, const Chunk& chunk, double* weights, const Part* own, const Part* moves,
+                 Part largest) {
   if (!any_above(largest, kTinyMoves)) {
-    for (std::size_t k = 0; k < chunk.count; ++k) chunk.store_at(w, k, grown_by_tiny(own[k], moves[k]));
+    for (std::size_t k = 0; k < chunk.count; ++k) chunk.store_at(weights, k, grown_by_tiny(own[k], moves[k]));
   } else if (!any_above(largest, kSmallMoves)) {
-    for (std::size_t k = 0; k < chunk.count; ++k) chunk.store_at(w, k, grown_by_small(own[k], moves[k]));
+    for (std::size_t k = 0; k < chunk.count; ++k) chunk.store_at(weights, k, grown_by_small(own[k], moves[k]));
   } else {
     alignas(64) double room[kChunk];
     for (std::size_t k = 0; k < chunk.count; ++k) store(room + k * kPartLanes, moves[k]);
-    grow_far(going, cell, room, (chunk.count - 1) * kPartLanes + chunk.tail);
+    grow_far(going, weights, room, (chunk.count - 1) * kPartLanes + chunk.tail);
   }
 }
 
 template <bool kOne, bool kAlong, bool kAcross, class Chunk>
 inline void step_rows(Going& going, const Chunk& chunk, std::size_t at) {
-  const RowGrid& rows = going.rows;
-  const RowTables& tables = going.tables;
-  const Part back = same(kOne ? -going.step.alpha * going.step.weight : -going.step.alpha);
+  // All that the loop reads is copied: for all the compiler knows a store of weights could change it.
+  const RowGrid rows = going.rows;
+  const RowTables tables = going.tables;
+  const RowStep step = going.step;
+  const Part back = same(kOne ? -step.alpha * step.weight : -step.alpha);
+  Eight squares = going.squares;
+  Part farthest = going.farthest;
   for (std::size_t o = 0; o < rows.outer.size; ++o) {
     Part along[chunk.count];
     Part sums[chunk.count];
@@ -170,24 +174,29 @@ inline void step_rows(Going& going, const Chunk& chunk, std::size_t at) {
       const Part factor = same(tables.across[row]);
       Part own[chunk.count];
       Part moves[chunk.count];
+      Part largest = same(0.0);
       Eight sum;
       for (std::size_t k = 0; k < chunk.count; ++k) {
         own[k] = chunk.load_at(going.weights + cell, k);
         const Part marginal = own[k] * along[k] * factor;
         if (kAlong) sums[k] = sums[k] + marginal;
         if (kAcross) sum.add(k, marginal);
-        const Part off = marginal - chunk.load_at(going.step.values + cell, k);
-        const Part weighted = kOne ? off : chunk.load_at(going.step.weights + cell, k) * off;
-        going.squares.add(k, weighted * off);
+        const Part off = marginal - chunk.load_at(step.values + cell, k);
+        const Part weighted = kOne ? off : chunk.load_at(step.weights + cell, k) * off;
+        squares.add(k, weighted * off);
         moves[k] = back * weighted;
+        largest = k == 0 ? absolute(moves[k]) : larger(largest, absolute(moves[k]));
       }
       if (kAcross) tables.across_sums[row] += sum.sum();
-      grow(going, chunk, cell, own, moves);
+      farthest = larger(farthest, largest);
+      grow(going, chunk, going.weights + cell, own, moves, largest);
     }
     for (std::size_t k = 0; kAlong && k < chunk.count; ++k) {
       chunk.store_at(tables.along_sums + o * rows.outer.along + at, k, sums[k]);
     }
   }
+  going.squares = squares;
+  going.farthest = farthest;
 }
 
 template <bool kOne, bool kAlong, bool kAcross>
