@@ -14,6 +14,7 @@ inline constexpr std::size_t kBlockCells = 2048;
 /// A table cut into blocks, runs of neighbouring cells that are worked on while they are in cache: all of the
 /// inner axes, a stretch of one axis, one value of each outer axis.
 struct Blocks {
+  std::size_t axis = 0;        ///< which is cut
   std::size_t n_outer = 1;     ///< combinations of the outer axes
   std::size_t n_chunks = 1;    ///< stretches the cut axis falls into
   std::size_t cells = 1;       ///< of a block

@@ -2,6 +2,7 @@
 #include "core/contraction_kernels.hpp"
 #include "core/kernels.hpp"
 #include "core/path_kernels.hpp"
+#include "core/row_kernels.hpp"
 #include "core/spread_kernels.hpp"
 
 #if defined(PYPGM_X86) && defined(_MSC_VER)
@@ -14,6 +15,7 @@ namespace pypgm {
 extern const Kernels kernels_baseline;
 extern const ContractionKernels contraction_kernels_baseline;
 extern const PathKernels path_kernels_baseline;
+extern const RowKernels row_kernels_baseline;
 extern const SpreadKernels spread_baseline;
 
 #ifdef PYPGM_X86
@@ -23,6 +25,8 @@ extern const ContractionKernels contraction_kernels_avx2;
 extern const ContractionKernels contraction_kernels_avx512;
 extern const PathKernels path_kernels_avx2;
 extern const PathKernels path_kernels_avx512;
+extern const RowKernels row_kernels_avx2;
+extern const RowKernels row_kernels_avx512;
 extern const SpreadKernels spread_avx2;
 extern const SpreadKernels spread_avx512;
 
@@ -75,6 +79,11 @@ const PathKernels& path_kernels() {
   return chosen;
 }
 
+const RowKernels& row_kernels() {
+  static const RowKernels& chosen = fastest(row_kernels_baseline, row_kernels_avx2, row_kernels_avx512);
+  return chosen;
+}
+
 const SpreadKernels& spread_kernels() {
   static const SpreadKernels& chosen = fastest(spread_baseline, spread_avx2, spread_avx512);
   return chosen;
@@ -85,6 +94,7 @@ const SpreadKernels& spread_kernels() {
 const Kernels& kernels() { return kernels_baseline; }
 const ContractionKernels& contraction_kernels() { return contraction_kernels_baseline; }
 const PathKernels& path_kernels() { return path_kernels_baseline; }
+const RowKernels& row_kernels() { return row_kernels_baseline; }
 const SpreadKernels& spread_kernels() { return spread_baseline; }
 
 #endif

@@ -26,7 +26,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kDrift = 4.0;  // how far the largest weight may move away from 1, too
 constexpr double kLeap = 16.0;
 constexpr double kFloor = -600.0;
-constexpr std::size_t kKeepEvery = 64;  // iterations; a copy costs about a fifth of one
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -40,6 +39,7 @@ FusedDescent::FusedDescent(std::shared_ptr<const JunctionTree> tree, std::vector
       total_(total),
       n_threads_(n_threads),
       work_(tree_),
+      rows_(make_row_nodes(tree_)),
       thetas_(std::make_unique_for_overwrite<double[]>(potentials.size())),
       gathered_(tree_.factors.size()),
       gradients_(tree_.factors.size()) {
@@ -119,6 +119,8 @@ double FusedDescent::pass(double alpha) {
       }
     }
   };
+  hooks.rows = rows_;
+  hooks.step = [&](const RowNode& row, const RowTables& tables) { return step_rows(row, tables, alpha); };
   const std::span<const double> thetas(thetas_.get(), work_.weights.size());
   if (propagate(tree_, thetas, {}, total_, work_, n_threads_, hooks) == -kInfinity) {
     throw std::invalid_argument("the potentials leave no joint assignment any weight");
@@ -141,6 +143,35 @@ void FusedDescent::step(std::size_t part, const double* marginal, double alpha) 
   move(here, moves, largest);
 }
 
+/// The steps of all blocks of a clique whose marginal is the product of its weights and the tables; false if
+/// it must be there as such.
+bool FusedDescent::step_rows(const RowNode& row, const RowTables& tables, double alpha) {
+  const L2Loss::Cells& cells = loss_.cells(row.factor);
+  const std::size_t first = first_part_[at(row.factor)];
+  const std::size_t end = first_part_[at(row.factor) + 1];
+  if (!loss_.cellwise(row.factor) || cells.values.empty()) return false;
+  for (std::size_t k = first; k < end; ++k) {
+    if (parts_[k].logarithms) return false;
+  }
+  const Placement& place = tree_.factors[at(row.factor)];
+  const Blocks& blocks = tree_.nodes[at(place.node)].blocks;
+  for (std::size_t k = first; k < end; ++k) {
+    Part& part = parts_[k];
+    const Block block = block_at(blocks, k - first);
+    const RowStep step{cells.values.data() + block.begin,
+                       cells.weights.empty() ? nullptr : cells.weights.data() + block.begin,
+                       cells.weight,
+                       alpha,
+                       kLeap,
+                       thetas_.get() + part.begin};
+    const RowMoves moves = row_kernels().step(row.rows_of(block), work_.weights.data() + part.begin,
+                                              row.tables_at(tables, block), step);
+    losses_[k] = moves.loss + (k == first ? cells.constant : 0.0);
+    moves.leapt ? leap(part) : widen(part, moves.largest);
+  }
+  return true;
+}
+
 void FusedDescent::step_whole(int factor, std::span<const double> marginal, double alpha) {
   std::vector<double>& gradient = gradients_[at(factor)];
   losses_[first_part_[at(factor)]] = loss_.gradient(factor, marginal, gradient);
@@ -154,23 +185,44 @@ void FusedDescent::step_whole(int factor, std::span<const double> marginal, doub
 
 /// Takes a step by `moves`, the largest of which is so large.
 void FusedDescent::move(Part& part, const double* moves, double largest) {
-  double* const weights = work_.weights.data() + part.begin;
   if (!part.logarithms && !(largest <= kLeap)) take_logarithms(part);
   if (part.logarithms) {
-    const double shift = work_.scalings[at(part.factor)].shift;
     double* const theta = thetas_.get() + part.begin;
     kernels().add_scaled(theta, moves, 1.0, part.cells, theta);
-    const Extent extent = kernels().extent(theta, part.cells);
-    part.low = extent.least - shift;
-    part.high = extent.largest - shift;
-    kernels().exp_shifted(theta, part.cells, shift, weights);
+    weigh_logarithms(part);
     return;
   }
-  kernels().grow(weights, moves, part.cells, largest);
+  kernels().grow(work_.weights.data() + part.begin, moves, part.cells, largest);
+  widen(part, largest);
+}
+
+/// Bounds the weights of a part that moved by no more than `largest`.
+void FusedDescent::widen(Part& part, double largest) {
   part.low -= largest;
   part.high += largest;
   part.drift += largest;
   if (part.drift > kDrift) measure(part);
+}
+
+/// Makes the moves the rows of a part left over, which are where its potentials will be, and keeps it as
+/// potentials.
+void FusedDescent::leap(Part& part) {
+  const double shift = work_.scalings[at(part.factor)].shift;
+  for (std::size_t i = part.begin; i < part.begin + part.cells; ++i) {
+    thetas_[i] += std::log(work_.weights[i]) + shift;
+  }
+  part.logarithms = true;
+  weigh_logarithms(part);
+}
+
+/// The weights of a part that is kept as potentials.
+void FusedDescent::weigh_logarithms(Part& part) {
+  const double shift = work_.scalings[at(part.factor)].shift;
+  const double* const theta = thetas_.get() + part.begin;
+  const Extent extent = kernels().extent(theta, part.cells);
+  part.low = extent.least - shift;
+  part.high = extent.largest - shift;
+  kernels().exp_shifted(theta, part.cells, shift, work_.weights.data() + part.begin);
 }
 
 /// Makes the bounds of a part's weights sharp.
@@ -240,107 +292,6 @@ void FusedDescent::scale_anew(int factor, double high, int threads) {
     part.high -= high;
   });
   work_.scalings[at(factor)].shift += high;
-}
-
-double FusedDescent::advance(double alpha) {
-  ++step_;
-  const std::size_t since = step_ - kept_[last_].step;
-  const bool keep = alpha == 0 || (every_ > 0 && step_ == asked_ + every_);
-  if (since >= kKeepEvery || (keep && since > 0)) {
-    // What leads to the best point stays.
-    if (best_from_ == last_) last_ = 1 - last_;
-    save(kept_[last_]);
-  }
-  kept_[last_].alphas.push_back(alpha);
-  const double loss = pass(alpha);
-  if (loss < least_) {
-    least_ = loss;
-    best_ = step_;
-    best_from_ = last_;
-  }
-  return loss;
-}
-
-void FusedDescent::save(Kept& kept) const {
-  kept.step = step_;
-  kept.scalings = work_.scalings;
-  kept.parts = parts_;
-  kept.alphas.clear();
-  for (const Part& part : parts_) {
-    const double* from = part.logarithms ? thetas_.get() : work_.weights.data();
-    std::copy_n(from + part.begin, part.cells, kept.cells.get() + part.begin);
-  }
-}
-
-void FusedDescent::restore(const Kept& kept) {
-  work_.scalings = kept.scalings;
-  parts_ = kept.parts;
-  for (const Part& part : parts_) {
-    double* const weights = work_.weights.data() + part.begin;
-    const double* from = kept.cells.get() + part.begin;
-    if (part.logarithms) {
-      std::copy_n(from, part.cells, thetas_.get() + part.begin);
-      kernels().exp_shifted(from, part.cells, work_.scalings[at(part.factor)].shift, weights);
-    } else {
-      std::copy_n(from, part.cells, weights);
-    }
-  }
-}
-
-/// Has the best point among those kept; the other one then is where the path goes on.
-void FusedDescent::return_to_best() {
-  Kept& from = kept_[best_from_];
-  if (from.step == best_) return;
-  const std::size_t here = step_;
-  Kept& going_on = kept_[1 - best_from_];
-  step_ = here + 1;
-  save(going_on);
-  restore(from);
-  for (std::size_t k = 0; k < best_ - from.step; ++k) pass(from.alphas[k]);
-  step_ = best_;
-  save(from);
-  restore(going_on);
-  step_ = here;
-  last_ = 1 - best_from_;
-}
-
-std::vector<double> FusedDescent::potentials() {
-  return_to_best();
-  if (step_ > asked_) every_ = step_ - asked_;
-  asked_ = step_;
-  const Kept& best = kept_[best_from_];
-  std::vector<double> out(work_.weights.size());
-  for (const Part& part : best.parts) {
-    const double* from = best.cells.get();
-    if (part.logarithms) {
-      std::copy_n(from + part.begin, part.cells, out.data() + part.begin);
-    } else {
-      write_logarithms(part, best.scalings[at(part.factor)], from, out.data());
-    }
-  }
-  return out;
-}
-
-void FusedDescent::marginals(std::span<double> out) {
-  Workspace work(tree_);
-  marginals_of(tree_, potentials(), {}, total_, work, out, n_threads_);
-}
-
-double FusedDescent::gap() {
-  Workspace work(tree_);
-  std::vector<double> theta = potentials();
-  std::vector<double> marginal(theta.size());
-  std::vector<double> gradient(theta.size());
-  marginals_of(tree_, theta, {}, total_, work, marginal, n_threads_);
-  for (int f = 0; f < static_cast<int>(tree_.factors.size()); ++f) {
-    loss_.gradient(f, slice(tree_, marginal, f), slice(tree_, gradient, f));
-  }
-  const double here = kernels().dot(gradient.data(), marginal.data(), gradient.size());
-  // Structural zeros stay.
-  for (std::size_t i = 0; i < theta.size(); ++i) {
-    if (theta[i] != -kInfinity) theta[i] = -gradient[i];
-  }
-  return here + total_ * max_log_weight(tree_, theta, {}, work, n_threads_);
 }
 
 }  // namespace pypgm

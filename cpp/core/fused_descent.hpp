@@ -42,6 +42,8 @@ class FusedDescent {
   double gap();
 
  private:
+  static constexpr std::size_t kKeepEvery = 64;  ///< iterations; a copy costs about a fifth of one
+
   /// Cells of one clique whose weights move together.
   struct Part {
     int factor;
@@ -64,7 +66,11 @@ class FusedDescent {
   double pass(double alpha);
   void step(std::size_t part, const double* marginal, double alpha);
   void step_whole(int factor, std::span<const double> marginal, double alpha);
+  bool step_rows(const RowNode& row, const RowTables& tables, double alpha);
   void move(Part& part, const double* moves, double largest);
+  void widen(Part& part, double largest);
+  void leap(Part& part);
+  void weigh_logarithms(Part& part);
   void measure(Part& part);
   void take_logarithms(Part& part);
   void weigh(int factor, int threads);
@@ -82,6 +88,7 @@ class FusedDescent {
   double total_;
   int n_threads_;
   Workspace work_;
+  const std::vector<RowNode> rows_;   ///< by node
   std::unique_ptr<double[]> thetas_;  ///< written where logarithms are kept or needed
   std::vector<Part> parts_;
   std::vector<std::size_t> first_part_;                    ///< by clique

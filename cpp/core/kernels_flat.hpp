@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/growth.hpp"
 #include "core/kernels.hpp"
 #include "core/lanes.hpp"
 
@@ -189,21 +190,10 @@ inline void grow_with(double* weights, const double* moves, std::size_t n, Facto
 }
 
 void grow(double* weights, const double* moves, std::size_t n, double largest) {
-  // w + w (exp(x) - 1) by Taylor's series, as far as its terms are seen: what is left out is below 1e-16.
-  if (largest < 0x1p-13) {
-    grow_with(weights, moves, n, [](Lanes w, Lanes x) {
-      const Lanes p = (x * fill(1.0 / 6) + fill(0.5)) * x + fill(1.0);
-      return w + w * (x * p);
-    });
-  } else if (largest < 0x1p-6) {
-    grow_with(weights, moves, n, [](Lanes w, Lanes x) {
-      Lanes p = x * fill(1.0 / 720) + fill(1.0 / 120);
-      p = p * x + fill(1.0 / 24);
-      p = p * x + fill(1.0 / 6);
-      p = p * x + fill(0.5);
-      p = p * x + fill(1.0);
-      return w + w * (x * p);
-    });
+  if (largest < kTinyMoves) {
+    grow_with(weights, moves, n, [](Lanes w, Lanes x) { return grown_by_tiny(w, x); });
+  } else if (largest < kSmallMoves) {
+    grow_with(weights, moves, n, [](Lanes w, Lanes x) { return grown_by_small(w, x); });
   } else {
     grow_with(weights, moves, n, [](Lanes w, Lanes x) { return w * exp_lanes(x); });
   }

@@ -5,6 +5,7 @@
 
 #include "core/junction_tree.hpp"
 #include "core/product.hpp"
+#include "core/row_nodes.hpp"
 
 namespace pypgm {
 
@@ -58,6 +59,11 @@ struct NodeHooks {
   /// are not enough, after this call for the node.
   bool weighed = false;
   std::function<void(const TreeNode&)> logarithms;
+  /// Nodes whose cells are gone through as rows, by node; may be empty. The marginal of such a node, which is
+  /// the product of its clique's weights and of the tables, is not handed out where `step` sums it up itself
+  /// and returns true.
+  std::span<const RowNode> rows;
+  std::function<bool(const RowNode&, const RowTables&)> step;
 };
 
 /// Hands out the marginals of the given and of the tree's cliques, in counts that sum to `total`, and returns

@@ -39,7 +39,7 @@ double weigh(const Pass& pass, int i, int threads, double& scale) {
     ++inputs;
   }
   if (!(low > kSafe)) loss += kTiny * static_cast<double>(inputs);
-  return loss * std::exp(std::max(0.0, high));
+  return loss > 0 ? loss * std::exp(std::max(0.0, high)) : 0.0;
 }
 
 void send_up(const Pass& pass, int i, int threads) {
@@ -49,7 +49,9 @@ void send_up(const Pass& pass, int i, int threads) {
   double scale = scale_below(pass, i);
   const double loss = weigh(pass, i, threads, scale);
   const auto message = pass.of(work.messages, i);
-  reduce_node(pass, i, Space::linear, kernels().reduce_sum, 0.0, message.data(), threads);
+  if (!sum_rows(pass, i, message.data())) {
+    reduce_node(pass, i, Space::linear, kernels().reduce_sum, 0.0, message.data(), threads);
+  }
   const Extent entries = kernels().normalise(message.data(), message.size());
   const double rows = static_cast<double>(node.cells) / static_cast<double>(node.separator_cells);
   work.spaces[at(i)] = Space::linear;
@@ -131,9 +133,9 @@ void hand_out(const Pass& pass, int i, std::size_t number, const Block& block,
   if (pass.hooks.cells) pass.hooks.cells(node, block, marginal);
 }
 
-void send_down(const Pass& pass, int i, int threads) {
+/// Makes the blocks of a node's marginal, sums them up and hands them out.
+void make_blocks_of(const Pass& pass, int i, const double* answer, int threads) {
   const TreeNode& node = pass.node(i);
-  const auto answer = answer_of(pass, i, threads);
   const Space space = pass.work.spaces[at(i)];
   Targets targets(node, pass.work.partials, 0.0);
   constexpr std::size_t kFew = 16;
@@ -148,7 +150,7 @@ void send_down(const Pass& pass, int i, int threads) {
   for_blocks(node, threads, [&](std::size_t piece, std::size_t number, const Block& block, double* room) {
     BlockProduct product(space, block, room);
     take_inputs(pass, i, space, product);
-    product.take(node.own, answer.data());
+    product.take(node.own, answer);
     const double* cells = product.cells();
     if (space == Space::log) {
       kernels().exp_shifted(cells, block.cells, 0.0, room);
@@ -160,6 +162,13 @@ void send_down(const Pass& pass, int i, int threads) {
     hand_out(pass, i, number, block, {cells, block.cells});
   });
   for (std::size_t t = 0; t < n_targets; ++t) targets.gather(made[t], kPlus);
+}
+
+void send_down(const Pass& pass, int i, int threads) {
+  const TreeNode& node = pass.node(i);
+  const auto answer = answer_of(pass, i, threads);
+  const bool linear = pass.work.spaces[at(i)] == Space::linear;
+  if (!linear || !step_rows(pass, i, answer.data())) make_blocks_of(pass, i, answer.data(), threads);
   for (const int f : node.factors) {
     if (pass.hooks.marginal && !pass.tree.factors[at(f)].view.fills) {
       pass.hooks.marginal(f, 0, 0, slice(pass.tree, pass.work.sums, f));

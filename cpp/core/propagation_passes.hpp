@@ -82,6 +82,11 @@ void take_inputs(const Pass& pass, int i, Space space, BlockProduct& product);
 /// small = small op cells, for the cells of a node summed, or maximised, onto its separator.
 void reduce_node(const Pass& pass, int i, Space space, Kernels::Reduce kernel, double start, double* out,
                  int threads);
+/// Sums a node that falls into rows onto its separator, in linear space. False if it does not.
+bool sum_rows(const Pass& pass, int i, double* message);
+/// Has the caller step over the rows of a node on the way down, and hands on the sums. False if nothing was
+/// done.
+bool step_rows(const Pass& pass, int i, const double* answer);
 /// Sum of the log scales of the messages that come into a node.
 double scale_below(const Pass& pass, int i);
 /// Takes the largest logarithm out of a message and returns it.

@@ -1,0 +1,63 @@
+#pragma once
+#include <cstddef>
+
+namespace pypgm {
+
+/// A loop over rows of cells, and its steps in the tables they belong to.
+struct RowLoop {
+  std::size_t size = 1;
+  std::size_t cells = 0;   ///< step over the cells
+  std::size_t along = 0;   ///< step in tables that have the cells of a row
+  std::size_t across = 0;  ///< step in tables that have one number for a row
+};
+
+/// A run of cells as outer.size * inner.size rows of n >= 1 cells. RowGrid of one inner loop share their
+/// place in tables along the rows: inner.along is 0.
+struct RowGrid {
+  std::size_t n = 1;
+  RowLoop outer, inner;
+};
+
+/// What the cells of a run of rows are multiplied by, and where their sums go; sums may be null.
+struct RowTables {
+  const double* along;
+  const double* across;
+  double* along_sums;
+  double* across_sums;
+};
+
+/// A step of mirror descent over a run of rows measured cell by cell.
+struct RowStep {
+  const double* values;   ///< measured counts
+  const double* weights;  ///< of the measured counts; null: `weight` for all
+  double weight;
+  double alpha;
+  double leap;    ///< moves above it are not made, but written to `leaps`
+  double* leaps;  ///< room for as many numbers as there are cells; written where a move is a leap
+};
+
+/// What a step did.
+struct RowMoves {
+  double loss;     ///< half the weighted sum of squares
+  double largest;  ///< move, in size
+  bool leapt;      ///< `leaps` holds all moves that were not made, 0 elsewhere
+};
+
+/// Loops over the rows of a clique, compiled once for each instruction set.
+struct RowKernels {
+  /// sums[row] += across[row] * sum of weights * along over the row
+  void (*sum_across)(const RowGrid& rows, const double* weights, const double* along, const double* across,
+                     double* sums);
+  /// sums[cell of the row] += across[row] * weights
+  void (*sum_along)(const RowGrid& rows, const double* weights, const double* across, double* sums);
+  /// marginals = weights * along * across, which are added to the sums
+  void (*marginals)(const RowGrid& rows, const double* weights, const RowTables& tables, double* marginals);
+  /// With mu = weights * along * across: adds mu to the sums, and weights *= exp(-alpha * w * (mu - values))
+  /// with w the weights of the measured counts, within 1 ulp or so.
+  RowMoves (*step)(const RowGrid& rows, double* weights, const RowTables& tables, const RowStep& step);
+};
+
+/// The fastest set of loops this machine runs.
+const RowKernels& row_kernels();
+
+}  // namespace pypgm
