@@ -38,8 +38,8 @@ struct Kernels {
   Extent (*normalise)(double* table, std::size_t n);
   /// out[i] = a[i] + factor * b[i]
   void (*add_scaled)(const double* a, const double* b, double factor, std::size_t n, double* out);
-  /// out[i] = a[i] / (b[i] * factor), 0 where b[i] is not positive; returns the largest
-  double (*divide)(const double* a, const double* b, double factor, std::size_t n, double* out);
+  /// out[i] = a[i] / (b[i] * factor), 0 where b[i] is not positive
+  void (*divide)(const double* a, const double* b, double factor, std::size_t n, double* out);
   /// Weights of cells: one each, or `weight` for all where the array is null.
   /// Returns half the weighted sum of squared differences of table and value (0 if null); adds
   /// weight[i] * (table[i] - value[i]) to a gradient that is not null.

@@ -124,9 +124,8 @@ void add_scaled(const double* a, const double* b, double factor, std::size_t n, 
   for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + factor * b[i];
 }
 
-double divide(const double* a, const double* b, double factor, std::size_t n, double* out) {
+void divide(const double* a, const double* b, double factor, std::size_t n, double* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = b[i] > 0 ? a[i] / (b[i] * factor) : 0.0;
-  return max(out, n);
 }
 
 inline void store_up_to(double* p, std::size_t n, Lanes x) {

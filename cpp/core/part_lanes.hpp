@@ -17,6 +17,7 @@ inline Part load_first(const double* p, std::size_t n) {
 inline void store_first(double* p, std::size_t n, Part x) {
   _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1U << n) - 1U), x);
 }
+inline Part load_stored_first(const double* p, std::size_t n) { return load_first(p, n); }
 inline bool any_above(Part x, double limit) { return _mm512_cmp_pd_mask(x, same(limit), _CMP_GT_OQ) != 0; }
 inline double sum_eight(const Part* x) {
   const auto four = __builtin_shufflevector(*x, *x, 0, 1, 2, 3) + __builtin_shufflevector(*x, *x, 4, 5, 6, 7);
@@ -28,6 +29,14 @@ inline Part load_first(const double* p, std::size_t n) {
   PartBits mask;
   read(mask, kMasks + kLanes - n);
   return _mm256_maskload_pd(p, __m256i(mask));
+}
+/// What store_first stored just now is had from where it still waits to be written, if it is read as it was
+/// stored.
+inline Part load_stored_first(const double* p, std::size_t n) {
+  if (n == 4) return load_first(p, 4);
+  if (n == 2) return _mm256_set_m128d(_mm_setzero_pd(), _mm_loadu_pd(p));
+  if (n == 1) return _mm256_set_m128d(_mm_setzero_pd(), _mm_load_sd(p));
+  return _mm256_set_m128d(_mm_load_sd(p + 2), _mm_loadu_pd(p));
 }
 /// Stores of halves: one with a mask takes as long as dozens of others on some machines.
 inline void store_first(double* p, std::size_t n, Part x) {
@@ -57,6 +66,7 @@ inline void store_first(double* p, std::size_t n, Part x) {
   p[0] = x[0];
   if (n == kPartLanes) p[1] = x[1];
 }
+inline Part load_stored_first(const double* p, std::size_t n) { return load_first(p, n); }
 inline bool any_above(Part x, double limit) { return x[0] > limit || x[1] > limit; }
 inline double sum_eight(const Part* x) {
   const Part two = (x[0] + x[2]) + (x[1] + x[3]);
@@ -65,6 +75,7 @@ inline double sum_eight(const Part* x) {
 #else
 inline Part load_first(const double* p, std::size_t /*n*/) { return *p; }
 inline void store_first(double* p, std::size_t /*n*/, Part x) { *p = x; }
+inline Part load_stored_first(const double* p, std::size_t n) { return load_first(p, n); }
 inline bool any_above(Part x, double limit) { return x > limit; }
 inline double sum_eight(const Part* x) {
   return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));

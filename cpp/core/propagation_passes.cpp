@@ -88,9 +88,12 @@ std::span<const double> answer_of(const Pass& pass, int i, int threads) {
   }
   const auto message = pass.of(work.messages, i);
   const auto ratio = pass.of(work.log_messages, i);
-  const double largest = kernels().divide(answer.data(), message.data(), peak, answer.size(), ratio.data());
+  kernels().divide(answer.data(), message.data(), peak, answer.size(), ratio.data());
   const double cell_loss = work.table_loss[at(i)];
-  if (cell_loss > 0) loss += 2 * static_cast<double>(node.cells) * cell_loss * largest / pass.total;
+  if (cell_loss > 0) {
+    const double largest = kernels().max(ratio.data(), ratio.size());
+    loss += 2 * static_cast<double>(node.cells) * cell_loss * largest / pass.total;
+  }
   if (loss <= kTolerated || cell_loss == 0) {
     work.loss[at(i)] = loss;
     return ratio;

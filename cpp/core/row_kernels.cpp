@@ -9,34 +9,65 @@ namespace pypgm {
 
 namespace {
 
-// RowGrid are worked on in chunks of as many cells as stay in registers between what is known of them and
-// their growth; the last register of a row's last chunk may be filled in part. What is summed along the rows
-// stays in registers while the inner loop goes over them.
+// Rows are worked on in chunks of as many cells as stay in registers between what is known of them and their
+// growth. Weights are stored in the order they lie in memory: going through them in strides of rows costs up
+// to four times as much where they come from memory.
 constexpr std::size_t kParts = kPartLanes == kLanes ? 2 : 4;  // 16 cells in registers of four lanes or eight
 constexpr std::size_t kChunk = kParts * kPartLanes;
 constexpr std::size_t kEighths = kLanes / kPartLanes;  // registers of eight lanes
 
-/// A chunk of a row: all parts but the last are full.
+inline Part load_part(const double* p) {
+  Part x;
+  read(x, p);
+  return x;
+}
+
+/// Neighbouring cells of a row.
+template <std::size_t kCount>
+struct Whole {
+  static constexpr std::size_t count = kCount;
+
+  std::size_t cells() const { return kCount * kPartLanes; }
+  Part load_at(const double* p, std::size_t k) const { return load_part(p + k * kPartLanes); }
+  Part load_stored(const double* p, std::size_t k) const { return load_at(p, k); }
+  void store_at(double* p, std::size_t k, Part x) const { store(p + k * kPartLanes, x); }
+};
+
+/// Those of which the last part has `tail` lanes.
 template <std::size_t kCount>
 struct Chunk {
   static constexpr std::size_t count = kCount;
-  std::size_t tail;  ///< lanes of the last part
+  std::size_t tail;
 
+  std::size_t cells() const { return (kCount - 1) * kPartLanes + tail; }
   Part load_at(const double* p, std::size_t k) const {
-    Part x;
-    if (k + 1 == kCount) {
-      x = load_first(p + k * kPartLanes, tail);
-    } else {
-      read(x, p + k * kPartLanes);
-    }
-    return x;
+    return k + 1 < kCount ? load_part(p + k * kPartLanes) : load_first(p + k * kPartLanes, tail);
+  }
+  /// The same of what was stored by store_at not long ago.
+  Part load_stored(const double* p, std::size_t k) const {
+    return k + 1 < kCount ? load_part(p + k * kPartLanes) : load_stored_first(p + k * kPartLanes, tail);
   }
   void store_at(double* p, std::size_t k, Part x) const {
-    if (k + 1 == kCount) {
-      store_first(p + k * kPartLanes, tail, x);
-    } else {
-      store(p + k * kPartLanes, x);
-    }
+    k + 1 < kCount ? store(p + k * kPartLanes, x) : store_first(p + k * kPartLanes, tail, x);
+  }
+};
+
+/// The n < 8 cells at the end of a long row.
+struct Loose {
+  static constexpr std::size_t count = kEighths;
+  std::size_t n;
+
+  std::size_t cells() const { return n; }
+  std::size_t lanes(std::size_t k) const {
+    const std::size_t behind = n < k * kPartLanes ? 0 : n - k * kPartLanes;
+    return behind < kPartLanes ? behind : kPartLanes;
+  }
+  Part load_at(const double* p, std::size_t k) const {
+    return lanes(k) == 0 ? same(0.0) : load_first(p + k * kPartLanes, lanes(k));
+  }
+  Part load_stored(const double* p, std::size_t k) const { return load_at(p, k); }
+  void store_at(double* p, std::size_t k, Part x) const {
+    if (lanes(k) > 0) store_first(p + k * kPartLanes, lanes(k), x);
   }
 };
 
@@ -71,31 +102,40 @@ inline void for_chunks(std::size_t n, const Go& go) {
 void sum_across(const RowGrid& rows, const double* weights, const double* along, const double* across,
                 double* sums) {
   for_chunks(rows.n, [&](auto chunk, std::size_t at) {
+    const double* cells = weights + at;
     for (std::size_t o = 0; o < rows.outer.size; ++o) {
-      const double* cells = weights + o * rows.outer.cells + at;
       const double* times = along + o * rows.outer.along + at;
       std::size_t row = o * rows.outer.across;
-      for (std::size_t i = 0; i < rows.inner.size; ++i, cells += rows.inner.cells, row += rows.inner.across) {
+      for (std::size_t i = 0; i < rows.inner.size; ++i) {
         Eight sum;
         for (std::size_t k = 0; k < chunk.count; ++k) {
           sum.add(k, chunk.load_at(cells, k) * chunk.load_at(times, k));
         }
         sums[row] += across[row] * sum.sum();
+        cells += rows.n;
+        times += rows.inner.along;
+        row += rows.inner.across;
       }
     }
   });
 }
 
 void sum_along(const RowGrid& rows, const double* weights, const double* across, double* sums) {
+  // The sums stay in registers while a loop goes over rows that share them.
+  const bool turned = rows.inner.along != 0;
+  const RowLoop& outer = turned ? rows.inner : rows.outer;
+  const RowLoop& inner = turned ? rows.outer : rows.inner;
+  const std::size_t outer_step = turned ? rows.n : rows.n * rows.inner.size;
+  const std::size_t inner_step = turned ? rows.n * rows.inner.size : rows.n;
   for_chunks(rows.n, [&](auto chunk, std::size_t at) {
-    for (std::size_t o = 0; o < rows.outer.size; ++o) {
-      const double* cells = weights + o * rows.outer.cells + at;
-      const double* times = across + o * rows.outer.across;
-      double* to = sums + o * rows.outer.along + at;
+    for (std::size_t o = 0; o < outer.size; ++o) {
+      const double* cells = weights + o * outer_step + at;
+      const double* times = across + o * outer.across;
+      double* to = sums + o * outer.along + at;
       Part sum[chunk.count];
       for (std::size_t k = 0; k < chunk.count; ++k) sum[k] = chunk.load_at(to, k);
-      for (std::size_t i = 0; i < rows.inner.size; ++i, cells += rows.inner.cells) {
-        const Part factor = same(times[i * rows.inner.across]);
+      for (std::size_t i = 0; i < inner.size; ++i, cells += inner_step) {
+        const Part factor = same(times[i * inner.across]);
         for (std::size_t k = 0; k < chunk.count; ++k) sum[k] = sum[k] + factor * chunk.load_at(cells, k);
       }
       for (std::size_t k = 0; k < chunk.count; ++k) chunk.store_at(to, k, sum[k]);
@@ -159,8 +199,6 @@ struct Going {
   double* const weights;
   const RowTables& tables;
   const RowStep& step;
-  Eight squares{};  ///< weighted
-  Part farthest = same(0.0);
   bool leapt = false;
 };
 
@@ -199,66 +237,97 @@ inline void grow(Going& going, const Chunk& chunk, double* weights, const Part* 
   } else {
     alignas(64) double room[kChunk];
     for (std::size_t k = 0; k < chunk.count; ++k) store(room + k * kPartLanes, moves[k]);
-    grow_far(going, weights, room, (chunk.count - 1) * kPartLanes + chunk.tail);
+    grow_far(going, weights, room, chunk.cells());
   }
 }
 
-template <bool kOne, bool kAlong, bool kAcross, class Chunk>
-inline void step_rows(Going& going, const Chunk& chunk, std::size_t at) {
-  // All that the loop reads is copied: for all the compiler knows a store of weights could change it.
+/// Where the loops are: pointers to a chunk of a row.
+struct Place {
+  double* weights;
+  const double* values;
+  const double* measured;  ///< weights of the measured values
+  const double* along;
+  double* along_sums;
+
+  Place at(std::size_t cell, std::size_t along_cell) const {
+    return {weights + cell, values + cell, measured == nullptr ? nullptr : measured + cell,
+            along + along_cell, along_sums == nullptr ? nullptr : along_sums + along_cell};
+  }
+};
+
+/// What a step adds up, kept in registers by its loops: for all the compiler knows a store of weights could
+/// change what is behind a pointer.
+struct Tally {
+  Eight squares;  ///< weighted
+  Part farthest = same(0.0);
+};
+
+/// Takes the step of a chunk; adds its marginal to `sum`.
+template <bool kOne, bool kAlong, class Some>
+inline void step_chunk(Going& going, const Some& chunk, const Place& to, Part factor, Part back, Tally& tally,
+                       Eight& sum) {
+  Part own[chunk.count];
+  Part moves[chunk.count];
+  Part largest = same(0.0);
+  for (std::size_t k = 0; k < chunk.count; ++k) {
+    own[k] = chunk.load_at(to.weights, k);
+    const Part marginal = own[k] * chunk.load_at(to.along, k) * factor;
+    if (kAlong) chunk.store_at(to.along_sums, k, chunk.load_stored(to.along_sums, k) + marginal);
+    sum.add(k, marginal);
+    const Part off = marginal - chunk.load_at(to.values, k);
+    const Part weighted = kOne ? off : chunk.load_at(to.measured, k) * off;
+    tally.squares.add(k, weighted * off);
+    moves[k] = back * weighted;
+    largest = k == 0 ? absolute(moves[k]) : larger(largest, absolute(moves[k]));
+  }
+  tally.farthest = larger(tally.farthest, largest);
+  grow(going, chunk, to.weights, own, moves, largest);
+}
+
+/// Takes the steps of all rows: of chunks of eight cells and a last one, or of `last` alone where a row is no
+/// longer than that.
+template <bool kOne, bool kAlong, bool kAcross, bool kLong, class Last>
+void step_rows(Going& going, const Last& last, Tally& total) {
   const RowGrid rows = going.rows;
   const RowTables tables = going.tables;
-  const RowStep step = going.step;
-  const Part back = same(kOne ? -step.alpha * step.weight : -step.alpha);
-  Eight squares = going.squares;
-  Part farthest = going.farthest;
+  const Part back = same(kOne ? -going.step.alpha * going.step.weight : -going.step.alpha);
+  Tally tally = total;
+  Place first{going.weights, going.step.values, going.step.weights, tables.along, tables.along_sums};
   for (std::size_t o = 0; o < rows.outer.size; ++o) {
-    Part along[chunk.count];
-    Part sums[chunk.count];
-    for (std::size_t k = 0; k < chunk.count; ++k) {
-      along[k] = chunk.load_at(tables.along + o * rows.outer.along + at, k);
-      if (kAlong) sums[k] = chunk.load_at(tables.along_sums + o * rows.outer.along + at, k);
-    }
-    std::size_t cell = o * rows.outer.cells + at;
-    std::size_t row = o * rows.outer.across;
-    for (std::size_t i = 0; i < rows.inner.size; ++i, cell += rows.inner.cells, row += rows.inner.across) {
+    for (std::size_t i = 0; i < rows.inner.size; ++i) {
+      const std::size_t row = o * rows.outer.across + i * rows.inner.across;
+      Place to = first.at(0, o * rows.outer.along + i * rows.inner.along);
       const Part factor = same(tables.across[row]);
-      Part own[chunk.count];
-      Part moves[chunk.count];
-      Part largest = same(0.0);
       Eight sum;
-      for (std::size_t k = 0; k < chunk.count; ++k) {
-        own[k] = chunk.load_at(going.weights + cell, k);
-        const Part marginal = own[k] * along[k] * factor;
-        if (kAlong) sums[k] = sums[k] + marginal;
-        if (kAcross) sum.add(k, marginal);
-        const Part off = marginal - chunk.load_at(step.values + cell, k);
-        const Part weighted = kOne ? off : chunk.load_at(step.weights + cell, k) * off;
-        squares.add(k, weighted * off);
-        moves[k] = back * weighted;
-        largest = k == 0 ? absolute(moves[k]) : larger(largest, absolute(moves[k]));
+      std::size_t at = 0;
+      for (; kLong && at + kLanes <= rows.n; at += kLanes) {
+        step_chunk<kOne, kAlong>(going, Whole<kEighths>{}, to, factor, back, tally, sum);
+        to = to.at(kLanes, kLanes);
       }
+      if (!kLong || at < rows.n) step_chunk<kOne, kAlong>(going, last, to, factor, back, tally, sum);
       if (kAcross) tables.across_sums[row] += sum.sum();
-      farthest = larger(farthest, largest);
-      grow(going, chunk, going.weights + cell, own, moves, largest);
-    }
-    for (std::size_t k = 0; kAlong && k < chunk.count; ++k) {
-      chunk.store_at(tables.along_sums + o * rows.outer.along + at, k, sums[k]);
+      first = first.at(rows.n, 0);
     }
   }
-  going.squares = squares;
-  going.farthest = farthest;
+  total = tally;
 }
 
 template <bool kOne, bool kAlong, bool kAcross>
 RowMoves step_with(const RowGrid& rows, double* weights, const RowTables& tables, const RowStep& step) {
   Going going{rows, weights, tables, step};
-  for_chunks(rows.n, [&](auto chunk, std::size_t at) { step_rows<kOne, kAlong, kAcross>(going, chunk, at); });
+  Tally tally;
+  if (rows.n <= kChunk) {
+    for_chunks(rows.n, [&](auto chunk, std::size_t) {
+      step_rows<kOne, kAlong, kAcross, false>(going, chunk, tally);
+    });
+  } else {
+    step_rows<kOne, kAlong, kAcross, true>(going, Loose{rows.n % kLanes}, tally);
+  }
   double far[kPartLanes];
-  store(far, going.farthest);
+  store(far, tally.farthest);
   double largest = 0;
   for (const double x : far) largest = x > largest ? x : largest;
-  return {0.5 * going.squares.sum() * (kOne ? step.weight : 1.0), largest, going.leapt};
+  return {0.5 * tally.squares.sum() * (kOne ? step.weight : 1.0), largest, going.leapt};
 }
 
 template <bool kOne>

@@ -3,16 +3,15 @@
 
 namespace pypgm {
 
-/// A loop over rows of cells, and its steps in the tables they belong to.
+/// A loop over rows of cells, and its steps in tables they belong to.
 struct RowLoop {
   std::size_t size = 1;
-  std::size_t cells = 0;   ///< step over the cells
   std::size_t along = 0;   ///< step in tables that have the cells of a row
   std::size_t across = 0;  ///< step in tables that have one number for a row
 };
 
-/// A run of cells as outer.size * inner.size rows of n >= 1 cells. RowGrid of one inner loop share their
-/// place in tables along the rows: inner.along is 0.
+/// A run of cells as outer.size * inner.size rows of n >= 1 cells, one behind the other. One of the loops
+/// stays where it is in tables along the rows.
 struct RowGrid {
   std::size_t n = 1;
   RowLoop outer, inner;

@@ -71,7 +71,7 @@ struct Shape {
   bool make_rows(std::size_t block_cells, RowGrid& rows) const;
 };
 
-/// The rows of a block of so many cells; false if they take more than two loops.
+/// The rows of a block of so many cells; false if two loops do not make them.
 bool Shape::make_rows(std::size_t block_cells, RowGrid& rows) const {
   std::size_t inside = 1;
   for (std::size_t k = node.blocks.axis + 1; k < node.attributes.size(); ++k) inside *= size(k);
@@ -81,7 +81,7 @@ bool Shape::make_rows(std::size_t block_cells, RowGrid& rows) const {
     const std::size_t values = k == node.blocks.axis ? block_cells / inside : size(k);
     if (k >= first) n *= values;
     if (k >= first || values == 1) continue;
-    RowLoop loop{values, step(node.attributes, k), step(along, k), step(across, k)};
+    RowLoop loop{values, step(along, k), step(across, k)};
     if (!loops.empty() && loops.back().along == loop.along * values &&
         loops.back().across == loop.across * values) {
       loop.size *= loops.back().size;
@@ -90,12 +90,9 @@ bool Shape::make_rows(std::size_t block_cells, RowGrid& rows) const {
     loops.push_back(loop);
   }
   if (loops.size() > 2) return false;
-  // Where both loops go on along the rows' table, none is left to be the inner one.
-  if (loops.size() == 2 && loops[1].along != 0) std::swap(loops[0], loops[1]);
-  if (loops.size() == 1) loops.insert(loops[0].along == 0 ? loops.begin() : loops.end(), RowLoop{});
-  if (loops.empty()) loops.resize(2);
+  while (loops.size() < 2) loops.insert(loops.begin(), RowLoop{});
   rows = {n, loops[0], loops[1]};
-  return rows.inner.along == 0;
+  return rows.outer.along == 0 || rows.inner.along == 0;
 }
 
 constexpr std::size_t kShortest = 3;  // cells of a row; below, loops over all cells are faster

@@ -1,4 +1,10 @@
 // The passes of a propagation over nodes whose cells are gone through as rows.
+//
+// A cell here is weight * along * across, and the answer is a factor of one of the two, not the last one as
+// elsewhere. What may be lost stays as counted: products without the answer are of numbers up to 1, so that
+// none is smaller than that of all of them; where a message times the answer underflows, so does the cell,
+// whose weight is at most exp(high), to no more than kTiny times that of a count. Nothing overflows: an
+// answer is at most the total over the smallest entry of a message that is trusted in linear space.
 #include <algorithm>
 
 #include "core/propagation_passes.hpp"

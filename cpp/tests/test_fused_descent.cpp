@@ -70,6 +70,74 @@ TEST_CASE("fused steps lead where tried and accepted ones lead, whatever the ran
   }
 }
 
+/// A tree of overlapping cliques of odd sizes, with smaller cliques inside some of them.
+test::Problem tree_of_triples(std::mt19937_64& random, bool chain) {
+  test::Problem p;
+  const std::vector<std::size_t> sizes{1, 2, 3, 4, 5, 7, 10, 17};
+  const auto some_size = [&] { return sizes[test::below(random, sizes.size())]; };
+  std::vector<Scope>& cliques = p.structure.cliques;
+  p.structure.sizes = {some_size(), some_size(), some_size()};
+  cliques.push_back({0, 1, 2});
+  for (std::int32_t a = 3; a < 9; ++a) {
+    const Scope& parent = cliques[chain ? cliques.size() - 1 : test::below(random, cliques.size())];
+    const std::size_t left_out = chain ? 0 : test::below(random, 3);
+    Scope scope;
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (k != left_out) scope.push_back(parent[k]);
+    }
+    scope.push_back(a);
+    cliques.push_back(scope);
+    p.structure.sizes.push_back(some_size());
+  }
+  if (!chain) cliques.insert(cliques.end(), {{0, 1}, {2}, {1, 2}});
+  for (std::size_t f = 0; f < cliques.size(); ++f) {
+    const std::size_t cells = test::cells_of(p.structure.sizes, cliques[f]);
+    Measured m{static_cast<int>(f), {}, {}, {}, {}};
+    for (std::size_t i = 0; i < cells; ++i) {
+      m.values.push_back(2 * kTotal * test::uniform(random) / static_cast<double>(cells));
+      m.weights.push_back(f % 2 == 0 ? 0.3 : 0.1 + test::uniform(random));
+    }
+    p.measurements.push_back(m);
+  }
+  p.potentials.resize(test::cells_of(p.structure));
+  for (double& x : p.potentials) x = 2 * test::uniform(random) - 1;
+  return p;
+}
+
+TEST_CASE("fused steps on chains and trees of odd sizes are those of tried ones") {
+  std::mt19937_64 random(71);
+  for (int round = 0; round < 120; ++round) {
+    CAPTURE(round);
+    test::Problem p = tree_of_triples(random, round % 2 == 0);
+    const auto some = [&]() -> double& { return p.potentials[test::below(random, p.potentials.size())]; };
+    if (round % 3 == 0) some() = -kInfinity;
+    if (round % 8 == 0) some() -= 700;
+    const auto plan = std::make_shared<JunctionTree>(test::tree_of(p.structure));
+    const double alpha = round % 4 < 2 ? 1e-5 : (round % 4 == 2 ? 5e-3 : 0.5);
+    Descent tried(plan, p.measurements, kTotal, p.potentials, 1);
+    FusedDescent fused(plan, p.measurements, kTotal, p.potentials, alpha, 1);
+    CHECK(fused.loss() == doctest::Approx(tried.loss()).epsilon(1e-12));
+    for (int step = 0; step < 4; ++step) {
+      tried.try_step(alpha);
+      tried.accept();
+      CHECK(fused.advance(alpha) == doctest::Approx(tried.loss()).epsilon(1e-10));
+    }
+  }
+}
+
+TEST_CASE("a leap in one row leaves the others where their steps lead") {
+  std::mt19937_64 random(73);
+  for (const double alpha : {0.3, 1.0, 3.0, 10.0}) {
+    const test::Problem p = tree_of_triples(random, true);
+    const auto plan = std::make_shared<JunctionTree>(test::tree_of(p.structure));
+    Descent tried(plan, p.measurements, kTotal, p.potentials, 1);
+    FusedDescent fused(plan, p.measurements, kTotal, p.potentials, alpha, 1);
+    tried.try_step(alpha);
+    tried.accept();
+    CHECK(fused.advance(alpha) == doctest::Approx(tried.loss()).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("the best point is led up to again, and the path goes on where it was") {
   const test::Problem p = single({5.0, 12.0, 23.0}, 1.0);
   const auto plan = std::make_shared<JunctionTree>(test::tree_of(p.structure));

@@ -1,0 +1,175 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "core/row_kernels.hpp"
+
+namespace pypgm {
+
+extern const RowKernels row_kernels_baseline;
+#if defined(__x86_64__) && defined(__GNUC__)
+extern const RowKernels row_kernels_avx2;
+extern const RowKernels row_kernels_avx512;
+#endif
+
+namespace {
+
+/// The sets of loops this machine runs.
+std::vector<const RowKernels*> sets() {
+  std::vector<const RowKernels*> all{&row_kernels_baseline};
+#if defined(__x86_64__) && defined(__GNUC__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all.push_back(&row_kernels_avx2);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    all.push_back(&row_kernels_avx512);
+  }
+#endif
+  return all;
+}
+
+/// Tables of one run of rows, with a number behind each that must not change.
+struct Example {
+  RowGrid rows;
+  std::vector<double> weights, values, measured, along, across;
+
+  std::size_t cells() const { return rows.n * rows.outer.size * rows.inner.size; }
+  /// Calls body(cell, place along, place across) for all cells.
+  template <class Body>
+  void for_cells(const Body& body) const {
+    std::size_t cell = 0;
+    for (std::size_t o = 0; o < rows.outer.size; ++o) {
+      for (std::size_t i = 0; i < rows.inner.size; ++i) {
+        for (std::size_t k = 0; k < rows.n; ++k) {
+          body(cell++, o * rows.outer.along + i * rows.inner.along + k,
+               o * rows.outer.across + i * rows.inner.across);
+        }
+      }
+    }
+  }
+  double marginal(std::size_t cell, std::size_t by_cell, std::size_t by_row) const {
+    return weights[cell] * along[by_cell] * across[by_row];
+  }
+};
+
+constexpr double kGuard = 12345.0;
+constexpr double kRounding = 2e-15;  // of moves up to 4, and of their exponentials
+
+Example make_example(std::size_t n, std::size_t outer, std::size_t inner, bool outer_along, bool inner_across,
+                     std::mt19937_64& random) {
+  std::uniform_real_distribution<double> some(0.1, 1.0);
+  const auto table = [&](std::size_t size) {
+    std::vector<double> numbers(size + 1);
+    for (double& x : numbers) x = some(random);
+    numbers.back() = kGuard;
+    return numbers;
+  };
+  Example e;
+  const std::size_t rows_across = inner_across ? inner : 1;
+  e.rows = {
+      n, {outer, outer_along ? n : 0, rows_across}, {inner, outer_along ? 0 : n, inner_across ? 1u : 0u}};
+  e.weights = table(e.cells());
+  e.values = table(e.cells());
+  e.measured = table(e.cells());
+  e.along = table(n * (outer_along ? outer : inner));
+  e.across = table(outer * rows_across);
+  e.weights[e.cells() / 2] = 0;  // a structural zero
+  return e;
+}
+
+template <class Body>
+void for_examples(const Body& body) {
+  std::mt19937_64 random(11);
+  for (const RowKernels* set : sets()) {
+    for (const std::size_t n : {1, 2, 3, 4, 5, 7, 8, 10, 12, 16, 17, 20, 24, 31, 50}) {
+      for (const std::size_t outer : {1, 3, 10}) {
+        for (const std::size_t inner : {1, 2, 7}) {
+          CAPTURE(n);
+          CAPTURE(outer);
+          CAPTURE(inner);
+          for (const bool along : {false, true}) {
+            body(*set, make_example(n, outer, inner, along, along || inner == 7, random));
+          }
+        }
+      }
+    }
+  }
+}
+
+void check_close(const std::vector<double>& got, const std::vector<double>& wanted, double scale) {
+  REQUIRE(got.size() == wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) <= scale * 1e-15);
+}
+
+TEST_CASE("sums over rows are those of plain loops") {
+  for_examples([](const RowKernels& set, const Example& e) {
+    std::vector<double> along(e.along.size(), 0.25);
+    std::vector<double> across(e.across.size(), 0.25);
+    std::vector<double> wanted_along = along;
+    std::vector<double> wanted_across = across;
+    e.for_cells([&](std::size_t cell, std::size_t by_cell, std::size_t by_row) {
+      wanted_along[by_cell] += e.weights[cell] * e.across[by_row];
+      wanted_across[by_row] += e.marginal(cell, by_cell, by_row);
+    });
+    set.sum_along(e.rows, e.weights.data(), e.across.data(), along.data());
+    set.sum_across(e.rows, e.weights.data(), e.along.data(), e.across.data(), across.data());
+    const double scale = static_cast<double>(e.cells() + 4);
+    check_close(along, wanted_along, scale);
+    check_close(across, wanted_across, scale);
+  });
+}
+
+TEST_CASE("a step over rows is that of plain loops, whatever its length") {
+  for_examples([](const RowKernels& set, const Example& e) {
+    for (int way = 0; way < 24; ++way) {
+      // Moves seen to the third power, to the sixth, exponentials, and leaps here and there.
+      const double alpha =
+          std::vector<double>{1e-6, 4e-3, 0.5, 0.0, 4.0, 1e-3}[static_cast<std::size_t>(way) % 6];
+      const bool one = way / 6 % 2 == 0;
+      const bool both = way / 12 == 0;
+      const double leap = alpha == 4.0 ? 1.5 : 16.0;
+      std::vector<double> leaps(e.cells() + 1, kGuard);
+      const RowStep step{e.values.data(), one ? nullptr : e.measured.data(), 0.7, alpha, leap, leaps.data()};
+      std::vector<double> weights = e.weights;
+      std::vector<double> along(e.along.size(), 0.25);
+      std::vector<double> across(e.across.size(), 0.25);
+      std::vector<double> wanted_along = along;
+      std::vector<double> wanted_across = across;
+      const RowMoves moves = set.step(e.rows, weights.data(),
+                                      {e.along.data(), e.across.data(), both ? along.data() : nullptr,
+                                       way % 2 == 0 || both ? across.data() : nullptr},
+                                      step);
+      double loss = 0;
+      double largest = 0;
+      e.for_cells([&](std::size_t cell, std::size_t by_cell, std::size_t by_row) {
+        const double marginal = e.marginal(cell, by_cell, by_row);
+        if (both) wanted_along[by_cell] += marginal;
+        if (way % 2 == 0 || both) wanted_across[by_row] += marginal;
+        const double weight = one ? 0.7 : e.measured[cell];
+        const double off = marginal - e.values[cell];
+        const double move = -alpha * weight * off;
+        loss += 0.5 * weight * off * off;
+        largest = std::max(largest, std::abs(move));
+        const double left = moves.leapt ? leaps[cell] : 0.0;
+        if (left != 0) CHECK(std::abs(left - move) < kRounding * (1 + std::abs(move)));
+        const double grown = e.weights[cell] * (left != 0 ? 1.0 : std::exp(move));
+        CHECK(std::abs(weights[cell] - grown) <= kRounding * grown);
+        if (!moves.leapt || left == 0) CHECK(std::abs(move) <= leap);
+      });
+      const double scale = static_cast<double>(e.cells() + 4);
+      CHECK(moves.leapt == (largest > leap));
+      CHECK(moves.loss == doctest::Approx(loss).epsilon(1e-13));
+      CHECK(moves.largest == doctest::Approx(largest).epsilon(1e-14));
+      CHECK(weights.back() == kGuard);
+      CHECK(leaps.back() == kGuard);
+      check_close(along, wanted_along, scale);
+      check_close(across, wanted_across, scale);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace pypgm
