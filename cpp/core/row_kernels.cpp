@@ -143,42 +143,32 @@ void sum_along(const RowGrid& rows, const double* weights, const double* across,
   });
 }
 
-template <bool kAlong, bool kAcross, class Chunk>
-inline void marginal_rows(const RowGrid& grid, const double* weights, const RowTables& to, double* out,
-                          const Chunk& chunk, std::size_t at) {
+template <bool kAlong, bool kAcross>
+void marginals_with(const RowGrid& grid, const double* weights, const RowTables& to, double* out) {
   // Copied: for all the compiler knows a store of marginals could change them.
   const RowGrid rows = grid;
   const RowTables tables = to;
-  for (std::size_t o = 0; o < rows.outer.size; ++o) {
-    Part along[chunk.count];
-    Part sums[chunk.count];
-    for (std::size_t k = 0; k < chunk.count; ++k) {
-      along[k] = chunk.load_at(tables.along + o * rows.outer.along + at, k);
-      if (kAlong) sums[k] = chunk.load_at(tables.along_sums + o * rows.outer.along + at, k);
-    }
-    std::size_t cell = o * rows.outer.cells + at;
-    std::size_t row = o * rows.outer.across;
-    for (std::size_t i = 0; i < rows.inner.size; ++i, cell += rows.inner.cells, row += rows.inner.across) {
-      const Part factor = same(tables.across[row]);
-      Eight sum;
-      for (std::size_t k = 0; k < chunk.count; ++k) {
-        const Part marginal = chunk.load_at(weights + cell, k) * along[k] * factor;
-        if (kAlong) sums[k] = sums[k] + marginal;
-        if (kAcross) sum.add(k, marginal);
-        chunk.store_at(out + cell, k, marginal);
-      }
-      if (kAcross) tables.across_sums[row] += sum.sum();
-    }
-    for (std::size_t k = 0; kAlong && k < chunk.count; ++k) {
-      chunk.store_at(tables.along_sums + o * rows.outer.along + at, k, sums[k]);
-    }
-  }
-}
-
-template <bool kAlong, bool kAcross>
-void marginals_with(const RowGrid& rows, const double* weights, const RowTables& tables, double* out) {
   for_chunks(rows.n, [&](auto chunk, std::size_t at) {
-    marginal_rows<kAlong, kAcross>(rows, weights, tables, out, chunk, at);
+    std::size_t cell = at;
+    for (std::size_t o = 0; o < rows.outer.size; ++o) {
+      for (std::size_t i = 0; i < rows.inner.size; ++i, cell += rows.n) {
+        const std::size_t by_cell = o * rows.outer.along + i * rows.inner.along + at;
+        const std::size_t by_row = o * rows.outer.across + i * rows.inner.across;
+        const Part factor = same(tables.across[by_row]);
+        Eight sum;
+        for (std::size_t k = 0; k < chunk.count; ++k) {
+          const Part marginal =
+              chunk.load_at(weights + cell, k) * chunk.load_at(tables.along + by_cell, k) * factor;
+          if (kAlong) {
+            double* const sums = tables.along_sums + by_cell;
+            chunk.store_at(sums, k, chunk.load_stored(sums, k) + marginal);
+          }
+          if (kAcross) sum.add(k, marginal);
+          chunk.store_at(out + cell, k, marginal);
+        }
+        if (kAcross) tables.across_sums[by_row] += sum.sum();
+      }
+    }
   });
 }
 
