@@ -97,6 +97,7 @@ ExactWork::ExactWork(const JunctionTree& tree)
     contraction_ = std::make_unique<ImplicitWork>(*tree.contraction);
   } else {
     tables_ = std::make_unique<Workspace>(tree);
+    rows_ = make_row_nodes(tree);
   }
 }
 
@@ -143,6 +144,18 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
   NodeHooks of_nodes;
   of_nodes.marginal = [&](int factor, std::size_t, std::size_t begin, std::span<const double> cells) {
     std::copy(cells.begin(), cells.end(), slice(tree, marginals, factor).data() + begin);
+  };
+  of_nodes.rows = work.rows();
+  of_nodes.step = [&](const RowNode& row, const RowTables& tables) {
+    const Placement& place = tree.factors[at(row.factor)];
+    const Blocks& blocks = tree.nodes[at(place.node)].blocks;
+    const double* weights = work.tables().weights.data() + place.offset;
+    for (std::size_t b = 0; b < blocks.count(); ++b) {
+      const Block block = block_at(blocks, b);
+      row_kernels().multiply(row.rows_of(block), weights + block.begin, row.tables_at(tables, block),
+                             marginals.data() + place.offset + block.begin);
+    }
+    return true;
   };
   if (hooks.before) {
     of_nodes.before = [&](const TreeNode& node, int) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/implicit_tree.hpp"
 #include "core/junction_tree.hpp"
@@ -45,12 +46,15 @@ class ExactWork {
   ImplicitWork& contraction() { return *contraction_; }
   /// Requires !contracts().
   Workspace& tables() { return *tables_; }
+  /// Nodes that are gone through as rows; none where contracts().
+  std::span<const RowNode> rows() const { return rows_; }
   const Observation& nothing() const { return nothing_; }
 
  private:
   const JunctionTree& tree_;
   std::unique_ptr<ImplicitWork> contraction_;
   std::unique_ptr<Workspace> tables_;
+  std::vector<RowNode> rows_;
   Observation nothing_;
   /// Potentials as far apart lost a run with plain weights: none is tried again.
   double lost_width_ = std::numeric_limits<double>::infinity();

@@ -61,7 +61,7 @@ struct NodeHooks {
   std::function<void(const TreeNode&)> logarithms;
   /// Nodes whose cells are gone through as rows, by node; may be empty. The marginal of such a node, which is
   /// the product of its clique's weights and of the tables, is not handed out where `step` sums it up itself
-  /// and returns true. Requires `weighed`.
+  /// and returns true.
   std::span<const RowNode> rows;
   std::function<bool(const RowNode&, const RowTables&)> step;
 };
