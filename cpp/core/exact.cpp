@@ -148,13 +148,12 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
   of_nodes.rows = work.rows();
   of_nodes.step = [&](const RowNode& row, const RowTables& tables) {
     const Placement& place = tree.factors[at(row.factor)];
-    const double* const weights = work.tables().weights.data() + place.offset;
-    double* const out = marginals.data() + place.offset;
     const Blocks& blocks = tree.nodes[at(place.node)].blocks;
+    const double* weights = work.tables().weights.data() + place.offset;
     for (std::size_t b = 0; b < blocks.count(); ++b) {
       const Block block = block_at(blocks, b);
-      row_kernels().marginals(row.rows_of(block), weights + block.begin, row.tables_at(tables, block),
-                              out + block.begin);
+      row_kernels().multiply(row.rows_of(block), weights + block.begin, row.tables_at(tables, block),
+                             marginals.data() + place.offset + block.begin);
     }
     return true;
   };

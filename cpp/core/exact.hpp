@@ -46,7 +46,7 @@ class ExactWork {
   ImplicitWork& contraction() { return *contraction_; }
   /// Requires !contracts().
   Workspace& tables() { return *tables_; }
-  /// Nodes whose cells are gone through as rows, by node; empty if contracts().
+  /// Nodes that are gone through as rows; none where contracts().
   std::span<const RowNode> rows() const { return rows_; }
   const Observation& nothing() const { return nothing_; }
 

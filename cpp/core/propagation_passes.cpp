@@ -90,10 +90,8 @@ std::span<const double> answer_of(const Pass& pass, int i, int threads) {
   const auto ratio = pass.of(work.log_messages, i);
   kernels().divide(answer.data(), message.data(), peak, answer.size(), ratio.data());
   const double cell_loss = work.table_loss[at(i)];
-  if (cell_loss > 0) {
-    const double largest = kernels().max(ratio.data(), ratio.size());
-    loss += 2 * static_cast<double>(node.cells) * cell_loss * largest / pass.total;
-  }
+  const double largest = cell_loss > 0 ? kernels().max(ratio.data(), ratio.size()) : 0.0;
+  if (cell_loss > 0) loss += 2 * static_cast<double>(node.cells) * cell_loss * largest / pass.total;
   if (loss <= kTolerated || cell_loss == 0) {
     work.loss[at(i)] = loss;
     return ratio;

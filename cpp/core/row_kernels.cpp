@@ -143,44 +143,39 @@ void sum_along(const RowGrid& rows, const double* weights, const double* across,
   });
 }
 
-template <bool kAlong, bool kAcross>
-void marginals_with(const RowGrid& grid, const double* weights, const RowTables& to, double* out) {
-  // Copied: for all the compiler knows a store of marginals could change them.
-  const RowGrid rows = grid;
-  const RowTables tables = to;
-  for_chunks(rows.n, [&](auto chunk, std::size_t at) {
-    std::size_t cell = at;
-    for (std::size_t o = 0; o < rows.outer.size; ++o) {
-      for (std::size_t i = 0; i < rows.inner.size; ++i, cell += rows.n) {
-        const std::size_t by_cell = o * rows.outer.along + i * rows.inner.along + at;
-        const std::size_t by_row = o * rows.outer.across + i * rows.inner.across;
-        const Part factor = same(tables.across[by_row]);
-        Eight sum;
+/// `each(go)` calls go(chunk, first cell) for the chunks of a row.
+template <class Each>
+inline void multiply_rows(const RowGrid rows, const double* weights, const RowTables tables, double* out,
+                          const Each& each) {
+  const bool sums_along = tables.along_sums != nullptr;
+  for (std::size_t o = 0; o < rows.outer.size; ++o) {
+    for (std::size_t i = 0; i < rows.inner.size; ++i, weights += rows.n, out += rows.n) {
+      const std::size_t by_cell = o * rows.outer.along + i * rows.inner.along;
+      const std::size_t row = o * rows.outer.across + i * rows.inner.across;
+      const Part factor = same(tables.across[row]);
+      Eight sum;
+      each([&](const auto& chunk, std::size_t at) {
+        double* const sums = sums_along ? tables.along_sums + by_cell + at : nullptr;
         for (std::size_t k = 0; k < chunk.count; ++k) {
-          const Part marginal =
-              chunk.load_at(weights + cell, k) * chunk.load_at(tables.along + by_cell, k) * factor;
-          if (kAlong) {
-            double* const sums = tables.along_sums + by_cell;
-            chunk.store_at(sums, k, chunk.load_stored(sums, k) + marginal);
-          }
-          if (kAcross) sum.add(k, marginal);
-          chunk.store_at(out + cell, k, marginal);
+          const Part along = chunk.load_at(tables.along + by_cell + at, k);
+          const Part product = chunk.load_at(weights + at, k) * along * factor;
+          chunk.store_at(out + at, k, product);
+          sum.add(k, product);
+          if (sums_along) chunk.store_at(sums, k, chunk.load_stored(sums, k) + product);
         }
-        if (kAcross) tables.across_sums[by_row] += sum.sum();
-      }
+      });
+      if (tables.across_sums != nullptr) tables.across_sums[row] += sum.sum();
     }
-  });
+  }
 }
 
-void marginals(const RowGrid& rows, const double* weights, const RowTables& tables, double* out) {
-  const bool along = tables.along_sums != nullptr;
-  if (tables.across_sums != nullptr) {
-    along ? marginals_with<true, true>(rows, weights, tables, out)
-          : marginals_with<false, true>(rows, weights, tables, out);
-  } else {
-    along ? marginals_with<true, false>(rows, weights, tables, out)
-          : marginals_with<false, false>(rows, weights, tables, out);
+void multiply(const RowGrid& rows, const double* weights, const RowTables& tables, double* out) {
+  if (rows.n > kChunk) {
+    return multiply_rows(rows, weights, tables, out, [&](const auto& go) { for_chunks(rows.n, go); });
   }
+  for_chunks(rows.n, [&](const auto& chunk, std::size_t) {
+    multiply_rows(rows, weights, tables, out, [&](const auto& go) { go(chunk, 0); });
+  });
 }
 
 /// A step under way.
@@ -342,6 +337,6 @@ RowMoves step(const RowGrid& rows, double* weights, const RowTables& tables, con
 #define PYPGM_JOIN(a, b) PYPGM_JOIN_(a, b)
 
 extern const RowKernels PYPGM_JOIN(row_kernels_, PYPGM_ISA);
-const RowKernels PYPGM_JOIN(row_kernels_, PYPGM_ISA) = {sum_across, sum_along, marginals, step};
+const RowKernels PYPGM_JOIN(row_kernels_, PYPGM_ISA) = {sum_across, sum_along, multiply, step};
 
 }  // namespace pypgm

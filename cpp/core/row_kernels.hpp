@@ -49,8 +49,8 @@ struct RowKernels {
                      double* sums);
   /// sums[cell of the row] += across[row] * weights
   void (*sum_along)(const RowGrid& rows, const double* weights, const double* across, double* sums);
-  /// marginals = weights * along * across, which are added to the sums
-  void (*marginals)(const RowGrid& rows, const double* weights, const RowTables& tables, double* marginals);
+  /// out = weights * along * across, added to the sums as well
+  void (*multiply)(const RowGrid& rows, const double* weights, const RowTables& tables, double* out);
   /// With mu = weights * along * across: adds mu to the sums, and weights *= exp(-alpha * w * (mu - values))
   /// with w the weights of the measured counts, within 1 ulp or so.
   RowMoves (*step)(const RowGrid& rows, double* weights, const RowTables& tables, const RowStep& step);
