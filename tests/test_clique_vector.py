@@ -118,3 +118,10 @@ REFUSED = [
 def test_refusals(vector, refused, error, message):
     with pytest.raises(error, match=message):
         refused(vector)
+
+
+def test_other_values_for_the_same_cliques_need_as_many_numbers():
+    vector = CliqueVector(Domain({"a": 2, "b": 3}), [("a", "b"), ("b",)])
+    assert vector.like(np.arange(9.0))["b"].values.tolist() == [6, 7, 8]
+    with pytest.raises(ValueError, match="2 cliques need 9 values"):
+        vector.like(np.zeros(8))
