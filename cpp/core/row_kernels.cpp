@@ -272,7 +272,7 @@ PYPGM_ALWAYS_INLINE void step_chunk(Going& going, const Some& chunk, const Place
 /// Takes the steps of all rows: of chunks of eight cells and a last one, or of `last` alone where a row is no
 /// longer than that.
 template <bool kOne, bool kAlong, bool kAcross, bool kLong, class Last>
-void step_rows(Going& going, const Last& last, Tally& total) {
+void step_rows(Going& going, const Last last, Tally& total) {
   const RowGrid rows = going.rows;
   const RowTables tables = going.tables;
   const Part back = same(kOne ? -going.step.alpha * going.step.weight : -going.step.alpha);
