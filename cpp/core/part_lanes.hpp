@@ -3,6 +3,14 @@
 // alone: nothing here may have external linkage.
 #include "core/lanes.hpp"
 
+// What keeps registers between two functions must be one: a compiler that finds a file large enough stops
+// inlining otherwise.
+#if defined(__GNUC__)
+#define PYPGM_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define PYPGM_ALWAYS_INLINE inline
+#endif
+
 namespace pypgm {
 
 namespace {

@@ -145,8 +145,8 @@ void sum_along(const RowGrid& rows, const double* weights, const double* across,
 
 /// `each(go)` calls go(chunk, first cell) for the chunks of a row.
 template <class Each>
-inline void multiply_rows(const RowGrid rows, const double* weights, const RowTables tables, double* out,
-                          const Each& each) {
+PYPGM_ALWAYS_INLINE void multiply_rows(const RowGrid rows, const double* weights, const RowTables tables,
+                                       double* out, const Each& each) {
   const bool sums_along = tables.along_sums != nullptr;
   for (std::size_t o = 0; o < rows.outer.size; ++o) {
     for (std::size_t i = 0; i < rows.inner.size; ++i, weights += rows.n, out += rows.n) {
@@ -212,8 +212,8 @@ void grow_far(Going& going, double* weights, const double* moves, std::size_t n)
 
 /// Multiplies a chunk of weights, `own`, by the exponentials of its moves.
 template <class Chunk>
-inline void grow(Going& going, const Chunk& chunk, double* weights, const Part* own, const Part* moves,
-                 Part largest) {
+PYPGM_ALWAYS_INLINE void grow(Going& going, const Chunk& chunk, double* weights, const Part* own,
+                              const Part* moves, Part largest) {
   if (!any_above(largest, kTinyMoves)) {
     for (std::size_t k = 0; k < chunk.count; ++k) chunk.store_at(weights, k, grown_by_tiny(own[k], moves[k]));
   } else if (!any_above(largest, kSmallMoves)) {
@@ -249,8 +249,8 @@ struct Tally {
 
 /// Takes the step of a chunk; adds its marginal to `sum`.
 template <bool kOne, bool kAlong, class Some>
-inline void step_chunk(Going& going, const Some& chunk, const Place& to, Part factor, Part back, Tally& tally,
-                       Eight& sum) {
+PYPGM_ALWAYS_INLINE void step_chunk(Going& going, const Some& chunk, const Place& to, Part factor, Part back,
+                                    Tally& tally, Eight& sum) {
   Part own[chunk.count];
   Part moves[chunk.count];
   Part largest = same(0.0);
@@ -272,7 +272,7 @@ inline void step_chunk(Going& going, const Some& chunk, const Place& to, Part fa
 /// Takes the steps of all rows: of chunks of eight cells and a last one, or of `last` alone where a row is no
 /// longer than that.
 template <bool kOne, bool kAlong, bool kAcross, bool kLong, class Last>
-void step_rows(Going& going, const Last& last, Tally& total) {
+void step_rows(Going& going, const Last last, Tally& total) {
   const RowGrid rows = going.rows;
   const RowTables tables = going.tables;
   const Part back = same(kOne ? -going.step.alpha * going.step.weight : -going.step.alpha);
