@@ -234,9 +234,10 @@ struct Place {
   const double* along;
   double* along_sums;
 
+  template <bool kOne, bool kAlong>
   Place at(std::size_t cell, std::size_t along_cell) const {
-    return {weights + cell, values + cell, measured == nullptr ? nullptr : measured + cell,
-            along + along_cell, along_sums == nullptr ? nullptr : along_sums + along_cell};
+    return {weights + cell, values + cell, kOne ? nullptr : measured + cell, along + along_cell,
+            kAlong ? along_sums + along_cell : nullptr};
   }
 };
 
@@ -281,17 +282,17 @@ void step_rows(Going& going, const Last last, Tally& total) {
   for (std::size_t o = 0; o < rows.outer.size; ++o) {
     for (std::size_t i = 0; i < rows.inner.size; ++i) {
       const std::size_t row = o * rows.outer.across + i * rows.inner.across;
-      Place to = first.at(0, o * rows.outer.along + i * rows.inner.along);
+      Place to = first.at<kOne, kAlong>(0, o * rows.outer.along + i * rows.inner.along);
       const Part factor = same(tables.across[row]);
       Eight sum;
       std::size_t at = 0;
       for (; kLong && at + kLanes <= rows.n; at += kLanes) {
         step_chunk<kOne, kAlong>(going, Whole<kEighths>{}, to, factor, back, tally, sum);
-        to = to.at(kLanes, kLanes);
+        to = to.at<kOne, kAlong>(kLanes, kLanes);
       }
       if (!kLong || at < rows.n) step_chunk<kOne, kAlong>(going, last, to, factor, back, tally, sum);
       if (kAcross) tables.across_sums[row] += sum.sum();
-      first = first.at(rows.n, 0);
+      first = first.at<kOne, kAlong>(rows.n, 0);
     }
   }
   total = tally;
