@@ -252,8 +252,8 @@ struct Tally {
 template <bool kOne, bool kAlong, class Some>
 PYPGM_ALWAYS_INLINE void step_chunk(Going& going, const Some& chunk, const Place& to, Part factor, Part back,
                                     Tally& tally, Eight& sum) {
-  Part own[chunk.count];
-  Part moves[chunk.count];
+  Part own[Some::count];
+  Part moves[Some::count];
   Part largest = same(0.0);
   for (std::size_t k = 0; k < chunk.count; ++k) {
     own[k] = chunk.load_at(to.weights, k);
