@@ -171,7 +171,6 @@ void root_forest(JunctionTree& tree, const Forest& forest) {
 void compile_edges(JunctionTree& tree) {
   std::size_t table_end = 0;
   std::size_t message_end = 0;
-  std::vector<std::size_t> depth(tree.nodes.size(), 0);
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     TreeNode& node = tree.nodes[i];
     if (node.parent >= 0) {
@@ -180,7 +179,6 @@ void compile_edges(JunctionTree& tree) {
       parent.children.push_back(static_cast<int>(i));
       node.from_parent = nested_layout(tree.sizes, parent.attributes, node.separator);
       node.in_parent = make_view(tree.sizes, parent.attributes, node.separator);
-      depth[i] = depth[at(node.parent)] + 1;
     }
     node.to_separator = nested_layout(tree.sizes, node.attributes, node.separator);
     node.blocks = blocks_of(tree.sizes, node.attributes);
@@ -191,8 +189,6 @@ void compile_edges(JunctionTree& tree) {
     node.separator_offset = message_end;
     table_end = std::min(kTooManyCells, table_end + node.cells);
     message_end = std::min(kTooManyCells, message_end + node.separator_cells);
-    tree.levels.resize(std::max(tree.levels.size(), depth[i] + 1));
-    tree.levels[depth[i]].push_back(static_cast<int>(i));
   }
 }
 
@@ -284,9 +280,7 @@ void estimate_cost(JunctionTree& tree) {
   // tables; or the values of a contraction, and as much again with its scratch where its tables are spread.
   // And the answer.
   const double worked =
-      2.0 * cost.factor_cells + 4.0 * cost.separator_cells +
-      (cost.largest_cells < static_cast<double>(kTooManyCells) ? static_cast<double>(partial_cells(tree))
-                                                               : 0.0);
+      2.0 * cost.factor_cells + 4.0 * cost.separator_cells + static_cast<double>(tree.partial_cells);
   // A clique beyond every integer is never worked on: it counts in full.
   const auto spread_cells = [](const ImplicitTree& c) {
     return 2 * (static_cast<double>(c.cells) + static_cast<double>(c.room)) + static_cast<double>(c.scratch);
@@ -310,12 +304,15 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
   if (forest.cliques.empty()) forest.cliques.emplace_back();
   root_forest(tree, forest);
   compile_edges(tree);
+  tree.branches = make_branches(tree.nodes);
   place_factors(tree, cliques);
   order_inputs(tree);
   std::size_t most = 1;
   for (const TreeNode& node : tree.nodes) most = std::max(most, node.cells);
-  if (most < kTooManyCells)
+  if (most < kTooManyCells) {
+    place_partials(tree);
     tree.contraction = std::make_shared<const ImplicitTree>(make_implicit_tree(tree, {}));
+  }
   estimate_cost(tree);
   return tree;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/blocks.hpp"
+#include "core/branches.hpp"
 #include "core/elimination.hpp"
 #include "core/layout.hpp"
 
@@ -22,11 +23,12 @@ struct TreeNode {
   std::size_t cells = 1;
   std::size_t separator_offset = 0;  ///< of the message in the buffer of all messages
   std::size_t separator_cells = 1;
-  Layout to_separator;  ///< separator inside this table
-  Layout from_parent;   ///< separator inside the parent's table
-  Blocks blocks;        ///< what the table is worked on in
-  BlockView own;        ///< separator in those blocks
-  BlockView in_parent;  ///< separator in the parent's blocks
+  std::size_t partial_offset = 0;  ///< of what its pieces sum up, in the buffer of all such
+  Layout to_separator;             ///< separator inside this table
+  Layout from_parent;              ///< separator inside the parent's table
+  Blocks blocks;                   ///< what the table is worked on in
+  BlockView own;                   ///< separator in those blocks
+  BlockView in_parent;             ///< separator in the parent's blocks
   std::vector<int>
       inputs;  ///< factors f, and children c as -1 - c, by how they lie in a block: filling ones first
 };
@@ -58,12 +60,13 @@ struct ImplicitTree;
 /// are joined by empty separators, so that there is one root. Immutable after it is built.
 struct JunctionTree {
   std::vector<std::size_t> sizes;
-  std::vector<std::int32_t> order;       ///< the elimination order it came from
-  std::vector<TreeNode> nodes;           ///< parents before children
-  std::vector<std::vector<int>> levels;  ///< nodes by their distance from the root
-  std::vector<Scope> scopes;             ///< the given cliques
-  std::vector<Placement> factors;        ///< one for each of them
-  std::vector<Placement> attributes;     ///< one for each attribute (for evidence)
+  std::vector<std::int32_t> order;    ///< the elimination order it came from
+  std::vector<TreeNode> nodes;        ///< parents before children
+  Branches branches;                  ///< how threads go through them
+  std::vector<Scope> scopes;          ///< the given cliques
+  std::vector<Placement> factors;     ///< one for each of them
+  std::vector<Placement> attributes;  ///< one for each attribute (for evidence)
+  std::size_t partial_cells = 0;      ///< of the buffer for what pieces of large tables sum up
   TreeCost cost;
   /// The same passes with implicit cliques; null where a clique is beyond every integer.
   std::shared_ptr<const ImplicitTree> contraction;

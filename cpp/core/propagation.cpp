@@ -62,7 +62,7 @@ Workspace::Workspace(const JunctionTree& tree)
   }
   weights.resize(given);
   sums.resize(summed);
-  partials.resize(partial_cells(tree));
+  partials.resize(tree.partial_cells);
 }
 
 double propagate(const JunctionTree& tree, std::span<const double> potentials,
@@ -128,13 +128,11 @@ double max_log_weight(const JunctionTree& tree, std::span<const double> potentia
   const std::vector<Observed> observed = observe(tree, evidence);
   const NodeHooks none;
   const Pass pass{tree, potentials, observed, work, none, 1.0};
-  for (std::size_t depth = tree.levels.size(); depth-- > 0;) {
-    for_level(tree, tree.levels[depth], n_threads, [&](int i, int threads) {
-      const auto message = pass.of(work.log_messages, i);
-      reduce_node(pass, i, Space::log, kernels().reduce_max, -kInfinity, message.data(), threads);
-      work.log_scale[at(i)] = scale_below(pass, i) + normalise_logarithms(message);
-    });
-  }
+  go_up(tree, n_threads, [&](int i, int threads) {
+    const auto message = pass.of(work.log_messages, i);
+    reduce_node(pass, i, Space::log, kernels().reduce_max, -kInfinity, message.data(), threads);
+    work.log_scale[at(i)] = scale_below(pass, i) + normalise_logarithms(message);
+  });
   return work.log_scale[0];
 }
 

@@ -225,17 +225,12 @@ double scale_below(const Pass& pass, int i) {
 }
 
 double pass_up(const Pass& pass, int n_threads) {
-  const auto& levels = pass.tree.levels;
-  for (std::size_t depth = levels.size(); depth-- > 0;) {
-    for_level(pass.tree, levels[depth], n_threads, [&](int i, int threads) { send_up(pass, i, threads); });
-  }
+  go_up(pass.tree, n_threads, [&](int i, int threads) { send_up(pass, i, threads); });
   return pass.work.log_scale[0];
 }
 
 void pass_down(const Pass& pass, int n_threads) {
-  for (const auto& level : pass.tree.levels) {
-    for_level(pass.tree, level, n_threads, [&](int i, int threads) { send_down(pass, i, threads); });
-  }
+  go_down(pass.tree, n_threads, [&](int i, int threads) { send_down(pass, i, threads); });
 }
 
 }  // namespace pypgm::propagation

@@ -135,14 +135,8 @@ double tangent(const JunctionTree& tree, std::span<const double> potentials,
     rates.reports.resize(work.messages.size());
     rates.changes.resize(work.messages.size());
     rates.partials = std::move(work.partials);
-    for (std::size_t depth = tree.levels.size(); depth-- > 0;) {
-      for_level(tree, tree.levels[depth], n_threads,
-                [&](int i, int threads) { report(rates, tree.nodes[at(i)], threads); });
-    }
-    for (const auto& level : tree.levels) {
-      for_level(tree, level, n_threads,
-                [&](int i, int threads) { change(rates, tree.nodes[at(i)], tangent, threads); });
-    }
+    go_up(tree, n_threads, [&](int i, int threads) { report(rates, tree.nodes[at(i)], threads); });
+    go_down(tree, n_threads, [&](int i, int threads) { change(rates, tree.nodes[at(i)], tangent, threads); });
     return log_z;
   }
 }

@@ -11,28 +11,33 @@
 
 namespace pypgm {
 
-/// Calls body(node, threads inside it) for a level: large tables one after the other with all threads inside,
-/// the others beside each other.
+/// Calls body(node, threads inside it) for a node of the trunk.
 template <class Body>
-void for_level(const JunctionTree& tree, const std::vector<int>& level, int n_threads, const Body& body) {
-  std::size_t cells = 0;
-  std::size_t small = 0;
-  for (const int i : level) {
-    if (tree.nodes[static_cast<std::size_t>(i)].blocks.pieces > 1) continue;
-    cells += tree.nodes[static_cast<std::size_t>(i)].cells;
-    ++small;
-  }
-  const int beside = threads_for(cells, n_threads);
-  if (small > 0) {
-    parallel_for(level.size(), beside, [&](std::size_t k) {
-      if (tree.nodes[static_cast<std::size_t>(level[k])].blocks.pieces == 1) body(level[k], 1);
-    });
-  }
-  if (small == level.size()) return;
-  for (const int i : level) {
-    const TreeNode& node = tree.nodes[static_cast<std::size_t>(i)];
-    if (node.blocks.pieces > 1) body(i, threads_for(node.cells, n_threads));
-  }
+void on_trunk(const JunctionTree& tree, int i, int n_threads, const Body& body) {
+  const TreeNode& node = tree.nodes[static_cast<std::size_t>(i)];
+  body(i, node.blocks.pieces > 1 ? threads_for(node.cells, n_threads) : 1);
+}
+
+/// Calls body(node, threads inside it) for all nodes, children after their parent.
+template <class Body>
+void go_down(const JunctionTree& tree, int n_threads, const Body& body) {
+  const Branches& branches = tree.branches;
+  for (const int i : branches.trunk()) on_trunk(tree, i, n_threads, body);
+  parallel_for(branches.count(), threads_for(branches.cells, n_threads), [&](std::size_t b) {
+    for (const int i : branches.branch(b)) body(i, 1);
+  });
+}
+
+/// Calls body(node, threads inside it) for all nodes, children before their parent.
+template <class Body>
+void go_up(const JunctionTree& tree, int n_threads, const Body& body) {
+  const Branches& branches = tree.branches;
+  parallel_for(branches.count(), threads_for(branches.cells, n_threads), [&](std::size_t b) {
+    const std::span<const int> nodes = branches.branch(b);
+    for (auto i = nodes.rbegin(); i != nodes.rend(); ++i) body(*i, 1);
+  });
+  const std::span<const int> trunk = branches.trunk();
+  for (auto i = trunk.rbegin(); i != trunk.rend(); ++i) on_trunk(tree, *i, n_threads, body);
 }
 
 inline constexpr std::size_t kBlockRoom = 3 * kBlockCells;
@@ -63,7 +68,7 @@ struct Target {
 class Targets {
  public:
   Targets(const TreeNode& node, std::span<double> partials, double start)
-      : pieces_(node.blocks.pieces), free_(partials.data()), start_(start) {}
+      : pieces_(node.blocks.pieces), free_(partials.data() + node.partial_offset), start_(start) {}
 
   Target make(const BlockView& view, double* sums) {
     const Target target{sums, free_, view.cells, view.leads || pieces_ == 1};
@@ -100,7 +105,8 @@ inline void add_onto(const BlockView& view, const Target& target, std::size_t pi
                        layout.axes.size());
 }
 
-/// Room the pieces of a node need for what they sum up on their own: on the way up, and on the way down.
-std::size_t partial_cells(const JunctionTree& tree);
+/// Gives the nodes room for what their pieces sum up on their own: those that may be gone through at the same
+/// time do not share it.
+void place_partials(JunctionTree& tree);
 
 }  // namespace pypgm
