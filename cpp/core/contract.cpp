@@ -20,6 +20,7 @@ extern const ContractKernels contract_avx512;
 namespace {
 
 constexpr std::size_t kMostPieces = 16;
+constexpr std::size_t kCellEffort = 8;  // products a written cell takes as long as
 
 ContractKernels chosen_kernels() {
 #ifdef PYPGM_X86
@@ -83,40 +84,39 @@ const ContractKernels& chosen() {
 
 void run(ContractKernel kernel, const Loops& loops, std::size_t axis, const double* a, const double* b,
          double* out) {
-  if (axis == loops.outer.size()) {
-    return kernel(a, b, out, loops.rows, loops.sums, loops.lanes, loops.fresh);
-  }
+  if (axis == loops.outer.size()) return kernel(loops, a, b, out);
   const LoopAxis& loop = loops.outer[axis];
-  if (axis + 1 == loops.outer.size()) {
-    for (std::size_t i = 0; i < loop.size; ++i) {
-      kernel(a + i * loop.a, b + i * loop.b, out + i * loop.out, loops.rows, loops.sums, loops.lanes,
-             loops.fresh);
-    }
-    return;
-  }
   for (std::size_t i = 0; i < loop.size; ++i) {
     run(kernel, loops, axis + 1, a + i * loop.a, b + i * loop.b, out + i * loop.out);
   }
+}
+
+/// The loop that is cut for threads: the outermost over cells of the answer.
+template <class AnyLoops>
+auto& cut_of(AnyLoops& loops) {
+  if (!loops.outer.empty() && loops.outer[0].out != 0) return loops.outer[0];
+  for (auto* axis : {&loops.batch, &loops.rows}) {
+    if (axis->out != 0 && axis->size > 1) return *axis;
+  }
+  return loops.lanes;
 }
 
 void contract_by(ContractKernel kernel, double empty, const Loops& loops, const double* a, const double* b,
                  double* out, int n_threads) {
   if (loops.swapped) std::swap(a, b);
   if (!loops.fresh) std::fill_n(out, loops.cells, empty);
-  const std::size_t pieces = std::min(kMostPieces, loops.work / kPiece);
-  const bool outer = !loops.outer.empty() && loops.outer[0].out != 0 && loops.outer[0].size > 1;
-  const bool rows = !outer && loops.rows.size > 1;
-  const LoopAxis cut = outer ? loops.outer[0] : (rows ? loops.rows : loops.lanes);
+  const std::size_t pieces = std::min(kMostPieces, loops.effort / kPiece);
+  const LoopAxis& cut = cut_of(loops);
   if (pieces < 2 || cut.out == 0) return run(kernel, loops, 0, a, b, out);
   // The parts depend on the work alone, so that every cell is met by the same instructions for any n_threads.
-  const std::size_t unit = outer || rows ? 1 : 64;
+  const std::size_t unit = &cut == &loops.lanes ? 64 : 1;
   const std::size_t units = std::max<std::size_t>(1, cut.size / unit);
   const std::size_t parts = std::min(pieces, units);
-  parallel_for(parts, threads_for(loops.work, n_threads), [&](std::size_t p) {
+  parallel_for(parts, threads_for(loops.effort, n_threads), [&](std::size_t p) {
     const std::size_t begin = units * p / parts * unit;
     const std::size_t end = p + 1 == parts ? cut.size : units * (p + 1) / parts * unit;
     Loops part = loops;
-    (outer ? part.outer[0] : (rows ? part.rows : part.lanes)).size = end - begin;
+    cut_of(part).size = end - begin;
     run(kernel, part, 0, a + begin * cut.a, b + begin * cut.b, out + begin * cut.out);
   });
 }
@@ -144,6 +144,7 @@ Loops make_loops(std::span<const std::size_t> sizes, std::uint64_t a, std::uint6
       std::swap(loops.lanes.a, loops.lanes.b);
     }
   }
+  loops.effort = loops.work + multiply_cells(kCellEffort, loops.cells);
   loops.rows = take_largest(axes, row_of_a);
   loops.sums = take_largest(axes, [](const LoopAxis& axis) { return axis.out == 0; });
   loops.outer = std::move(axes);
@@ -151,6 +152,10 @@ Loops make_loops(std::span<const std::size_t> sizes, std::uint64_t a, std::uint6
       std::all_of(loops.outer.begin(), loops.outer.end(), [](const LoopAxis& x) { return x.out != 0; });
   // An outer loop over cells of the answer comes first, so that there is one to cut for threads.
   std::stable_partition(loops.outer.begin(), loops.outer.end(), [](const LoopAxis& x) { return x.out != 0; });
+  if (!loops.outer.empty()) {
+    loops.batch = loops.outer.back();
+    loops.outer.pop_back();
+  }
   return loops;
 }
 

@@ -15,17 +15,19 @@ struct LoopAxis {
 };
 
 /// The loops of out[..] = sum of a[..] * b[..], chosen once: neighbouring attributes that stand in the same
-/// tables are one loop; the innermost three are the ones a compiled kernel runs. The order of the sums in a
+/// tables are one loop; the innermost four are the ones a compiled kernel runs. The order of the sums in a
 /// cell is part of the loops, not of how they are cut for threads.
 struct Loops {
   std::vector<LoopAxis> outer;
-  LoopAxis rows;          ///< in a and out, not in b: what is read of b serves several rows
-  LoopAxis sums;          ///< not in out
-  LoopAxis lanes;         ///< the innermost axis; its steps are 0 or 1
-  bool fresh = true;      ///< no outer loop sums: every cell of out is met once
-  bool swapped = false;   ///< whether a and b change places
-  std::size_t cells = 0;  ///< of out
-  std::size_t work = 0;   ///< products made
+  LoopAxis batch;          ///< the innermost of the outer loops
+  LoopAxis rows;           ///< in a and out, not in b: what is read of b serves several rows
+  LoopAxis sums;           ///< not in out
+  LoopAxis lanes;          ///< the innermost axis; its steps are 0 or 1
+  bool fresh = true;       ///< no outer loop sums: every cell of out is met once
+  bool swapped = false;    ///< whether a and b change places
+  std::size_t cells = 0;   ///< of out
+  std::size_t work = 0;    ///< products made
+  std::size_t effort = 0;  ///< the time all takes, in that of a product
 };
 
 /// Sizes of the attributes of three tables in C order, and which of them each table has (bit i: attribute i).
@@ -37,10 +39,9 @@ void contract(const Loops& loops, const double* a, const double* b, double* out,
 /// out = largest a + b over what out lacks.
 void contract_maxima(const Loops& loops, const double* a, const double* b, double* out, int n_threads);
 
-/// The innermost loops, compiled once for each instruction set: out[r, l] += sum over s of a[r, s, l] * b[s,
-/// l], or = where out is fresh and holds nothing yet.
-using ContractKernel = void (*)(const double* a, const double* b, double* out, const LoopAxis& rows,
-                                const LoopAxis& sums, const LoopAxis& lanes, bool fresh);
+/// The innermost loops, compiled once for each instruction set: for each i of the batch out[i, r, l] += sum
+/// over s of a[i, r, s, l] * b[i, s, l], or = where out is fresh and holds nothing yet.
+using ContractKernel = void (*)(const Loops& loops, const double* a, const double* b, double* out);
 
 struct ContractKernels {
   ContractKernel sums;    ///< of products

@@ -1,10 +1,14 @@
 // Compiled once for each instruction set, with PYPGM_ISA its name; see kernels.cpp.
+#include <type_traits>
+
 #include "core/contract.hpp"
 #include "core/lanes.hpp"
 
 namespace pypgm {
 
 namespace {
+
+constexpr std::size_t kNear = 2048;  // cells of a table that stay in the nearest cache beside others
 
 struct SumOfProducts {
   static constexpr double kEmpty = 0.0;
@@ -84,26 +88,30 @@ void spread(const double* a, const double* b, double* out, const Steps& step, st
   if (l < n) block<Ring, R, 1, kLanesInA, kLanesInB, true>(left(), right(), out + l, step, n_sums, n - l);
 }
 
-/// Lanes that are summed.
+/// Lanes that are summed: the full ones of all sums first, then the last n % 8 of each, so that sums stay in
+/// registers.
 template <class Ring, int R, bool kLanesInA>
-void dot(const double* a, const double* b, double* out, const Steps& step, std::size_t n_sums,
-         std::size_t n) {
+inline void dot(const double* a, const double* b, double* out, const Steps& step, std::size_t n_sums,
+                std::size_t n) {
+  const std::size_t full = n / kLanes * kLanes;
+  const auto row = [&](std::size_t s, int r) {
+    return a + s * step.sum_a + static_cast<std::size_t>(r) * step.row_a;
+  };
   Lanes sums[R];
   for (int r = 0; r < R; ++r) sums[r] = fill(Ring::kEmpty);
-  for (std::size_t s = 0; s < n_sums; ++s, a += step.sum_a, b += step.sum_b) {
-    std::size_t l = 0;
-    for (; l + kLanes <= n; l += kLanes) {
-      const Lanes right = load(b + l);
+  for (std::size_t s = 0; s < n_sums; ++s) {
+    for (std::size_t l = 0; l < full; l += kLanes) {
+      const Lanes right = load(b + s * step.sum_b + l);
       for (int r = 0; r < R; ++r) {
-        const double* row = a + static_cast<std::size_t>(r) * step.row_a;
-        sums[r] = Ring::join(sums[r], kLanesInA ? load(row + l) : fill(*row), right);
+        sums[r] = Ring::join(sums[r], kLanesInA ? load(row(s, r) + l) : fill(*row(s, r)), right);
       }
     }
-    if (l == n) continue;
-    const Lanes right = load_some(b + l, n - l, Ring::kEmpty);
+  }
+  for (std::size_t s = 0; full < n && s < n_sums; ++s) {
+    const Lanes right = load_some(b + s * step.sum_b + full, n - full, Ring::kEmpty);
     for (int r = 0; r < R; ++r) {
-      const double* row = a + static_cast<std::size_t>(r) * step.row_a;
-      sums[r] = Ring::join(sums[r], kLanesInA ? load_some(row + l, n - l) : fill(*row), right);
+      sums[r] =
+          Ring::join(sums[r], kLanesInA ? load_some(row(s, r) + full, n - full) : fill(*row(s, r)), right);
     }
   }
   for (int r = 0; r < R; ++r) {
@@ -148,19 +156,40 @@ void rows_of(const double* a, const double* b, double* out, const Steps& step, s
   return spread<Ring, R, false, false>(a, b, out, step, n_sums, lanes.size);
 }
 
-template <class Ring>
-void contract_rows(const double* a, const double* b, double* out, const LoopAxis& rows, const LoopAxis& sums,
-                   const LoopAxis& lanes, bool fresh) {
-  if (lanes.size < 4) return plain<Ring>(a, b, out, rows, sums, lanes, fresh);
-  const Steps step{rows.a, rows.out, sums.a, sums.b, fresh};
+/// Calls go(count of rows as a constant, first row) for all rows, six at a time.
+template <class Go>
+inline void for_rows(std::size_t n, const Go& go) {
   std::size_t r = 0;
-  for (; r + 6 <= rows.size; r += 6) {
-    rows_of<Ring, 6>(a + r * rows.a, b, out + r * rows.out, step, sums.size, lanes);
+  for (; r + 6 <= n; r += 6) go(std::integral_constant<int, 6>{}, r);
+  for (; r + 2 <= n; r += 2) go(std::integral_constant<int, 2>{}, r);
+  for (; r < n; ++r) go(std::integral_constant<int, 1>{}, r);
+}
+
+template <class Ring>
+void contract_rows(const Loops& loops, const double* a, const double* b, double* out) {
+  const LoopAxis& rows = loops.rows;
+  const LoopAxis& batch = loops.batch;
+  const Steps step{rows.a, rows.out, loops.sums.a, loops.sums.b, loops.fresh};
+  const auto go_rows = [&](auto count, std::size_t r, std::size_t i) {
+    rows_of<Ring, count>(a + i * batch.a + r * rows.a, b + i * batch.b, out + i * batch.out + r * rows.out,
+                         step, loops.sums.size, loops.lanes);
+  };
+  if (loops.lanes.size < 4) {
+    for (std::size_t i = 0; i < batch.size; ++i) {
+      plain<Ring>(a + i * batch.a, b + i * batch.b, out + i * batch.out, rows, loops.sums, loops.lanes,
+                  loops.fresh);
+    }
+  } else if (batch.a == 0 &&
+             rows.size * loops.sums.size * (loops.lanes.a != 0 ? loops.lanes.size : 1) > kNear) {
+    // Each batch would bring all of a into the nearest cache again.
+    for_rows(rows.size, [&](auto count, std::size_t r) {
+      for (std::size_t i = 0; i < batch.size; ++i) go_rows(count, r, i);
+    });
+  } else {
+    for (std::size_t i = 0; i < batch.size; ++i) {
+      for_rows(rows.size, [&](auto count, std::size_t r) { go_rows(count, r, i); });
+    }
   }
-  for (; r + 2 <= rows.size; r += 2) {
-    rows_of<Ring, 2>(a + r * rows.a, b, out + r * rows.out, step, sums.size, lanes);
-  }
-  for (; r < rows.size; ++r) rows_of<Ring, 1>(a + r * rows.a, b, out + r * rows.out, step, sums.size, lanes);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ void for_level(const ImplicitTree& contraction, const std::vector<int>& level, i
   std::size_t total = 0;
   std::size_t largest = 0;
   for (const int s : level) {
-    const std::size_t work = contraction.steps[at(s)].forward.loops.work;
+    const std::size_t work = contraction.steps[at(s)].forward.loops.effort;
     total += work;
     largest = std::max(largest, work);
   }

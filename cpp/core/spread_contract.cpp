@@ -96,7 +96,7 @@ class TermByTerm {
   TermByTerm(const Loops& loops, const SpreadTable& a, const SpreadTable& b)
       : a_(loops.swapped ? b : a), b_(loops.swapped ? a : b), lanes_(loops.lanes) {
     for (const LoopAxis& axis : loops.outer) take(axis);
-    for (const LoopAxis& axis : {loops.rows, loops.sums}) take(axis);
+    for (const LoopAxis& axis : {loops.batch, loops.rows, loops.sums}) take(axis);
     assert(n_kept_ <= kMostAxes && n_summed_ <= kMostAxes);
   }
 
