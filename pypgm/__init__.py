@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pypgm import _waiting as _waiting  # before anything that imports the core
 from pypgm import bayes, mechanisms, queries
 from pypgm._core import __version__, build_info
 from pypgm.clique_vector import CliqueVector

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/kernels.hpp"
 #include "core/layout.hpp"
@@ -21,6 +22,8 @@ namespace {
 
 constexpr std::size_t kMostPieces = 16;
 constexpr std::size_t kCellEffort = 8;  // products a written cell takes as long as
+constexpr std::size_t kRows = 6;        // a kernel takes at a time
+constexpr std::size_t kLanes = 64;
 
 ContractKernels chosen_kernels() {
 #ifdef PYPGM_X86
@@ -91,33 +94,63 @@ void run(ContractKernel kernel, const Loops& loops, std::size_t axis, const doub
   }
 }
 
-/// The loop that is cut for threads: the outermost over cells of the answer.
-template <class AnyLoops>
-auto& cut_of(AnyLoops& loops) {
-  if (!loops.outer.empty() && loops.outer[0].out != 0) return loops.outer[0];
-  for (auto* axis : {&loops.batch, &loops.rows}) {
-    if (axis->out != 0 && axis->size > 1) return *axis;
+/// How loops are cut for threads: outer ones over cells of the answer into combinations of their indices, or
+/// one of the kernel's into stretches of `grain` entries, as many as it takes at a time.
+struct Cut {
+  std::size_t outer = 0;  ///< how many outer loops
+  LoopAxis Loops::*axis = nullptr;
+  std::size_t grain = 1;
+  std::size_t units = 1;  ///< combinations or stretches
+};
+
+Cut cut_of(const Loops& loops) {
+  Cut cut;
+  for (; cut.outer < loops.outer.size() && loops.outer[cut.outer].out != 0; ++cut.outer) {
+    cut.units *= loops.outer[cut.outer].size;
   }
-  return loops.lanes;
+  if (cut.units > 1) return cut;
+  const std::pair<LoopAxis Loops::*, std::size_t> axes[] = {
+      {&Loops::batch, 1}, {&Loops::rows, kRows}, {&Loops::lanes, kLanes}};
+  for (const auto& [axis, grain] : axes) {
+    const std::size_t units = (loops.*axis).size / grain;
+    if ((loops.*axis).out != 0 && units > 1) return {0, axis, grain, units};
+  }
+  return cut;
+}
+
+/// Runs the units [begin, end) of a cut.
+void run_units(ContractKernel kernel, const Loops& loops, const Cut& cut, std::size_t begin, std::size_t end,
+               const double* a, const double* b, double* out) {
+  if (cut.axis != nullptr) {
+    Loops part = loops;
+    LoopAxis& axis = part.*cut.axis;
+    const std::size_t first = begin * cut.grain;
+    axis.size = (end == cut.units ? axis.size : end * cut.grain) - first;
+    return run(kernel, part, 0, a + first * axis.a, b + first * axis.b, out + first * axis.out);
+  }
+  for (std::size_t u = begin; u < end; ++u) {
+    LoopAxis at;
+    std::size_t rest = u;
+    for (std::size_t k = cut.outer; k-- > 0; rest /= loops.outer[k].size) {
+      const std::size_t i = rest % loops.outer[k].size;
+      at.a += i * loops.outer[k].a;
+      at.b += i * loops.outer[k].b;
+      at.out += i * loops.outer[k].out;
+    }
+    run(kernel, loops, cut.outer, a + at.a, b + at.b, out + at.out);
+  }
 }
 
 void contract_by(ContractKernel kernel, double empty, const Loops& loops, const double* a, const double* b,
                  double* out, int n_threads) {
   if (loops.swapped) std::swap(a, b);
   if (!loops.fresh) std::fill_n(out, loops.cells, empty);
-  const std::size_t pieces = std::min(kMostPieces, loops.effort / kPiece);
-  const LoopAxis& cut = cut_of(loops);
-  if (pieces < 2 || cut.out == 0) return run(kernel, loops, 0, a, b, out);
+  const Cut cut = cut_of(loops);
+  const std::size_t parts = std::min({kMostPieces, loops.effort / kPiece, cut.units});
+  if (parts < 2) return run(kernel, loops, 0, a, b, out);
   // The parts depend on the work alone, so that every cell is met by the same instructions for any n_threads.
-  const std::size_t unit = &cut == &loops.lanes ? 64 : 1;
-  const std::size_t units = std::max<std::size_t>(1, cut.size / unit);
-  const std::size_t parts = std::min(pieces, units);
   parallel_for(parts, threads_for(loops.effort, n_threads), [&](std::size_t p) {
-    const std::size_t begin = units * p / parts * unit;
-    const std::size_t end = p + 1 == parts ? cut.size : units * (p + 1) / parts * unit;
-    Loops part = loops;
-    cut_of(part).size = end - begin;
-    run(kernel, part, 0, a + begin * cut.a, b + begin * cut.b, out + begin * cut.out);
+    run_units(kernel, loops, cut, cut.units * p / parts, cut.units * (p + 1) / parts, a, b, out);
   });
 }
 

@@ -5,6 +5,7 @@
 #include "core/implicit_tree.hpp"
 #include "core/kernels.hpp"
 #include "core/observation.hpp"
+#include "core/threads.hpp"
 
 namespace pypgm {
 
@@ -130,17 +131,16 @@ ImplicitWork::ImplicitWork(const ImplicitTree& contraction)
 Outcome contract_forward(const JunctionTree& tree, const ImplicitTree& contraction,
                          std::span<const double> potentials, const Observation& known, ImplicitWork& work,
                          double& log_z, int n_threads) {
-  for (std::size_t v = 0; v < contraction.n_leaves; ++v) {
-    if (v < contraction.n_factors) {
-      load_factor(tree, contraction, potentials, known, static_cast<int>(v), work);
-    } else {
-      const int value = static_cast<int>(v);
-      const auto cells = cells_of(contraction, work, value);
-      std::fill(cells.begin(), cells.end(), 1.0);
-      keep_known(work, value, {cells, nullptr});
-      work.log_scale[v] = 0;
-    }
-  }
+  parallel_for(contraction.n_leaves, threads_for(kExpWork * potentials.size(), n_threads),
+               [&](std::size_t v) {
+                 const int value = static_cast<int>(v);
+                 if (v < contraction.n_factors)
+                   return load_factor(tree, contraction, potentials, known, value, work);
+                 const auto cells = cells_of(contraction, work, value);
+                 std::fill(cells.begin(), cells.end(), 1.0);
+                 keep_known(work, value, {cells, nullptr});
+                 work.log_scale[v] = 0;
+               });
   for (const Evidence& e : known.evidence) load_evidence(contraction, tree, e, work);
   for (const auto& level : contraction.levels) {
     for_level(contraction, level, n_threads, [&](const ImplicitStep& step, int threads) {

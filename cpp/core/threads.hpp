@@ -6,6 +6,9 @@ namespace pypgm {
 /// Entries a thread must have before a second one pays for itself.
 inline constexpr std::size_t kGrain = 262144;
 
+/// Entries that take as long as one whose exponential is taken.
+inline constexpr std::size_t kExpWork = 8;
+
 /// Entries of the pieces that large work is cut into, for any number of threads: several for each of them.
 inline constexpr std::size_t kPiece = 131072;
 

@@ -1,0 +1,18 @@
+"""How long the core's threads wait awake for each other; to be imported before the core, which reads it once.
+
+GNU's OpenMP lets a thread that waits keep its core busy for milliseconds. Where other work needs that core, the thread
+waited for is often what it holds up, and parts of a tenth of a millisecond take ten. A few microseconds cover what is
+between two parts of one call; after them a waiting thread sleeps. Whoever has chosen a way of waiting keeps it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+_ROUNDS = "GOMP_SPINCOUNT"
+
+if _ROUNDS not in os.environ and "OMP_WAIT_POLICY" not in os.environ:
+    os.environ[_ROUNDS] = "3000"
+    importlib.import_module("pypgm._core")
+    del os.environ[_ROUNDS]
