@@ -1,13 +1,14 @@
 """All node marginals of Bayesian networks, beside pyAgrum: from the structure, and with the plan kept and new evidence.
 
-Run: PYPGM_DATA=... python bench/bench_networks.py [--agrum-python PYTHON] [--threads N] [network ...]
+Run: PYPGM_DATA=... python bench/bench_networks.py [--agrum-python PYTHON] [--threads N] [network or file ...]
 
 `cold` is planning, propagation and every posterior as an array, without evidence; for pyAgrum a new LazyPropagation,
 makeInference and posterior(...).toarray() of every node. `known` keeps the plan (pyAgrum: the engine) and brings new
 evidence on one node in ten, drawn from the network itself. Medians of --repeats, ratios pyAgrum / pypgm. The answers
 are compared first: with the independent marginals in the data folder to 1e-9; with pyAgrum, which keeps its tables in
-float32, to 1e-6, and given evidence to 1e-5. pyAgrum runs in an environment of its own, one process for all networks;
-without --agrum-python its columns stay empty.
+float32, to 1e-6, and given evidence to 1e-5. A network may also be the path of a BIF file compressed with gzip; it need
+not have such marginals beside it. pyAgrum runs in an environment of its own, one process for all networks; without
+--agrum-python its columns stay empty.
 """
 
 from __future__ import annotations
@@ -109,17 +110,19 @@ def check(name: str, ours: dict[str, np.ndarray], wanted: dict[str, np.ndarray],
 class Network:
     """A network, its evidence, and what is timed."""
 
-    def __init__(self, folder: Path, name: str, repeats: int, threads: int) -> None:
-        self.name = name
-        self.file = folder / f"{name}.bif.gz"
+    def __init__(self, file: Path, repeats: int, threads: int) -> None:
+        self.name = file.name.removesuffix(".bif.gz")
+        self.file = file
         self.net = pypgm.bayes.BayesianNetwork.read_bif(self.file)
         self.potentials = self.net.potentials
         self.threads = threads
         self.tree = self.plan()
         self.evidence = some_evidence(self.net, repeats)
-        exact = json.loads((folder / f"{name}.marginals.json").read_text())["marginals"]
-        labels = self.net.domain.labels
-        check(name, self.cold(), {a: np.array([exact[a][str(v)] for v in labels[a]]) for a in exact}, 1e-9)
+        known = file.with_name(f"{self.name}.marginals.json")
+        if known.exists():
+            exact = json.loads(known.read_text())["marginals"]
+            labels = self.net.domain.labels
+            check(self.name, self.cold(), {a: np.array([exact[a][str(v)] for v in labels[a]]) for a in exact}, 1e-9)
 
     def plan(self) -> pypgm.JunctionTree:
         return pypgm.JunctionTree(self.net.domain, self.potentials.cliques)
@@ -156,6 +159,12 @@ def check_peer(network: Network, peer: dict) -> None:
         check(network.name, network.known(evidence), ordered(found), 1e-5)
 
 
+def _of_data(name: str) -> Path:
+    if not os.environ.get("PYPGM_DATA"):
+        sys.exit("PYPGM_DATA needs to name the folder that holds bif/*.bif.gz")
+    return Path(os.environ["PYPGM_DATA"]) / "bif" / f"{name}.bif.gz"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("networks", nargs="*", default=NETWORKS)
@@ -163,10 +172,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
-    if not os.environ.get("PYPGM_DATA"):
-        sys.exit("PYPGM_DATA needs to name the folder that holds bif/*.bif.gz")
-    folder = Path(os.environ["PYPGM_DATA"]) / "bif"
-    networks = [Network(folder, name, options.repeats, options.threads) for name in options.networks]
+    files = [Path(name) if name.endswith(".gz") else _of_data(name) for name in options.networks]
+    networks = [Network(file, options.repeats, options.threads) for file in files]
     peers = {}
     if options.agrum_python:
         peers = run_peer(options.agrum_python, networks, options.repeats, options.threads)

@@ -13,16 +13,16 @@ using namespace passes;
 
 namespace {
 
-/// table = exp(table - its maximum), the range of the weights known; returns the maximum.
-double scaled_weights(std::span<const double> logarithms, std::span<double> table, Range& range) {
-  double top = kernels().max(logarithms.data(), logarithms.size());
-  if (top == -kInfinity) top = 0;
-  double least = top;
-  for (const double x : logarithms) least = x < least && x != -kInfinity ? x : least;
+/// table = exp(logarithms - their maximum), given between which numbers they lie, the range of the weights
+/// known; returns the maximum.
+double scaled_weights(std::span<const double> logarithms, const Extent& extent, std::span<double> table,
+                      Range& range) {
+  const bool empty = extent.largest == -kInfinity;
+  const double top = empty ? 0.0 : extent.largest;
   kernels().exp_shifted(logarithms.data(), logarithms.size(), top, table.data());
   constexpr double kLog2e = 1.4426950408889634074;
   // A rounding error more or less in an exponent does not matter: the range is wide enough.
-  range = {(least - top) * kLog2e - 1, 1, -kInfinity};
+  range = {(empty ? 0.0 : extent.least - top) * kLog2e - 1, 1, -kInfinity};
   if (range.low < -kWidest) {
     const double smallest = std::ldexp(1.0, -static_cast<int>(kWidest));
     for (double& x : table) x = x < smallest ? 0.0 : x;
@@ -69,7 +69,7 @@ void load_factor(const JunctionTree& tree, const ImplicitTree& contraction,
     work.log_scale[at(factor)] = gather(table) * std::log(2.0);
   } else {
     table.spread = false;
-    work.log_scale[at(factor)] = scaled_weights(given, table.cells, table.range);
+    work.log_scale[at(factor)] = scaled_weights(given, extent, table.cells, table.range);
   }
   keep_known(work, factor, table);
 }
@@ -104,7 +104,8 @@ void load_evidence(const ImplicitTree& contraction, const JunctionTree& tree, co
     spread_kernels().split(table.cells.data(), table.exponents, value.cells);
     scale += gather(table) * std::log(2.0);
   } else {
-    scale += scaled_weights(evidence.log_likelihood, weights, likelihood.range);
+    const Extent extent = kernels().extent(evidence.log_likelihood.data(), evidence.log_likelihood.size());
+    scale += scaled_weights(evidence.log_likelihood, extent, weights, likelihood.range);
     for_likelihoods(tree, value, evidence, [&](std::size_t begin, std::size_t n, std::size_t code) {
       kernels().scale(table.cells.data() + begin, n, weights[code]);
     });
