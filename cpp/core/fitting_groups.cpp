@@ -64,6 +64,7 @@ class Grouper {
  private:
   std::vector<FittingGroup::Goal> goals(const Scope& scope, const std::vector<int>& factors) const {
     std::vector<FittingGroup::Goal> goals;
+    goals.reserve(factors.size());
     for (const int f : factors) goals.push_back({f, layout_in(sizes_, scope, scopes_[at(f)])});
     return goals;
   }
