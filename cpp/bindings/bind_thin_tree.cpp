@@ -66,8 +66,8 @@ void bind_thin_tree(py::module_& m) {
       .def_property_readonly(
           "potentials",
           [](const ProportionalFitting& self) { return to_array(std::vector(self.potentials())); })
-      .def_property_readonly(
-          "tables", [](const ProportionalFitting& self) { return to_array(std::vector(self.tables())); });
+      .def_property_readonly("tables",
+                             [](ProportionalFitting& self) { return to_array(std::vector(self.tables())); });
 }
 
 }  // namespace pypgm::bind

@@ -2,23 +2,27 @@
 // file.
 #include "core/contraction_kernels.hpp"
 
+#include "core/lanes.hpp"
+
 namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kLanes = 16;
+constexpr std::size_t kSums = 16;
+constexpr std::size_t kPacked = 1024;  // numbers of a block that is brought in order
+constexpr std::size_t kRepeats = 4;    // how often it must be read for that
 
 /// Sums n products with a fixed number of partial sums.
 template <class Load>
-inline double sum_lanes(std::size_t n, Load load) {
+inline double sum_products(std::size_t n, Load load) {
   double result = 0;
   std::size_t i = 0;
-  if (n >= 2 * kLanes) {
-    double lanes[kLanes] = {};
-    for (; i + kLanes <= n; i += kLanes) {
-      for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += load(i + l);
+  if (n >= 2 * kSums) {
+    double sums[kSums] = {};
+    for (; i + kSums <= n; i += kSums) {
+      for (std::size_t l = 0; l < kSums; ++l) sums[l] += load(i + l);
     }
-    for (std::size_t l = 0; l < kLanes; ++l) result += lanes[l];
+    for (std::size_t l = 0; l < kSums; ++l) result += sums[l];
   }
   for (; i < n; ++i) result += load(i);
   return result;
@@ -28,13 +32,13 @@ inline double sum_lanes(std::size_t n, Load load) {
 
 struct Dot {  // both tables
   static void run(const double* left, const double* right, double* out, const Loop& loop) {
-    *out += sum_lanes(loop.size, [=](std::size_t i) { return left[i] * right[i]; });
+    *out += sum_products(loop.size, [=](std::size_t i) { return left[i] * right[i]; });
   }
 };
 
 struct Sum {  // the left table
   static void run(const double* left, const double* right, double* out, const Loop& loop) {
-    *out += *right * sum_lanes(loop.size, [=](std::size_t i) { return left[i]; });
+    *out += *right * sum_products(loop.size, [=](std::size_t i) { return left[i]; });
   }
 };
 
@@ -47,7 +51,16 @@ struct Multiply {  // all three
 struct Scale {  // the left table and the product
   static void run(const double* left, const double* right, double* out, const Loop& loop) {
     const double factor = *right;
-    for (std::size_t i = 0; i < loop.size; ++i) out[i] += factor * left[i];
+    const Part factors = same(factor);
+    std::size_t i = 0;
+    for (; i + kPartLanes <= loop.size; i += kPartLanes) {
+      Part sum;
+      Part cells;
+      read(sum, out + i);
+      read(cells, left + i);
+      store(out + i, sum + factors * cells);
+    }
+    for (; i < loop.size; ++i) out[i] += factor * left[i];
   }
 };
 
@@ -65,28 +78,39 @@ struct Strided {
   }
 };
 
-/// out[j] += sum over k of right[k] * left[k, j], four rows at a time, each cell in the order of k.
-void scale_rows(const double* left, const double* right, double* out, const Loop& rows, const Loop& row) {
-  std::size_t k = 0;
-  for (; k + 4 <= rows.size; k += 4) {
-    const double f0 = right[k * rows.right];
-    const double f1 = right[(k + 1) * rows.right];
-    const double f2 = right[(k + 2) * rows.right];
-    const double f3 = right[(k + 3) * rows.right];
-    const double* l0 = left + k * rows.left;
-    const double* l1 = l0 + rows.left;
-    const double* l2 = l1 + rows.left;
-    const double* l3 = l2 + rows.left;
-    for (std::size_t j = 0; j < row.size; ++j) {
-      double sum = out[j];
-      sum += f0 * l0[j];
-      sum += f1 * l1[j];
-      sum += f2 * l2[j];
-      sum += f3 * l3[j];
-      out[j] = sum;
-    }
+/// out[j] += sum over k of right[k] * left[k, j], each cell in the order of k, for so many lanes of cells
+/// that stay in registers, the last of them with `last` cells.
+template <std::size_t width>
+inline void scale_lanes(const double* left, const double* right, double* out, const Loop& rows,
+                        std::size_t last) {
+  constexpr std::size_t kTail = (width - 1) * kLanes;
+  Lanes sums[width];
+  for (std::size_t c = 0; c + 1 < width; ++c) sums[c] = load(out + c * kLanes);
+  sums[width - 1] = last == kLanes ? load(out + kTail) : load_some(out + kTail, last);
+  for (std::size_t k = 0; k < rows.size; ++k, left += rows.left, right += rows.right) {
+    const Lanes factor = fill(*right);
+    for (std::size_t c = 0; c + 1 < width; ++c) sums[c] = sums[c] + factor * load(left + c * kLanes);
+    const Lanes tail = last == kLanes ? load(left + kTail) : load_some(left + kTail, last);
+    sums[width - 1] = sums[width - 1] + factor * tail;
   }
-  for (; k < rows.size; ++k) Scale::run(left + k * rows.left, right + k * rows.right, out, row);
+  for (std::size_t c = 0; c + 1 < width; ++c) store(out + c * kLanes, sums[c]);
+  last == kLanes ? store(out + kTail, sums[width - 1]) : store_some(out + kTail, last, sums[width - 1]);
+}
+
+void scale_rows(const double* left, const double* right, double* out, const Loop& rows, const Loop& row) {
+  constexpr std::size_t kWidest = 4;
+  std::size_t j = 0;
+  for (; j + kWidest * kLanes <= row.size; j += kWidest * kLanes) {
+    scale_lanes<kWidest>(left + j, right, out + j, rows, kLanes);
+  }
+  const std::size_t rest = row.size - j;
+  if (rest == 0) return;
+  const std::size_t last = (rest - 1) % kLanes + 1;
+  const auto some = rest > 3 * kLanes   ? scale_lanes<4>
+                    : rest > 2 * kLanes ? scale_lanes<3>
+                    : rest > kLanes     ? scale_lanes<2>
+                                        : scale_lanes<1>;
+  some(left + j, right, out + j, rows, last);
 }
 
 template <class Row>
@@ -123,8 +147,30 @@ void two_loops(const double* left, const double* right, double* out, const Loop&
                       : rows_of<Dot>(left, right, out, rows, row);
 }
 
+/// Whether a small block of the left table is read again and again with strides, for rows that are summed:
+/// these add in the same order however the block lies.
+bool repeats(const Loop& outer, const Loop& rows, const Loop& row) {
+  const bool summed = rows.out == 0 && row.out == 1 && row.right == 0;
+  return summed && outer.left == 0 && outer.size >= kRepeats && rows.left == 1 && row.left > 1 &&
+         rows.size * row.size <= kPacked;
+}
+
+/// Three loops over such a block, brought in order first.
+void packed(const double* left, const double* right, double* out, const Loop* loops) {
+  const Loop rows{loops[1].size, loops[2].size, loops[1].right, loops[1].out};
+  const Loop row{loops[2].size, 1, loops[2].right, loops[2].out};
+  double block[kPacked];
+  for (std::size_t i = 0; i < rows.size; ++i) {
+    for (std::size_t j = 0; j < row.size; ++j) block[i * row.size + j] = left[i + j * loops[2].left];
+  }
+  for (std::size_t i = 0; i < loops[0].size; ++i) {
+    two_loops(block, right + i * loops[0].right, out + i * loops[0].out, rows, row);
+  }
+}
+
 void walk(const double* left, const double* right, double* out, const Loop* loops, std::size_t n) {
   if (n == 2) return two_loops(left, right, out, loops[0], loops[1]);
+  if (n == 3 && repeats(loops[0], loops[1], loops[2])) return packed(left, right, out, loops);
   const Loop& loop = loops[0];
   for (std::size_t i = 0; i < loop.size; ++i) {
     walk(left + i * loop.left, right + i * loop.right, out + i * loop.out, loops + 1, n - 1);
@@ -143,16 +189,16 @@ void contract(const double* left, const double* right, double* out, const Loop* 
 
 double largest(const double* in, std::size_t n) {
   constexpr auto kMagnitude = [](double x) { return x < 0 ? -x : x; };
-  double lanes[kLanes] = {};
+  double sums[kSums] = {};
   std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::size_t l = 0; l < kLanes; ++l) {
+  for (; i + kSums <= n; i += kSums) {
+    for (std::size_t l = 0; l < kSums; ++l) {
       const double x = kMagnitude(in[i + l]);
-      lanes[l] = x > lanes[l] ? x : lanes[l];
+      sums[l] = x > sums[l] ? x : sums[l];
     }
   }
   double result = 0;
-  for (std::size_t l = 0; l < kLanes; ++l) result = lanes[l] > result ? lanes[l] : result;
+  for (std::size_t l = 0; l < kSums; ++l) result = sums[l] > result ? sums[l] : result;
   for (; i < n; ++i) {
     const double x = kMagnitude(in[i]);
     result = x > result ? x : result;

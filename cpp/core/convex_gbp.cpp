@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/kernels.hpp"
+#include "core/message_kernels.hpp"
+#include "core/prefetch.hpp"
 #include "core/reduce.hpp"
 #include "core/threads.hpp"
 
@@ -18,6 +20,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFloor = 1e-250;  // of a probability whose logarithm is taken
 constexpr std::size_t kChunk = 16384;
+constexpr std::size_t kWorth = 4;  // entries of a plain pass that take as long as a parent's cell of a sweep
 
 }  // namespace
 
@@ -77,17 +80,21 @@ void ConvexGbp::refresh(int region, std::span<const double> theta) {
   const Kernels& k = kernels();
   const Region& r = graph_->regions[at(region)];
   const auto b = belief(region);
-  std::copy_n(theta.begin() + static_cast<std::ptrdiff_t>(r.offset), r.cells, b.begin());
-  for (const int e : r.up) k.add_scaled(b.data(), message(e).data(), -1.0, r.cells, b.data());
+  const double* from = theta.data() + r.offset;
+  for (const int e : r.up) {
+    k.add_scaled(from, message(e).data(), -1.0, r.cells, b.data());
+    from = b.data();
+  }
   for (const int e : r.down) {
     const Layout& layout = graph_->edges[at(e)].layout;
-    k.add(b.data(), b.data(), message(e).data(), layout.axes.data(), layout.axes.size());
+    k.add(b.data(), from, message(e).data(), layout.axes.data(), layout.axes.size());
+    from = b.data();
   }
+  if (from != b.data()) std::copy_n(from, r.cells, b.begin());
   const double kappa = kappa_[at(region)];
   if (kappa != 1.0) k.scale(b.data(), r.cells, 1 / kappa);
   const double top = k.max(b.data(), r.cells);
-  k.exp_shifted(b.data(), r.cells, top == -kInfinity ? 0.0 : top, b.data());
-  const double sum = k.sum(b.data(), r.cells);
+  const double sum = message_kernels().exp_sum(b.data(), r.cells, top == -kInfinity ? 0.0 : top, b.data());
   if (sum > 0) k.scale(b.data(), r.cells, 1 / sum);
   log_z_[at(region)] = kappa * (top + std::log(sum));
 }
@@ -102,11 +109,13 @@ template <class Update>
 double ConvexGbp::over_stages(const Update& update) {
   for (std::size_t s = 0; s < graph_->stages.size(); ++s) {
     const auto& stage = graph_->stages[s];
-    const int threads = threads_for(work_[s], n_threads_);
+    const int threads = threads_for(kWorth * work_[s], n_threads_);
     // A stage of few regions is cut inside them.
     const bool few = stage.size() < 2 * at(threads);
-    parallel_for(stage.size(), few ? 1 : threads,
-                 [&](std::size_t i) { update(stage[i], few ? threads : 1); });
+    parallel_for(stage.size(), few ? 1 : threads, [&](std::size_t i) {
+      update(stage[i], few ? threads : 1);
+      if (i + 1 < stage.size()) prefetch_parent(stage[i + 1]);
+    });
   }
   double sum = 0;
   for (const double distance : distances_) sum += distance;
@@ -143,19 +152,40 @@ double ConvexGbp::flood(double damping) {
   });
 }
 
+/// Asks for the first table a child is gathered from.
+void ConvexGbp::prefetch_parent(int child) {
+  prefetch(belief(graph_->edges[at(graph_->regions[at(child)].up.front())].parent));
+}
+
 double ConvexGbp::gather(int child, int n_threads) {
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
   std::span<double> m = std::span<double>(marginals_).subspan(place_[at(child)]);
   double distance = 0;
-  for (const int e : r.up) {
+  for (std::size_t i = 0; i < r.up.size(); ++i) {
+    const int e = r.up[i];
     const RegionEdge& edge = graph_->edges[at(e)];
+    // The parents of a child lie anywhere in memory.
+    if (i + 1 < r.up.size()) prefetch(belief(graph_->edges[at(r.up[i + 1])].parent));
+    prefetch(message(e));
     const auto marginal = m.first(r.cells);
     reduce_sum(belief(edge.parent), edge.layout, marginal, n_threads);
-    for (std::size_t i = 0; i < r.cells; ++i) distance += std::abs(marginal[i] - b[i]);
+    distance += message_kernels().distance(marginal.data(), b.data(), r.cells);
     m = m.subspan(r.cells);
   }
   return distance;
+}
+
+/// A cell that no parent gives any weight stays without.
+void ConvexGbp::rule_out(int child) {
+  const Region& r = graph_->regions[at(child)];
+  double* mean = means_.data() + mean_place_[at(child)];
+  const double* m = marginals_.data() + place_[at(child)];
+  for (std::size_t i = 0; i < r.cells; ++i) {
+    bool any = false;
+    for (std::size_t p = 0; p < r.up.size(); ++p) any = any || m[p * r.cells + i] > 0;
+    if (!any) mean[i] = -kInfinity;
+  }
 }
 
 void ConvexGbp::meet(int child) {
@@ -166,28 +196,21 @@ void ConvexGbp::meet(int child) {
   const double* m = marginals_.data() + place_[at(child)];
   double* logarithm = logarithms_.data() + place_[at(child)];
   double weight = kappa_[at(child)];
-  kernels().log_floored(b.data(), r.cells, kFloor, mean);
+  k.log_floored(b.data(), r.cells, kFloor, mean);
   k.scale(mean, r.cells, weight);
+  bool positive = false;  // whether some parent gives every cell a weight
   for (const int e : r.up) {
     const double kappa = kappa_[at(graph_->edges[at(e)].parent)];
-    kernels().log_floored(m, r.cells, kFloor, logarithm);
-    k.add_scaled(mean, logarithm, kappa, r.cells, mean);
+    positive = message_kernels().take_up(m, kFloor, kappa, r.cells, logarithm, mean) || positive;
     weight += kappa;
     m += r.cells;
     logarithm += r.cells;
   }
   k.scale(mean, r.cells, 1 / weight);
-  // A cell that no parent gives any weight stays without.
-  m = marginals_.data() + place_[at(child)];
-  for (std::size_t i = 0; i < r.cells; ++i) {
-    bool any = false;
-    for (std::size_t p = 0; p < r.up.size(); ++p) any = any || m[p * r.cells + i] > 0;
-    if (!any) mean[i] = -kInfinity;
-  }
+  if (!positive) rule_out(child);
   const double top = k.max(mean, r.cells);
   if (top == -kInfinity) return;
-  k.exp_shifted(mean, r.cells, top, b.data());
-  const double sum = k.sum(b.data(), r.cells);
+  const double sum = message_kernels().exp_sum(mean, r.cells, top, b.data());
   k.scale(b.data(), r.cells, 1 / sum);
   const double log_sum = top + std::log(sum);
   for (std::size_t i = 0; i < r.cells; ++i) mean[i] -= log_sum;
@@ -201,25 +224,8 @@ void ConvexGbp::scatter(int child, int n_threads) {
   for (const int e : r.up) {
     const RegionEdge& edge = graph_->edges[at(e)];
     const auto ratio = std::span<double>(marginals_).subspan(place, r.cells);
-    const double* logarithm = logarithms_.data() + place;
-    const auto lam = message(e);
-    const double kappa = kappa_[at(edge.parent)];
-    double sum = 0;
-    double cells = 0;
-    for (std::size_t i = 0; i < r.cells; ++i) {
-      if (mean[i] == -kInfinity) {
-        ratio[i] = 0;
-        continue;
-      }
-      lam[i] += kappa * (mean[i] - logarithm[i]);
-      sum += lam[i];
-      cells += 1;
-      ratio[i] = b[i] / std::max(ratio[i], kFloor);
-    }
-    const double shift = cells > 0 ? sum / cells : 0.0;
-    for (std::size_t i = 0; i < r.cells; ++i) {
-      if (mean[i] != -kInfinity) lam[i] -= shift;
-    }
+    message_kernels().answer(mean, logarithms_.data() + place, b.data(), kFloor, kappa_[at(edge.parent)],
+                             r.cells, message(e).data(), ratio.data());
     expand(Expand::multiply, belief(edge.parent), edge.layout, ratio, n_threads);
     place += r.cells;
   }

@@ -21,6 +21,8 @@ class ConvexGbp {
   void refresh(std::span<const double> theta);
   /// The belief of one region; different regions may be taken at the same time.
   void refresh(int region, std::span<const double> theta);
+  /// Takes the beliefs out and another table of their size in; they are to be refreshed afterwards.
+  void swap_beliefs(std::vector<double>& other) { beliefs_.swap(other); }
   /// One block update of every child, stage by stage, beliefs kept up. Requires refreshed beliefs. Returns
   /// the mean over edges of the L1 distance of parent's and child's marginals, each before its update.
   double sweep();
@@ -49,10 +51,12 @@ class ConvexGbp {
  private:
   template <class Update>
   double over_stages(const Update& update);
+  void prefetch_parent(int child);
   /// Marginals of the parents of a child into its scratch; returns the summed L1 distance to its belief.
   double gather(int child, int n_threads);
   /// Weighted geometric mean of a child's belief and its parents' marginals, as logarithms.
   void meet(int child);
+  void rule_out(int child);
   void scatter(int child, int n_threads);
   std::span<double> message(int edge);
 

@@ -1,6 +1,7 @@
 // Chooses the set of kernels for the machine the program runs on.
 #include "core/contraction_kernels.hpp"
 #include "core/kernels.hpp"
+#include "core/message_kernels.hpp"
 #include "core/path_kernels.hpp"
 #include "core/row_kernels.hpp"
 #include "core/spread_kernels.hpp"
@@ -14,6 +15,7 @@ namespace pypgm {
 
 extern const Kernels kernels_baseline;
 extern const ContractionKernels contraction_kernels_baseline;
+extern const MessageKernels message_kernels_baseline;
 extern const PathKernels path_kernels_baseline;
 extern const RowKernels row_kernels_baseline;
 extern const SpreadKernels spread_baseline;
@@ -23,6 +25,8 @@ extern const Kernels kernels_avx2;
 extern const Kernels kernels_avx512;
 extern const ContractionKernels contraction_kernels_avx2;
 extern const ContractionKernels contraction_kernels_avx512;
+extern const MessageKernels message_kernels_avx2;
+extern const MessageKernels message_kernels_avx512;
 extern const PathKernels path_kernels_avx2;
 extern const PathKernels path_kernels_avx512;
 extern const RowKernels row_kernels_avx2;
@@ -74,6 +78,12 @@ const ContractionKernels& contraction_kernels() {
   return chosen;
 }
 
+const MessageKernels& message_kernels() {
+  static const MessageKernels& chosen =
+      fastest(message_kernels_baseline, message_kernels_avx2, message_kernels_avx512);
+  return chosen;
+}
+
 const PathKernels& path_kernels() {
   static const PathKernels& chosen = fastest(path_kernels_baseline, path_kernels_avx2, path_kernels_avx512);
   return chosen;
@@ -93,6 +103,7 @@ const SpreadKernels& spread_kernels() {
 
 const Kernels& kernels() { return kernels_baseline; }
 const ContractionKernels& contraction_kernels() { return contraction_kernels_baseline; }
+const MessageKernels& message_kernels() { return message_kernels_baseline; }
 const PathKernels& path_kernels() { return path_kernels_baseline; }
 const RowKernels& row_kernels() { return row_kernels_baseline; }
 const SpreadKernels& spread_kernels() { return spread_baseline; }

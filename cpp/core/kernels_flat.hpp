@@ -1,12 +1,10 @@
 #pragma once
 // Passes over runs of cells that lie one behind the other. For kernels.cpp alone, which is compiled once for
 // each instruction set: nothing here may have external linkage.
-#include <bit>
-#include <cstdint>
-
 #include "core/growth.hpp"
 #include "core/kernels.hpp"
 #include "core/lanes.hpp"
+#include "core/log_lanes.hpp"
 
 namespace pypgm {
 
@@ -19,32 +17,11 @@ void exp_shifted(const double* in, std::size_t n, double shift, double* out) {
   if (i < n) store_some(out + i, n - i, exp_lanes(load_some(in + i, n - i, shift) - shifts));
 }
 
-/// log(x) for normal x > 0: x = 2^n m with m in [sqrt(1/2), sqrt(2)), and log m = 2 atanh((m - 1) / (m + 1))
-/// by its series, of which eleven terms leave less than 1e-17.
-inline double log_one(double x) {
-  constexpr double kLn2High = 6.93147180369123816490e-01;
-  constexpr double kLn2Low = 1.90821492927058770002e-10;
-  constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcdu;  // the bits of sqrt(1/2)
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) - kRootHalf;
-  const double n = static_cast<double>(static_cast<std::int64_t>(bits) >> 52);
-  const double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) + kRootHalf);
-  const double t = (m - 1.0) / (m + 1.0);
-  const double z = t * t;
-  double p = 2.0 / 21;
-  p = p * z + 2.0 / 19;
-  p = p * z + 2.0 / 17;
-  p = p * z + 2.0 / 15;
-  p = p * z + 2.0 / 13;
-  p = p * z + 2.0 / 11;
-  p = p * z + 2.0 / 9;
-  p = p * z + 2.0 / 7;
-  p = p * z + 2.0 / 5;
-  p = p * z + 2.0 / 3;
-  return n * kLn2High + (2.0 * t + (t * z * p + n * kLn2Low));
-}
-
 void log_floored(const double* in, std::size_t n, double floor, double* out) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = log_one(in[i] < floor ? floor : in[i]);
+  const Lanes floors = fill(floor);
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(out + i, log_lanes(larger(floors, load(in + i))));
+  if (i < n) store_some(out + i, n - i, log_lanes(larger(floors, load_some(in + i, n - i))));
 }
 
 constexpr std::size_t kManyCells = 64;  // where a run is no longer short

@@ -36,26 +36,42 @@ struct CombineRow {
   const double* in;
   const double* from;
 
-  void shared(std::size_t l, std::size_t s, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i) out[l + i] = Op::apply(in[l + i], from[s + i]);
+  /// Eight numbers at a place, from what stands there in the small table.
+  void put(std::size_t at, Lanes values) const {
+    store(out + at, Op::apply(Op::kReads ? load(in + at) : values, values));
   }
+  /// A run of n numbers from a row of them.
+  void run(std::size_t l, const double* values, std::size_t n) const {
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) put(l + i, load(values + i));
+    for (; i < n; ++i) out[l + i] = Op::apply(in[l + i], values[i]);
+  }
+  void shared(std::size_t l, std::size_t s, std::size_t n) const { run(l, from + s, n); }
   void apart(std::size_t l, std::size_t s, std::size_t n) const {
     const double value = from[s];
-    for (std::size_t i = 0; i < n; ++i) out[l + i] = Op::apply(in[l + i], value);
+    const Lanes values = fill(value);
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) put(l + i, values);
+    for (; i < n; ++i) out[l + i] = Op::apply(in[l + i], value);
   }
   void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
     std::size_t r = 0;
-    if ((!Op::kReads || out != in) && step == n && n < kManyCells) {
-      // A short run, as many times as fit: whole lanes run over into the next rows, which are written later.
-      const std::size_t together = kManyCells / n;
-      double runs[kManyCells + kLanes] = {};
-      for (std::size_t i = 0; i < together * n; ++i) runs[i] = from[s + i % n];
-      for (; (r + together) * n + kLanes <= count * n; r += together) {
-        for (std::size_t i = 0; i < together * n; i += kLanes) {
-          const Lanes values = load(runs + i);
-          store(out + l + r * n + i, Op::apply(Op::kReads ? load(in + l + r * n + i) : values, values));
-        }
+    if (step == n && n < kManyCells && count > 1) {
+      // A short run, so many times that whole lanes hold them all.
+      std::size_t together = kLanes;
+      while (together % 2 == 0 && together / 2 * n % kLanes == 0) together /= 2;
+      together = together < count ? together : count;
+      Lanes values[kLanes];
+      for (std::size_t i = 0; i < n; i += kLanes) {
+        values[i / kLanes] = load_up_to(from + s + i, n - i < kLanes ? n - i : kLanes);
       }
+      double runs[kLanes * kManyCells + kLanes];
+      for (std::size_t t = 0; t < together; ++t) {
+        for (std::size_t i = 0; i < n; i += kLanes) store(runs + t * n + i, values[i / kLanes]);
+      }
+      for (; r + together <= count; r += together) run(l + r * n, runs, together * n);
+      if (r < count) run(l + r * n, runs, (count - r) * n);
+      return;
     }
     for (; r < count; ++r) shared(l + r * step, s, n);
   }
@@ -63,19 +79,27 @@ struct CombineRow {
     std::size_t r = 0;
     for (; n == 2 && r + kLanes <= count; r += kLanes) {
       const Lanes values = load(from + s + r);
-      const std::size_t at = l + 2 * r;
-      const Lanes low = twice_low(values);
-      const Lanes high = twice_high(values);
-      store(out + at, Op::apply(Op::kReads ? load(in + at) : low, low));
-      store(out + at + kLanes, Op::apply(Op::kReads ? load(in + at + kLanes) : high, high));
+      put(l + 2 * r, twice_low(values));
+      put(l + 2 * r + kLanes, twice_high(values));
     }
-    if ((!Op::kReads || out != in) && n < kManyCells) {
+    if (n < kManyCells && (!Op::kReads || out != in)) {
       // Whole lanes run over into the next row, which is written after this one.
       for (; (r + 1) * n + kLanes <= count * n; ++r) {
         const Lanes value = fill(from[s + r]);
-        for (std::size_t i = r * n; i < (r + 1) * n; i += kLanes) {
-          store(out + l + i, Op::apply(Op::kReads ? load(in + l + i) : value, value));
+        for (std::size_t i = r * n; i < (r + 1) * n; i += kLanes) put(l + i, value);
+      }
+    } else if (n < kManyCells) {
+      // In place, so many rows at a time that whole lanes hold them all.
+      double runs[kLanes * kManyCells + kLanes];
+      const std::size_t together = kManyCells / n * kLanes;
+      while (r + kLanes <= count) {
+        const std::size_t some = (count - r < together ? count - r : together) / kLanes * kLanes;
+        for (std::size_t t = 0; t < some; ++t) {
+          const Part value = same(from[s + r + t]);
+          for (std::size_t i = t * n; i < (t + 1) * n; i += kPartLanes) store(runs + i, value);
         }
+        run(l + r * n, runs, some * n);
+        r += some;
       }
     }
     for (; r < count; ++r) apart(l + r * n, s + r, n);
@@ -108,32 +132,57 @@ struct SumRow {
   void apart(std::size_t l, std::size_t s, std::size_t n) const { sums[s] += sum(table + l, n); }
   void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
     std::size_t i = 0;
-    if (step == n && n < kManyCells / 2) {
-      const std::size_t done = add_runs(l, s, count, n);
-      for (std::size_t r = done; r < count; ++r) shared(l + r * n, s, n);
-      return;
-    }
+    if (step == n && n < kLanes) return short_columns(l, s, count, n);
+    if (step == n && n <= 2 * kLanes) return add_short<2>(l, s, count, n);
+    if (step == n && n <= kChains * kLanes) return add_short<kChains>(l, s, count, n);
     for (; i + kChains * kLanes <= n; i += kChains * kLanes) add_columns<kChains>(l + i, s + i, count, step);
     for (; i + kLanes <= n; i += kLanes) add_columns<1>(l + i, s + i, count, step);
     for (std::size_t r = 0; r < count && i < n; ++r) shared(l + r * step + i, s + i, n - i);
   }
-  /// Adds up short runs, as many side by side as fit, and these at last; returns how many there were.
-  std::size_t add_runs(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
-    const std::size_t together = kManyCells / n;
-    const std::size_t cells = together * n;
-    const std::size_t whole = cells / kLanes;
-    const Bits rest = lanes_before(cells - whole * kLanes);
-    Lanes lanes[kLanes + 1] = {};
+  void short_columns(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    if (n == 3 || n == 6) return add_runs<3>(l, s, count, n);
+    if (n == 5) return add_runs<5>(l, s, count, n);
+    if (n == 7) return add_runs<7>(l, s, count, n);
+    add_runs<4>(l, s, count, n);
+  }
+  /// Adds up runs of so many that they fill `width` lanes, and these at last.
+  template <std::size_t width>
+  void add_runs(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    const std::size_t together = width * kLanes / n;
+    const double* row = table + l;
     std::size_t r = 0;
-    for (; (r + together) * n + kLanes <= count * n; r += together) {
-      const double* at = table + l + r * n;
-      for (std::size_t i = 0; i < whole; ++i) lanes[i] = lanes[i] + load(at + i * kLanes);
-      lanes[whole] = lanes[whole] + first_lanes(load(at + whole * kLanes), rest);
+    if (together <= count) {
+      Lanes lanes[width];
+      for (std::size_t c = 0; c < width; ++c) lanes[c] = load(row + c * kLanes);
+      for (r = together, row += width * kLanes; r + together <= count; r += together, row += width * kLanes) {
+        for (std::size_t c = 0; c < width; ++c) lanes[c] = lanes[c] + load(row + c * kLanes);
+      }
+      double runs[width * kLanes];
+      for (std::size_t c = 0; c < width; ++c) store(runs + c * kLanes, lanes[c]);
+      for (std::size_t t = 0; t < together; ++t) {
+        for (std::size_t i = 0; i < n; ++i) sums[s + i] += runs[t * n + i];
+      }
     }
-    double runs[kManyCells + kLanes];
-    for (std::size_t i = 0; i <= whole; ++i) store(runs + i * kLanes, lanes[i]);
-    for (std::size_t i = 0; r > 0 && i < cells; ++i) sums[s + i % n] += runs[i];
-    return r;
+    for (; r < count; ++r, row += n) {
+      for (std::size_t i = 0; i < n; ++i) sums[s + i] += row[i];
+    }
+  }
+  /// Adds up runs of at most `width` lanes; the last ones may reach into the next run.
+  template <std::size_t width>
+  void add_short(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    const double* row = table + l;
+    Lanes lanes[width];
+    for (std::size_t c = 0; c < width; ++c) lanes[c] = fill(0.0);
+    std::size_t r = 0;
+    for (; r * n + width * kLanes <= count * n; ++r, row += n) {
+      for (std::size_t c = 0; c < width; ++c) lanes[c] = lanes[c] + load(row + c * kLanes);
+    }
+    double runs[width * kLanes];
+    for (std::size_t c = 0; c < width; ++c) store(runs + c * kLanes, lanes[c]);
+    for (; r < count; ++r, row += n) {
+      for (std::size_t i = 0; i < n; ++i) runs[i] += row[i];
+    }
+    for (std::size_t i = 0; i < n; ++i) sums[s + i] += runs[i];
   }
   /// The first lanes of many rows, added to the same place while it stays in registers.
   template <std::size_t width>
@@ -148,6 +197,7 @@ struct SumRow {
   void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
     const double* row = table + l;
     std::size_t r = 0;
+    if (n < kLanes) return short_rows(row, sums + s, count, n);
     // Eight rows at a time, each in eight lanes; the last lanes of a row may reach into the next one. The
     // numbers are added in the order of sum(), so that it does not matter where a table is cut.
     const std::size_t whole = n / kLanes * kLanes;
@@ -163,20 +213,27 @@ struct SumRow {
                                    add_row(row + 6 * n), add_row(row + 7 * n)};
       store(sums + s + r, load(sums + s + r) + sum_each(lanes));
     }
-    if (n < kManyCells && count - r > 1 && count - r <= kLanes) {
-      // The last rows, with zeros behind them.
-      double last[kLanes * kManyCells + kLanes];
-      std::memset(last, 0, (kLanes * n + kLanes) * sizeof(double));
-      std::memcpy(last, row, (count - r) * n * sizeof(double));
-      const Lanes lanes[kLanes] = {add_row(last),         add_row(last + n),     add_row(last + 2 * n),
-                                   add_row(last + 3 * n), add_row(last + 4 * n), add_row(last + 5 * n),
-                                   add_row(last + 6 * n), add_row(last + 7 * n)};
-      double totals[kLanes];
-      store(totals, sum_each(lanes));
-      for (std::size_t k = 0; r < count; ++k, ++r) sums[s + r] += totals[k];
-      return;
-    }
+    for (; n < kManyCells && r + 1 < count; ++r, row += n) sums[s + r] += sum_lanes(add_row(row));
     for (; r < count; ++r, row += n) sums[s + r] += sum(row, n);
+  }
+  /// Rows of fewer than eight, added in the order of sum_lanes.
+  static void short_rows(const double* row, double* to, std::size_t count, std::size_t n) {
+    if (n == 2) return add_rows<2>(row, to, count);
+    if (n == 3) return add_rows<3>(row, to, count);
+    if (n == 4) return add_rows<4>(row, to, count);
+    if (n == 5) return add_rows<5>(row, to, count);
+    if (n == 6) return add_rows<6>(row, to, count);
+    add_rows<7>(row, to, count);
+  }
+  template <std::size_t n>
+  static void add_rows(const double* row, double* to, std::size_t count) {
+    const auto pair = [](const double* p, std::size_t i) {
+      if (i >= n) return 0.0;
+      return i + 1 < n ? p[i] + p[i + 1] : p[i];
+    };
+    for (std::size_t r = 0; r < count; ++r, row += n) {
+      to[r] += (pair(row, 0) + pair(row, 2)) + (pair(row, 4) + pair(row, 6));
+    }
   }
 };
 

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "core/fitting_groups.hpp"
 #include "core/propagation.hpp"
 
 namespace pypgm {
@@ -27,12 +28,25 @@ class ProportionalFitting {
 
   const std::vector<double>& potentials() const { return potentials_; }
   /// Marginals of the tree cliques, one behind the other; they agree with each other on separators.
-  const std::vector<double>& tables() const { return tables_; }
+  const std::vector<double>& tables();
 
  private:
   double ratios(std::span<const double> target, std::span<double> now) const;
+  double fit_factor(int factor, const Layout& place, std::span<double> table);
+  double fit_group(const FittingGroup& group, std::span<double> table, std::span<double> room);
   double fit_node(int index);
-  void pass_separator(int from, int to);
+  /// The tables at the two ends of the edge above a node. A table does not change between a step along the
+  /// edge and the next one back, so each step sums up only the table it comes from.
+  struct Edge {
+    const TreeNode& node;
+    std::span<double> child, parent;
+    std::span<double> in_child, in_parent;  ///< their marginals on the separator, when last summed up
+    std::span<double> scaling;
+  };
+  Edge edge(int child);
+  /// Scales a child to the separator in its parent, and a parent to the one in its child.
+  void descend(int child);
+  void climb(int child);
 
   std::shared_ptr<const JunctionTree> tree_;
   std::vector<double> targets_, potentials_, room_;
@@ -41,7 +55,11 @@ class ProportionalFitting {
   Zeros zeros_;
   Workspace work_;
   std::vector<double> tables_;
-  std::vector<int> order_;  ///< nodes, depth first
+  std::vector<int> order_;            ///< nodes, depth first
+  std::vector<FittingGroup> groups_;  ///< by node: of its factors
+  std::vector<double> nested_;        ///< room for the tables of groups
+  std::vector<double> scaling_;       ///< room for what a separator changes by
+  bool told_ = true;                  ///< whether the tables agree on separators
 };
 
 }  // namespace pypgm

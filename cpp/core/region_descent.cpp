@@ -102,11 +102,9 @@ void RegionDescent::sum_terms() {
   }
 }
 
-/// z <- b, and theta -= s * gradient at x + a (z - x).
+/// theta -= s * gradient at x + a (z - x).
 void RegionDescent::descend(int region, double s, double a) {
   const auto z = table(z_, region);
-  const auto b = gbp_.belief(region);
-  std::copy(b.begin(), b.end(), z.begin());
   for (RegionTerm& t : terms_[at(region)]) {
     descend_term(t, total_, s, a, table(x_, region), z, table(theta_, region));
   }
@@ -127,6 +125,7 @@ void RegionDescent::follow(int region, double a, RegionSums& sums) {
 template <class Before, class After>
 RegionProgress RegionDescent::step(double stretch, double loose, const Before& before, const After& after) {
   gbp_.extrapolate(stretch);
+  gbp_.swap_beliefs(z_);
   over_regions([&](int r, RegionSums&) {
     before(r);
     gbp_.refresh(r, theta_);
@@ -168,9 +167,7 @@ RegionProgress RegionDescent::advance_along(std::span<const double> gradient, do
   return step(
       stretch, loose,
       [&](int r) {
-        const auto b = gbp_.belief(r);
         const auto theta = table(theta_, r);
-        std::copy(b.begin(), b.end(), table(z_, r).begin());
         k.add_scaled(theta.data(), part(r).data(), -s, theta.size(), theta.data());
       },
       [&](int r, RegionSums& sums) {
