@@ -1,0 +1,79 @@
+"""An iteration on two threads beside one, and beside what the machine's two cores can do.
+
+Run: PYPGM_DATA=... python bench/bench_threads.py [--repeats N]
+
+32 random pairs of the adult table and the chain of 998 triples (`bench_descent.py`). The answer is checked first: one
+and two threads give the same bits. One and two threads take turns; the limit is how much more work two processes of one
+thread each do in the same time than one alone. Medians; cores shared with others show in the quartiles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from bench_descent import ROWS, STEP, adult_problem, chain_problem, iteration
+
+import pypgm
+
+Problem = tuple[pypgm.Domain, list[pypgm.LinearMeasurement]]
+
+
+def problem_of(name: str) -> Problem:
+    """Return the problem of that name."""
+    return adult_problem(Path(os.environ["PYPGM_DATA"])) if name == "adult" else chain_problem(int(name))
+
+
+def check(problem: Problem) -> None:
+    """Raise unless one and two threads give the same bits."""
+    one, two = (
+        pypgm.estimate(*problem, ROWS, stepsize=STEP, tolerance=0, iterations=5, n_threads=t).potentials.values
+        for t in (1, 2)
+    )
+    if not np.array_equal(one, two):
+        raise AssertionError("one and two threads differ")
+
+
+def processes(name: str, n: int, count: int) -> float:
+    """Return the mean seconds of an iteration of as many processes at once, each on one thread."""
+    command = [sys.executable, __file__, "--alone", name, str(n)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+    return statistics.fmean(float(p.communicate()[0]) for p in running)
+
+
+def quartiles(values: list[float]) -> str:
+    low, middle, high = statistics.quantiles(values, n=4)
+    return f"{middle * 1e3:.2f} ({low * 1e3:.2f} to {high * 1e3:.2f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=11)
+    parser.add_argument("--alone", nargs=2, metavar=("NAME", "N"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.alone:
+        name, n = options.alone[0], int(options.alone[1])
+        problem = problem_of(name)
+        print(statistics.median(iteration(*problem, n, 1) for _ in range(options.repeats)))
+        return
+    print(pypgm.build_info())
+    for name, n in (("adult", 10), ("1000", 20)):
+        problem = problem_of(name)
+        check(problem)
+        times = [[iteration(*problem, n, t) for t in (1, 2)] for _ in range(options.repeats)]
+        one, two = ([pair[k] for pair in times] for k in (0, 1))
+        limit = statistics.median(2 * processes(name, n, 1) / processes(name, n, 2) for _ in range(3))
+        ratio = statistics.median(one) / statistics.median(two)
+        print(
+            f"{name:>6}: {quartiles(one)} ms on one thread, {quartiles(two)} on two: {ratio:.2f} times as fast; "
+            f"two processes do {limit:.2f} times the work of one"
+        )
+
+
+if __name__ == "__main__":
+    main()
