@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kSums = 16;
 constexpr std::size_t kPacked = 1024;  // numbers of a block that is brought in order
+constexpr std::size_t kAtHand = 8192;  // numbers of the rows that are summed with one weight after the other
 constexpr std::size_t kRepeats = 4;    // how often it must be read for that
 
 /// Sums n products with a fixed number of partial sums.
@@ -168,9 +169,38 @@ void packed(const double* left, const double* right, double* out, const Loop* lo
   }
 }
 
+/// Whether rows of the left table are summed with many weights, each sum a row of the product: an outer loop
+/// over rows, one over the weights, and perhaps one more over rows, which together are one run of them.
+bool sums_rows(const Loop* loops, std::size_t n) {
+  const Loop& row = loops[n - 1];
+  const bool rows = loops[0].out == 0 && loops[1].left == 0 && loops[1].out != 0;
+  if (!rows || row.left != 1 || row.right != 0 || row.out != 1) return false;
+  if (n == 3) return true;
+  const Loop& inner = loops[2];
+  return n == 4 && inner.out == 0 && loops[0].left == inner.size * inner.left &&
+         loops[0].right == inner.size * inner.right;
+}
+
+/// The same, for so many rows at a time as the machine keeps at hand. Each cell is still added to in the
+/// order of the rows.
+void sum_rows(const double* left, const double* right, double* out, const Loop* loops, std::size_t n) {
+  const Loop& row = loops[n - 1];
+  const Loop inner = n == 4 ? loops[2] : Loop{1, loops[0].left, loops[0].right, 0};
+  const std::size_t count = loops[0].size * inner.size;
+  const std::size_t most = row.size < kAtHand ? kAtHand / row.size : 1;
+  for (std::size_t k = 0; k < count; k += most) {
+    const Loop some{count - k < most ? count - k : most, inner.left, inner.right, 0};
+    for (std::size_t m = 0; m < loops[1].size; ++m) {
+      scale_rows(left + k * inner.left, right + k * inner.right + m * loops[1].right, out + m * loops[1].out,
+                 some, row);
+    }
+  }
+}
+
 void walk(const double* left, const double* right, double* out, const Loop* loops, std::size_t n) {
   if (n == 2) return two_loops(left, right, out, loops[0], loops[1]);
   if (n == 3 && repeats(loops[0], loops[1], loops[2])) return packed(left, right, out, loops);
+  if (n <= 4 && sums_rows(loops, n)) return sum_rows(left, right, out, loops, n);
   const Loop& loop = loops[0];
   for (std::size_t i = 0; i < loop.size; ++i) {
     walk(left + i * loop.left, right + i * loop.right, out + i * loop.out, loops + 1, n - 1);
