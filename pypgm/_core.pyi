@@ -11,6 +11,7 @@ import typing
 __all__: list[str] = [
     "Acceleration",
     "CalibratedTree",
+    "Certificate",
     "Contraction",
     "ConvexGbp",
     "Descent",
@@ -378,6 +379,55 @@ class Acceleration:
     def average(self) -> numpy.typing.NDArray[numpy.float64]: ...
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+class Certificate:
+    """
+    Bounds from below the least weighted L2 loss, by column generation.
+    """
+    @staticmethod
+    def suits(tree: JunctionTree) -> bool:
+        """
+        Whether inference goes with implicit cliques.
+        """
+    def __init__(
+        self,
+        tree: JunctionTree,
+        measurements: collections.abc.Sequence[
+            tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            ]
+            | tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                bool,
+            ]
+        ],
+        total: typing.SupportsFloat | typing.SupportsIndex,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        marginals: numpy.typing.NDArray[numpy.float64],
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def round(self) -> float:
+        """
+        Find more columns; return the highest bound so far.
+        """
+    @property
+    def columns(self) -> int:
+        """
+        Joint assignments known.
+        """
+    @property
+    def lower(self) -> float:
+        """
+        The highest bound so far.
+        """
 
 class SeededWords:
     """

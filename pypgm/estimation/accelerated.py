@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pypgm.estimation.certificate import certified
 from pypgm.estimation.fit import Options, Status, Watch
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.path import Path, settled_answer
@@ -138,7 +139,10 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
         here = here.with_loss(stage)
         last = stage is stages[-1]
         run = _path(here, options if last else rough, watch, calls, _FAST)
-        status = run.follow(options.iterations, to_tolerance=True)
+        certifies = last and here.is_certifiable()
+        status = run.follow(options.iterations, to_tolerance=True, to_level=certifies)
+        if certifies and status is None and run.calls < options.iterations:
+            run, status = _certified(here, run, options, watch)
         calls = run.calls
         if last or status != "converged":
             break
@@ -147,6 +151,19 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
         if loss - run.lower <= options.tolerance * (1 + abs(loss)):
             break
     return run, status or "iterations"
+
+
+def _certified(problem: Problem, run: Path, options: Options, watch: Watch) -> tuple[Path, Status | None]:
+    """Prove that a path has come near the optimum; go on from there where it has not."""
+    try:
+        status = certified(problem, run, options, watch)
+    except KeyboardInterrupt:
+        return run, "interrupted"
+    if status is not None:
+        return run, status
+    further = _path(problem.started(problem.vector(run.settled())), options, watch, run.calls, _FAST)
+    further.lower, further.history = run.lower, run.history + further.history
+    return further, further.follow(options.iterations, to_tolerance=True)
 
 
 def _validated(

@@ -6,6 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from pypgm.estimation.certificate import levelled_off
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Path:
         self.lower = -math.inf  # the highest bound so far that no distribution's loss is below
         self._gap: float | None = None
         self._end: tuple[NDArray[np.float64], NDArray[np.float64], float] | None = None  # once it is settled
+        self._settled: NDArray[np.float64] | None = None
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
         self._options = options
         self._watch = watch
@@ -91,12 +93,14 @@ class Path:
             return "interrupted", best
         return "iterations", best
 
-    def follow(self, limit: int, *, to_tolerance: bool = False) -> Status | None:
-        """Run until so many oracle calls are spent; return why it ended before, None if it did not."""
+    def follow(self, limit: int, *, to_tolerance: bool = False, to_level: bool = False) -> Status | None:
+        """Run until so many oracle calls are spent, or it has levelled off; return why it ended before, or None."""
         try:
             while self.calls < limit:
                 if to_tolerance and self._is_optimal():
                     return "converged"
+                if to_level and self._has_levelled_off():
+                    return None
                 self._advance()
                 ended = self._watched()
                 if ended is not None:
@@ -107,6 +111,8 @@ class Path:
 
     def settled(self) -> NDArray[np.float64]:
         """Return potentials whose marginals are the average, as near as fitting comes."""
+        if self._settled is not None:
+            return self._settled
         average, last, wanted = self._given_back()
         threads = self._options.n_threads
 
@@ -115,7 +121,9 @@ class Path:
             return abs(loss - wanted) / (_MISFIT * (1 + abs(wanted)))  # a lower loss would be another answer
 
         start = self.problem.start.values
-        return self.problem.oracle(threads).settled(last, average, _SWEEPS, start=start, misfit=misfit)
+        oracle = self.problem.oracle(threads)
+        self._settled = oracle.settled(last, average, _SWEEPS, start=start, misfit=misfit)
+        return self._settled
 
     def _given_back(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return the average, the last potentials and the loss; the solver's memory is free from the first call on."""
@@ -147,6 +155,13 @@ class Path:
             self.core.open_window()
             self._opened = self._taken
         return self._gap is not None and self._gap <= tolerance * (1 + abs(self.core.loss()))
+
+    def _has_levelled_off(self) -> bool:
+        options = self._options
+        if options.tolerance == 0 or self._taken % CHECK_EVERY or not self._taken:
+            return False
+        seconds = time.perf_counter() - options.started
+        return levelled_off(self.history, options.tolerance, seconds, options.time_limit)
 
     def look(self) -> None:
         """Bound the least loss, from where the average stands and from the gradients' average; keep the best bound.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pypgm.estimation.certificate import CERTIFICATE_TABLES, certifies
 from pypgm.memory import check_fits
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def estimate_bytes(tree: JunctionTree, measurements: Sequence[LinearMeasurement]
     cells = sum(float(tree.domain.size(clique)) for clique in tree.cliques)
     answers = sum(m.values.size for m in measurements)
     made = tree.cost.table_bytes if method in _TABLES_OF_TREE else 0.0
-    return _RUNS * tree.cost.bytes + made + 8 * (_TABLES[method] * cells + _ANSWERS * answers)
+    tables = _TABLES[method]
+    if method == "accelerated" and certifies(int(cells)):
+        tables += CERTIFICATE_TABLES
+    return _RUNS * tree.cost.bytes + made + 8 * (tables * cells + _ANSWERS * answers)
 
 
 def check_estimate_fits(

@@ -1,0 +1,83 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/assignments.hpp"
+#include "core/junction_tree.hpp"
+#include "core/l2_loss.hpp"
+
+namespace pypgm {
+
+/// Bounds from below the least L(mu) = 1/2 sum of w (Q mu - y)^2 over the marginals mu of distributions of
+/// `total` records, by column generation (fully corrective Frank-Wolfe). With A one column an assignment, its
+/// answers times sqrt(w), and y likewise, every r gives the bound
+///   D(r) = -1/2 |r|^2 - <y, r> + total * min over assignments of (A' r).
+/// A round raises the minimum over the assignments known so far, by a few semismooth Newton steps on an
+/// augmented Lagrangian; finds the heaviest assignment through each cell under r, which gives D(r); and takes
+/// note of those below the minimum. The same bits for any n_threads.
+///
+/// Requires tree.contraction and questions that are sums.
+class Certificate {
+ public:
+  /// Potentials and their marginals (counts) of a point near the optimum; -inf stays impossible. Draws
+  /// assignments to begin with.
+  Certificate(std::shared_ptr<const JunctionTree> tree, const std::vector<Measured>& measurements,
+              double total, std::span<const double> potentials, std::span<const double> marginals,
+              int n_threads);
+
+  /// One round; returns the highest bound so far.
+  double round();
+
+  double lower() const { return lower_; }
+  /// Assignments known.
+  std::size_t columns() const { return masses_.size() - 1; }
+
+ private:
+  struct Question {
+    int factor;
+    std::size_t offset;              ///< of its answers among all
+    std::vector<std::int32_t> rows;  ///< the answer of each cell; empty: its own number
+    std::vector<std::size_t> steps;  ///< of the attributes of its scope
+  };
+  using Rows = std::vector<std::vector<std::int32_t>>;  ///< by question: the answer of each column
+
+  /// A' r - nu for the known columns, the point last.
+  void levels(std::span<const double> r, std::vector<double>& out) const;
+  void gather(const Rows& rows, std::span<const double> r, std::span<double> out) const;
+  void scatter(const Rows& rows, std::span<const double> x, std::span<double> out) const;
+  void raise();
+  void balance();
+  void gradient(std::vector<double>& out);
+  void newton_direction(std::span<const double> gradient);
+  double step_length() const;
+  double restricted_bound() const;
+  void look(double level);
+  std::vector<std::int32_t> heaviest(double above);
+  void add(std::span<const std::int32_t> records);
+  void prune(double far);
+
+  std::shared_ptr<const JunctionTree> tree_;
+  double total_;
+  int n_threads_;
+  Assignments assignments_;
+  std::vector<Question> questions_;
+  std::vector<double> y_, scale_, point_;  ///< by answer
+  std::vector<double> base_;               ///< potentials: 0, or -inf where they are so
+  double loss_ = 0;                        ///< at the point
+  double lower_;
+  Rows rows_;                    ///< of all columns
+  std::vector<double> masses_;   ///< multipliers of the columns, the point's last
+  std::vector<double> levels_;   ///< A' r - nu
+  std::vector<double> r_;        ///< by answer, nu last
+  std::vector<double> change_;   ///< of r
+  std::vector<double> changes_;  ///< of the levels
+  Rows active_;                  ///< rows of the columns with a positive multiplier
+  std::vector<std::size_t> active_columns_;
+  double tau_ = 0;
+  double kappa_;
+  std::size_t most_columns_ = 0;
+};
+
+}  // namespace pypgm
