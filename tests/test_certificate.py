@@ -7,7 +7,7 @@ import pytest
 import reference
 
 import pypgm
-from pypgm.estimation.certificate import levelled_off
+from pypgm.estimation.certificate import is_late, levelled_off
 
 DOMAIN = pypgm.Domain({"a": 3, "b": 4, "c": 3, "d": 2})
 CYCLE = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
@@ -96,14 +96,14 @@ def test_cumulative_sums_have_no_certificate():
     assert fit.gap >= 0
 
 
+@pytest.mark.parametrize(("history", "expected"), [([10.0] * 20, True), ([100.0 / (1 + t) for t in range(20)], False)])
+def test_a_path_has_levelled_off_once_its_loss_says_so(history, expected):
+    assert levelled_off(history, 1e-3) == expected
+
+
 @pytest.mark.parametrize(
-    ("history", "seconds", "limit", "expected"),
-    [
-        ([10.0] * 20, 0.0, None, True),
-        ([100.0 / (1 + t) for t in range(20)], 0.0, None, False),
-        ([100.0 / (1 + t) for t in range(20)], 6.0, 10.0, True),
-        ([100.0 / (1 + t) for t in range(20)], 4.0, 10.0, False),
-    ],
+    ("spent", "expected"),
+    [((10, 100, 5.0, None), False), ((80, 100, 0.0, None), True), ((10, 100, 3.0, 10.0), True)],
 )
-def test_a_path_has_levelled_off_once_its_loss_or_its_time_says_so(history, seconds, limit, expected):
-    assert levelled_off(history, 1e-3, seconds, limit) == expected
+def test_what_is_left_of_the_limits_goes_to_the_certificate(spent, expected):
+    assert is_late(*spent) == expected

@@ -140,7 +140,7 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
         last = stage is stages[-1]
         run = _path(here, options if last else rough, watch, calls, _FAST)
         certifies = last and here.is_certifiable()
-        status = run.follow(options.iterations, to_tolerance=True, to_level=certifies)
+        status = run.follow(options.iterations, to_tolerance=True, to_certify=certifies)
         if certifies and status is None and run.calls < options.iterations:
             run, status = _certified(here, run, options, watch)
         calls = run.calls

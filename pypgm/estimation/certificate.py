@@ -11,35 +11,38 @@ if TYPE_CHECKING:
     from pypgm.estimation.path import Path
     from pypgm.estimation.problem import Problem
 
-__all__ = ["CERTIFICATE_TABLES", "certified", "certifies", "levelled_off"]
+__all__ = ["CERTIFICATE_TABLES", "certified", "certifies", "is_late", "levelled_off"]
 
 CERTIFICATE_TABLES = 160  # copies of the tables of the measured cliques that its columns and vectors take
 _MOST_CELLS = 2**18  # of those tables
 _SINCE = 0.8  # of a path: where the loss from which on it has fallen is taken
 _FALL = 1 / 4  # of the tolerance: what a loss that nears its optimum as 1/t^2 then falls, less than 0.5 of it above
-_SHARE = 0.5  # of the time limit: a path that has not levelled off leaves the rest to the certificate
+_SECONDS = 0.3  # of the time limit: a path that has not levelled off leaves the rest to the certificate
+_CALLS = 0.8  # of the iterations, likewise; a round takes longer than a call
 _PATIENCE = 25  # rounds that have to close a tenth of the gap
 
 
-def certifies(cells: int) -> bool:
+def certifies(cells: float) -> bool:
     """Return whether the tables of the measured cliques are small enough for a certificate."""
     return cells <= _MOST_CELLS
 
 
-def levelled_off(history: Sequence[float], tolerance: float, seconds: float, time_limit: float | None) -> bool:
-    """Return whether a path is so near the optimum, or so late, that a certificate is worth more than steps."""
-    if time_limit is not None and seconds >= _SHARE * time_limit:
-        return True
+def levelled_off(history: Sequence[float], tolerance: float) -> bool:
+    """Return whether a path is so near the optimum that a certificate is worth more than further steps."""
     fall = history[int(_SINCE * len(history))] - history[-1]
     return 0 <= fall <= _FALL * tolerance * (1 + abs(history[-1]))
+
+
+def is_late(calls: int, iterations: int, seconds: float, time_limit: float | None) -> bool:
+    """Return whether what is left of the limits is needed for a certificate."""
+    return calls >= _CALLS * iterations or (time_limit is not None and seconds >= _SECONDS * time_limit)
 
 
 def certified(problem: Problem, run: Path, options: Options, watch: Watch) -> Status | None:
     """Raise the bound of a path that has levelled off; return why it ended, None if it does not come near enough."""
     potentials = run.settled()
-    descent = problem.started(problem.vector(potentials)).descent(options.n_threads)
-    loss = descent.loss
-    certificate = problem.certificate(potentials, descent.marginals, options.n_threads)
+    loss = problem.started(problem.vector(potentials)).descent(options.n_threads).loss
+    certificate = problem.certificate(potentials, run.given_back()[0], options.n_threads)
     earlier = []
     enough = options.tolerance * (1 + abs(loss))
     while run.calls < options.iterations:

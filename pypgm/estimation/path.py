@@ -6,7 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from pypgm.estimation.certificate import levelled_off
+from pypgm.estimation.certificate import is_late, levelled_off
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ class Path:
             return "interrupted", best
         return "iterations", best
 
-    def follow(self, limit: int, *, to_tolerance: bool = False, to_level: bool = False) -> Status | None:
-        """Run until so many oracle calls are spent, or it has levelled off; return why it ended before, or None."""
+    def follow(self, limit: int, *, to_tolerance: bool = False, to_certify: bool = False) -> Status | None:
+        """Run until so many oracle calls are spent, or a certificate is due; return why it ended before, or None."""
         try:
             while self.calls < limit:
                 if to_tolerance and self._is_optimal():
                     return "converged"
-                if to_level and self._has_levelled_off():
+                if to_certify and self._is_certificate_due():
                     return None
                 self._advance()
                 ended = self._watched()
@@ -113,7 +113,7 @@ class Path:
         """Return potentials whose marginals are the average, as near as fitting comes."""
         if self._settled is not None:
             return self._settled
-        average, last, wanted = self._given_back()
+        average, last, wanted = self.given_back()
         threads = self._options.n_threads
 
         def misfit(potentials: NDArray[np.float64]) -> float:
@@ -125,7 +125,7 @@ class Path:
         self._settled = oracle.settled(last, average, _SWEEPS, start=start, misfit=misfit)
         return self._settled
 
-    def _given_back(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    def given_back(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return the average, the last potentials and the loss; the solver's memory is free from the first call on."""
         if self._end is None:
             self._end = self.core.average, self.core.potentials, self.core.loss()
@@ -156,12 +156,13 @@ class Path:
             self._opened = self._taken
         return self._gap is not None and self._gap <= tolerance * (1 + abs(self.core.loss()))
 
-    def _has_levelled_off(self) -> bool:
+    def _is_certificate_due(self) -> bool:
         options = self._options
         if options.tolerance == 0 or self._taken % CHECK_EVERY or not self._taken:
             return False
         seconds = time.perf_counter() - options.started
-        return levelled_off(self.history, options.tolerance, seconds, options.time_limit)
+        late = is_late(self.calls, options.iterations, seconds, options.time_limit)
+        return late or levelled_off(self.history, options.tolerance)
 
     def look(self) -> None:
         """Bound the least loss, from where the average stands and from the gradients' average; keep the best bound.

@@ -29,25 +29,41 @@ _TABLES = {
 _TABLES_OF_TREE = {"lbfgs"}  # what differentiates marginals, and makes the tables of the tree's cliques for it
 
 
-def estimate_bytes(tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str) -> float:
+def estimate_bytes(
+    tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str, *, to_optimum: bool = False
+) -> float:
     """Return the bytes that an estimate over a tree takes at most, the plan and what it was given not counted."""
-    cells = sum(float(tree.domain.size(clique)) for clique in tree.cliques)
+    cells = _cells(tree)
     answers = sum(m.values.size for m in measurements)
     made = tree.cost.table_bytes if method in _TABLES_OF_TREE else 0.0
-    tables = _TABLES[method]
-    if method == "accelerated" and certifies(int(cells)):
-        tables += CERTIFICATE_TABLES
-    return _RUNS * tree.cost.bytes + made + 8 * (tables * cells + _ANSWERS * answers)
+    copies = _copies(method, cells, to_optimum)
+    return _RUNS * tree.cost.bytes + made + 8 * (copies * cells + _ANSWERS * answers)
 
 
 def check_estimate_fits(
-    tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str, max_bytes: float | None
+    tree: JunctionTree,
+    measurements: Sequence[LinearMeasurement],
+    method: str,
+    max_bytes: float | None,
+    *,
+    to_optimum: bool,
 ) -> None:
     """Raise ModelTooLargeError if an estimate takes more than it may."""
-    cells = sum(float(tree.domain.size(clique)) for clique in tree.cliques)
+    cells = _cells(tree)
+    copies = _copies(method, cells, to_optimum)
     check_fits(
-        estimate_bytes(tree, measurements, method),
+        estimate_bytes(tree, measurements, method, to_optimum=to_optimum),
         max_bytes,
-        f"{method!r} keeps up to {_TABLES[method]} copies of the {cells:.3g} cells of {len(tree.cliques)} cliques",
+        f"{method!r} keeps up to {copies} copies of the {cells:.3g} cells of {len(tree.cliques)} cliques",
         "use fewer or smaller cliques, or oracle='region_graph', another method, or pass max_bytes",
     )
+
+
+def _cells(tree: JunctionTree) -> float:
+    return sum(float(tree.domain.size(clique)) for clique in tree.cliques)
+
+
+def _copies(method: str, cells: float, to_optimum: bool) -> int:
+    """Return how many copies of the cliques' tables live at one time, a certificate's columns among them."""
+    certified = method == "accelerated" and to_optimum and certifies(cells)
+    return _TABLES[method] + (CERTIFICATE_TABLES if certified else 0)

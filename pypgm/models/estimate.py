@@ -258,6 +258,7 @@ def estimate(
         masks=masks,
         **starts,
         max_bytes=max_bytes,
+        to_optimum=until == "optimum" and within > 0,
         n_threads=n_threads,
     )
     potentials, _, fit = _METHODS[chosen](problem, options)
