@@ -195,7 +195,7 @@ std::vector<std::int32_t> Assignments::draw(std::span<const double> potentials, 
   double log_z = 0;
   const Observation nothing{std::vector<std::int32_t>(tree_.sizes.size(), 0), {}};
   contract_forward(tree_, contraction_, potentials, nothing, work, log_z, n_threads);
-  Xoshiro random(seed);
+  Xoshiro draws(seed);
   std::vector<std::int32_t> records(n * tree_.sizes.size(), 0);
   std::vector<double> weights;
   const auto log_weight = [&](int v, std::size_t cell) {
@@ -218,7 +218,7 @@ std::vector<std::int32_t> Assignments::draw(std::span<const double> potentials, 
       });
       double sum = 0;
       for (double& w : weights) sum += w = std::exp(w - largest);
-      double left = random.uniform() * sum;
+      double left = draws.uniform() * sum;
       std::size_t number = 0;
       while (number + 1 < weights.size() && left >= weights[number]) left -= weights[number++];
       while (weights[number] == 0) --number;
