@@ -418,16 +418,6 @@ class Certificate:
         """
         Find more columns; return the highest bound so far.
         """
-    @property
-    def columns(self) -> int:
-        """
-        Joint assignments known.
-        """
-    @property
-    def lower(self) -> float:
-        """
-        The highest bound so far.
-        """
 
 class SeededWords:
     """

@@ -195,9 +195,7 @@ void bind_descent(py::module_& m) {
            "Find more columns; return the highest bound so far.")
       .def_static(
           "suits", [](const JunctionTree& tree) { return tree.contraction != nullptr; }, py::arg("tree"),
-          "Whether inference goes with implicit cliques.")
-      .def_property_readonly("lower", &Certificate::lower, "The highest bound so far.")
-      .def_property_readonly("columns", &Certificate::columns, "Joint assignments known.");
+          "Whether inference goes with implicit cliques.");
 }
 
 }  // namespace pypgm::bind

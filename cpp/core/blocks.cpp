@@ -70,6 +70,16 @@ Blocks make_blocks(std::span<const std::size_t> sizes) {
   return blocks;
 }
 
+Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
+  std::vector<std::size_t> outer_sizes;
+  std::vector<std::uint8_t> kept;
+  for (const std::int32_t a : outer) {
+    outer_sizes.push_back(sizes[at(a)]);
+    kept.push_back(std::binary_search(inner.begin(), inner.end(), a) ? 1 : 0);
+  }
+  return make_layout(outer_sizes, kept);
+}
+
 BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
   std::vector<std::size_t> axes;
   std::vector<std::uint8_t> kept;

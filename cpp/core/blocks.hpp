@@ -50,6 +50,9 @@ struct Block {
 
 Blocks make_blocks(std::span<const std::size_t> sizes);
 
+/// The layout of the table over `inner` inside the table over `outer`; scopes ascending, one in the other.
+Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner);
+
 /// How the table over `inner` lies in the blocks of the table over `outer`; scopes ascending, one in the
 /// other.
 BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner);

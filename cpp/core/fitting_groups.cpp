@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/blocks.hpp"
+
 namespace pypgm {
 
 namespace {
@@ -33,16 +35,6 @@ Scope joined(const Scope& a, const Scope& b) {
   return both;
 }
 
-Layout layout_in(std::span<const std::size_t> sizes, const Scope& large, const Scope& small) {
-  std::vector<std::size_t> extents;
-  std::vector<std::uint8_t> kept;
-  for (const std::int32_t a : large) {
-    extents.push_back(sizes[at(a)]);
-    kept.push_back(std::binary_search(small.begin(), small.end(), a) ? 1 : 0);
-  }
-  return make_layout(extents, kept);
-}
-
 class Grouper {
  public:
   Grouper(std::span<const std::size_t> sizes, std::span<const Scope> scopes)
@@ -55,7 +47,7 @@ class Grouper {
     group.goals = goals(scope, grouping.alone);
     for (const Part& part : grouping.parts) {
       group.parts.push_back(this->group(part.scope, part.factors));
-      group.parts.back().place = layout_in(sizes_, scope, part.scope);
+      group.parts.back().place = nested_layout(sizes_, scope, part.scope);
       group.parts.back().around = goals(scope, part.factors);
     }
     return group;
@@ -65,7 +57,7 @@ class Grouper {
   std::vector<FittingGroup::Goal> goals(const Scope& scope, const std::vector<int>& factors) const {
     std::vector<FittingGroup::Goal> goals;
     goals.reserve(factors.size());
-    for (const int f : factors) goals.push_back({f, layout_in(sizes_, scope, scopes_[at(f)])});
+    for (const int f : factors) goals.push_back({f, nested_layout(sizes_, scope, scopes_[at(f)])});
     return goals;
   }
 

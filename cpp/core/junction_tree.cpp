@@ -62,17 +62,6 @@ std::size_t table_cells(std::span<const std::size_t> sizes, const Scope& scope) 
   });
 }
 
-/// The layout of the table over `inner` inside the table over `outer`, which holds it.
-Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
-  std::vector<std::size_t> outer_sizes;
-  std::vector<std::uint8_t> kept;
-  for (const std::int32_t a : outer) {
-    outer_sizes.push_back(sizes[at(a)]);
-    kept.push_back(std::binary_search(inner.begin(), inner.end(), a) ? 1 : 0);
-  }
-  return make_layout(outer_sizes, kept);
-}
-
 Blocks blocks_of(std::span<const std::size_t> sizes, const Scope& scope) {
   std::vector<std::size_t> axes;
   for (const std::int32_t a : scope) axes.push_back(sizes[at(a)]);

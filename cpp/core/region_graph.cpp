@@ -2,21 +2,13 @@
 
 #include <algorithm>
 
+#include "core/blocks.hpp"
+
 namespace pypgm {
 
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-Layout layout_within(std::span<const std::size_t> sizes, const Scope& large, const Scope& small) {
-  std::vector<std::size_t> extents;
-  std::vector<std::uint8_t> kept;
-  for (const std::int32_t a : large) {
-    extents.push_back(sizes[at(a)]);
-    kept.push_back(std::binary_search(small.begin(), small.end(), a) ? 1 : 0);
-  }
-  return make_layout(extents, kept);
-}
 
 /// Regions with parents by number of attributes, those of one number coloured greedily: two that share a
 /// parent get different colours.
@@ -82,7 +74,7 @@ RegionGraph build_region_graph(std::span<const std::size_t> sizes, const RegionL
     Region& small = graph.regions[at(child)];
     const int e = static_cast<int>(graph.edges.size());
     graph.edges.push_back({parent, child,
-                           layout_within(sizes, graph.regions[at(parent)].attributes, small.attributes),
+                           nested_layout(sizes, graph.regions[at(parent)].attributes, small.attributes),
                            graph.message_cells});
     graph.message_cells = std::min(kTooManyCells, graph.message_cells + small.cells);
     graph.largest_cells = std::max(graph.largest_cells, small.cells);
