@@ -109,9 +109,9 @@ class MeasuredSteps:
         longest = min(self._growth * self._alpha, self._longest)
         self._alpha = min(max(_CAUTION * min(self._permitted), self._safe), longest)
 
-    def restart(self) -> None:
-        """Begin a new average; see `Steps`."""
-        self._weight = 0.0
+    def forget(self, share: float) -> None:
+        """Leave a share out of the average; see `Steps`."""
+        self._weight *= 1 - share
 
 
 def thinning_source(rng: np.random.Generator | int | None) -> np.random.Generator:
@@ -200,7 +200,7 @@ def _path(
         first, trials = _permitted_step(problem, options)
         steps = MeasuredSteps(first / _UNKNOWN, *pace, _UNKNOWN**2, first=first)
         calls += trials
-    return Path(problem, steps, options, watch, calls, held_out=held_out)
+    return Path(problem, steps, options, watch, calls, held_out=held_out, sheds=pace == _FAST)
 
 
 def _permitted_step(problem: Problem, options: Options) -> tuple[float, int]:

@@ -81,7 +81,8 @@ class _DualAveraging:
     def learn(self, slope: float, curvature: float) -> None:
         """Learn nothing: the step is fixed."""
 
-    def restart(self) -> None:
+    def forget(self, share: float) -> None:
+        """Begin anew: nothing but all is ever left out here."""
         self._t = 0
 
 
@@ -98,7 +99,8 @@ class _InteriorGradient:
     def learn(self, slope: float, curvature: float) -> None:
         """Learn nothing: the step is fixed."""
 
-    def restart(self) -> None:
+    def forget(self, share: float) -> None:
+        """Begin anew: nothing but all is ever left out here."""
         self._c = 1.0
 
 

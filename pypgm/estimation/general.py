@@ -219,6 +219,11 @@ class GeneralAcceleration:
         self.average, self._loss, self._gradient = self._last, loss, gradient
         return True
 
+    def set_average(self, marginals: NDArray[np.float64]) -> None:
+        """Make given marginals the average."""
+        self.average = marginals
+        self._loss, self._gradient = self._evaluate(marginals)
+
     def gap(self) -> float:
         """Return a bound on the loss above the optimum."""
         return self._oracle.gap(self._gradient, self.average, self.potentials)

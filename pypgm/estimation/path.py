@@ -6,13 +6,14 @@ import math
 import time
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from pypgm.estimation.certificate import is_late, levelled_off
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from pypgm.estimation.measurement import LinearMeasurement
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECK_EVERY", "Path", "Steps", "settled_answer"]
 
-CHECK_EVERY = 50  # iterations between certificates and between looks at a restart
+CHECK_EVERY = 50  # iterations between certificates and between looks at what the average may leave out
 _LEVEL_EVERY = 10  # iterations: potentials drift, and inference is slower where they lie far apart
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10
@@ -37,12 +38,18 @@ class Steps(Protocol):
     def learn(self, slope: float, curvature: float) -> None:
         """Take note of slope and curvature of the loss over the step."""
 
-    def restart(self) -> None:
-        """Begin anew: the next step's end is the average."""
+    def forget(self, share: float) -> None:
+        """Take note that a share of the average is left out of it; of all of it, that the next step's end is it."""
 
 
 class Path:
-    """The iterates of an averaging method, and how long to follow them."""
+    """The iterates of an averaging method, and how long to follow them.
+
+    Where it sheds, its average leaves out what came before a mark wherever that lowers the loss (suffix averaging;
+    Rakhlin, Shamir, Sridharan: Making gradient descent optimal for strongly convex stochastic optimization, 2012): the
+    first iterates are so far from the optimum that their share, though it falls as 1/t^2, is most of what the average
+    lacks.
+    """
 
     def __init__(
         self,
@@ -53,6 +60,7 @@ class Path:
         calls: int = 0,
         *,
         held_out: Sequence[LinearMeasurement] = (),
+        sheds: bool = False,
     ) -> None:
         self.problem = problem
         self.thinned = bool(held_out)
@@ -65,6 +73,10 @@ class Path:
         self._gap: float | None = None
         self._end: tuple[NDArray[np.float64], NDArray[np.float64], float] | None = None  # once it is settled
         self._settled: NDArray[np.float64] | None = None
+        self._sheds = sheds
+        self._mark: NDArray[np.float64] | None = None  # the average when it was set
+        self._marked = 0  # the iteration then
+        self._before = 1.0  # the share of what came before the mark in the average
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
         self._options = options
         self._watch = watch
@@ -140,11 +152,35 @@ class Path:
         self._taken += 1
         self.history.append(loss)
         self._steps.learn(slope, curvature)
-        if self._taken % CHECK_EVERY == 0 and self.core.restart():
-            self._steps.restart()
+        self._before *= 1 - a
+        if self._taken % CHECK_EVERY == 0:
+            self._renew()
         if self._taken % _LEVEL_EVERY == 0:
             self.core.level()
         return held_out
+
+    def _renew(self) -> None:
+        """Leave out of the average what lowers the loss: all but the last point, or what came before the mark."""
+        restarted = self.core.restart()
+        if restarted:
+            self._steps.forget(1.0)
+        if not self._sheds:
+            return
+        old = self._taken >= 2 * self._marked
+        if restarted or self._mark is None or (old and self._shed()) or self._taken >= 4 * self._marked:
+            self._mark, self._marked, self._before = self.core.average, self._taken, 1.0
+
+    def _shed(self) -> bool:
+        """Leave out of the average what came before the mark if that lowers the loss; return whether it did."""
+        average = self.core.average
+        self.core.set_average(np.maximum(0.0, (average - self._before * self._mark) / (1 - self._before)))
+        loss = self.core.loss()
+        if loss >= self.history[-1]:
+            self.core.set_average(average)
+            return False
+        self.history[-1] = loss
+        self._steps.forget(self._before)
+        return True
 
     def _is_optimal(self) -> bool:
         tolerance = self._options.tolerance

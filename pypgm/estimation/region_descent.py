@@ -123,7 +123,7 @@ class _RegionPath(Path):
         if self._has_risen():
             self._begin_anew()
         elif self._taken % CHECK_EVERY == 0 and self.core.restart():
-            self._steps.restart()
+            self._steps.forget(1.0)
         if self._bounded and self._taken % _WINDOW == 0:
             self._close_window()
             self.core.core.open_window()
