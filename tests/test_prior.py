@@ -79,9 +79,9 @@ def test_at_the_optimum_a_prior_decides_what_the_loss_leaves_open():
 
 
 @pytest.mark.parametrize("before", [PAIRS[:2], [*PAIRS, ("a", "d")]])
-@pytest.mark.parametrize(("method", "tolerance"), [("mirror_descent", 1e-2), ("accelerated", 1e-4)])
+@pytest.mark.parametrize(("method", "tolerance"), [("mirror_descent", 1e-2), ("accelerated", 1e-6)])
 def test_a_warm_start_saves_iterations_when_cliques_come_and_go(before, method, tolerance):
-    # At 1e-2 an accelerated path ends where it is first looked at, wherever it starts.
+    # To a looser tolerance an accelerated path ends where it is first looked at, wherever it starts.
     cold, warm = 0, 0
     options = {"method": method, "stop": "optimum", "tolerance": tolerance}
     for seed in range(4):

@@ -74,7 +74,9 @@ Certificate::Certificate(std::shared_ptr<const JunctionTree> tree, const std::ve
       1, kColumnsACell * potentials.size() / std::max<std::size_t>(1, questions_.size()));
   masses_.assign(1, total / kOfPoint);
   add(assignments_.draw(potentials, std::min(kDraws, most_columns_ / 4), kSeed, n_threads));
-  look(-kInfinity);
+  r_.back() = -bound_at(r_);
+  best_ = r_;
+  add(heaviest(-kInfinity));
 }
 
 void Certificate::gather(const Rows& rows, std::span<const double> r, std::span<double> out) const {
@@ -136,10 +138,8 @@ void Certificate::balance() {
 
 /// The bound that the known columns give.
 double Certificate::restricted_bound() const {
-  double least = levels_.back() / kOfPoint;
-  for (std::size_t j = 0; j < columns(); ++j) least = std::min(least, levels_[j]);
   const auto r = std::span(r_).first(y_.size());
-  return -0.5 * dot(r, r) - dot(y_, r) + total_ * (r_.back() + least);
+  return -0.5 * dot(r, r) - dot(y_, r) + total_ * (r_.back() + least_level());
 }
 
 /// Gradient of the augmented Lagrangian; its active columns.
@@ -262,36 +262,54 @@ void Certificate::raise() {
 
 double Certificate::round() {
   if (!(lower_ < loss_)) return lower_;
+  const double before = lower_;
+  r_ = best_;
   raise();
-  const double least =
-      std::min(levels_.back() / kOfPoint, *std::min_element(levels_.begin(), levels_.end() - 1));
-  look(r_.back() + least);
+  // Between the best so far and what the known columns want, the bound is mostly higher than at either.
+  std::vector<double> middle(r_.size());
+  for (std::size_t i = 0; i < middle.size(); ++i) middle[i] = (best_[i] + r_[i]) / 2;
+  look(r_, true);
+  if (!(lower_ > before)) kappa_ = std::max(kappa_ / 2, kLeastTau);
+  look(middle, false);
   return lower_;
 }
 
-/// Bounds the least loss at r, and takes note of the assignments through cells whose A' r is below the level.
-void Certificate::look(double level) {
-  const bool first = level == -kInfinity;
+/// Bounds the least loss at r, and keeps the best r; returns the weight of the heaviest assignment.
+double Certificate::bound_at(std::span<const double> r) {
   std::vector<double> potentials = base_;
   for (const Question& q : questions_) {
     const Placement& place = tree_->factors[at(q.factor)];
     for (std::size_t cell = 0; cell < place.layout.small; ++cell) {
       const std::size_t i = q.offset + (q.rows.empty() ? cell : at(q.rows[cell]));
-      potentials[place.offset + cell] -= scale_[i] * r_[i];
+      potentials[place.offset + cell] -= scale_[i] * r[i];
     }
   }
   const double largest = assignments_.maximise(potentials, n_threads_);
-  const auto r = std::span(r_).first(y_.size());
-  const double bound = -0.5 * dot(r, r) - dot(y_, r) - total_ * largest;
-  if (!first && bound <= lower_) kappa_ = std::max(kappa_ / 2, kLeastTau);
-  lower_ = std::max(lower_, bound);
-  if (first) r_.back() = -largest;
-  const double excess = largest + level;
-  if (!first) {
-    for (std::size_t j = 0; j < masses_.size(); ++j) levels_[j] -= level - r_.back();
-    prune(kKept * std::max(0.0, excess));
+  const auto answers = r.first(y_.size());
+  const double bound = -0.5 * dot(answers, answers) - dot(y_, answers) - total_ * largest;
+  if (bound > lower_) {
+    lower_ = bound;
+    best_.assign(r.begin(), r.end());
   }
-  add(heaviest(first ? -kInfinity : -level));
+  return largest;
+}
+
+/// Takes note of the assignments through cells whose A' r is below that of all known; forgets, if it may,
+/// what is far above.
+void Certificate::look(std::span<const double> r, bool forgets) {
+  const double largest = bound_at(r);
+  levels(r, levels_);
+  const double nearest = least_level();
+  const double level = r.back() + nearest;
+  if (forgets) {
+    for (double& above : levels_) above -= nearest;
+    prune(kKept * std::max(0.0, largest + level));
+  }
+  add(heaviest(-level));
+}
+
+double Certificate::least_level() const {
+  return std::min(levels_.back() / kOfPoint, *std::min_element(levels_.begin(), levels_.end() - 1));
 }
 
 /// The heaviest assignments through each cell that has one above a weight.

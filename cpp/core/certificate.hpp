@@ -14,15 +14,17 @@ namespace pypgm {
 /// `total` records, by column generation (fully corrective Frank-Wolfe). With A one column an assignment, its
 /// answers times sqrt(w), and y likewise, every r gives the bound
 ///   D(r) = -1/2 |r|^2 - <y, r> + total * min over assignments of (A' r).
-/// A round raises the minimum over the assignments known so far, by a few semismooth Newton steps on an
-/// augmented Lagrangian; finds the heaviest assignment through each cell under r, which gives D(r); and takes
-/// note of those below the minimum. The same bits for any n_threads.
+/// A round begins at the best r so far and raises the minimum over the assignments known, by a few semismooth
+/// Newton steps on an augmented Lagrangian; finds the heaviest assignment through each cell where they end
+/// and half-way there, which gives D; and takes note of those below the minimum (in-out separation;
+/// Ben-Ameur, Neto: Acceleration of cutting-plane and column generation algorithms, 2007). The same bits for
+/// any n_threads.
 ///
 /// Requires tree.contraction and questions that are sums.
 class Certificate {
  public:
-  /// Potentials and their marginals (counts) of a point near the optimum; -inf stays impossible. Draws
-  /// assignments to begin with.
+  /// Potentials of a point near the optimum, from which assignments are drawn to begin with (-inf stays
+  /// impossible), and marginals (counts) whose misfit is the first r.
   Certificate(std::shared_ptr<const JunctionTree> tree, const std::vector<Measured>& measurements,
               double total, std::span<const double> potentials, std::span<const double> marginals,
               int n_threads);
@@ -53,7 +55,9 @@ class Certificate {
   void newton_direction(std::span<const double> gradient);
   double step_length() const;
   double restricted_bound() const;
-  void look(double level);
+  double bound_at(std::span<const double> r);
+  void look(std::span<const double> r, bool forgets);
+  double least_level() const;
   std::vector<std::int32_t> heaviest(double above);
   void add(std::span<const std::int32_t> records);
   void prune(double far);
@@ -71,6 +75,7 @@ class Certificate {
   std::vector<double> masses_;   ///< multipliers of the columns, the point's last
   std::vector<double> levels_;   ///< A' r - nu
   std::vector<double> r_;        ///< by answer, nu last
+  std::vector<double> best_;     ///< that of the highest bound
   std::vector<double> change_;   ///< of r
   std::vector<double> changes_;  ///< of the levels
   Rows active_;                  ///< rows of the columns with a positive multiplier

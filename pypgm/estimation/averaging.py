@@ -81,7 +81,7 @@ class _DualAveraging:
     def learn(self, slope: float, curvature: float) -> None:
         """Learn nothing: the step is fixed."""
 
-    def forget(self, share: float) -> None:
+    def forget(self, _: float) -> None:
         """Begin anew: nothing but all is ever left out here."""
         self._t = 0
 
@@ -99,7 +99,7 @@ class _InteriorGradient:
     def learn(self, slope: float, curvature: float) -> None:
         """Learn nothing: the step is fixed."""
 
-    def forget(self, share: float) -> None:
+    def forget(self, _: float) -> None:
         """Begin anew: nothing but all is ever left out here."""
         self._c = 1.0
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pypgm.estimation.fit import Options, Status, Watch
     from pypgm.estimation.path import Path
     from pypgm.estimation.problem import Problem
@@ -15,8 +18,8 @@ __all__ = ["CERTIFICATE_TABLES", "certified", "certifies", "is_late", "levelled_
 
 CERTIFICATE_TABLES = 160  # copies of the tables of the measured cliques that its columns and vectors take
 _MOST_CELLS = 2**18  # of those tables
-_SINCE = 0.8  # of a path: where the loss from which on it has fallen is taken
-_FALL = 1 / 4  # of the tolerance: what a loss that nears its optimum as 1/t^2 then falls, less than 0.5 of it above
+_SINCE = 0.8  # of a path: how far its least loss is compared with that of all of it
+_FALL = 1 / 8  # of the tolerance: what a loss that nears its optimum as 1/t^2 then falls, less than 0.3 of it above
 _SECONDS = 0.3  # of the time limit: a path that has not levelled off leaves the rest to the certificate
 _CALLS = 0.8  # of the iterations, likewise; a round takes longer than a call
 _PATIENCE = 25  # rounds that have to close a tenth of the gap
@@ -29,8 +32,9 @@ def certifies(cells: float) -> bool:
 
 def levelled_off(history: Sequence[float], tolerance: float) -> bool:
     """Return whether a path is so near the optimum that a certificate is worth more than further steps."""
-    fall = history[int(_SINCE * len(history))] - history[-1]
-    return 0 <= fall <= _FALL * tolerance * (1 + abs(history[-1]))
+    least = min(history)
+    fall = min(history[: int(_SINCE * len(history)) + 1]) - least
+    return fall <= _FALL * tolerance * (1 + abs(least))
 
 
 def is_late(calls: int, iterations: int, seconds: float, time_limit: float | None) -> bool:
@@ -38,11 +42,14 @@ def is_late(calls: int, iterations: int, seconds: float, time_limit: float | Non
     return calls >= _CALLS * iterations or (time_limit is not None and seconds >= _SECONDS * time_limit)
 
 
-def certified(problem: Problem, run: Path, options: Options, watch: Watch) -> Status | None:
-    """Raise the bound of a path that has levelled off; return why it ended, None if it does not come near enough."""
+def certified(problem: Problem, run: Path, point: NDArray[np.float64], options: Options, watch: Watch) -> Status | None:
+    """Raise the bound of a path that has levelled off; return why it ended, None if it does not come near enough.
+
+    The bound begins at the gradient of a point.
+    """
     potentials = run.settled()
     loss = problem.started(problem.vector(potentials)).descent(options.n_threads).loss
-    certificate = problem.certificate(potentials, run.given_back()[0], options.n_threads)
+    certificate = problem.certificate(potentials, point, options.n_threads)
     earlier = []
     enough = options.tolerance * (1 + abs(loss))
     while run.calls < options.iterations:

@@ -38,7 +38,7 @@ class Steps(Protocol):
     def learn(self, slope: float, curvature: float) -> None:
         """Take note of slope and curvature of the loss over the step."""
 
-    def forget(self, share: float) -> None:
+    def forget(self, share: float, /) -> None:
         """Take note that a share of the average is left out of it; of all of it, that the next step's end is it."""
 
 
@@ -77,6 +77,8 @@ class Path:
         self._mark: NDArray[np.float64] | None = None  # the average when it was set
         self._marked = 0  # the iteration then
         self._before = 1.0  # the share of what came before the mark in the average
+        self._shed_mean: NDArray[np.float64] | float = 0.0  # of all that was left out
+        self._shed_weight = 0.0  # of it, the average's being 1
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
         self._options = options
         self._watch = watch
@@ -137,6 +139,11 @@ class Path:
         self._settled = oracle.settled(last, average, _SWEEPS, start=start, misfit=misfit)
         return self._settled
 
+    def nearly_settled(self) -> NDArray[np.float64]:
+        """Return potentials whose marginals are about the average, by a short fit."""
+        average, last, _ = self.given_back()
+        return self.problem.oracle(self._options.n_threads).settled(last, average, 1, misfit=lambda _: 0.0)
+
     def given_back(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return the average, the last potentials and the loss; the solver's memory is free from the first call on."""
         if self._end is None:
@@ -153,6 +160,7 @@ class Path:
         self.history.append(loss)
         self._steps.learn(slope, curvature)
         self._before *= 1 - a
+        self._shed_weight *= 1 - a
         if self._taken % CHECK_EVERY == 0:
             self._renew()
         if self._taken % _LEVEL_EVERY == 0:
@@ -164,23 +172,34 @@ class Path:
         restarted = self.core.restart()
         if restarted:
             self._steps.forget(1.0)
+            self._shed_weight = 0.0
         if not self._sheds:
             return
         old = self._taken >= 2 * self._marked
-        if restarted or self._mark is None or (old and self._shed()) or self._taken >= 4 * self._marked:
+        if restarted or self._mark is None or (old and self._shed(self._mark)) or self._taken >= 4 * self._marked:
             self._mark, self._marked, self._before = self.core.average, self._taken, 1.0
 
-    def _shed(self) -> bool:
+    def _shed(self, mark: NDArray[np.float64]) -> bool:
         """Leave out of the average what came before the mark if that lowers the loss; return whether it did."""
+        if self._before == 0:
+            return False
         average = self.core.average
-        self.core.set_average(np.maximum(0.0, (average - self._before * self._mark) / (1 - self._before)))
+        self.core.set_average(np.maximum(0.0, (average - self._before * mark) / (1 - self._before)))
         loss = self.core.loss()
         if loss >= self.history[-1]:
             self.core.set_average(average)
             return False
         self.history[-1] = loss
         self._steps.forget(self._before)
+        weight = self._shed_weight + self._before
+        self._shed_mean = (self._shed_weight * self._shed_mean + self._before * mark) / weight
+        self._shed_weight = weight / (1 - self._before)
         return True
+
+    def whole(self) -> NDArray[np.float64]:
+        """Return the average with all that was left out of it: the gradient there bounds the optimum better."""
+        average = self.given_back()[0]
+        return (average + self._shed_weight * self._shed_mean) / (1 + self._shed_weight)
 
     def _is_optimal(self) -> bool:
         tolerance = self._options.tolerance
