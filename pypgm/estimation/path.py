@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pypgm.estimation.certificate import is_late, levelled_off
+from pypgm.estimation.certificate import is_late, is_worthwhile, levelled_off
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Path:
 
     def whole(self) -> NDArray[np.float64]:
         """Return the average with all that was left out of it: the gradient there bounds the optimum better."""
-        average = self.given_back()[0]
+        average = self.core.average if self._end is None else self._end[0]
         return (average + self._shed_weight * self._shed_mean) / (1 + self._shed_weight)
 
     def _is_optimal(self) -> bool:
@@ -217,10 +217,13 @@ class Path:
             return False
         seconds = time.perf_counter() - options.started
         late = is_late(self.calls, options.iterations, seconds, options.time_limit)
-        return late or levelled_off(self.history, options.tolerance)
+        if not late and not levelled_off(self.history, options.tolerance):
+            return False
+        enough = options.tolerance * (1 + abs(self.core.loss()))
+        return self._gap is not None and is_worthwhile(self.problem, self._taken, self._gap, enough)
 
     def look(self) -> None:
-        """Bound the least loss, from where the average stands and from the gradients' average; keep the best bound.
+        """Bound the least loss, from the average, the whole one and that of the gradients; keep the best bound.
 
         The latter is worst in the first iterations, and so those of the first half are left out of it. A path that is
         settled has been looked at where it ended.
@@ -229,6 +232,11 @@ class Path:
             return
         loss = self.core.loss()
         self.lower = max(self.lower, loss - self.core.gap())
+        if self._shed_weight > 0:
+            average = self.core.average
+            self.core.set_average(self.whole())
+            self.lower = max(self.lower, self.core.loss() - self.core.gap())
+            self.core.set_average(average)
         if 0 < self._opened < self._taken:
             self.lower = max(self.lower, self.core.lower_bound())
         self._gap = max(0.0, loss - self.lower)
