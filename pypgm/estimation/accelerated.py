@@ -37,8 +37,9 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     The answer is an average of marginals along the path, to which potentials are fitted at the end. With
     ``stop="validated"``, where the loss rests on measurements alone, the path is first run on measurements to which
     further noise was added, and compared with independent ones that noise taken away leaves; it then runs on the
-    measurements themselves for as many iterations as were best. A loss that is not smooth is approached through its
-    smooth stages, each starting where the last one ended.
+    measurements themselves for as many iterations as were best. On the way to the optimum the average leaves out its
+    first iterates where that lowers the loss. A loss that is not smooth is approached through its smooth stages, each
+    starting where the last one ended.
 
     Parameters
     ----------
