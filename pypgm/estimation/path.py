@@ -6,14 +6,14 @@ import math
 import time
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from pypgm.estimation.certificate import is_late, is_worthwhile, levelled_off
 from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.suffix import Suffix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from pypgm.estimation.measurement import LinearMeasurement
@@ -45,10 +45,7 @@ class Steps(Protocol):
 class Path:
     """The iterates of an averaging method, and how long to follow them.
 
-    Where it sheds, its average leaves out what came before a mark wherever that lowers the loss (suffix averaging;
-    Rakhlin, Shamir, Sridharan: Making gradient descent optimal for strongly convex stochastic optimization, 2012): the
-    first iterates are so far from the optimum that their share, though it falls as 1/t^2, is most of what the average
-    lacks.
+    Where it sheds, the average leaves out its first points; see `Suffix`.
     """
 
     def __init__(
@@ -74,11 +71,7 @@ class Path:
         self._end: tuple[NDArray[np.float64], NDArray[np.float64], float] | None = None  # once it is settled
         self._settled: NDArray[np.float64] | None = None
         self._sheds = sheds
-        self._mark: NDArray[np.float64] | None = None  # the average when it was set
-        self._marked = 0  # the iteration then
-        self._before = 1.0  # the share of what came before the mark in the average
-        self._shed_mean: NDArray[np.float64] | float = 0.0  # of all that was left out
-        self._shed_weight = 0.0  # of it, the average's being 1
+        self._suffix = Suffix()
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
         self._options = options
         self._watch = watch
@@ -159,8 +152,7 @@ class Path:
         self._taken += 1
         self.history.append(loss)
         self._steps.learn(slope, curvature)
-        self._before *= 1 - a
-        self._shed_weight *= 1 - a
+        self._suffix.step(a)
         if self._taken % CHECK_EVERY == 0:
             self._renew()
         if self._taken % _LEVEL_EVERY == 0:
@@ -168,38 +160,19 @@ class Path:
         return held_out
 
     def _renew(self) -> None:
-        """Leave out of the average what lowers the loss: all but the last point, or what came before the mark."""
-        restarted = self.core.restart()
-        if restarted:
+        """Leave out of the average what lowers the loss: all but the last point, or the first ones."""
+        if self.core.restart():
             self._steps.forget(1.0)
-            self._shed_weight = 0.0
-        if not self._sheds:
-            return
-        old = self._taken >= 2 * self._marked
-        if restarted or self._mark is None or (old and self._shed(self._mark)) or self._taken >= 4 * self._marked:
-            self._mark, self._marked, self._before = self.core.average, self._taken, 1.0
-
-    def _shed(self, mark: NDArray[np.float64]) -> bool:
-        """Leave out of the average what came before the mark if that lowers the loss; return whether it did."""
-        if self._before == 0:
-            return False
-        average = self.core.average
-        self.core.set_average(np.maximum(0.0, (average - self._before * mark) / (1 - self._before)))
-        loss = self.core.loss()
-        if loss >= self.history[-1]:
-            self.core.set_average(average)
-            return False
-        self.history[-1] = loss
-        self._steps.forget(self._before)
-        weight = self._shed_weight + self._before
-        self._shed_mean = (self._shed_weight * self._shed_mean + self._before * mark) / weight
-        self._shed_weight = weight / (1 - self._before)
-        return True
+            self._suffix.restart(self.core.average, self._taken)
+        elif self._sheds:
+            share = self._suffix.shed(self.core, self._taken)
+            if share > 0:
+                self._steps.forget(share)
+                self.history[-1] = self.core.loss()
 
     def whole(self) -> NDArray[np.float64]:
-        """Return the average with all that was left out of it: the gradient there bounds the optimum better."""
-        average = self.core.average if self._end is None else self._end[0]
-        return (average + self._shed_weight * self._shed_mean) / (1 + self._shed_weight)
+        """Return the average with all that was left out of it; see `Suffix.whole`."""
+        return self._suffix.whole(self.core.average if self._end is None else self._end[0])
 
     def _is_optimal(self) -> bool:
         tolerance = self._options.tolerance
@@ -232,7 +205,7 @@ class Path:
             return
         loss = self.core.loss()
         self.lower = max(self.lower, loss - self.core.gap())
-        if self._shed_weight > 0:
+        if self._suffix.has_left_out:
             average = self.core.average
             self.core.set_average(self.whole())
             self.lower = max(self.lower, self.core.loss() - self.core.gap())
