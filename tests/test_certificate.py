@@ -1,13 +1,14 @@
 """The bound of an estimate at stop="optimum": true, tight, and within the limits that were asked for."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import reference
 
 import pypgm
-from pypgm.estimation.certificate import is_late, levelled_off
+from pypgm.estimation.certificate import is_late, is_worthwhile, levelled_off
 
 DOMAIN = pypgm.Domain({"a": 3, "b": 4, "c": 3, "d": 2})
 CYCLE = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
@@ -107,3 +108,21 @@ def test_a_path_has_levelled_off_once_its_loss_says_so(history, expected):
 )
 def test_what_is_left_of_the_limits_goes_to_the_certificate(spent, expected):
     assert is_late(*spent) == expected
+
+
+@pytest.mark.parametrize(
+    ("cells", "measured", "operations", "gap", "expected"),
+    [
+        (37_000, 32, 9.6e7, 500.0, True),  # calls of 8 ms, rounds of 0.24 s: 3,600 calls are 28 s
+        (37_000, 32, 9.6e7, 20.0, False),  # and 200 calls 2 s
+        (98_000, 98, 4.9e5, 500.0, False),  # rounds of 2 s beside calls of 0.5 ms
+        (100, 3, 1e3, 500.0, True),
+    ],
+)
+def test_a_certificate_is_begun_where_the_path_would_take_longer(cells, measured, operations, gap, expected):
+    problem = SimpleNamespace(
+        start=SimpleNamespace(values=np.zeros(cells)),
+        loss=SimpleNamespace(measurements=[None] * measured),
+        tree=SimpleNamespace(cost=SimpleNamespace(operations=operations)),
+    )
+    assert is_worthwhile(problem, 700, gap, enough=15.0) == expected
