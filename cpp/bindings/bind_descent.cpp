@@ -1,11 +1,8 @@
 #include <memory>
-#include <tuple>
 #include <utility>
-#include <variant>
 
-#include "bindings.hpp"
+#include "bind_measurements.hpp"
 #include "core/acceleration.hpp"
-#include "core/certificate.hpp"
 #include "core/descent.hpp"
 #include "core/fused_descent.hpp"
 
@@ -13,64 +10,13 @@ namespace pypgm::bind {
 
 namespace {
 
-/// (clique index, group of each cell or its place in an order, or empty, values, weights, held-out values or
-/// empty) and whether cumulative sums in that order are measured
-using SumArrays = std::tuple<int, Array<std::int32_t>, Array<double>, Array<double>, Array<double>>;
-using QuestionArrays =
-    std::tuple<int, Array<std::int32_t>, Array<double>, Array<double>, Array<double>, bool>;
-using MeasurementArrays = std::variant<SumArrays, QuestionArrays>;
-
-std::vector<double> copy(const Array<double>& array) { return {array.data(), array.data() + array.size()}; }
-
-Measured checked_measurement(const JunctionTree& tree, const SumArrays& arrays, bool prefixes) {
-  const auto& [factor, groups, values, weights, holdout] = arrays;
-  if (factor < 0 || static_cast<std::size_t>(factor) >= tree.factors.size()) {
-    throw py::value_error("a measurement names clique " + std::to_string(factor) + ", the tree has " +
-                          std::to_string(tree.factors.size()));
-  }
-  const std::size_t cells = tree.factors[static_cast<std::size_t>(factor)].layout.small;
-  const auto n_values = static_cast<std::size_t>(values.size());
-  if (groups.size() == 0 || prefixes) check_size("values", cells, n_values);
-  if (groups.size() != 0) check_size("groups", cells, static_cast<std::size_t>(groups.size()));
-  check_size("weights", n_values, static_cast<std::size_t>(weights.size()));
-  if (holdout.size() != 0) check_size("holdout", n_values, static_cast<std::size_t>(holdout.size()));
-  for (const std::int32_t g : view(groups)) {
-    if (g < 0 || static_cast<std::size_t>(g) >= n_values) {
-      throw py::value_error("groups must lie in [0, " + std::to_string(n_values) + "), got " +
-                            std::to_string(g));
-    }
-  }
-  return {factor,        {groups.data(), groups.data() + groups.size()}, copy(values), copy(weights),
-          copy(holdout), prefixes ? Question::prefixes : Question::sums};
-}
-
-std::vector<Measured> checked_measurements(const JunctionTree& tree,
-                                           const std::vector<MeasurementArrays>& measurements) {
-  std::vector<Measured> checked;
-  for (const MeasurementArrays& m : measurements) {
-    if (const auto* sums = std::get_if<SumArrays>(&m)) {
-      checked.push_back(checked_measurement(tree, *sums, false));
-    } else {
-      const auto& [factor, order, values, weights, holdout, prefixes] = std::get<QuestionArrays>(m);
-      checked.push_back(checked_measurement(tree, {factor, order, values, weights, holdout}, prefixes));
-    }
-  }
-  return checked;
-}
-
-void check_potentials(const JunctionTree& tree, const Array<double>& potentials, int n_threads) {
-  check_threads(n_threads);
-  check_size("potentials", static_cast<std::size_t>(tree.cost.factor_cells),
-             static_cast<std::size_t>(potentials.size()));
-}
-
 template <class Solver>
 std::unique_ptr<Solver> make_solver(const std::shared_ptr<JunctionTree>& tree,
                                     const std::vector<MeasurementArrays>& measurements, double total,
                                     const Array<double>& potentials, int n_threads) {
   check_potentials(*tree, potentials, n_threads);
   std::vector<Measured> checked = checked_measurements(*tree, measurements);
-  std::vector<double> start = copy(potentials);
+  std::vector<double> start = copied(potentials);
   const py::gil_scoped_release unlocked;
   return std::make_unique<Solver>(tree, std::move(checked), total, std::move(start), n_threads);
 }
@@ -80,27 +26,9 @@ std::unique_ptr<FusedDescent> make_fused(const std::shared_ptr<JunctionTree>& tr
                                          const Array<double>& potentials, double alpha, int n_threads) {
   check_potentials(*tree, potentials, n_threads);
   std::vector<Measured> checked = checked_measurements(*tree, measurements);
-  std::vector<double> start = copy(potentials);
+  std::vector<double> start = copied(potentials);
   const py::gil_scoped_release unlocked;
   return std::make_unique<FusedDescent>(tree, std::move(checked), total, std::move(start), alpha, n_threads);
-}
-
-std::unique_ptr<Certificate> make_certificate(const std::shared_ptr<JunctionTree>& tree,
-                                              const std::vector<MeasurementArrays>& measurements,
-                                              double total, const Array<double>& potentials,
-                                              const Array<double>& marginals, int n_threads) {
-  check_potentials(*tree, potentials, n_threads);
-  check_size("marginals", static_cast<std::size_t>(potentials.size()),
-             static_cast<std::size_t>(marginals.size()));
-  if (tree->contraction == nullptr) throw py::value_error("a certificate needs a tree with implicit cliques");
-  const std::vector<Measured> checked = checked_measurements(*tree, measurements);
-  for (const Measured& m : checked) {
-    if (m.question != Question::sums) throw py::value_error("a certificate needs questions that are sums");
-  }
-  const auto given = view(potentials);
-  const auto point = view(marginals);
-  const py::gil_scoped_release unlocked;
-  return std::make_unique<Certificate>(tree, checked, total, given, point, n_threads);
 }
 
 Array<double> fused_marginals(FusedDescent& descent) {
@@ -109,10 +37,6 @@ Array<double> fused_marginals(FusedDescent& descent) {
   const py::gil_scoped_release unlocked;
   descent.marginals(out);
   return result;
-}
-
-Array<double> to_array(const std::vector<double>& values) {
-  return Array<double>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 }  // namespace
@@ -135,8 +59,8 @@ void bind_descent(py::module_& m) {
       .def("gap", &Descent::gap, py::call_guard<py::gil_scoped_release>(),
            "Bound on the loss above the optimum.")
       .def_property_readonly("loss", &Descent::loss)
-      .def_property_readonly("potentials", [](const Descent& self) { return to_array(self.potentials()); })
-      .def_property_readonly("marginals", [](const Descent& self) { return to_array(self.marginals()); });
+      .def_property_readonly("potentials", [](const Descent& self) { return array_of(self.potentials()); })
+      .def_property_readonly("marginals", [](const Descent& self) { return array_of(self.marginals()); });
   py::class_<FusedDescent>(m, "FusedDescent",
                            "Mirror descent along steps known beforehand, each in one pass over the tables of "
                            "the tree; answers with the point of least loss.")
@@ -149,7 +73,7 @@ void bind_descent(py::module_& m) {
       .def_property_readonly("marginals", &fused_marginals,
                              "Marginals of the point of least loss, by a propagation.")
       .def_property_readonly("loss", &FusedDescent::loss, "The least loss found.")
-      .def_property_readonly("potentials", [](FusedDescent& self) { return to_array(self.potentials()); })
+      .def_property_readonly("potentials", [](FusedDescent& self) { return array_of(self.potentials()); })
       .def_static("suits", &FusedDescent::suits, py::arg("tree"), "Whether the tables are the cheaper way.");
   py::class_<Acceleration>(m, "Acceleration", "Accelerated mirror descent whose answer is an average.")
       .def(py::init(&make_solver<Acceleration>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
@@ -185,17 +109,8 @@ void bind_descent(py::module_& m) {
            "Write the potentials in smaller numbers.")
       .def("loss", &Acceleration::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
       .def_property_readonly("potentials",
-                             [](const Acceleration& self) { return to_array(self.potentials()); })
-      .def_property_readonly("average", [](const Acceleration& self) { return to_array(self.average()); });
-  py::class_<Certificate>(m, "Certificate",
-                          "Bounds from below the least weighted L2 loss, by column generation.")
-      .def(py::init(&make_certificate), py::arg("tree"), py::arg("measurements"), py::arg("total"),
-           py::arg("potentials").noconvert(), py::arg("marginals").noconvert(), py::arg("n_threads") = 0)
-      .def("round", &Certificate::round, py::call_guard<py::gil_scoped_release>(),
-           "Find more columns; return the highest bound so far.")
-      .def_static(
-          "suits", [](const JunctionTree& tree) { return tree.contraction != nullptr; }, py::arg("tree"),
-          "Whether inference goes with implicit cliques.");
+                             [](const Acceleration& self) { return array_of(self.potentials()); })
+      .def_property_readonly("average", [](const Acceleration& self) { return array_of(self.average()); });
 }
 
 }  // namespace pypgm::bind

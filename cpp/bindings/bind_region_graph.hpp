@@ -1,6 +1,5 @@
 #pragma once
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -10,14 +9,6 @@
 namespace pypgm::bind {
 
 using Graph = std::shared_ptr<RegionGraph>;
-
-inline std::vector<double> copied(const Array<double>& array) {
-  return {array.data(), array.data() + array.size()};
-}
-
-inline Array<double> array_of(std::span<const double> values) {
-  return Array<double>(static_cast<py::ssize_t>(values.size()), values.data());
-}
 
 /// An array that takes over a buffer instead of copying it.
 inline Array<double> array_taking(std::vector<double> values) {

@@ -36,6 +36,15 @@ Array<T> allocate(std::size_t size) {
   return Array<T>(static_cast<py::ssize_t>(size));
 }
 
+/// Copies for the core to keep, and back.
+inline std::vector<double> copied(const Array<double>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+inline Array<double> array_of(std::span<const double> values) {
+  return Array<double>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
 /// Raises ValueError unless an array has the length it must have.
 inline void check_size(const char* name, std::size_t needed, std::size_t came) {
   if (needed != came) {
