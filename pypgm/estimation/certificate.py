@@ -24,7 +24,7 @@ _FALL = 1 / 8  # of the tolerance: what a loss that nears its optimum as 1/t^2 t
 _SECONDS = 0.3  # of the time limit: a path that has not levelled off leaves the rest to the certificate
 _CALLS = 0.8  # of the iterations, likewise; a round takes longer than a call
 _ROUNDS = 40  # that it takes, about
-_EITHER = 30_000.0  # nanoseconds, about, that each round and oracle call takes however small the problem
+_OVERHEAD = 30_000.0  # nanoseconds, about, that each round and oracle call takes however small the problem
 _CELL_OF_ROUND = 200.0  # nanoseconds a cell of the measured cliques and measurement: four hundred gathers or so
 _CELL_OF_CALL, _OPERATION = 5.0, 0.08  # nanoseconds of an oracle call with implicit cliques, about
 _PATIENCE = 25  # rounds that have to close a tenth of the gap
@@ -45,8 +45,8 @@ def levelled_off(history: Sequence[float], tolerance: float) -> bool:
 def is_worthwhile(problem: Problem, calls: int, gap: float, enough: float) -> bool:
     """Return whether it is likely sooner done than the path, whose own bound comes nearer as 1/t^2."""
     cells = problem.start.values.size
-    a_round = _EITHER + _CELL_OF_ROUND * cells * len(problem.loss.measurements)
-    a_call = _EITHER + _CELL_OF_CALL * cells + _OPERATION * problem.tree.cost.operations
+    a_round = _OVERHEAD + _CELL_OF_ROUND * cells * len(problem.loss.measurements)
+    a_call = _OVERHEAD + _CELL_OF_CALL * cells + _OPERATION * problem.tree.cost.operations
     return _ROUNDS * a_round <= 2 * a_call * calls * (math.sqrt(gap / enough) - 1)
 
 
