@@ -18,14 +18,17 @@ std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kSeed = 0x626f756e64;
 constexpr std::size_t kDraws = 20000;
-constexpr double kOfPoint = 100;    // records a unit of the point's multiplier stands for
 constexpr int kNewtonSteps = 2;     // of a round: inference is cheap beside them
 constexpr int kProducts = 60;       // of a Newton step
 constexpr double kResidual = 1e-4;  // squared, that a Newton step leaves
 constexpr double kLeft = 0.3;  // of the gap, that raising may leave: what is not known yet exceeds the rest
 constexpr double kTau = 0.3;   // times total / gap
-constexpr double kLeastTau = 0.01;
-constexpr double kKept = 3;  // times the excess of the last look, that a column may be away from the minimum
+constexpr double kLeastTau = 0.01;  // for want of a higher bound
+constexpr double kShort = 0.3;  // of a Newton step: where it is cut to less, the multipliers move too fast
+constexpr double kWhole = 0.6;  // where it is not, they may move faster again
+constexpr double kSmallestTau = 0.002;
+constexpr double kLost = 10;  // times the gap, that r's bound may be below the best
+constexpr double kKept = 3;   // times the excess of the last look, that a column may be away from the minimum
 constexpr std::size_t kColumnsACell = 100;  // of an average clique
 
 double dot(std::span<const double> a, std::span<const double> b) {
@@ -42,6 +45,7 @@ Certificate::Certificate(std::shared_ptr<const JunctionTree> tree, const std::ve
       n_threads_(n_threads),
       assignments_(*tree_),
       lower_(-kInfinity),
+      bound_(-kInfinity),
       rows_(measurements.size()),
       active_(measurements.size()),
       kappa_(kTau) {
@@ -76,42 +80,8 @@ Certificate::Certificate(std::shared_ptr<const JunctionTree> tree, const std::ve
   add(assignments_.draw(potentials, std::min(kDraws, most_columns_ / 4), kSeed, n_threads));
   r_.back() = -bound_at(r_);
   best_ = r_;
+  bound_ = lower_;
   add(heaviest(-kInfinity));
-}
-
-void Certificate::gather(const Rows& rows, std::span<const double> r, std::span<double> out) const {
-  const std::size_t n = out.size();
-  constexpr std::size_t kColumns = 4096;
-  const std::size_t pieces = (n + kColumns - 1) / kColumns;
-  parallel_for(pieces, threads_for(n * rows.size(), n_threads_), [&](std::size_t piece) {
-    const std::size_t begin = piece * kColumns;
-    const std::size_t end = std::min(n, begin + kColumns);
-    std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
-              out.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
-    for (std::size_t q = 0; q < rows.size(); ++q) {
-      const double* const answers = r.data() + questions_[q].offset;
-      const std::int32_t* const row = rows[q].data();
-      for (std::size_t j = begin; j < end; ++j) out[j] += answers[row[j]];
-    }
-  });
-}
-
-void Certificate::scatter(const Rows& rows, std::span<const double> x, std::span<double> out) const {
-  parallel_for(rows.size(), threads_for(x.size() * rows.size(), n_threads_), [&](std::size_t q) {
-    double* const answers = out.data() + questions_[q].offset;
-    const std::int32_t* const row = rows[q].data();
-    for (std::size_t j = 0; j < x.size(); ++j) answers[row[j]] += x[j];
-  });
-}
-
-void Certificate::levels(std::span<const double> r, std::vector<double>& out) const {
-  std::vector<double> scaled(scale_.size());
-  for (std::size_t i = 0; i < scaled.size(); ++i) scaled[i] = scale_[i] * r[i];
-  out.resize(masses_.size());
-  gather(rows_, scaled, std::span(out).first(columns()));
-  const double nu = r.back();
-  for (std::size_t j = 0; j < columns(); ++j) out[j] -= nu;
-  out.back() = kOfPoint * (dot(point_, r.first(point_.size())) - nu);
 }
 
 /// Moves nu so that the masses sum to the total.
@@ -136,11 +106,14 @@ void Certificate::balance() {
   for (std::size_t j = 0; j < levels_.size(); ++j) levels_[j] -= (j < columns() ? 1.0 : kOfPoint) * high;
 }
 
-/// The bound that the known columns give.
-double Certificate::restricted_bound() const {
-  const auto r = std::span(r_).first(y_.size());
-  return -0.5 * dot(r, r) - dot(y_, r) + total_ * (r_.back() + least_level());
+/// The bound where the heaviest assignment weighs this.
+double Certificate::dual(std::span<const double> r, double largest) const {
+  const auto answers = r.first(y_.size());
+  return -0.5 * dot(answers, answers) - dot(y_, answers) - total_ * largest;
 }
+
+/// The bound that the known columns give.
+double Certificate::restricted_bound() const { return dual(r_, -(r_.back() + least_level())); }
 
 /// Gradient of the augmented Lagrangian; its active columns.
 void Certificate::gradient(std::vector<double>& out) {
@@ -239,37 +212,51 @@ double Certificate::step_length() const {
   return t;
 }
 
-/// A few Newton steps towards the highest bound that the known columns give.
-void Certificate::raise() {
+/// A few Newton steps towards the highest bound that the known columns give; returns how much of the first
+/// was taken.
+double Certificate::raise() {
   const double gap = loss_ - lower_;
   tau_ = kappa_ * total_ / gap;
   levels(r_, levels_);
   balance();
   std::vector<double> slope;
+  double first = 1;
   for (int step = 0; step < kNewtonSteps; ++step) {
     gradient(slope);
     if (loss_ - restricted_bound() <= kLeft * gap) break;
     newton_direction(slope);
     levels(change_, changes_);
     const double t = step_length();
+    if (step == 0) first = t;
     for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += t * change_[i];
     for (std::size_t j = 0; j < levels_.size(); ++j) levels_[j] += t * changes_[j];
   }
   for (std::size_t j = 0; j < masses_.size(); ++j) {
     masses_[j] = std::max(0.0, masses_[j] - tau_ * levels_[j]);
   }
+  return first;
+}
+
+/// Sets how fast the multipliers move: slower without a higher bound or where Newton steps are cut short.
+void Certificate::steer(bool rose, double step) {
+  if (!rose && kappa_ > kLeastTau) kappa_ = std::max(kappa_ / 2, kLeastTau);
+  if (step < kShort) {
+    kappa_ = std::max(0.7 * kappa_, kSmallestTau);
+  } else if (step > kWhole && kappa_ < kLeastTau) {
+    kappa_ = std::min(1.3 * kappa_, kLeastTau);
+  }
 }
 
 double Certificate::round() {
   if (!(lower_ < loss_)) return lower_;
   const double before = lower_;
-  r_ = best_;
-  raise();
+  if (bound_ < lower_ - kLost * (loss_ - lower_)) r_ = best_;
+  const double step = raise();
   // Between the best so far and what the known columns want, the bound is mostly higher than at either.
   std::vector<double> middle(r_.size());
   for (std::size_t i = 0; i < middle.size(); ++i) middle[i] = (best_[i] + r_[i]) / 2;
-  look(r_, true);
-  if (!(lower_ > before)) kappa_ = std::max(kappa_ / 2, kLeastTau);
+  bound_ = look(r_, true);
+  steer(lower_ > before, step);
   look(middle, false);
   return lower_;
 }
@@ -285,8 +272,7 @@ double Certificate::bound_at(std::span<const double> r) {
     }
   }
   const double largest = assignments_.maximise(potentials, n_threads_);
-  const auto answers = r.first(y_.size());
-  const double bound = -0.5 * dot(answers, answers) - dot(y_, answers) - total_ * largest;
+  const double bound = dual(r, largest);
   if (bound > lower_) {
     lower_ = bound;
     best_.assign(r.begin(), r.end());
@@ -295,8 +281,8 @@ double Certificate::bound_at(std::span<const double> r) {
 }
 
 /// Takes note of the assignments through cells whose A' r is below that of all known; forgets, if it may,
-/// what is far above.
-void Certificate::look(std::span<const double> r, bool forgets) {
+/// what is far above; returns the bound at r.
+double Certificate::look(std::span<const double> r, bool forgets) {
   const double largest = bound_at(r);
   levels(r, levels_);
   const double nearest = least_level();
@@ -306,73 +292,7 @@ void Certificate::look(std::span<const double> r, bool forgets) {
     prune(kKept * std::max(0.0, largest + level));
   }
   add(heaviest(-level));
-}
-
-double Certificate::least_level() const {
-  return std::min(levels_.back() / kOfPoint, *std::min_element(levels_.begin(), levels_.end() - 1));
-}
-
-/// The heaviest assignments through each cell that has one above a weight.
-std::vector<std::int32_t> Certificate::heaviest(double above) {
-  std::vector<std::int32_t> records;
-  const auto through = assignments_.through();
-  const std::size_t n_attributes = tree_->sizes.size();
-  for (std::size_t f = 0; f < tree_->factors.size(); ++f) {
-    const Placement& place = tree_->factors[f];
-    for (std::size_t cell = 0; cell < place.layout.small; ++cell) {
-      const double weight = through[place.offset + cell];
-      if (weight <= above) continue;
-      records.resize(records.size() + n_attributes);
-      assignments_.heaviest(static_cast<int>(f), cell, std::span(records).last(n_attributes));
-    }
-  }
-  return records;
-}
-
-/// Forgets columns without a multiplier that are further above the least level than this.
-void Certificate::prune(double far) {
-  const std::size_t n = columns();
-  std::vector<std::size_t> kept;
-  for (std::size_t j = 0; j < n; ++j) {
-    if (masses_[j] > 0 || levels_[j] < far) kept.push_back(j);
-  }
-  if (kept.size() > most_columns_) {
-    std::nth_element(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(most_columns_), kept.end(),
-                     [&](std::size_t i, std::size_t j) {
-                       return std::make_pair(levels_[i], i) < std::make_pair(levels_[j], j);
-                     });
-    kept.resize(most_columns_);
-    std::sort(kept.begin(), kept.end());
-  }
-  for (auto& rows : rows_) {
-    for (std::size_t k = 0; k < kept.size(); ++k) rows[k] = rows[kept[k]];
-    rows.resize(kept.size());
-  }
-  for (std::size_t k = 0; k < kept.size(); ++k) masses_[k] = masses_[kept[k]];
-  masses_[kept.size()] = masses_.back();
-  masses_.resize(kept.size() + 1);
-}
-
-void Certificate::add(std::span<const std::int32_t> records) {
-  const std::size_t width = tree_->sizes.size();
-  std::vector<std::span<const std::int32_t>> distinct;
-  for (std::size_t i = 0; i < records.size(); i += width) distinct.push_back(records.subspan(i, width));
-  const auto less = [](auto a, auto b) {
-    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
-  };
-  const auto same = [](auto a, auto b) { return std::equal(a.begin(), a.end(), b.begin()); };
-  std::sort(distinct.begin(), distinct.end(), less);
-  distinct.erase(std::unique(distinct.begin(), distinct.end(), same), distinct.end());
-  for (std::size_t q = 0; q < questions_.size(); ++q) {
-    const Question& question = questions_[q];
-    const Scope& scope = tree_->scopes[at(question.factor)];
-    for (const auto& codes : distinct) {
-      std::size_t cell = 0;
-      for (std::size_t i = 0; i < scope.size(); ++i) cell += question.steps[i] * at(codes[at(scope[i])]);
-      rows_[q].push_back(question.rows.empty() ? static_cast<std::int32_t>(cell) : question.rows[cell]);
-    }
-  }
-  masses_.insert(masses_.end() - 1, distinct.size(), 0.0);
+  return dual(r, largest);
 }
 
 }  // namespace pypgm

@@ -14,11 +14,11 @@ namespace pypgm {
 /// `total` records, by column generation (fully corrective Frank-Wolfe). With A one column an assignment, its
 /// answers times sqrt(w), and y likewise, every r gives the bound
 ///   D(r) = -1/2 |r|^2 - <y, r> + total * min over assignments of (A' r).
-/// A round begins at the best r so far and raises the minimum over the assignments known, by a few semismooth
-/// Newton steps on an augmented Lagrangian; finds the heaviest assignment through each cell where they end
-/// and half-way there, which gives D; and takes note of those below the minimum (in-out separation;
-/// Ben-Ameur, Neto: Acceleration of cutting-plane and column generation algorithms, 2007). The same bits for
-/// any n_threads.
+/// A round raises the minimum over the assignments known, by a few semismooth Newton steps on an augmented
+/// Lagrangian; finds the heaviest assignment through each cell where they end and half-way between there and
+/// the best r so far, which gives D; and takes note of those below the minimum (in-out separation; Ben-Ameur,
+/// Neto: Acceleration of cutting-plane and column generation algorithms, 2007). The next one goes on from
+/// where it ended, which the multipliers belong to. The same bits for any n_threads.
 ///
 /// Requires tree.contraction and questions that are sums.
 class Certificate {
@@ -37,6 +37,9 @@ class Certificate {
   std::size_t columns() const { return masses_.size() - 1; }
 
  private:
+  /// Records that a unit of the point's multiplier stands for.
+  static constexpr double kOfPoint = 100;
+
   struct Question {
     int factor;
     std::size_t offset;              ///< of its answers among all
@@ -49,14 +52,16 @@ class Certificate {
   void levels(std::span<const double> r, std::vector<double>& out) const;
   void gather(const Rows& rows, std::span<const double> r, std::span<double> out) const;
   void scatter(const Rows& rows, std::span<const double> x, std::span<double> out) const;
-  void raise();
+  double raise();
+  void steer(bool rose, double step);
   void balance();
   void gradient(std::vector<double>& out);
   void newton_direction(std::span<const double> gradient);
   double step_length() const;
+  double dual(std::span<const double> r, double largest) const;
   double restricted_bound() const;
   double bound_at(std::span<const double> r);
-  void look(std::span<const double> r, bool forgets);
+  double look(std::span<const double> r, bool forgets);
   double least_level() const;
   std::vector<std::int32_t> heaviest(double above);
   void add(std::span<const std::int32_t> records);
@@ -71,6 +76,7 @@ class Certificate {
   std::vector<double> base_;               ///< potentials: 0, or -inf where they are so
   double loss_ = 0;                        ///< at the point
   double lower_;
+  double bound_;                 ///< that r_ gives
   Rows rows_;                    ///< of all columns
   std::vector<double> masses_;   ///< multipliers of the columns, the point's last
   std::vector<double> levels_;   ///< A' r - nu
