@@ -146,10 +146,10 @@ void contract_by(ContractKernel kernel, double empty, const Loops& loops, const 
   if (loops.swapped) std::swap(a, b);
   if (!loops.fresh) std::fill_n(out, loops.cells, empty);
   const Cut cut = cut_of(loops);
-  const std::size_t parts = std::min({kMostPieces, loops.effort / kPiece, cut.units});
+  const std::size_t parts = std::min({kMostPieces, kEffortWork * loops.effort / kPiece, cut.units});
   if (parts < 2) return run(kernel, loops, 0, a, b, out);
   // The parts depend on the work alone, so that every cell is met by the same instructions for any n_threads.
-  parallel_for(parts, threads_for(loops.effort, n_threads), [&](std::size_t p) {
+  parallel_for(parts, threads_for(kEffortWork * loops.effort, n_threads), [&](std::size_t p) {
     run_units(kernel, loops, cut, cut.units * p / parts, cut.units * (p + 1) / parts, a, b, out);
   });
 }

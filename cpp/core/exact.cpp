@@ -121,7 +121,7 @@ namespace {
 double contract_around_hooks(const JunctionTree& tree, std::span<const double> potentials, double total,
                              ExactWork& work, std::span<double> marginals, int n_threads,
                              const CliqueHooks& hooks) {
-  const int threads = threads_for(kExpWork * potentials.size(), n_threads);
+  const int threads = threads_for(kEffortWork * kExpWork * potentials.size(), n_threads);
   const auto for_factors = [&](const std::function<void(int)>& hook) {
     if (!hook) return;
     parallel_for(tree.factors.size(), threads, [&](std::size_t f) { hook(static_cast<int>(f)); });

@@ -94,7 +94,7 @@ void for_level(const ImplicitTree& contraction, const std::vector<int>& level, i
     total += work;
     largest = std::max(largest, work);
   }
-  const int threads = threads_for(total, n_threads);
+  const int threads = threads_for(kEffortWork * total, n_threads);
   if (threads > 1 && 2 * largest <= total) {
     parallel_for(level.size(), threads, [&](std::size_t k) { body(contraction.steps[at(level[k])], 1); });
   } else {

@@ -132,7 +132,7 @@ ImplicitWork::ImplicitWork(const ImplicitTree& contraction)
 Outcome contract_forward(const JunctionTree& tree, const ImplicitTree& contraction,
                          std::span<const double> potentials, const Observation& known, ImplicitWork& work,
                          double& log_z, int n_threads) {
-  parallel_for(contraction.n_leaves, threads_for(kExpWork * potentials.size(), n_threads),
+  parallel_for(contraction.n_leaves, threads_for(kEffortWork * kExpWork * potentials.size(), n_threads),
                [&](std::size_t v) {
                  const int value = static_cast<int>(v);
                  if (v < contraction.n_factors)

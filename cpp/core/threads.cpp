@@ -1,6 +1,8 @@
 #include "core/threads.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <exception>
 
@@ -32,18 +34,53 @@ int threads_for(std::size_t work, int n_threads) {
   return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted), useful));
 }
 
+#ifdef _OPENMP
+namespace {
+
+/// What is left of a thread's indices: it takes the first itself, threads that are done with theirs the last.
+/// So a thread meets the same tables from one loop to the next, in its own cache, unless another is late.
+struct alignas(64) Share {
+  std::atomic<std::uint64_t> range;  ///< begin and end, 32 bits each
+
+  bool take(bool first, std::size_t& index) {
+    std::uint64_t now = range.load(std::memory_order_relaxed);
+    for (;;) {
+      const std::uint64_t begin = now >> 32;
+      const std::uint64_t end = now & 0xffffffff;
+      if (begin >= end) return false;
+      const std::uint64_t next = first ? (begin + 1) << 32 | end : begin << 32 | (end - 1);
+      if (!range.compare_exchange_weak(now, next, std::memory_order_relaxed)) continue;
+      index = first ? begin : end - 1;
+      return true;
+    }
+  }
+};
+
+constexpr std::size_t kShares = 64;
+
+}  // namespace
+#endif
+
 void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::size_t i), const void* body) {
 #ifdef _OPENMP
+  assert(n <= 0xffffffff);
   std::exception_ptr failure;
-  // Signed index: MSVC's OpenMP takes no other.
-  const auto count = static_cast<std::int64_t>(n);
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic)
-  for (std::int64_t i = 0; i < count; ++i) {
-    try {
-      call(body, static_cast<std::size_t>(i));
-    } catch (...) {
+  const std::size_t count = std::min(kShares, static_cast<std::size_t>(n_threads));
+  Share shares[kShares];
+  for (std::size_t t = 0; t < count; ++t) shares[t].range = (n * t / count) << 32 | n * (t + 1) / count;
+#pragma omp parallel num_threads(n_threads)
+  {
+    const auto own = static_cast<std::size_t>(omp_get_thread_num());
+    std::size_t i = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      while (shares[(own + k) % count].take(k == 0, i)) {
+        try {
+          call(body, i);
+        } catch (...) {
 #pragma omp critical(pypgm_parallel_for)
-      if (!failure) failure = std::current_exception();
+          if (!failure) failure = std::current_exception();
+        }
+      }
     }
   }
   if (failure) std::rethrow_exception(failure);
