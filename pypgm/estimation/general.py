@@ -154,28 +154,38 @@ class GeneralDescent:
 
 
 class SteadyDescent:
-    """Mirror descent along steps known beforehand, by a solver that tries and accepts them; keeps the best point."""
+    """Mirror descent along steps known beforehand, by a solver that tries and accepts them; answers with the best."""
 
     def __init__(self, core: GeneralDescent | _core.Descent, alpha: float) -> None:
         self._core = core
         self._alpha = alpha
-        self._keep()
+        self.loss = core.loss
+        self._left: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None  # the best point, once it is left
 
     def advance(self, alpha: float) -> float:
         """Take the step announced last and return the loss there; announce the step after it."""
-        self._core.try_step(self._alpha)
+        loss = self._core.try_step(self._alpha)
+        if loss < self.loss:
+            self.loss, self._left = loss, None
+        elif self._left is None:
+            self._left = self._core.potentials, self._core.marginals
         self._core.accept()
         self._alpha = alpha
-        if self._core.loss < self.loss:
-            self._keep()
-        return self._core.loss
+        return loss
 
     def gap(self) -> float:
         """Return a bound on the least loss above the optimum."""
         return self._core.gap() - (self._core.loss - self.loss)
 
-    def _keep(self) -> None:
-        self.potentials, self.marginals, self.loss = self._core.potentials, self._core.marginals, self._core.loss
+    @property
+    def potentials(self) -> NDArray[np.float64]:
+        """Those of the best point."""
+        return self._core.potentials if self._left is None else self._left[0]
+
+    @property
+    def marginals(self) -> NDArray[np.float64]:
+        """Those of the best point."""
+        return self._core.marginals if self._left is None else self._left[1]
 
 
 class GeneralAcceleration:
