@@ -338,10 +338,13 @@ class Acceleration:
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
     def advance(
-        self, s: typing.SupportsFloat | typing.SupportsIndex, a: typing.SupportsFloat | typing.SupportsIndex
+        self,
+        s: typing.SupportsFloat | typing.SupportsIndex,
+        a: typing.SupportsFloat | typing.SupportsIndex,
+        share: typing.SupportsFloat | typing.SupportsIndex = 1.0,
     ) -> tuple[float, float, float, float]:
         """
-        One step: loss and validation loss of the average, slope, curvature.
+        One step: loss and validation loss of the average, slope, curvature. Of that average, the one of the averages before is kept but for a share.
         """
     def gap(self) -> float:
         """
@@ -507,6 +510,7 @@ class RegionDescent:
         self,
         s: typing.SupportsFloat | typing.SupportsIndex,
         a: typing.SupportsFloat | typing.SupportsIndex,
+        share: typing.SupportsFloat | typing.SupportsIndex,
         stretch: typing.SupportsFloat | typing.SupportsIndex,
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
@@ -518,11 +522,16 @@ class RegionDescent:
         gradient: numpy.typing.NDArray[numpy.float64],
         s: typing.SupportsFloat | typing.SupportsIndex,
         a: typing.SupportsFloat | typing.SupportsIndex,
+        share: typing.SupportsFloat | typing.SupportsIndex,
         stretch: typing.SupportsFloat | typing.SupportsIndex,
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
         One step along a gradient; of what is measured only the slope is known.
+        """
+    def average(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Counts of the average that is the answer.
         """
     def begin(
         self,
@@ -561,7 +570,7 @@ class RegionDescent:
         """
     def mean(self, a: typing.SupportsFloat | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Counts between the average (a = 0) and the last beliefs (a = 1).
+        Counts between the inner average (a = 0) and the last beliefs (a = 1).
         """
     def measure(
         self,

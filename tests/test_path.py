@@ -1,4 +1,4 @@
-"""What a path's average leaves out, beside averages by hand."""
+"""What a path answers, beside averages by hand: what its average leaves out, and the average of averages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import pypgm
+from pypgm.clique_vector import CliqueVector
+from pypgm.estimation.accelerated import FINE, MeasuredSteps
 from pypgm.estimation.fit import Options, Watch
+from pypgm.estimation.general import GeneralAcceleration
 from pypgm.estimation.path import CHECK_EVERY, Path
+from pypgm.estimation.problem import Problem
+from pypgm.estimation.residual_losses import L2
+from pypgm.estimation.second_average import SecondAverage
+from pypgm.graphs import JunctionTree
 
 
 class EqualWeights:
@@ -34,18 +42,19 @@ class Iterates:
 
     def __init__(self, points):
         self._points = iter(points)
-        self.average = next(self._points)
+        self.average = self._mean = next(self._points)
         self.potentials = self.average
 
-    def advance(self, s, a):
-        self.average = (1 - a) * self.average + a * next(self._points)
+    def advance(self, s, a, share):
+        self._mean = (1 - a) * self._mean + a * next(self._points)
+        self.average = (1 - share) * self.average + share * self._mean
         return self.loss(), 0.0, -s, 1.0
 
     def loss(self):
         return float(np.square(self.average).sum())
 
     def set_average(self, marginals):
-        self.average = marginals
+        self.average = self._mean = marginals
 
     def restart(self):
         return False
@@ -54,10 +63,10 @@ class Iterates:
         """Do nothing."""
 
 
-def path_along(points, *, sheds):
+def path_along(points, **answer):
     options = Options(10**6, 0.0, None, None, None, False, 1, "optimum", None, time.perf_counter())
     problem = SimpleNamespace(acceleration=lambda *_: Iterates(points))
-    run = Path(problem, EqualWeights(), options, Watch(options), sheds=sheds)
+    run = Path(problem, EqualWeights(), options, Watch(options), **answer)
     run.follow(len(points))
     return run
 
@@ -90,3 +99,49 @@ def test_losses_never_rise_where_something_is_left_out():
     shed, kept = (path_along(points, sheds=sheds).history for sheds in (True, False))
     assert len(shed) == len(kept) == len(points)
     assert all(s <= k + 1e-9 for s, k in zip(shed, kept, strict=True))
+
+
+def test_the_average_of_averages_weighs_each_by_its_own_weight():
+    points = far_then_near(2)
+    means = [np.mean(points[: n + 1], axis=0) for n in range(1, len(points))]
+    weights = np.arange(2.0, len(points) + 1) ** 1.5
+    expected = np.average(means, axis=0, weights=weights)
+    np.testing.assert_allclose(path_along(points, twice=True).given_back()[0], expected, rtol=1e-9)
+
+
+def test_averages_are_not_averaged_while_steps_grow_nor_across_a_restart():
+    steps, second = MeasuredSteps(1.0, *FINE), SecondAverage()
+    weight = 0.0
+    for _ in range(20):
+        s, a = steps.next()
+        assert second.share(s, a) == 1
+        weight = s / a
+        steps.learn(-1e9, 1.0)  # a far longer step were permitted
+    weights = [weight]
+    for curvature in (1e9, 1.0):  # the first time none but the safe step is; what grows later is no beginning
+        steps.learn(-1.0, curvature)
+        s, a = steps.next()
+        weights.append(s / a)
+        assert second.share(s, a) == pytest.approx(weights[-1] ** 1.5 / np.sum(np.power(weights, 1.5)))
+    second.restart()
+    assert second.share(1.0, 1.0) == 1
+
+
+def test_compiled_and_general_paths_average_twice_alike():
+    domain = pypgm.Domain(["a", "b", "c"], [3, 4, 2])
+    rng = np.random.default_rng(5)
+    cliques = [("a", "b"), ("b", "c")]
+    held, measurements = (
+        [pypgm.LinearMeasurement(100 * rng.random(domain.size(c)), c, stddev=10.0) for c in cliques] for _ in range(2)
+    )
+    tree = JunctionTree(domain, cliques)
+    problem = Problem(tree, L2(measurements), 500.0, CliqueVector(domain, tree.cliques))
+    compiled = problem.acceleration(1, held)
+    general = GeneralAcceleration(problem.oracle(1), problem.loss, problem.start.values, L2(held))
+    for s, a, share in [(0.01, 1.0, 1.0), (0.02, 0.7, 1.0), (0.02, 0.5, 0.6), (0.03, 0.4, 0.3), (0.03, 0.3, 1.0)]:
+        np.testing.assert_allclose(compiled.advance(s, a, share), general.advance(s, a, share), rtol=1e-7)
+        np.testing.assert_allclose(compiled.average, general.average, rtol=1e-9)
+        assert compiled.loss() == pytest.approx(general.loss(), rel=1e-9)
+        assert compiled.gap() == pytest.approx(general.gap(), rel=1e-7)
+    assert compiled.restart() == general.restart()
+    np.testing.assert_allclose(compiled.average, general.average, rtol=1e-9)

@@ -80,15 +80,18 @@ void bind_descent(py::module_& m) {
            py::arg("potentials").noconvert(), py::arg("n_threads") = 0)
       .def(
           "advance",
-          [](Acceleration& self, double s, double a) {
+          [](Acceleration& self, double s, double a, double share) {
             Progress progress{};
             {
               const py::gil_scoped_release unlocked;
-              progress = self.advance(s, a);
+              progress = self.advance(s, a, share);
             }
             return py::make_tuple(progress.loss, progress.validation, progress.slope, progress.curvature);
           },
-          py::arg("s"), py::arg("a"), "One step: loss and validation loss of the average, slope, curvature.")
+          py::arg("s"), py::arg("a"), py::arg("share") = 1.0,
+          "One step: loss and validation loss of the average, slope, curvature. Of that average, the one of "
+          "the "
+          "averages before is kept but for a share.")
       .def("restart", &Acceleration::restart, py::call_guard<py::gil_scoped_release>(),
            "Start the average anew where the last point is better.")
       .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(),

@@ -73,14 +73,16 @@ void Acceleration::descend(int f, double s, double a) {
   k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
 }
 
-Progress Acceleration::follow(int f, double a) {
+Progress Acceleration::follow(int f, double a, double share) {
   const auto x = slice(*tree_, x_, f);
+  const auto y = y_.empty() ? std::span<double>() : slice(*tree_, y_, f);
   const auto next = slice(*tree_, next_, f);
   if (const auto table = path_table(f)) {
     const L2Loss::Cells& cells = loss_.cells(f);
     const double* held = cells.holdout.empty() ? nullptr : cells.holdout.data();
     double sums[4] = {cells.constant, held == nullptr ? 0.0 : cells.holdout_constant, 0.0, 0.0};
-    path_kernels().follow(*table, next.data(), held, 1.0, a, x.data(), sums);
+    double* const second = y.empty() ? nullptr : y.data();
+    path_kernels().follow(*table, next.data(), held, 1.0, a, share, x.data(), second, sums);
     return {sums[0], sums[1], sums[2], sums[3]};
   }
   // The old z makes room for z' - z and for z' - x.
@@ -92,15 +94,21 @@ Progress Acceleration::follow(int f, double a) {
   term.curvature = loss_.curvature(f, moved);
   k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
   k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
-  term.loss = loss_.value(f, x);
-  term.validation = loss_.validates() ? loss_.validation(f, x) : 0.0;
+  if (!y.empty()) {
+    k.add_scaled(x.data(), y.data(), -1.0, x.size(), moved.data());
+    k.add_scaled(y.data(), moved.data(), share, x.size(), y.data());
+  }
+  const auto answer = y.empty() ? x : y;
+  term.loss = loss_.value(f, answer);
+  term.validation = loss_.validates() ? loss_.validation(f, answer) : 0.0;
   return term;
 }
 
-Progress Acceleration::advance(double s, double a) {
+Progress Acceleration::advance(double s, double a, double share) {
+  if (share != 1 && y_.empty()) y_ = x_;
   CliqueHooks hooks;
   hooks.before = [&](int f) { descend(f, s, a); };
-  hooks.after = [&](int f) { terms_[at(f)] = follow(f, a); };
+  hooks.after = [&](int f) { terms_[at(f)] = follow(f, a, share); };
   exact_marginals(*tree_, theta_, total_, work_, next_, n_threads_, hooks);
   z_.swap(next_);
   window_steps_ += s;
@@ -121,17 +129,22 @@ double Acceleration::loss_of(std::span<const double> marginals) {
   return loss;
 }
 
-double Acceleration::loss() { return loss_of(x_); }
+double Acceleration::loss() { return loss_of(average()); }
 
 bool Acceleration::restart() {
   if (loss_of(z_) >= loss_of(x_)) return false;
-  x_ = z_;
+  set_average(z_);
   return true;
+}
+
+void Acceleration::set_average(std::span<const double> x) {
+  x_.assign(x.begin(), x.end());
+  y_.clear();
 }
 
 void Acceleration::level() { level_potentials(*tree_, theta_); }
 
-double Acceleration::gap() { return gap_at(x_); }
+double Acceleration::gap() { return gap_at(average()); }
 
 void Acceleration::open_window() {
   window_.assign(theta_.size(), 0.0);
@@ -156,16 +169,17 @@ double Acceleration::gap_at(std::span<const double> marginals) {
 }
 
 double Acceleration::distance() const {
+  const std::vector<double>& y = average();
   double sum = 0;
-  for (std::size_t i = 0; i < x_.size(); ++i) sum += std::abs(x_[i] - z_[i]);
+  for (std::size_t i = 0; i < y.size(); ++i) sum += std::abs(y[i] - z_[i]);
   return sum / (total_ * static_cast<double>(terms_.size()));
 }
 
 void Acceleration::fit(int sweeps) {
   if (work_.contracts()) {
-    match_moments(*tree_, x_, total_, theta_, work_, kRunsOfSweep * sweeps, kFitted, n_threads_);
+    match_moments(*tree_, average(), total_, theta_, work_, kRunsOfSweep * sweeps, kFitted, n_threads_);
   } else {
-    ProportionalFitting fitting(tree_, x_, theta_, total_, n_threads_, Zeros::wait);
+    ProportionalFitting fitting(tree_, average(), theta_, total_, n_threads_, Zeros::wait);
     for (int sweep = 0; sweep < sweeps && fitting.sweep() > kFitted; ++sweep) {
     }
     theta_ = fitting.potentials();
@@ -182,7 +196,7 @@ void Acceleration::settle(int sweeps) {
     theta_.swap(gradient_);
     marginals_into(z_);
   }
-  x_ = z_;
+  set_average(z_);
 }
 
 }  // namespace pypgm

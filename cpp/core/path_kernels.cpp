@@ -45,10 +45,11 @@ void descend(const PathTable& t, double total, double a, double step, double* th
   }
 }
 
-template <bool kOne, bool kHeld>
+template <bool kOne, bool kHeld, bool kTwice>
 void follow_with(const PathTable& t, const double* next, const double* held, double total, double a,
-                 double* mean, double* sums) {
+                 double share, double* mean, double* second, double* sums) {
   const Lanes mix = fill(a);
+  const Lanes part = fill(share);
   const Lanes scale = fill(total);
   const Lanes same = fill(*t.w);
   Lanes loss = fill(0.0);
@@ -65,8 +66,13 @@ void follow_with(const PathTable& t, const double* next, const double* held, dou
     const Lanes weighted = weight * moved;
     slope = slope + weighted * (scale * (x + mix * (z - x)) - y);
     curvature = curvature + weighted * moved;
-    const Lanes to = x + mix * (b - x);
+    Lanes to = x + mix * (b - x);
     put(mean, to);
+    if (kTwice) {
+      const Lanes before = at(second);
+      to = before + part * (to - before);
+      put(second, to);
+    }
     const Lanes miss = scale * to - y;
     loss = loss + weight * miss * miss;
     if (kHeld) {
@@ -80,15 +86,16 @@ void follow_with(const PathTable& t, const double* next, const double* held, dou
   sums[3] += sum_lanes(curvature);
 }
 
-void follow(const PathTable& t, const double* next, const double* held, double total, double a, double* mean,
-            double* sums) {
-  if (t.one_weight) {
-    held == nullptr ? follow_with<true, false>(t, next, held, total, a, mean, sums)
-                    : follow_with<true, true>(t, next, held, total, a, mean, sums);
-  } else {
-    held == nullptr ? follow_with<false, false>(t, next, held, total, a, mean, sums)
-                    : follow_with<false, true>(t, next, held, total, a, mean, sums);
-  }
+template <bool kOne, bool kHeld>
+constexpr decltype(PathKernels::follow) kFollow[] = {follow_with<kOne, kHeld, false>,
+                                                     follow_with<kOne, kHeld, true>};
+
+void follow(const PathTable& t, const double* next, const double* held, double total, double a, double share,
+            double* mean, double* second, double* sums) {
+  const auto& some_weights = held == nullptr ? kFollow<false, false> : kFollow<false, true>;
+  const auto& one_weight = held == nullptr ? kFollow<true, false> : kFollow<true, true>;
+  const auto loop = (t.one_weight ? one_weight : some_weights)[second == nullptr ? 0 : 1];
+  loop(t, next, held, total, a, share, mean, second, sums);
 }
 
 }  // namespace

@@ -18,10 +18,11 @@ struct PathTable {
 struct PathKernels {
   /// With v = total * (x + a (z - x)): theta -= step * w (v - y), and window += step * v unless it is null.
   void (*descend)(const PathTable& table, double total, double a, double step, double* theta, double* window);
-  /// With d = next - z and the v above: mean = x + a (next - x), which may lie where x does; adds to sums
-  /// half w (total mean - y)^2, half w (total mean - held)^2 (unless held is null), w (v - y) d, and w d^2.
+  /// With d = next - z and the v above: mean = x + a (next - x), which may lie where x does, and unless
+  /// second is null second += share (mean - second). With the last of the two, m, adds to sums half w (total
+  /// m - y)^2, half w (total m - held)^2 (unless held is null), w (v - y) d, and w d^2.
   void (*follow)(const PathTable& table, const double* next, const double* held, double total, double a,
-                 double* mean, double* sums);
+                 double share, double* mean, double* second, double* sums);
 };
 
 /// The fastest set of loops this machine runs.

@@ -110,16 +110,31 @@ void RegionDescent::descend(int region, double s, double a) {
   }
 }
 
-void RegionDescent::follow(int region, double a, RegionSums& sums) {
+void RegionDescent::average_twice(double share) {
+  if (share == 1 || !y_.empty()) return;
+  y_ = x_;
+  for (auto& terms : terms_) {
+    for (RegionTerm& t : terms) t.y = t.x;
+  }
+}
+
+void RegionDescent::average_beliefs(int region, double a, double share) {
   const auto b = gbp_.belief(region);
   const auto x = table(x_, region);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * (b[i] - x[i]);
+  if (y_.empty()) return;
+  const auto y = table(y_, region);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += share * (x[i] - y[i]);
+}
+
+void RegionDescent::follow(int region, double a, double share, RegionSums& sums) {
+  const auto y = y_.empty() ? std::span<double>() : table(y_, region);
   bool averaged = false;
   for (RegionTerm& t : terms_[at(region)]) {
-    follow_term(t, total_, a, b, table(z_, region), x, sums);
+    follow_term(t, total_, a, share, gbp_.belief(region), table(z_, region), table(x_, region), y, sums);
     averaged = averaged || t.groups.empty();
   }
-  if (averaged) return;
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * (b[i] - x[i]);
+  if (!averaged) average_beliefs(region, a, share);
 }
 
 template <class Before, class After>
@@ -147,18 +162,20 @@ RegionProgress RegionDescent::step(double stretch, double loose, const Before& b
   return progress;
 }
 
-RegionProgress RegionDescent::advance(double s, double a, double stretch, double loose) {
+RegionProgress RegionDescent::advance(double s, double a, double share, double stretch, double loose) {
   record(s, 0.0);
+  average_twice(share);
   return step(
       stretch, loose,
       [&](int r) {
         if (!terms_[at(r)].empty()) descend(r, s, a);
       },
-      [&](int r, RegionSums& sums) { follow(r, a, sums); });
+      [&](int r, RegionSums& sums) { follow(r, a, share, sums); });
 }
 
 RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
-                                            double stretch, double loose) {
+                                            double share, double stretch, double loose) {
+  average_twice(share);
   const Kernels& k = kernels();
   const auto part = [&](int r) {
     const Region& region = graph_->regions[at(r)];
@@ -172,16 +189,20 @@ RegionProgress RegionDescent::advance_along(std::span<const double> gradient, do
       },
       [&](int r, RegionSums& sums) {
         const auto b = gbp_.belief(r);
-        const auto x = table(x_, r);
         sums[2] +=
             k.dot(part(r).data(), b.data(), b.size()) - k.dot(part(r).data(), table(z_, r).data(), b.size());
-        for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * (b[i] - x[i]);
+        average_beliefs(r, a, share);
       });
 }
 
 void RegionDescent::mean(double a, std::span<double> out) {
   const auto b = gbp_.beliefs();
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * (x_[i] + a * (b[i] - x_[i]));
+}
+
+void RegionDescent::average(std::span<double> out) {
+  const std::vector<double>& y = answer();
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * y[i];
 }
 
 double RegionDescent::loss_of(int region, std::span<const double> beliefs) {
@@ -202,14 +223,15 @@ double RegionDescent::loss_of(std::span<const double> beliefs) {
   return loss;
 }
 
-double RegionDescent::loss() { return loss_of(x_); }
+double RegionDescent::loss() { return loss_of(answer()); }
 
 double RegionDescent::loss_of_beliefs() { return loss_of(gbp_.beliefs()); }
 
 bool RegionDescent::restart(bool always) {
-  if (!always && loss_of_beliefs() >= loss()) return false;
+  if (!always && loss_of_beliefs() >= loss_of(x_)) return false;
   const auto b = gbp_.beliefs();
   std::copy(b.begin(), b.end(), x_.begin());
+  y_.clear();
   for (auto& terms : terms_) {
     for (RegionTerm& t : terms) t.x = t.b;
   }
@@ -254,6 +276,8 @@ double RegionDescent::lower_bound() {
 
 std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
   const auto kappa = gbp_.counting_numbers();
+  if (!y_.empty()) x_.swap(y_);
+  y_ = {};
   for (int r = 0; at(r) < graph_->regions.size(); ++r) {
     const Region& region = graph_->regions[at(r)];
     const auto x = table(x_, r);

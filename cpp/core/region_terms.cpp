@@ -88,13 +88,15 @@ void descend_term(RegionTerm& t, double total, double s, double a, std::span<con
   for (std::size_t i = 0; i < theta.size(); ++i) theta[i] += t.b[static_cast<std::size_t>(t.groups[i])];
 }
 
-void follow_term(RegionTerm& t, double total, double a, std::span<const double> b, std::span<const double> z,
-                 std::span<double> x, RegionSums& sums) {
+void follow_term(RegionTerm& t, double total, double a, double share, std::span<const double> b,
+                 std::span<const double> z, std::span<double> x, std::span<double> y, RegionSums& sums) {
   const bool whole = t.groups.empty();
   if (!whole) sum_groups(b, t.groups, t.b);
   double* const mean = whole ? x.data() : t.x.data();
+  double* const second = y.empty() ? nullptr : whole ? y.data() : t.y.data();
   path_kernels().follow(path_table(t, mean, whole ? z.data() : t.z.data()), whole ? b.data() : t.b.data(),
-                        t.holdout.empty() ? nullptr : t.holdout.data(), total, a, mean, sums.data());
+                        t.holdout.empty() ? nullptr : t.holdout.data(), total, a, share, mean, second,
+                        sums.data());
   sums[0] += t.constant;
   sums[1] += t.held_constant;
 }

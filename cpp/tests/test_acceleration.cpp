@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/acceleration.hpp"
@@ -18,7 +19,7 @@ Acceleration path_of(const test::Problem& p) {
           1};
 }
 
-TEST_CASE("two steps by brute force") {
+TEST_CASE("four steps by brute force") {
   std::mt19937_64 random(31);
   for (int round = 0; round < 100; ++round) {
     CAPTURE(round);
@@ -27,9 +28,10 @@ TEST_CASE("two steps by brute force") {
     std::vector<double> theta = p.potentials;
     std::vector<double> z = test::BruteForce(p.structure, theta, kTotal).marginals;
     std::vector<double> x = z;
+    std::vector<double> y = x;
     CHECK(path.loss() == doctest::Approx(test::loss_by_hand(p, x)).epsilon(1e-9));
-    for (const double a : {1.0, 0.4}) {
-      const double s = 0.02;
+    const double s = 0.02;
+    for (const auto& [a, share] : {std::pair{1.0, 1.0}, {0.4, 1.0}, {0.3, 0.6}, {0.2, 1.0}}) {
       std::vector<double> v(x.size());
       for (std::size_t i = 0; i < v.size(); ++i) v[i] = (1 - a) * x[i] + a * z[i];
       const std::vector<double> g = test::gradient_by_hand(p, v);
@@ -39,14 +41,15 @@ TEST_CASE("two steps by brute force") {
       for (std::size_t i = 0; i < v.size(); ++i) {
         slope += g[i] * (next[i] - z[i]);
         x[i] = (1 - a) * x[i] + a * next[i];
+        y[i] = (1 - share) * y[i] + share * x[i];
       }
       z = next;
-      const Progress progress = path.advance(s, a);
-      CHECK(progress.loss == doctest::Approx(test::loss_by_hand(p, x)).epsilon(1e-7));
+      const Progress progress = path.advance(s, a, share);
+      CHECK(progress.loss == doctest::Approx(test::loss_by_hand(p, y)).epsilon(1e-7));
       CHECK(std::abs(progress.slope - slope) < 1e-6 * (1 + std::abs(slope)));
       CHECK(progress.curvature >= 0);
       CHECK(progress.validation == 0);
-      for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(path.average()[i] - x[i]) < 1e-7);
+      for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(path.average()[i] - y[i]) < 1e-7);
     }
     CHECK(path.gap() > -1e-9);
   }

@@ -32,7 +32,7 @@ TEST_CASE("consistent measurements are met") {
   descent.open_window();
   RegionProgress progress{};
   for (int i = 0; i < 300; ++i)
-    progress = descent.advance(0.02, i == 0 ? 1.0 : 0.2, i == 0 ? 0.0 : 1.0, 1e-3);
+    progress = descent.advance(0.02, i == 0 ? 1.0 : 0.2, 1, i == 0 ? 0.0 : 1.0, 1e-3);
   CHECK(progress.loss < 1e-6);
   CHECK(progress.sweeps == 1);
   CHECK(descent.lower_bound() <= progress.loss);
@@ -57,7 +57,7 @@ TEST_CASE("measurements of the same cells are joined without changing the loss")
     held += 0.5 * (2 * std::pow(2.5 - 2, 2) + w * std::pow(2.5 - 1, 2));
   }
   CHECK(apart.loss() == doctest::Approx(wanted));
-  const RegionProgress progress = apart.advance(1e-12, 1.0, 0.0, 1.0);
+  const RegionProgress progress = apart.advance(1e-12, 1.0, 1, 0.0, 1.0);
   CHECK(progress.loss == doctest::Approx(wanted));
   CHECK(progress.validation == doctest::Approx(held));
 }
@@ -74,8 +74,8 @@ TEST_CASE("groups are sums of cells, and a given gradient does what the measurem
     std::vector<double> gradient(mean.size());
     gradient[0] = gradient[1] = mean[0] + mean[1] - 70;
     gradient[2] = gradient[3] = mean[2] + mean[3] - 30;
-    const RegionProgress one = grouped.advance(0.01, 1.0, i == 0 ? 0.0 : 1.0, 1.0);
-    const RegionProgress two = given.advance_along(gradient, 0.01, 1.0, i == 0 ? 0.0 : 1.0, 1.0);
+    const RegionProgress one = grouped.advance(0.01, 1.0, 1, i == 0 ? 0.0 : 1.0, 1.0);
+    const RegionProgress two = given.advance_along(gradient, 0.01, 1.0, 1, i == 0 ? 0.0 : 1.0, 1.0);
     CHECK(two.slope == doctest::Approx(one.slope));
   }
   for (std::size_t i = 0; i < given.potentials().size(); ++i) {
@@ -83,6 +83,47 @@ TEST_CASE("groups are sums of cells, and a given gradient does what the measurem
   }
   const auto b = grouped.propagation().belief(0);
   CHECK(b[0] + b[1] > 0.6);
+}
+
+TEST_CASE("the answer is an average of averages, however they are measured") {
+  auto cells = make(chain(), 100);
+  cells.measure({0, {}, {40, 10, 15, 35}, {1.0}, {38, 12, 17, 33}});
+  auto groups = make(chain(), 100);
+  groups.measure({0, {0, 1, 2, 3}, {40, 10, 15, 35}, {1.0}, {38, 12, 17, 33}});
+  cells.begin(1e-10, 10);
+  groups.begin(1e-10, 10);
+  std::vector<double> x(cells.potentials().size());
+  cells.mean(0.0, x);
+  std::vector<double> y = x;
+  std::vector<double> answer(x.size());
+  double stretch = 0.0;
+  for (const auto& [a, share] : {std::pair{1.0, 1.0}, {0.6, 1.0}, {0.5, 0.7}, {0.4, 0.5}, {0.3, 1.0}}) {
+    const RegionProgress one = cells.advance(0.01, a, share, stretch, 1.0);
+    const RegionProgress two = groups.advance(0.01, a, share, stretch, 1.0);
+    stretch = 1.0;
+    cells.mean(0.0, x);
+    cells.average(answer);
+    double loss = 0;
+    double held = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      y[i] += share * (x[i] - y[i]);
+      CHECK(answer[i] == doctest::Approx(y[i]));
+      loss += 0.5 * std::pow(y[i] - std::vector<double>{40, 10, 15, 35}[i], 2);
+      held += 0.5 * std::pow(y[i] - std::vector<double>{38, 12, 17, 33}[i], 2);
+    }
+    CHECK(one.loss == doctest::Approx(loss));
+    CHECK(one.validation == doctest::Approx(held));
+    CHECK(cells.loss() == doctest::Approx(loss));
+    CHECK(two.loss == doctest::Approx(one.loss));
+    CHECK(two.validation == doctest::Approx(one.validation));
+    CHECK(two.slope == doctest::Approx(one.slope));
+  }
+  cells.settle(1e-12, 200);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(100 * cells.propagation().belief(0)[i] == doctest::Approx(y[i]));
+  CHECK(groups.restart(true));
+  groups.mean(0.0, x);
+  groups.average(answer);
+  CHECK(answer == x);
 }
 
 TEST_CASE("a start is entered region by region or wherever a scope is held") {

@@ -16,7 +16,16 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.path import Path, settled_answer
 from pypgm.estimation.problem import Answer, Problem
 
-__all__ = ["FINE", "STAGE_TOLERANCE", "THINNING", "MeasuredSteps", "accelerated", "thinning_source", "validates"]
+__all__ = [
+    "FINE",
+    "STAGE_TOLERANCE",
+    "THINNING",
+    "MeasuredSteps",
+    "accelerated",
+    "further",
+    "thinning_source",
+    "validates",
+]
 
 _CAUTION = 0.9  # of the step the last move would have permitted
 FINE = (1.2, 1)  # growth and memory of steps that are validated one by one: none may skip the best of the path
@@ -37,9 +46,10 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     The answer is an average of marginals along the path, to which potentials are fitted at the end. With
     ``stop="validated"``, where the loss rests on measurements alone, the path is first run on measurements to which
     further noise was added, and compared with independent ones that noise taken away leaves; it then runs on the
-    measurements themselves for as many iterations as were best. On the way to the optimum the average leaves out its
-    first iterates where that lowers the loss. A loss that is not smooth is approached through its smooth stages, each
-    starting where the last one ended.
+    measurements themselves for as many iterations as were best, and a few more as their noise is less. Its answer is
+    the mean of the averages on the way, which is nearer to the truth than the last of them. On the way to the optimum
+    the average leaves out its first iterates instead, where that lowers the loss. A loss that is not smooth is
+    approached through its smooth stages, each starting where the last one ended.
 
     Parameters
     ----------
@@ -120,6 +130,15 @@ class MeasuredSteps:
 def thinning_source(rng: np.random.Generator | int | None) -> np.random.Generator:
     """Return the source of the noise that thins measurements: a fixed one unless another is asked for."""
     return np.random.default_rng(_SEED if rng is None else rng)
+
+
+def further(best: int) -> int:
+    """Return how many iterations to take where so many were best on thinned measurements.
+
+    Those have sqrt(1 + c^2) times the noise, c being `THINNING`, and the best count goes down with about the root of
+    the noise: on pairs of the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100.
+    """
+    return int(best * (1 + THINNING**2) ** 0.25)
 
 
 def validates(options: Options) -> bool:
@@ -203,7 +222,7 @@ def _validated(
     if status in {"validated", "iterations"}:
         del run
         run = _path(_smoothed(problem), options, watch, calls, FINE)
-        status = run.follow(min(run.calls + best, options.iterations)) or status
+        status = run.follow(min(run.calls + further(best), options.iterations)) or status
     return run, status
 
 
@@ -223,7 +242,7 @@ def _path(
         first, trials = _permitted_step(problem, options)
         steps = MeasuredSteps(first / _UNKNOWN, *pace, _UNKNOWN**2, first=first)
         calls += trials
-    return Path(problem, steps, options, watch, calls, held_out=held_out, sheds=pace == _FAST)
+    return Path(problem, steps, options, watch, calls, held_out=held_out, sheds=pace == _FAST, twice=pace == FINE)
 
 
 def _permitted_step(problem: Problem, options: Options) -> tuple[float, int]:

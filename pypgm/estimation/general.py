@@ -199,14 +199,14 @@ class GeneralAcceleration:
         self._evaluate = loss.on(tree.domain, tree.cliques)
         self._validate = None if validation is None else validation.on(tree.domain, tree.cliques)
         self.potentials = np.array(potentials)
+        self._mean: NDArray[np.float64]  # of the points; `average` is one of such means
         self._last = self._oracle.marginals(self.potentials)
-        self.average = self._last
-        self._loss, self._gradient = self._evaluate(self.average)
+        self.set_average(self._last)
         self._window, self._window_steps = np.zeros(0), 0.0
 
-    def advance(self, s: float, a: float) -> tuple[float, float, float, float]:
+    def advance(self, s: float, a: float, share: float = 1.0) -> tuple[float, float, float, float]:
         """Take one step; return loss and validation loss of the average, slope, curvature."""
-        at = self.average + a * (self._last - self.average)
+        at = self._mean + a * (self._last - self._mean)
         _, gradient = self._evaluate(at)
         if self._window.size:
             self._window += s * at
@@ -214,25 +214,30 @@ class GeneralAcceleration:
         self.potentials = self.potentials - s * gradient
         last = self._oracle.marginals(self.potentials)
         moved = last - self._last
-        self.average = self.average + a * (last - self.average)
-        self._loss, self._gradient = self._evaluate(self.average)
         self._last = last
+        self._mean = self._mean + a * (last - self._mean)
+        self._mean_loss, at_mean = self._evaluate(self._mean)
+        if share == 1:
+            self.average, self._loss, self._gradient = self._mean, self._mean_loss, at_mean
+        else:
+            self.average = self.average + share * (self._mean - self.average)
+            self._loss, self._gradient = self._evaluate(self.average)
         validation = 0.0 if self._validate is None else self._validate(self.average)[0]
-        # The average moved from `at` by a times what the last point moved.
-        return self._loss, validation, dot(gradient, moved), dot(self._gradient - gradient, moved) / a
+        # The mean moved from `at` by a times what the last point moved.
+        return self._loss, validation, dot(gradient, moved), dot(at_mean - gradient, moved) / a
 
     def restart(self) -> bool:
-        """Start the average anew where the last point is better."""
-        loss, gradient = self._evaluate(self._last)
-        if loss >= self._loss:
+        """Start both averages anew where the last point is better than the inner one."""
+        if self._evaluate(self._last)[0] >= self._mean_loss:
             return False
-        self.average, self._loss, self._gradient = self._last, loss, gradient
+        self.set_average(self._last)
         return True
 
     def set_average(self, marginals: NDArray[np.float64]) -> None:
-        """Make given marginals the average."""
-        self.average = marginals
+        """Make given marginals both averages."""
+        self._mean = self.average = marginals
         self._loss, self._gradient = self._evaluate(marginals)
+        self._mean_loss = self._loss
 
     def gap(self) -> float:
         """Return a bound on the loss above the optimum."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pypgm.estimation.certificate import is_late, is_worthwhile, levelled_off
 from pypgm.estimation.fit import Fit, Options, Status, Watch
+from pypgm.estimation.second_average import SecondAverage
 from pypgm.estimation.suffix import Suffix
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class Steps(Protocol):
 class Path:
     """The iterates of an averaging method, and how long to follow them.
 
-    Where it sheds, the average leaves out its first points; see `Suffix`.
+    Where it sheds, the average leaves out its first points, see `Suffix`; where it averages twice, the answer is an
+    average of the averages, see `SecondAverage`.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Path:
         *,
         held_out: Sequence[LinearMeasurement] = (),
         sheds: bool = False,
+        twice: bool = False,
     ) -> None:
         self.problem = problem
         self.thinned = bool(held_out)
@@ -72,6 +75,7 @@ class Path:
         self._settled: NDArray[np.float64] | None = None
         self._sheds = sheds
         self._suffix = Suffix()
+        self._second = SecondAverage() if twice else None
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
         self._options = options
         self._watch = watch
@@ -147,7 +151,7 @@ class Path:
     def _advance(self) -> float:
         """Take one step; return the held-out loss."""
         s, a = self._steps.next()
-        loss, held_out, slope, curvature = self.core.advance(s, a)
+        loss, held_out, slope, curvature = self.core.advance(s, a, self._share(s, a))
         self.calls += 1
         self._taken += 1
         self.history.append(loss)
@@ -161,14 +165,26 @@ class Path:
 
     def _renew(self) -> None:
         """Leave out of the average what lowers the loss: all but the last point, or the first ones."""
-        if self.core.restart():
-            self._steps.forget(1.0)
+        if self._restart():
             self._suffix.restart(self.core.average, self._taken)
         elif self._sheds:
             share = self._suffix.shed(self.core, self._taken)
             if share > 0:
                 self._steps.forget(share)
                 self.history[-1] = self.core.loss()
+
+    def _share(self, s: float, a: float) -> float:
+        """Return the share in the answer of the average that a step leads to."""
+        return 1.0 if self._second is None else self._second.share(s, a)
+
+    def _restart(self) -> bool:
+        """Begin to average anew where the last point has the lower loss; tell whether it had."""
+        if not self.core.restart():
+            return False
+        self._steps.forget(1.0)
+        if self._second is not None:
+            self._second.restart()
+        return True
 
     def whole(self) -> NDArray[np.float64]:
         """Return the average with all that was left out of it; see `Suffix.whole`."""

@@ -10,7 +10,15 @@ from dataclasses import replace
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.accelerated import FINE, STAGE_TOLERANCE, THINNING, MeasuredSteps, thinning_source, validates
+from pypgm.estimation.accelerated import (
+    FINE,
+    STAGE_TOLERANCE,
+    THINNING,
+    MeasuredSteps,
+    further,
+    thinning_source,
+    validates,
+)
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 from pypgm.estimation.path import CHECK_EVERY, Path
 from pypgm.estimation.problem import Answer
@@ -22,6 +30,7 @@ from pypgm.estimation.region_problem import (
     on_regions,
 )
 from pypgm.estimation.residual_losses import L2
+from pypgm.estimation.second_average import SecondAverage
 
 __all__ = ["region_descent"]
 
@@ -100,8 +109,10 @@ class _RegionPath(Path):
         calls: int,
         *,
         bounded: bool,
+        twice: bool,
     ) -> None:
-        super().__init__(_Made(core), MeasuredSteps(safe, *FINE, _MAX_GROWTH), options, watch, calls)  # type: ignore[arg-type]
+        steps = MeasuredSteps(safe, *FINE, _MAX_GROWTH)
+        super().__init__(_Made(core), steps, options, watch, calls, twice=twice)  # type: ignore[arg-type]
         self.calls = calls + core.sweeps
         self._bounded = bounded
         self.bound = -math.inf
@@ -115,15 +126,15 @@ class _RegionPath(Path):
         s, a = self._steps.next()
         stretch = s / self._last if self._last > 0 else 0.0
         self._last = s
-        loss, held_out, slope, curvature, sweeps = self.core.advance(s, a, stretch, _LOOSE)
+        loss, held_out, slope, curvature, sweeps = self.core.advance(s, a, self._share(s, a), stretch, _LOOSE)
         self.calls += sweeps
         self._taken += 1
         self.history.append(loss)
         self._steps.learn(slope, curvature)
         if self._has_risen():
             self._begin_anew()
-        elif self._taken % CHECK_EVERY == 0 and self.core.restart():
-            self._steps.forget(1.0)
+        elif self._taken % CHECK_EVERY == 0:
+            self._restart()
         if self._bounded and self._taken % _WINDOW == 0:
             self._close_window()
             self.core.core.open_window()
@@ -145,6 +156,7 @@ class _RegionPath(Path):
         self.calls += core.settle(_LOOSE, _REFIT)[1]
         core.restart(always=True)
         self._steps = MeasuredSteps(self._safe, *FINE, _MAX_GROWTH)
+        self._second = self._second and SecondAverage()
         self._last, self._since = 0.0, self._taken
         if self._bounded:
             core.open_window()
@@ -211,7 +223,7 @@ def _to_the_optimum(problem: RegionProblem, options: Options, watch: Watch, call
     for stage in stages:
         last = stage is stages[-1]
         problem = problem.with_loss(stage)
-        run = _path(problem, options if last else rough, watch, calls)
+        run = _path(problem, options if last else rough, watch, calls, twice=False)
         run.history[:0] = history
         status = run.follow(options.iterations, to_tolerance=True)
         calls, history = run.calls, run.history
@@ -235,14 +247,14 @@ def _validated(problem: RegionProblem, options: Options, watch: Watch) -> tuple[
     if status == "converged":
         # Noise too small to be fitted: the measurements' own end is the tolerance.
         return _to_the_optimum(problem, options, watch, calls)
-    run = _path(smooth, options, watch, calls)
-    return run, run.follow_steps(best, options.iterations) or status
+    run = _path(smooth, options, watch, calls, twice=True)
+    return run, run.follow_steps(further(best), options.iterations) or status
 
 
-def _path(problem: RegionProblem, options: Options, watch: Watch, calls: int) -> _RegionPath:
+def _path(problem: RegionProblem, options: Options, watch: Watch, calls: int, *, twice: bool) -> _RegionPath:
     solver = CompiledRegionDescent if problem.compiles() else GeneralRegionDescent
     core = solver(problem, options.n_threads)
-    return _RegionPath(core, problem.safe_step(), options, watch, calls, bounded=problem.loss.convex)
+    return _RegionPath(core, problem.safe_step(), options, watch, calls, bounded=problem.loss.convex, twice=twice)
 
 
 def _thinned_path(problem: RegionProblem, options: Options, watch: Watch) -> _RegionPath:
@@ -257,7 +269,7 @@ def _thinned_path(problem: RegionProblem, options: Options, watch: Watch) -> _Re
         core = GeneralRegionDescent(
             problem if loss is None else problem.with_loss(loss), options.n_threads, L2([m for _, m in pairs])
         )
-    return _RegionPath(core, problem.safe_step(), options, watch, 0, bounded=False)
+    return _RegionPath(core, problem.safe_step(), options, watch, 0, bounded=False, twice=True)
 
 
 def _thinned(problem: RegionProblem, options: Options) -> Iterator[Thinned]:

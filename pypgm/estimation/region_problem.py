@@ -139,9 +139,11 @@ class CompiledRegionDescent:
             self._measure(problem.graph, m, answers, held_out)
         self.sweeps = begun(self.core)
 
-    def advance(self, s: float, a: float, stretch: float, loose: float) -> tuple[float, float, float, float, int]:
+    def advance(
+        self, s: float, a: float, share: float, stretch: float, loose: float
+    ) -> tuple[float, float, float, float, int]:
         """Take one step; return loss and validation loss of the average, slope, curvature, and sweeps taken."""
-        loss, held_out, slope, curvature, _, sweeps = self.core.advance(s, a, stretch, loose)
+        loss, held_out, slope, curvature, _, sweeps = self.core.advance(s, a, share, stretch, loose)
         return loss, held_out, slope, self._total * curvature, sweeps
 
     def restart(self) -> bool:
@@ -197,25 +199,33 @@ class GeneralRegionDescent:
         self._evaluate = on_regions(problem.graph, problem.loss)
         self._validate = None if validation is None else on_regions(problem.graph, validation)
 
-    def advance(self, s: float, a: float, stretch: float, loose: float) -> tuple[float, float, float, float, int]:
+    def advance(
+        self, s: float, a: float, share: float, stretch: float, loose: float
+    ) -> tuple[float, float, float, float, int]:
         """Take one step; return loss and validation loss of the average, slope, curvature, and sweeps taken."""
         at = self.core.mean(a)
         value, gradient = self._evaluate(at)
-        _, _, slope, _, _, sweeps = self.core.advance_along(gradient, s, a, stretch, loose)
+        _, _, slope, _, _, sweeps = self.core.advance_along(gradient, s, a, share, stretch, loose)
         self.core.record(s, value - _dot(gradient, at))
-        average = self.core.mean(0.0)
-        loss, there = self._evaluate(average)
+        mean = self.core.mean(0.0)
+        loss, there = self._evaluate(mean)
+        # The mean moved from `at` by a times what the last point moved.
+        curvature = _dot(there - gradient, mean - at) / (a * a * self._total)
+        average = mean
+        if share != 1:
+            average = self.core.average()
+            loss = self._evaluate(average)[0]
         held_out = 0.0 if self._validate is None else self._validate(average)[0]
-        # The average moved from `at` by a times what the last point moved.
-        return loss, held_out, slope, _dot(there - gradient, average - at) / (a * a * self._total), sweeps
+        return loss, held_out, slope, curvature, sweeps
 
     def restart(self) -> bool:
-        """Start the average anew where the last point is better."""
-        return self.settled_loss() < self.loss() and self.core.restart(always=True)
+        """Start both averages anew where the last point is better than the inner one."""
+        inner = self._evaluate(self.core.mean(0.0))[0]
+        return self.settled_loss() < inner and self.core.restart(always=True)
 
     def loss(self) -> float:
         """Return the loss of the average."""
-        return self._evaluate(self.core.mean(0.0))[0]
+        return self._evaluate(self.core.average())[0]
 
     def settled_loss(self) -> float:
         """Return the loss of the last beliefs."""
