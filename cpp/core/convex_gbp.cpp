@@ -20,7 +20,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFloor = 1e-250;  // of a probability whose logarithm is taken
 constexpr std::size_t kChunk = 16384;
-constexpr std::size_t kWorth = 4;  // entries of a plain pass that take as long as a parent's cell of a sweep
+constexpr std::size_t kWorth = 16;  // entries of a plain pass that take as long as a parent's cell of a sweep
 
 }  // namespace
 
@@ -70,7 +70,7 @@ std::span<double> ConvexGbp::message(int edge) {
 }
 
 void ConvexGbp::refresh(std::span<const double> theta) {
-  parallel_for(graph_->blocks.size(), threads_for(graph_->cells, n_threads_), [&](std::size_t b) {
+  parallel_for(graph_->blocks.size(), threads_for(kExpWork * graph_->cells, n_threads_), [&](std::size_t b) {
     const auto [begin, end] = graph_->blocks[b];
     for (int r = begin; r < end; ++r) refresh(r, theta);
   });

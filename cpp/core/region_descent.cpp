@@ -44,11 +44,12 @@ bool RegionDescent::keeps_average(int region) const {
 
 template <class Body>
 void RegionDescent::over_regions(const Body& body) {
-  parallel_for(graph_->blocks.size(), threads_for(graph_->cells, gbp_.threads()), [&](std::size_t block) {
-    const auto [begin, end] = graph_->blocks[block];
-    sums_[block].fill(0.0);
-    for (int r = begin; r < end; ++r) body(r, sums_[block]);
-  });
+  parallel_for(graph_->blocks.size(), threads_for(kExpWork * graph_->cells, gbp_.threads()),
+               [&](std::size_t block) {
+                 const auto [begin, end] = graph_->blocks[block];
+                 sums_[block].fill(0.0);
+                 for (int r = begin; r < end; ++r) body(r, sums_[block]);
+               });
 }
 
 void RegionDescent::enter(int region, std::span<const double> own) {
