@@ -579,7 +579,11 @@ class RegionDescent:
         values: numpy.typing.NDArray[numpy.float64],
         weights: numpy.typing.NDArray[numpy.float64],
         holdout: numpy.typing.NDArray[numpy.float64],
-    ) -> None: ...
+        beyond: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> None:
+        """
+        Sums over groups of a region's cells, none if each is its own; values, and holdout if not empty, are kept without copying, and holdout + beyond (holdout - values) validates.
+        """
     def open_window(self) -> None:
         """
         Start gathering a bound.

@@ -52,8 +52,17 @@ void enter_everywhere(RegionDescent& self, const Scope& scope, const Array<doubl
   self.enter(scope, view(table), view(chosen));
 }
 
+/// The numbers of an array, which lives as long as they do.
+SharedNumbers shared(const Array<double>& array) {
+  const auto release = [](const void* owner) {
+    const py::gil_scoped_acquire locked;
+    delete static_cast<const Array<double>*>(owner);
+  };
+  return {std::shared_ptr<const void>(new Array<double>(array), release), view(array)};
+}
+
 void measure(RegionDescent& self, int region, const Array<std::int32_t>& groups, const Array<double>& values,
-             const Array<double>& weights, const Array<double>& holdout) {
+             const Array<double>& weights, const Array<double>& holdout, double beyond) {
   const std::size_t cells = cells_of(self.propagation().graph(), region);
   const auto n = static_cast<std::size_t>(values.size());
   check_size(groups.size() == 0 ? "values" : "groups", cells,
@@ -65,9 +74,10 @@ void measure(RegionDescent& self, int region, const Array<std::int32_t>& groups,
   }
   self.measure({region,
                 {groups.data(), groups.data() + groups.size()},
-                copied(values),
+                shared(values),
                 copied(weights),
-                copied(holdout)});
+                shared(holdout),
+                beyond});
 }
 
 py::tuple as_tuple(const RegionProgress& p) {
@@ -85,7 +95,11 @@ void bind_region_descent(py::module_& m) {
       .def("enter_everywhere", &enter_everywhere, py::arg("scope"), py::arg("table").noconvert(),
            py::arg("chosen").noconvert(), "Add log-probabilities over a scope to where some regions start.")
       .def("measure", &measure, py::arg("region"), py::arg("groups").noconvert(),
-           py::arg("values").noconvert(), py::arg("weights").noconvert(), py::arg("holdout").noconvert())
+           py::arg("values").noconvert(), py::arg("weights").noconvert(), py::arg("holdout").noconvert(),
+           py::arg("beyond"),
+           "Sums over groups of a region's cells, none if each is its own; values, and holdout if not empty, "
+           "are "
+           "kept without copying, and holdout + beyond (holdout - values) validates.")
       .def("begin", &RegionDescent::begin, py::arg("tolerance"), py::arg("max_sweeps"),
            py::call_guard<py::gil_scoped_release>(),
            "Settle the start; sweeps taken, -1 if it is impossible.")

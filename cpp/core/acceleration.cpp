@@ -49,6 +49,8 @@ std::optional<PathTable> Acceleration::path_table(int f) const {
                    slice(*tree_, z_, f).data(),
                    cells.values.data(),
                    one ? &cells.weight : cells.weights.data(),
+                   cells.holdout.empty() ? nullptr : cells.holdout.data(),
+                   0.0,
                    one,
                    cells.values.size()};
 }
@@ -79,10 +81,9 @@ Progress Acceleration::follow(int f, double a, double share) {
   const auto next = slice(*tree_, next_, f);
   if (const auto table = path_table(f)) {
     const L2Loss::Cells& cells = loss_.cells(f);
-    const double* held = cells.holdout.empty() ? nullptr : cells.holdout.data();
-    double sums[4] = {cells.constant, held == nullptr ? 0.0 : cells.holdout_constant, 0.0, 0.0};
+    double sums[4] = {cells.constant, cells.holdout_constant, 0.0, 0.0};
     double* const second = y.empty() ? nullptr : y.data();
-    path_kernels().follow(*table, next.data(), held, 1.0, a, share, x.data(), second, sums);
+    path_kernels().follow(*table, next.data(), 1.0, a, share, x.data(), second, sums);
     return {sums[0], sums[1], sums[2], sums[3]};
   }
   // The old z makes room for z' - z and for z' - x.

@@ -46,10 +46,11 @@ void descend(const PathTable& t, double total, double a, double step, double* th
 }
 
 template <bool kOne, bool kHeld, bool kTwice>
-void follow_with(const PathTable& t, const double* next, const double* held, double total, double a,
-                 double share, double* mean, double* second, double* sums) {
+void follow_with(const PathTable& t, const double* next, double total, double a, double share, double* mean,
+                 double* second, double* sums) {
   const Lanes mix = fill(a);
   const Lanes part = fill(share);
+  const Lanes beyond = fill(t.beyond);
   const Lanes scale = fill(total);
   const Lanes same = fill(*t.w);
   Lanes loss = fill(0.0);
@@ -76,7 +77,8 @@ void follow_with(const PathTable& t, const double* next, const double* held, dou
     const Lanes miss = scale * to - y;
     loss = loss + weight * miss * miss;
     if (kHeld) {
-      const Lanes miss_held = scale * to - at(held);
+      const Lanes held = at(t.held);
+      const Lanes miss_held = scale * to - (held + beyond * (held - y));
       validation = validation + weight * miss_held * miss_held;
     }
   });
@@ -90,12 +92,12 @@ template <bool kOne, bool kHeld>
 constexpr decltype(PathKernels::follow) kFollow[] = {follow_with<kOne, kHeld, false>,
                                                      follow_with<kOne, kHeld, true>};
 
-void follow(const PathTable& t, const double* next, const double* held, double total, double a, double share,
-            double* mean, double* second, double* sums) {
-  const auto& some_weights = held == nullptr ? kFollow<false, false> : kFollow<false, true>;
-  const auto& one_weight = held == nullptr ? kFollow<true, false> : kFollow<true, true>;
+void follow(const PathTable& t, const double* next, double total, double a, double share, double* mean,
+            double* second, double* sums) {
+  const auto& some_weights = t.held == nullptr ? kFollow<false, false> : kFollow<false, true>;
+  const auto& one_weight = t.held == nullptr ? kFollow<true, false> : kFollow<true, true>;
   const auto loop = (t.one_weight ? one_weight : some_weights)[second == nullptr ? 0 : 1];
-  loop(t, next, held, total, a, share, mean, second, sums);
+  loop(t, next, total, a, share, mean, second, sums);
 }
 
 }  // namespace

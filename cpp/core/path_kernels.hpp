@@ -5,10 +5,12 @@ namespace pypgm {
 
 /// The cells of a table that is measured cell by cell, at a point of an accelerated path.
 struct PathTable {
-  const double* x;  ///< the average
-  const double* z;  ///< the last marginals
-  const double* y;  ///< measured counts
-  const double* w;  ///< their weights; the first serves all where one_weight says so
+  const double* x;     ///< the average
+  const double* z;     ///< the last marginals
+  const double* y;     ///< measured counts
+  const double* w;     ///< their weights; the first serves all where one_weight says so
+  const double* held;  ///< those to validate with are held + beyond (held - y); null without them
+  double beyond;
   bool one_weight;
   std::size_t n;
 };
@@ -20,9 +22,9 @@ struct PathKernels {
   void (*descend)(const PathTable& table, double total, double a, double step, double* theta, double* window);
   /// With d = next - z and the v above: mean = x + a (next - x), which may lie where x does, and unless
   /// second is null second += share (mean - second). With the last of the two, m, adds to sums half w (total
-  /// m - y)^2, half w (total m - held)^2 (unless held is null), w (v - y) d, and w d^2.
-  void (*follow)(const PathTable& table, const double* next, const double* held, double total, double a,
-                 double share, double* mean, double* second, double* sums);
+  /// m - y)^2, half w (total m - y')^2 with the counts y' to validate with (if any), w (v - y) d, and w d^2.
+  void (*follow)(const PathTable& table, const double* next, double total, double a, double share,
+                 double* mean, double* second, double* sums);
 };
 
 /// The fastest set of loops this machine runs.

@@ -25,6 +25,7 @@ RegionTerm as_term(RegionMeasurement m) {
   term.values = std::move(m.values);
   term.weights = std::move(m.weights);
   term.holdout = std::move(m.holdout);
+  term.beyond = m.beyond;
   return term;
 }
 
@@ -39,14 +40,19 @@ void join(std::vector<RegionTerm>& terms, RegionMeasurement m) {
   }
   RegionTerm& term = *whole;
   const RegionTerm other = as_term(std::move(m));
-  for (std::size_t i = 0; i < term.values.size(); ++i) {
+  std::vector<double> values(term.values.size());
+  std::vector<double> holdout(term.holdout.size());
+  double unused = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
     const double mine = term.weight(i);
     const double theirs = other.weight(i);
-    term.values[i] = joined(mine, term.values[i], theirs, other.values[i], &term.constant);
-    if (!term.holdout.empty()) {
-      term.holdout[i] = joined(mine, term.holdout[i], theirs, other.holdout[i], &term.held_constant);
-    }
+    values[i] = joined(mine, term.values[i], theirs, other.values[i], &term.constant);
+    if (holdout.empty()) continue;
+    holdout[i] = joined(mine, term.holdout[i], theirs, other.holdout[i], &unused);
+    joined(mine, term.held_out(i), theirs, other.held_out(i), &term.held_constant);
   }
+  term.values = SharedNumbers(std::move(values));
+  term.holdout = SharedNumbers(std::move(holdout));
   if (term.weights.size() < other.weights.size()) {
     term.weights.resize(other.weights.size(), term.weights[0]);
   }
@@ -71,7 +77,14 @@ double term_loss(const RegionTerm& term, double total, std::span<const double> s
 namespace {
 
 PathTable path_table(const RegionTerm& t, const double* x, const double* z) {
-  return {x, z, t.values.data(), t.weights.data(), t.weights.size() == 1, t.values.size()};
+  return {x,
+          z,
+          t.values.data(),
+          t.weights.data(),
+          t.holdout.empty() ? nullptr : t.holdout.data(),
+          t.beyond,
+          t.weights.size() == 1,
+          t.values.size()};
 }
 
 }  // namespace
@@ -95,8 +108,7 @@ void follow_term(RegionTerm& t, double total, double a, double share, std::span<
   double* const mean = whole ? x.data() : t.x.data();
   double* const second = y.empty() ? nullptr : whole ? y.data() : t.y.data();
   path_kernels().follow(path_table(t, mean, whole ? z.data() : t.z.data()), whole ? b.data() : t.b.data(),
-                        t.holdout.empty() ? nullptr : t.holdout.data(), total, a, share, mean, second,
-                        sums.data());
+                        total, a, share, mean, second, sums.data());
   sums[0] += t.constant;
   sums[1] += t.held_constant;
 }

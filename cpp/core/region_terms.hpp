@@ -4,27 +4,33 @@
 #include <span>
 #include <vector>
 
+#include "core/shared_numbers.hpp"
+
 namespace pypgm {
 
 /// A noisy linear measurement inside one region: sums of its cells over groups.
 struct RegionMeasurement {
   int region = 0;
   std::vector<std::int32_t> groups;  ///< group of each cell; empty: every cell its own
-  std::vector<double> values;        ///< measured counts, one a group
+  SharedNumbers values;              ///< measured counts, one a group
   std::vector<double> weights;       ///< 1 / variance, one a group or one for all
-  std::vector<double> holdout;       ///< other measured counts, to validate with; may be empty
+  SharedNumbers holdout;             ///< may be empty, else counts to validate with are
+  double beyond = 0;                 ///< holdout + beyond (holdout - values)
 };
 
 /// All measurements of every cell of one region, as one, or one measurement of groups; its part of the loss
 /// is half the sum of w (total b - y)^2 over groups, and the constant.
 struct RegionTerm {
   std::vector<std::int32_t> groups;
-  std::vector<double> values, weights, holdout;
+  SharedNumbers values, holdout;
+  std::vector<double> weights;
+  double beyond = 0;
   double constant = 0;             ///< what joining took from the loss
   double held_constant = 0;        ///< and from the validation
   std::vector<double> x, y, z, b;  ///< sums over groups, of four sets of beliefs; none without groups
 
   double weight(std::size_t i) const { return weights[weights.size() == 1 ? 0 : i]; }
+  double held_out(std::size_t i) const { return holdout[i] + beyond * (holdout[i] - values[i]); }
 };
 
 /// Sums over what is measured: loss, validation, slope, curvature.

@@ -46,15 +46,18 @@ TEST_CASE("consistent measurements are met") {
 
 TEST_CASE("measurements of the same cells are joined without changing the loss") {
   auto apart = make(chain(), 10);
-  apart.measure({0, {}, {1, 2, 3, 4}, {2.0}, {2, 2, 2, 2}});
-  apart.measure({0, {}, {4, 3, 2, 1}, {0.5, 1.0, 1.0, 0.5}, {1, 1, 1, 1}});
+  const double beyond = 0.5;
+  apart.measure({0, {}, {1, 2, 3, 4}, {2.0}, {2, 2, 2, 2}, beyond});
+  apart.measure({0, {}, {4, 3, 2, 1}, {0.5, 1.0, 1.0, 0.5}, {1, 1, 1, 1}, beyond});
   apart.begin(1e-10, 10);
   double wanted = 0;
   double held = 0;
   for (int i = 0; i < 4; ++i) {
     const double w = i == 0 || i == 3 ? 0.5 : 1.0;
     wanted += 0.5 * (2 * std::pow(2.5 - (1 + i), 2) + w * std::pow(2.5 - (4 - i), 2));
-    held += 0.5 * (2 * std::pow(2.5 - 2, 2) + w * std::pow(2.5 - 1, 2));
+    const double one = 2 + beyond * (2 - (1 + i));
+    const double other = 1 + beyond * (1 - (4 - i));
+    held += 0.5 * (2 * std::pow(2.5 - one, 2) + w * std::pow(2.5 - other, 2));
   }
   CHECK(apart.loss() == doctest::Approx(wanted));
   const RegionProgress progress = apart.advance(1e-12, 1.0, 1, 0.0, 1.0);
@@ -89,7 +92,7 @@ TEST_CASE("the answer is an average of averages, however they are measured") {
   auto cells = make(chain(), 100);
   cells.measure({0, {}, {40, 10, 15, 35}, {1.0}, {38, 12, 17, 33}});
   auto groups = make(chain(), 100);
-  groups.measure({0, {0, 1, 2, 3}, {40, 10, 15, 35}, {1.0}, {38, 12, 17, 33}});
+  groups.measure({0, {0, 1, 2, 3}, {40, 10, 15, 35}, {1.0}, {39, 11, 16, 34}, 1});  // y' is the same
   cells.begin(1e-10, 10);
   groups.begin(1e-10, 10);
   std::vector<double> x(cells.potentials().size());

@@ -15,16 +15,13 @@ from pypgm.estimation.fit import Options, Status, Watch
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.path import Path, settled_answer
 from pypgm.estimation.problem import Answer, Problem
+from pypgm.estimation.thinning import answers_to_fit, further, left_to_validate, validates
 
 __all__ = [
     "FINE",
     "STAGE_TOLERANCE",
-    "THINNING",
     "MeasuredSteps",
     "accelerated",
-    "further",
-    "thinning_source",
-    "validates",
 ]
 
 _CAUTION = 0.9  # of the step the last move would have permitted
@@ -32,12 +29,9 @@ FINE = (1.2, 1)  # growth and memory of steps that are validated one by one: non
 _FAST = (2.0, 5)  # on the way to the optimum: a third to two thirds of the iterations that the fine ones take
 _NEARER = 50  # oracle calls between a path's end and its certificate, at most half of what is left
 _MAX_GROWTH = 1000.0  # of the step over the safe one
-THINNING = 0.5  # how the noise is shared between what is fitted and what validates
-_LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
 _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
 _MAX_TRIALS = 40  # of a first step
 STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
-_SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
 
 def accelerated(problem: Problem, options: Options) -> Answer:
@@ -71,11 +65,11 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     """
     watch = Watch(options)
     try:
-        thinned = _thinned(_smoothed(problem), options.rng) if validates(options) else None
-        if thinned is None:
+        parts = _thinned(_smoothed(problem), options.rng) if validates(options) else None
+        if parts is None:
             run, status = _to_the_optimum(problem, options, watch, 0)
         else:
-            run, status = _validated(problem, *thinned, options, watch)
+            run, status = _validated(problem, *parts, options, watch)
     finally:
         watch.close()
     return settled_answer(problem, run, status, options)
@@ -125,25 +119,6 @@ class MeasuredSteps:
     def forget(self, share: float) -> None:
         """Leave a share out of the average; see `Steps`."""
         self._weight *= 1 - share
-
-
-def thinning_source(rng: np.random.Generator | int | None) -> np.random.Generator:
-    """Return the source of the noise that thins measurements: a fixed one unless another is asked for."""
-    return np.random.default_rng(_SEED if rng is None else rng)
-
-
-def further(best: int) -> int:
-    """Return how many iterations to take where so many were best on thinned measurements.
-
-    Those have sqrt(1 + c^2) times the noise, c being `THINNING`, and the best count goes down with about the root of
-    the noise: on pairs of the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100.
-    """
-    return int(best * (1 + THINNING**2) ** 0.25)
-
-
-def validates(options: Options) -> bool:
-    """Return whether measurements are to be thinned to find where to end."""
-    return options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
 
 
 def _smoothed(problem: Problem) -> Problem:
@@ -209,10 +184,10 @@ def _continued(problem: Problem, run: Path, potentials: NDArray[np.float64], opt
 
 
 def _validated(
-    problem: Problem, thinned: Problem, held_out: Sequence[LinearMeasurement], options: Options, watch: Watch
+    problem: Problem, fitted: Problem, validation: Sequence[LinearMeasurement], options: Options, watch: Watch
 ) -> tuple[Path, Status]:
     """Find on thinned measurements how far to go, then go there."""
-    run = _path(thinned, options, watch, 0, FINE, held_out=held_out)
+    run = _path(fitted, options, watch, 0, FINE, held_out=validation)
     status, best = run.validate(options.iterations // 2)
     calls = run.calls
     if status == "converged":
@@ -261,16 +236,11 @@ def _permitted_step(problem: Problem, options: Options) -> tuple[float, int]:
 
 
 def _thinned(problem: Problem, rng: np.random.Generator | int | None) -> tuple[Problem, list[LinearMeasurement]] | None:
-    """Split each answer y, of variance v, into y + c xi to fit and y - xi / c to validate, where xi ~ Normal(0, v).
-
-    The two have the same mean; for Gaussian noise they are independent, for any noise of that variance uncorrelated.
-    """
-    generator = thinning_source(rng)
-    fitted, held_out = [], []
-    for m in problem.loss.measurements:
-        noise = m.spread() * m.as_written(problem.tree.domain, generator.normal(size=m.values.size))
-        fitted.append(m.answered(m.values + THINNING * noise))
-        held_out.append(m.answered(m.values - noise / THINNING))
+    """Return the problem that thinned measurements pose, and those held out; None if the loss rests on more."""
+    own = problem.loss.measurements
+    fitted = [m.answered(y) for m, y in zip(own, answers_to_fit(problem.tree.domain, own, rng), strict=True)]
     # What is fitted starts from its own answers: a start that knew the held-out ones would look too good on them.
-    thinned = problem.refitted(fitted) if fitted else None
-    return None if thinned is None else (thinned, held_out)
+    rest = problem.refitted(fitted) if fitted else None
+    if rest is None:
+        return None
+    return rest, left_to_validate(own, fitted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +12,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.accelerated import (
     FINE,
     STAGE_TOLERANCE,
-    THINNING,
     MeasuredSteps,
-    further,
-    thinning_source,
-    validates,
 )
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 from pypgm.estimation.path import CHECK_EVERY, Path
@@ -26,11 +21,11 @@ from pypgm.estimation.region_problem import (
     CompiledRegionDescent,
     GeneralRegionDescent,
     RegionProblem,
-    Thinned,
     on_regions,
 )
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.second_average import SecondAverage
+from pypgm.estimation.thinning import answers_to_fit, further, left_to_validate, validates
 
 __all__ = ["region_descent"]
 
@@ -258,26 +253,14 @@ def _path(problem: RegionProblem, options: Options, watch: Watch, calls: int, *,
 
 
 def _thinned_path(problem: RegionProblem, options: Options, watch: Watch) -> _RegionPath:
-    thinned = _thinned(problem, options)
+    answers = answers_to_fit(problem.domain, problem.loss.measurements, options.rng)
     core: CompiledRegionDescent | GeneralRegionDescent
     if problem.compiles():
-        core = CompiledRegionDescent(problem, options.n_threads, thinned)
+        core = CompiledRegionDescent(problem, options.n_threads, answers)
     else:
         measurements = problem.loss.measurements
-        pairs = [(m.answered(y), m.answered(y2)) for m, (y, y2) in zip(measurements, thinned, strict=True)]
-        loss = problem.loss.refitted([m for m, _ in pairs])
-        core = GeneralRegionDescent(
-            problem if loss is None else problem.with_loss(loss), options.n_threads, L2([m for _, m in pairs])
-        )
+        fitted = [m.answered(y) for m, y in zip(measurements, answers, strict=True)]
+        validation = L2(left_to_validate(measurements, fitted))
+        loss = problem.loss.refitted(fitted)
+        core = GeneralRegionDescent(problem if loss is None else problem.with_loss(loss), options.n_threads, validation)
     return _RegionPath(core, problem.safe_step(), options, watch, 0, bounded=False, twice=True)
-
-
-def _thinned(problem: RegionProblem, options: Options) -> Iterator[Thinned]:
-    """Yield y + c xi to fit and y - xi / c to validate with, xi of the variance of the measurement; see `accelerated`.
-
-    One after the other, so that no second set of tables is ever held.
-    """
-    source = thinning_source(options.rng)
-    for m in problem.loss.measurements:
-        noise = m.spread() * m.as_written(problem.domain, source.normal(size=m.values.size))
-        yield m.values + THINNING * noise, m.values - noise / THINNING

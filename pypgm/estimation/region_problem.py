@@ -16,6 +16,7 @@ from pypgm.estimation.compiled import is_compiled
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.residual_losses import L2, Huber
 from pypgm.estimation.smoothness import column_squares, largest_column_distance
+from pypgm.estimation.thinning import BEYOND
 from pypgm.factor import Factor
 from pypgm.queries import Identity
 
@@ -25,13 +26,10 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["CompiledRegionDescent", "GeneralRegionDescent", "RegionProblem", "Thinned", "on_regions"]
+__all__ = ["CompiledRegionDescent", "GeneralRegionDescent", "RegionProblem", "on_regions"]
 
 _START_FEASIBILITY = 1e-8
 _START_SWEEPS = 100
-
-Thinned = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
-"""Two sets of answers to the queries of one measurement: to fit, and to validate with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +125,18 @@ class CompiledRegionDescent:
     problem : RegionProblem
     n_threads : int
         0 for all threads.
-    thinned : iterator of Thinned, optional
+    thinned : iterator of ndarray, optional
         For each measurement answers to fit and answers to validate with, instead of its own.
     """
 
-    def __init__(self, problem: RegionProblem, n_threads: int, thinned: Iterator[Thinned] | None = None) -> None:
+    def __init__(
+        self, problem: RegionProblem, n_threads: int, thinned: Iterator[NDArray[np.float64]] | None = None
+    ) -> None:
         self._total = problem.total
         self.core = problem.core(n_threads)
         for m in problem.loss.measurements:
-            answers, held_out = (m.values.astype(np.float64), np.empty(0)) if thinned is None else next(thinned)
+            own = np.ascontiguousarray(m.values, dtype=np.float64)
+            answers, held_out = (own, np.empty(0)) if thinned is None else (next(thinned), own)
             self._measure(problem.graph, m, answers, held_out)
         self.sweeps = begun(self.core)
 
@@ -176,6 +177,7 @@ class CompiledRegionDescent:
             m.in_order(domain, answers),
             weights,
             m.in_order(domain, held_out) if held_out.size else held_out,
+            BEYOND,
         )
 
 

@@ -1,0 +1,34 @@
+#pragma once
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace pypgm {
+
+/// Numbers that do not change, their own or another owner's, who keeps them for as long as they are needed.
+class SharedNumbers {
+ public:
+  SharedNumbers() = default;
+  SharedNumbers(std::vector<double> own) {
+    const auto kept = std::make_shared<const std::vector<double>>(std::move(own));
+    owner_ = kept;
+    numbers_ = *kept;
+  }
+  SharedNumbers(std::initializer_list<double> own) : SharedNumbers(std::vector<double>(own)) {}
+  SharedNumbers(std::shared_ptr<const void> owner, std::span<const double> numbers)
+      : owner_(std::move(owner)), numbers_(numbers) {}
+
+  double operator[](std::size_t i) const { return numbers_[i]; }
+  const double* data() const { return numbers_.data(); }
+  std::size_t size() const { return numbers_.size(); }
+  bool empty() const { return numbers_.empty(); }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::span<const double> numbers_;
+};
+
+}  // namespace pypgm
