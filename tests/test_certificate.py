@@ -63,7 +63,7 @@ def rounds(measurements, **options):
 
 
 def test_rounds_are_seen_counted_and_stopped(monkeypatch):
-    monkeypatch.setattr("pypgm.estimation.path.levelled_off", lambda *_: True)
+    monkeypatch.setattr("pypgm.estimation.tree_path.levelled_off", lambda *_: True)
     fit, seen = rounds(noisy(1), iterations=60)
     assert seen
     assert fit.iterations <= 60
@@ -74,8 +74,8 @@ def test_rounds_are_seen_counted_and_stopped(monkeypatch):
 
 def test_the_path_goes_on_where_the_certificate_does_not_come_near_enough(monkeypatch):
     # Taken for level too early: however good the bound, the loss is not.
-    monkeypatch.setattr("pypgm.estimation.path.CHECK_EVERY", 5)
-    monkeypatch.setattr("pypgm.estimation.path.levelled_off", lambda *_: True)
+    monkeypatch.setattr("pypgm.estimation.tree_path.CHECK_EVERY", 5)
+    monkeypatch.setattr("pypgm.estimation.tree_path.levelled_off", lambda *_: True)
     measurements = noisy(2)
     fit = certified(measurements, tolerance=1e-6, iterations=2000).fit
     assert fit.loss - fit.gap <= least_loss(measurements) * (1 + 1e-6)
@@ -85,7 +85,7 @@ def test_the_path_goes_on_where_the_certificate_does_not_come_near_enough(monkey
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr("pypgm.estimation.path.levelled_off", lambda *_: True)
+    monkeypatch.setattr("pypgm.estimation.tree_path.levelled_off", lambda *_: True)
     one, two = (certified(noisy(3), tolerance=1e-4, iterations=200, n_threads=n).fit for n in (1, 2))
     assert (one.loss, one.gap, one.iterations) == (two.loss, two.gap, two.iterations)
 

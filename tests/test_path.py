@@ -10,13 +10,14 @@ import pytest
 
 import pypgm
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.accelerated import FINE, MeasuredSteps
 from pypgm.estimation.fit import Options, Watch
 from pypgm.estimation.general import GeneralAcceleration
-from pypgm.estimation.path import CHECK_EVERY, Path
+from pypgm.estimation.path import CHECK_EVERY
 from pypgm.estimation.problem import Problem
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.second_average import SecondAverage
+from pypgm.estimation.steps import FINE, MeasuredSteps
+from pypgm.estimation.tree_path import TreePath
 from pypgm.graphs import JunctionTree
 
 
@@ -66,7 +67,7 @@ class Iterates:
 def path_along(points, **answer):
     options = Options(10**6, 0.0, None, None, None, False, 1, "optimum", None, time.perf_counter())
     problem = SimpleNamespace(acceleration=lambda *_: Iterates(points))
-    run = Path(problem, EqualWeights(), options, Watch(options), **answer)
+    run = TreePath(problem, EqualWeights(), options, Watch(options), **answer)
     run.follow(len(points))
     return run
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,22 +11,18 @@ from numpy.typing import NDArray
 from pypgm.estimation.certificate import certified
 from pypgm.estimation.fit import Options, Status, Watch
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.path import Path, settled_answer
 from pypgm.estimation.problem import Answer, Problem
-from pypgm.estimation.thinning import answers_to_fit, further, left_to_validate, validates
+from pypgm.estimation.steps import FINE, MeasuredSteps
+from pypgm.estimation.thinning import answers_to_fit, left_to_validate, unthinned_count, validates
+from pypgm.estimation.tree_path import TreePath, settled_answer
 
 __all__ = [
-    "FINE",
     "STAGE_TOLERANCE",
-    "MeasuredSteps",
     "accelerated",
 ]
 
-_CAUTION = 0.9  # of the step the last move would have permitted
-FINE = (1.2, 1)  # growth and memory of steps that are validated one by one: none may skip the best of the path
 _FAST = (2.0, 5)  # on the way to the optimum: a third to two thirds of the iterations that the fine ones take
 _NEARER = 50  # oracle calls between a path's end and its certificate, at most half of what is left
-_MAX_GROWTH = 1000.0  # of the step over the safe one
 _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
 _MAX_TRIALS = 40  # of a first step
 STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
@@ -75,59 +69,13 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     return settled_answer(problem, run, status, options)
 
 
-class MeasuredSteps:
-    """Steps as long as the last ones show that they may be, and weights that make the average converge fast.
-
-    Parameters
-    ----------
-    safe : float
-        The step that always may be, in count space.
-    growth : float
-        By how much a step may be longer than the one before.
-    memory : int
-        How many of the last moves have to permit it.
-    most : float
-        How many times as long as the safe one a step may become.
-    first : float, optional
-        The first step, if not the safe one.
-    """
-
-    def __init__(
-        self, safe: float, growth: float, memory: int, most: float = _MAX_GROWTH, *, first: float | None = None
-    ) -> None:
-        self._safe = safe
-        self._growth = growth
-        self._longest = most * safe
-        self._alpha = safe if first is None else first
-        self._weight = 0.0
-        self._last = 0.0
-        self._permitted: deque[float] = deque(maxlen=memory)
-
-    def next(self) -> tuple[float, float]:
-        """Return the length of the step and the weight of its end; see `Steps`."""
-        alpha = self._alpha
-        self._last = (alpha + math.sqrt(alpha * alpha + 4 * alpha * self._weight)) / 2
-        self._weight += self._last
-        return self._last, self._last / self._weight
-
-    def learn(self, slope: float, curvature: float) -> None:
-        """Measure the step that the last move would have permitted; see `Steps`."""
-        self._permitted.append(-self._last * slope / curvature if curvature > 0 else self._alpha)
-        longest = min(self._growth * self._alpha, self._longest)
-        self._alpha = min(max(_CAUTION * min(self._permitted), self._safe), longest)
-
-    def forget(self, share: float) -> None:
-        """Leave a share out of the average; see `Steps`."""
-        self._weight *= 1 - share
-
-
 def _smoothed(problem: Problem) -> Problem:
     """Return the problem with the second smooth stage of its loss: near the loss where noise is, and easy to follow."""
     stages = problem.loss.stages()
     return problem.with_loss(stages[min(1, len(stages) - 1)])
 
 
-def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int) -> tuple[Path, Status]:
+def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int) -> tuple[TreePath, Status]:
     """Follow the path to the tolerance; that of a loss which is not smooth from stage to stage."""
     stages = problem.loss.stages()
     rough = replace(options, tolerance=max(options.tolerance, STAGE_TOLERANCE))
@@ -137,7 +85,7 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
         last = stage is stages[-1]
         run = _path(here, options if last else rough, watch, calls, _FAST)
         certifies = last and here.is_certifiable()
-        status = run.follow(options.iterations, to_tolerance=True, to_certify=certifies)
+        status = run.follow(options.iterations, to_tolerance=True, until=run.is_certificate_due if certifies else None)
         if certifies and status is None and run.calls < options.iterations:
             run, status = _certified(here, run, options, watch)
         calls = run.calls
@@ -150,7 +98,7 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
     return run, status or "iterations"
 
 
-def _certified(problem: Problem, run: Path, options: Options, watch: Watch) -> tuple[Path, Status | None]:
+def _certified(problem: Problem, run: TreePath, options: Options, watch: Watch) -> tuple[TreePath, Status | None]:
     """Prove that a path has come near the optimum; go on from there where it has not."""
     point = run.whole()
     try:
@@ -164,7 +112,7 @@ def _certified(problem: Problem, run: Path, options: Options, watch: Watch) -> t
     return run, run.follow(options.iterations, to_tolerance=True)
 
 
-def _nearer(problem: Problem, run: Path, options: Options, watch: Watch) -> tuple[Path, Status | None]:
+def _nearer(problem: Problem, run: TreePath, options: Options, watch: Watch) -> tuple[TreePath, Status | None]:
     """Go a little further from potentials roughly fitted to where a path ended.
 
     The average of these steps is soon the better one, and potentials are easily fitted to it, as they are near it.
@@ -177,7 +125,9 @@ def _nearer(problem: Problem, run: Path, options: Options, watch: Watch) -> tupl
     return run, status
 
 
-def _continued(problem: Problem, run: Path, potentials: NDArray[np.float64], options: Options, watch: Watch) -> Path:
+def _continued(
+    problem: Problem, run: TreePath, potentials: NDArray[np.float64], options: Options, watch: Watch
+) -> TreePath:
     further = _path(problem.started(problem.vector(potentials)), options, watch, run.calls, _FAST)
     further.lower, further.history = run.lower, run.history + further.history
     return further
@@ -185,7 +135,7 @@ def _continued(problem: Problem, run: Path, potentials: NDArray[np.float64], opt
 
 def _validated(
     problem: Problem, fitted: Problem, validation: Sequence[LinearMeasurement], options: Options, watch: Watch
-) -> tuple[Path, Status]:
+) -> tuple[TreePath, Status]:
     """Find on thinned measurements how far to go, then go there."""
     run = _path(fitted, options, watch, 0, FINE, held_out=validation)
     status, best = run.validate(options.iterations // 2)
@@ -197,7 +147,7 @@ def _validated(
     if status in {"validated", "iterations"}:
         del run
         run = _path(_smoothed(problem), options, watch, calls, FINE)
-        status = run.follow(min(run.calls + further(best), options.iterations)) or status
+        status = run.follow(min(run.calls + unthinned_count(best), options.iterations)) or status
     return run, status
 
 
@@ -209,7 +159,7 @@ def _path(
     pace: tuple[float, int],
     *,
     held_out: Sequence[LinearMeasurement] = (),
-) -> Path:
+) -> TreePath:
     safe = problem.safe_step()
     if safe is not None:
         steps = MeasuredSteps(safe, *pace)
@@ -217,7 +167,7 @@ def _path(
         first, trials = _permitted_step(problem, options)
         steps = MeasuredSteps(first / _UNKNOWN, *pace, _UNKNOWN**2, first=first)
         calls += trials
-    return Path(problem, steps, options, watch, calls, held_out=held_out, sheds=pace == _FAST, twice=pace == FINE)
+    return TreePath(problem, steps, options, watch, calls, held_out=held_out, sheds=pace == _FAST, twice=pace == FINE)
 
 
 def _permitted_step(problem: Problem, options: Options) -> tuple[float, int]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from pypgm.estimation.fit import Options, Watch
-from pypgm.estimation.path import Path, Steps, settled_answer
 from pypgm.estimation.problem import Answer, Problem
+from pypgm.estimation.steps import Steps
+from pypgm.estimation.tree_path import TreePath, settled_answer
 
 __all__ = ["dual_averaging", "interior_gradient"]
 
@@ -107,7 +108,7 @@ class _InteriorGradient:
 def _averaged(problem: Problem, options: Options, steps: Steps) -> Answer:
     watch = Watch(options)
     try:
-        run = Path(problem, steps, options, watch)
+        run = TreePath(problem, steps, options, watch)
         status = run.follow(options.iterations, to_tolerance=True) or "iterations"
     finally:
         watch.close()

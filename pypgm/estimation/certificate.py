@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.estimation.fit import Options, Status, Watch
-    from pypgm.estimation.path import Path
     from pypgm.estimation.problem import Problem
+    from pypgm.estimation.tree_path import TreePath
 
 __all__ = ["CERTIFICATE_TABLES", "certified", "certifies", "is_late", "is_worthwhile", "levelled_off"]
 
@@ -55,7 +55,9 @@ def is_late(calls: int, iterations: int, seconds: float, time_limit: float | Non
     return calls >= _CALLS * iterations or (time_limit is not None and seconds >= _SECONDS * time_limit)
 
 
-def certified(problem: Problem, run: Path, point: NDArray[np.float64], options: Options, watch: Watch) -> Status | None:
+def certified(
+    problem: Problem, run: TreePath, point: NDArray[np.float64], options: Options, watch: Watch
+) -> Status | None:
     """Raise the bound of a path that has levelled off; return why it ended, None if it does not come near enough.
 
     The bound begins at the gradient of a point.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pypgm.estimation.measurement import LinearMeasurement
 
-__all__ = ["BEYOND", "answers_to_fit", "further", "left_to_validate", "validates"]
+__all__ = ["BEYOND", "answers_to_fit", "left_to_validate", "unthinned_count", "validates"]
 
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 BEYOND = _THINNING**-2  # what is added to an answer before it is fitted is taken so many times from what validates
@@ -51,7 +51,7 @@ def left_to_validate(
     return [m.answered(np.asarray(m.values + BEYOND * (m.values - f.values), dtype=np.float64)) for m, f in pairs]
 
 
-def further(best: int) -> int:
+def unthinned_count(best: int) -> int:
     """Return how many iterations to take where so many were best on thinned measurements.
 
     Those have sqrt(1 + c^2) times the noise, and the best count goes down with about the root of the noise: on pairs of
