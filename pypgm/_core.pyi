@@ -342,9 +342,9 @@ class Acceleration:
         s: typing.SupportsFloat | typing.SupportsIndex,
         a: typing.SupportsFloat | typing.SupportsIndex,
         share: typing.SupportsFloat | typing.SupportsIndex = 1.0,
-    ) -> tuple[float, float, float, float]:
+    ) -> tuple:
         """
-        One step: loss and validation loss of the average, slope, curvature. Of that average, the one of the averages before is kept but for a share.
+        One step: loss of the answer, validation loss of the average and of the answer, slope, curvature. The answer is the average, or moves towards it by a share less than 1.
         """
     def gap(self) -> float:
         """
@@ -515,7 +515,7 @@ class RegionDescent:
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
-        One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.
+        One step: loss of the answer, validation loss of the average and of the answer, slope, curvature, feasibility, sweeps.
         """
     def advance_along(
         self,

@@ -49,7 +49,7 @@ class Iterates:
     def advance(self, s, a, share):
         self._mean = (1 - a) * self._mean + a * next(self._points)
         self.average = (1 - share) * self.average + share * self._mean
-        return self.loss(), 0.0, -s, 1.0
+        return self.loss(), 0.0, 0.0, -s, 1.0
 
     def loss(self):
         return float(np.square(self.average).sum())
@@ -64,10 +64,10 @@ class Iterates:
         """Do nothing."""
 
 
-def path_along(points, **answer):
+def path_along(points, averaging):
     options = Options(10**6, 0.0, None, None, None, False, 1, "optimum", None, time.perf_counter())
     problem = SimpleNamespace(acceleration=lambda *_: Iterates(points))
-    run = TreePath(problem, EqualWeights(), options, Watch(options), **answer)
+    run = TreePath(problem, EqualWeights(), options, Watch(options), averaging=averaging)
     run.follow(len(points))
     return run
 
@@ -80,24 +80,24 @@ def far_then_near(seed, n=8 * CHECK_EVERY + 1):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_average_leaves_out_a_beginning_that_is_far_away(seed):
     points = far_then_near(seed)
-    run = path_along(points, sheds=True)
+    run = path_along(points, "shed")
     average, _, loss = run.given_back()
     suffixes = [np.mean(points[mark + 1 :], axis=0) for mark in range(CHECK_EVERY, len(points) - 1, CHECK_EVERY)]
     assert any(np.allclose(average, mean, rtol=1e-9) for mean in suffixes)
     assert loss == pytest.approx(float(np.square(average).sum()), rel=1e-12)
-    assert loss < 0.5 * path_along(points, sheds=False).given_back()[2]
+    assert loss < 0.5 * path_along(points, "plain").given_back()[2]
     np.testing.assert_allclose(run.whole(), np.mean(points, axis=0), rtol=1e-9)
 
 
 def test_the_average_keeps_a_beginning_that_is_nearer_than_the_rest():
     points = list(np.arange(8.0 * CHECK_EVERY)[:, None])
-    for sheds in (True, False):
-        np.testing.assert_allclose(path_along(points, sheds=sheds).given_back()[0], np.mean(points, axis=0), rtol=1e-9)
+    for averaging in ("shed", "restarted", "plain"):
+        np.testing.assert_allclose(path_along(points, averaging).given_back()[0], np.mean(points, axis=0), rtol=1e-9)
 
 
 def test_losses_never_rise_where_something_is_left_out():
     points = far_then_near(1)
-    shed, kept = (path_along(points, sheds=sheds).history for sheds in (True, False))
+    shed, kept = (path_along(points, averaging).history for averaging in ("shed", "plain"))
     assert len(shed) == len(kept) == len(points)
     assert all(s <= k + 1e-9 for s, k in zip(shed, kept, strict=True))
 
@@ -107,10 +107,10 @@ def test_the_average_of_averages_weighs_each_by_its_own_weight():
     means = [np.mean(points[: n + 1], axis=0) for n in range(1, len(points))]
     weights = np.arange(2.0, len(points) + 1) ** 1.5
     expected = np.average(means, axis=0, weights=weights)
-    np.testing.assert_allclose(path_along(points, twice=True).given_back()[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(path_along(points, "twice").given_back()[0], expected, rtol=1e-9)
 
 
-def test_averages_are_not_averaged_while_steps_grow_nor_across_a_restart():
+def test_averages_are_not_averaged_while_steps_grow():
     steps, second = MeasuredSteps(1.0, *FINE), SecondAverage()
     weight = 0.0
     for _ in range(20):
@@ -124,8 +124,6 @@ def test_averages_are_not_averaged_while_steps_grow_nor_across_a_restart():
         s, a = steps.next()
         weights.append(s / a)
         assert second.share(s, a) == pytest.approx(weights[-1] ** 1.5 / np.sum(np.power(weights, 1.5)))
-    second.restart()
-    assert second.share(1.0, 1.0) == 1
 
 
 def test_compiled_and_general_paths_average_twice_alike():

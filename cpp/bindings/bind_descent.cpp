@@ -39,6 +39,10 @@ Array<double> fused_marginals(FusedDescent& descent) {
   return result;
 }
 
+py::tuple as_tuple(const PathSums& p) {
+  return py::make_tuple(p.loss, p.mean_validation, p.validation, p.slope, p.curvature);
+}
+
 }  // namespace
 
 void bind_descent(py::module_& m) {
@@ -81,17 +85,17 @@ void bind_descent(py::module_& m) {
       .def(
           "advance",
           [](Acceleration& self, double s, double a, double share) {
-            Progress progress{};
+            PathSums sums;
             {
               const py::gil_scoped_release unlocked;
-              progress = self.advance(s, a, share);
+              sums = self.advance(s, a, share);
             }
-            return py::make_tuple(progress.loss, progress.validation, progress.slope, progress.curvature);
+            return as_tuple(sums);
           },
           py::arg("s"), py::arg("a"), py::arg("share") = 1.0,
-          "One step: loss and validation loss of the average, slope, curvature. Of that average, the one of "
-          "the "
-          "averages before is kept but for a share.")
+          "One step: loss of the answer, validation loss of the average and of the answer, slope, curvature. "
+          "The "
+          "answer is the average, or moves towards it by a share less than 1.")
       .def("restart", &Acceleration::restart, py::call_guard<py::gil_scoped_release>(),
            "Start the average anew where the last point is better.")
       .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(),

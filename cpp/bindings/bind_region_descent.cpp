@@ -81,7 +81,9 @@ void measure(RegionDescent& self, int region, const Array<std::int32_t>& groups,
 }
 
 py::tuple as_tuple(const RegionProgress& p) {
-  return py::make_tuple(p.loss, p.validation, p.slope, p.curvature, p.feasibility, p.sweeps);
+  const PathSums& s = p.sums;
+  return py::make_tuple(s.loss, s.mean_validation, s.validation, s.slope, s.curvature, p.feasibility,
+                        p.sweeps);
 }
 
 }  // namespace
@@ -106,7 +108,7 @@ void bind_region_descent(py::module_& m) {
       .def(
           "advance",
           [](RegionDescent& self, double s, double a, double share, double stretch, double loose) {
-            RegionProgress progress{};
+            RegionProgress progress;
             {
               const py::gil_scoped_release unlocked;
               progress = self.advance(s, a, share, stretch, loose);
@@ -114,14 +116,15 @@ void bind_region_descent(py::module_& m) {
             return as_tuple(progress);
           },
           py::arg("s"), py::arg("a"), py::arg("share"), py::arg("stretch"), py::arg("loose"),
-          "One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.")
+          "One step: loss of the answer, validation loss of the average and of the answer, slope, curvature, "
+          "feasibility, sweeps.")
       .def(
           "advance_along",
           [](RegionDescent& self, const Array<double>& gradient, double s, double a, double share,
              double stretch, double loose) {
             check_size("gradient", self.potentials().size(), static_cast<std::size_t>(gradient.size()));
             const auto g = view(gradient);
-            RegionProgress progress{};
+            RegionProgress progress;
             {
               const py::gil_scoped_release unlocked;
               progress = self.advance_along(g, s, a, share, stretch, loose);

@@ -75,37 +75,38 @@ void Acceleration::descend(int f, double s, double a) {
   k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
 }
 
-Progress Acceleration::follow(int f, double a, double share) {
+PathSums Acceleration::follow(int f, double a, double share) {
   const auto x = slice(*tree_, x_, f);
   const auto y = y_.empty() ? std::span<double>() : slice(*tree_, y_, f);
   const auto next = slice(*tree_, next_, f);
   if (const auto table = path_table(f)) {
     const L2Loss::Cells& cells = loss_.cells(f);
-    double sums[4] = {cells.constant, cells.holdout_constant, 0.0, 0.0};
+    PathSums sums{cells.constant, cells.holdout_constant, cells.holdout_constant};
     double* const second = y.empty() ? nullptr : y.data();
     path_kernels().follow(*table, next.data(), 1.0, a, share, x.data(), second, sums);
-    return {sums[0], sums[1], sums[2], sums[3]};
+    return sums;
   }
   // The old z makes room for z' - z and for z' - x.
   const Kernels& k = kernels();
   const auto moved = slice(*tree_, z_, f);
-  Progress term{};
+  const auto validation = [&](auto at) { return loss_.validates() ? loss_.validation(f, at) : 0.0; };
+  PathSums term;
   k.add_scaled(next.data(), moved.data(), -1.0, x.size(), moved.data());
   term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
   term.curvature = loss_.curvature(f, moved);
   k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
   k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
-  if (!y.empty()) {
-    k.add_scaled(x.data(), y.data(), -1.0, x.size(), moved.data());
-    k.add_scaled(y.data(), moved.data(), share, x.size(), y.data());
-  }
-  const auto answer = y.empty() ? x : y;
-  term.loss = loss_.value(f, answer);
-  term.validation = loss_.validates() ? loss_.validation(f, answer) : 0.0;
+  term.loss = loss_.value(f, x);
+  term.validation = term.mean_validation = validation(x);
+  if (y.empty()) return term;
+  k.add_scaled(x.data(), y.data(), -1.0, x.size(), moved.data());
+  k.add_scaled(y.data(), moved.data(), share, x.size(), y.data());
+  term.loss = loss_.value(f, y);
+  term.validation = validation(y);
   return term;
 }
 
-Progress Acceleration::advance(double s, double a, double share) {
+PathSums Acceleration::advance(double s, double a, double share) {
   if (share != 1 && y_.empty()) y_ = x_;
   CliqueHooks hooks;
   hooks.before = [&](int f) { descend(f, s, a); };
@@ -113,13 +114,8 @@ Progress Acceleration::advance(double s, double a, double share) {
   exact_marginals(*tree_, theta_, total_, work_, next_, n_threads_, hooks);
   z_.swap(next_);
   window_steps_ += s;
-  Progress sum{};
-  for (const Progress& term : terms_) {
-    sum.loss += term.loss;
-    sum.validation += term.validation;
-    sum.slope += term.slope;
-    sum.curvature += term.curvature;
-  }
+  PathSums sum;
+  for (const PathSums& term : terms_) sum += term;
   return sum;
 }
 

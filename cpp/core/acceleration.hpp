@@ -9,14 +9,6 @@
 
 namespace pypgm {
 
-/// What one accelerated step measured, in count units.
-struct Progress {
-  double loss;        ///< L at the averaged marginals
-  double validation;  ///< the same against the held-out counts; 0 without them
-  double slope;       ///< <g, z' - z>, g the gradient the step went along
-  double curvature;   ///< sum of w (Q (z' - z))^2
-};
-
 /// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, an average x of the z, and an
 /// average y of the x, which is the answer; y is x until a step says otherwise. Nothing but settling and the
 /// first of such steps allocates after construction.
@@ -26,7 +18,7 @@ class Acceleration {
                std::vector<double> potentials, int n_threads);
 
   /// theta -= s * gradient at (1-a) x + a z; x = (1-a) x + a z'; y = (1-share) y + share x. One propagation.
-  Progress advance(double s, double a, double share = 1);
+  PathSums advance(double s, double a, double share = 1);
   /// Starts both averages anew from z if z has the lower loss than x; tells whether it did.
   bool restart();
   /// Bound on L(y) - min L; one upward pass.
@@ -59,7 +51,7 @@ class Acceleration {
   /// theta -= s * gradient at x + a (z - x), for one clique.
   void descend(int f, double s, double a);
   /// x += a (z' - x) and y += share (x - y), for one clique, with z' in next_.
-  Progress follow(int f, double a, double share);
+  PathSums follow(int f, double a, double share);
   double gap_at(std::span<const double> marginals);
   void marginals_into(std::vector<double>& out);
   double loss_of(std::span<const double> marginals);
@@ -76,7 +68,7 @@ class Acceleration {
   std::vector<double> y_;        ///< empty while it is x
   std::vector<double> window_;   ///< sum of s times the points since it was opened; empty before
   double window_steps_ = 0;      ///< sum of s
-  std::vector<Progress> terms_;  ///< by clique
+  std::vector<PathSums> terms_;  ///< by clique
 };
 
 }  // namespace pypgm

@@ -47,7 +47,7 @@ void descend(const PathTable& t, double total, double a, double step, double* th
 
 template <bool kOne, bool kHeld, bool kTwice>
 void follow_with(const PathTable& t, const double* next, double total, double a, double share, double* mean,
-                 double* second, double* sums) {
+                 double* second, PathSums& sums) {
   const Lanes mix = fill(a);
   const Lanes part = fill(share);
   const Lanes beyond = fill(t.beyond);
@@ -55,6 +55,7 @@ void follow_with(const PathTable& t, const double* next, double total, double a,
   const Lanes same = fill(*t.w);
   Lanes loss = fill(0.0);
   Lanes validation = loss;
+  Lanes validation_twice = loss;
   Lanes slope = loss;
   Lanes curvature = loss;
   for_cells(t.n, [&](auto at, auto put) {
@@ -67,25 +68,24 @@ void follow_with(const PathTable& t, const double* next, double total, double a,
     const Lanes weighted = weight * moved;
     slope = slope + weighted * (scale * (x + mix * (z - x)) - y);
     curvature = curvature + weighted * moved;
-    Lanes to = x + mix * (b - x);
+    const Lanes to = x + mix * (b - x);
     put(mean, to);
+    const Lanes held = kHeld ? at(t.held) : y;
+    const auto square = [&](Lanes miss) { return weight * miss * miss; };
+    const auto miss_held = [&](Lanes m) { return scale * m - (held + beyond * (held - y)); };
+    if (kHeld) validation = validation + square(miss_held(to));
+    Lanes answer = to;
     if (kTwice) {
       const Lanes before = at(second);
-      to = before + part * (to - before);
-      put(second, to);
+      answer = before + part * (to - before);
+      put(second, answer);
+      if (kHeld) validation_twice = validation_twice + square(miss_held(answer));
     }
-    const Lanes miss = scale * to - y;
-    loss = loss + weight * miss * miss;
-    if (kHeld) {
-      const Lanes held = at(t.held);
-      const Lanes miss_held = scale * to - (held + beyond * (held - y));
-      validation = validation + weight * miss_held * miss_held;
-    }
+    loss = loss + square(scale * answer - y);
   });
-  sums[0] += 0.5 * sum_lanes(loss);
-  sums[1] += 0.5 * sum_lanes(validation);
-  sums[2] += sum_lanes(slope);
-  sums[3] += sum_lanes(curvature);
+  const double validated = 0.5 * sum_lanes(validation);
+  sums += {0.5 * sum_lanes(loss), validated, kTwice ? 0.5 * sum_lanes(validation_twice) : validated,
+           sum_lanes(slope), sum_lanes(curvature)};
 }
 
 template <bool kOne, bool kHeld>
@@ -93,7 +93,7 @@ constexpr decltype(PathKernels::follow) kFollow[] = {follow_with<kOne, kHeld, fa
                                                      follow_with<kOne, kHeld, true>};
 
 void follow(const PathTable& t, const double* next, double total, double a, double share, double* mean,
-            double* second, double* sums) {
+            double* second, PathSums& sums) {
   const auto& some_weights = t.held == nullptr ? kFollow<false, false> : kFollow<false, true>;
   const auto& one_weight = t.held == nullptr ? kFollow<true, false> : kFollow<true, true>;
   const auto loop = (t.one_weight ? one_weight : some_weights)[second == nullptr ? 0 : 1];

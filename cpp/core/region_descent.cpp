@@ -47,7 +47,7 @@ void RegionDescent::over_regions(const Body& body) {
   parallel_for(graph_->blocks.size(), threads_for(kExpWork * graph_->cells, gbp_.threads()),
                [&](std::size_t block) {
                  const auto [begin, end] = graph_->blocks[block];
-                 sums_[block].fill(0.0);
+                 sums_[block] = {};
                  for (int r = begin; r < end; ++r) body(r, sums_[block]);
                });
 }
@@ -128,7 +128,7 @@ void RegionDescent::average_beliefs(int region, double a, double share) {
   for (std::size_t i = 0; i < y.size(); ++i) y[i] += share * (x[i] - y[i]);
 }
 
-void RegionDescent::follow(int region, double a, double share, RegionSums& sums) {
+void RegionDescent::follow(int region, double a, double share, PathSums& sums) {
   const auto y = y_.empty() ? std::span<double>() : table(y_, region);
   bool averaged = false;
   for (RegionTerm& t : terms_[at(region)]) {
@@ -142,24 +142,19 @@ template <class Before, class After>
 RegionProgress RegionDescent::step(double stretch, double loose, const Before& before, const After& after) {
   gbp_.extrapolate(stretch);
   gbp_.swap_beliefs(z_);
-  over_regions([&](int r, RegionSums&) {
+  over_regions([&](int r, PathSums&) {
     before(r);
     gbp_.refresh(r, theta_);
   });
-  RegionProgress progress{};
+  RegionProgress progress;
   do {
     progress.feasibility = gbp_.sweep();
     ++progress.sweeps;
   } while (progress.feasibility > loose && progress.sweeps <= kMoreSweeps);
-  over_regions([&](int r, RegionSums& sums) {
+  over_regions([&](int r, PathSums& sums) {
     if (keeps_average(r)) after(r, sums);
   });
-  for (const RegionSums& sums : sums_) {
-    progress.loss += sums[0];
-    progress.validation += sums[1];
-    progress.slope += sums[2];
-    progress.curvature += sums[3];
-  }
+  for (const PathSums& sums : sums_) progress.sums += sums;
   return progress;
 }
 
@@ -171,7 +166,7 @@ RegionProgress RegionDescent::advance(double s, double a, double share, double s
       [&](int r) {
         if (!terms_[at(r)].empty()) descend(r, s, a);
       },
-      [&](int r, RegionSums& sums) { follow(r, a, share, sums); });
+      [&](int r, PathSums& sums) { follow(r, a, share, sums); });
 }
 
 RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
@@ -188,9 +183,9 @@ RegionProgress RegionDescent::advance_along(std::span<const double> gradient, do
         const auto theta = table(theta_, r);
         k.add_scaled(theta.data(), part(r).data(), -s, theta.size(), theta.data());
       },
-      [&](int r, RegionSums& sums) {
+      [&](int r, PathSums& sums) {
         const auto b = gbp_.belief(r);
-        sums[2] +=
+        sums.slope +=
             k.dot(part(r).data(), b.data(), b.size()) - k.dot(part(r).data(), table(z_, r).data(), b.size());
         average_beliefs(r, a, share);
       });
@@ -218,9 +213,9 @@ double RegionDescent::loss_of(int region, std::span<const double> beliefs) {
 }
 
 double RegionDescent::loss_of(std::span<const double> beliefs) {
-  over_regions([&](int r, RegionSums& sums) { sums[0] += loss_of(r, beliefs); });
+  over_regions([&](int r, PathSums& sums) { sums.loss += loss_of(r, beliefs); });
   double loss = 0;
-  for (const RegionSums& sums : sums_) loss += sums[0];
+  for (const PathSums& sums : sums_) loss += sums.loss;
   return loss;
 }
 
@@ -256,7 +251,7 @@ void RegionDescent::record(double s, double bound) {
 double RegionDescent::lower_bound() {
   if (!window_open_ || window_steps_ == 0) return -kInfinity;
   // The room of z, which only a step in progress needs.
-  over_regions([&](int r, RegionSums& sums) {
+  over_regions([&](int r, PathSums& sums) {
     const auto moved = table(z_, r);
     const auto theta = table(theta_, r);
     message_drift(*graph_, r, window_messages_, gbp_.messages(), window_steps_, moved);
@@ -267,11 +262,11 @@ double RegionDescent::lower_bound() {
       }
       moved[i] = theta[i] == -kInfinity ? kInfinity : -moved[i];
     }
-    sums[0] += top;
+    sums.loss += top;
   });
   if (!external_) return region_bound(*graph_, terms_, total_, z_, gbp_.threads());
   double moved = 0;
-  for (const RegionSums& sums : sums_) moved += sums[0];
+  for (const PathSums& sums : sums_) moved += sums.loss;
   return window_bound_ / window_steps_ - total_ * moved;
 }
 
@@ -287,7 +282,7 @@ std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
       reduce_sum(table(x_, edge.parent), edge.layout, x, gbp_.threads());
     }
   }
-  over_regions([&](int r, RegionSums&) {
+  over_regions([&](int r, PathSums&) {
     const auto theta = table(theta_, r);
     const auto logarithm = table(z_, r);
     kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());

@@ -10,14 +10,11 @@
 
 namespace pypgm {
 
-/// What one step measured, in count units.
+/// What one step measured, beliefs summing to 1.
 struct RegionProgress {
-  double loss;         ///< L at the answer
-  double validation;   ///< the same against the held-out counts; 0 without them
-  double slope;        ///< <g, z' - z>, g the gradient the step went along, beliefs summing to 1
-  double curvature;    ///< <gradient at total z' - gradient at total z, z' - z> / total
-  double feasibility;  ///< before the last sweep; see ConvexGbp::sweep
-  int sweeps;          ///< taken
+  PathSums sums;
+  double feasibility = 0;  ///< before the last sweep; see ConvexGbp::sweep
+  int sweeps = 0;          ///< taken
 };
 
 /// Accelerated mirror descent over the local polytope for L = 1/2 sum of w (Q total b - y)^2, one sweep a
@@ -76,7 +73,7 @@ class RegionDescent {
   void sum_terms();
   bool keeps_average(int region) const;
   void descend(int region, double s, double a);
-  void follow(int region, double a, double share, RegionSums& sums);
+  void follow(int region, double a, double share, PathSums& sums);
   void average_twice(double share);  ///< makes room for y where it is no longer x
   /// x += a (z - x) and y += share (x - y), for the cells of a region.
   void average_beliefs(int region, double a, double share);
@@ -93,9 +90,9 @@ class RegionDescent {
   ConvexGbp gbp_;
   std::vector<std::vector<RegionTerm>> terms_;  ///< by region
   std::vector<double> theta_, x_, z_;
-  std::vector<double> y_;         ///< empty while it is x
-  std::vector<RegionSums> sums_;  ///< by block
-  bool external_ = false;         ///< whether nothing is measured here: gradients are given
+  std::vector<double> y_;       ///< empty while it is x
+  std::vector<PathSums> sums_;  ///< by block
+  bool external_ = false;       ///< whether nothing is measured here: gradients are given
   std::vector<double> window_theta_, window_messages_;  ///< at its start; the first of a loss given
   bool window_open_ = false;
   double window_steps_ = 0;  ///< sum of s

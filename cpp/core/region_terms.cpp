@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/path_kernels.hpp"
-
 namespace pypgm {
 
 namespace {
@@ -102,15 +100,14 @@ void descend_term(RegionTerm& t, double total, double s, double a, std::span<con
 }
 
 void follow_term(RegionTerm& t, double total, double a, double share, std::span<const double> b,
-                 std::span<const double> z, std::span<double> x, std::span<double> y, RegionSums& sums) {
+                 std::span<const double> z, std::span<double> x, std::span<double> y, PathSums& sums) {
   const bool whole = t.groups.empty();
   if (!whole) sum_groups(b, t.groups, t.b);
   double* const mean = whole ? x.data() : t.x.data();
   double* const second = y.empty() ? nullptr : whole ? y.data() : t.y.data();
   path_kernels().follow(path_table(t, mean, whole ? z.data() : t.z.data()), whole ? b.data() : t.b.data(),
-                        total, a, share, mean, second, sums.data());
-  sums[0] += t.constant;
-  sums[1] += t.held_constant;
+                        total, a, share, mean, second, sums);
+  sums += {t.constant, t.held_constant, t.held_constant};
 }
 
 }  // namespace pypgm

@@ -1,9 +1,9 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/path_kernels.hpp"
 #include "core/shared_numbers.hpp"
 
 namespace pypgm {
@@ -33,9 +33,6 @@ struct RegionTerm {
   double held_out(std::size_t i) const { return holdout[i] + beyond * (holdout[i] - values[i]); }
 };
 
-/// Sums over what is measured: loss, validation, slope, curvature.
-using RegionSums = std::array<double, 4>;
-
 /// Adds a measurement to those of its region; measurements of every cell become one.
 void join(std::vector<RegionTerm>& terms, RegionMeasurement measurement);
 
@@ -53,6 +50,6 @@ void descend_term(RegionTerm& term, double total, double s, double a, std::span<
 /// Moves the averages x on by a (b - x), and unless there is none their average y by share (x - y), of cells
 /// only where the term is of every cell, and adds what the move from z to b shows.
 void follow_term(RegionTerm& term, double total, double a, double share, std::span<const double> b,
-                 std::span<const double> z, std::span<double> x, std::span<double> y, RegionSums& sums);
+                 std::span<const double> z, std::span<double> x, std::span<double> y, PathSums& sums);
 
 }  // namespace pypgm

@@ -44,7 +44,7 @@ TEST_CASE("four steps by brute force") {
         y[i] = (1 - share) * y[i] + share * x[i];
       }
       z = next;
-      const Progress progress = path.advance(s, a, share);
+      const PathSums progress = path.advance(s, a, share);
       CHECK(progress.loss == doctest::Approx(test::loss_by_hand(p, y)).epsilon(1e-7));
       CHECK(std::abs(progress.slope - slope) < 1e-6 * (1 + std::abs(slope)));
       CHECK(progress.curvature >= 0);

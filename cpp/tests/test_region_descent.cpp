@@ -33,9 +33,9 @@ TEST_CASE("consistent measurements are met") {
   RegionProgress progress{};
   for (int i = 0; i < 300; ++i)
     progress = descent.advance(0.02, i == 0 ? 1.0 : 0.2, 1, i == 0 ? 0.0 : 1.0, 1e-3);
-  CHECK(progress.loss < 1e-6);
+  CHECK(progress.sums.loss < 1e-6);
   CHECK(progress.sweeps == 1);
-  CHECK(descent.lower_bound() <= progress.loss);
+  CHECK(descent.lower_bound() <= progress.sums.loss);
   CHECK(descent.lower_bound() > -0.1 * before);
   const auto reached = descent.settle(1e-12, 100);
   CHECK(reached.first <= 1e-12);
@@ -61,8 +61,8 @@ TEST_CASE("measurements of the same cells are joined without changing the loss")
   }
   CHECK(apart.loss() == doctest::Approx(wanted));
   const RegionProgress progress = apart.advance(1e-12, 1.0, 1, 0.0, 1.0);
-  CHECK(progress.loss == doctest::Approx(wanted));
-  CHECK(progress.validation == doctest::Approx(held));
+  CHECK(progress.sums.loss == doctest::Approx(wanted));
+  CHECK(progress.sums.validation == doctest::Approx(held));
 }
 
 TEST_CASE("groups are sums of cells, and a given gradient does what the measurement would") {
@@ -79,7 +79,7 @@ TEST_CASE("groups are sums of cells, and a given gradient does what the measurem
     gradient[2] = gradient[3] = mean[2] + mean[3] - 30;
     const RegionProgress one = grouped.advance(0.01, 1.0, 1, i == 0 ? 0.0 : 1.0, 1.0);
     const RegionProgress two = given.advance_along(gradient, 0.01, 1.0, 1, i == 0 ? 0.0 : 1.0, 1.0);
-    CHECK(two.slope == doctest::Approx(one.slope));
+    CHECK(two.sums.slope == doctest::Approx(one.sums.slope));
   }
   for (std::size_t i = 0; i < given.potentials().size(); ++i) {
     CHECK(given.potentials()[i] == doctest::Approx(grouped.potentials()[i]));
@@ -108,18 +108,22 @@ TEST_CASE("the answer is an average of averages, however they are measured") {
     cells.average(answer);
     double loss = 0;
     double held = 0;
+    double held_by_mean = 0;
     for (std::size_t i = 0; i < 4; ++i) {
       y[i] += share * (x[i] - y[i]);
       CHECK(answer[i] == doctest::Approx(y[i]));
       loss += 0.5 * std::pow(y[i] - std::vector<double>{40, 10, 15, 35}[i], 2);
       held += 0.5 * std::pow(y[i] - std::vector<double>{38, 12, 17, 33}[i], 2);
+      held_by_mean += 0.5 * std::pow(x[i] - std::vector<double>{38, 12, 17, 33}[i], 2);
     }
-    CHECK(one.loss == doctest::Approx(loss));
-    CHECK(one.validation == doctest::Approx(held));
+    CHECK(one.sums.loss == doctest::Approx(loss));
+    CHECK(one.sums.validation == doctest::Approx(held));
+    CHECK(one.sums.mean_validation == doctest::Approx(held_by_mean));
     CHECK(cells.loss() == doctest::Approx(loss));
-    CHECK(two.loss == doctest::Approx(one.loss));
-    CHECK(two.validation == doctest::Approx(one.validation));
-    CHECK(two.slope == doctest::Approx(one.slope));
+    CHECK(two.sums.loss == doctest::Approx(one.sums.loss));
+    CHECK(two.sums.validation == doctest::Approx(one.sums.validation));
+    CHECK(two.sums.mean_validation == doctest::Approx(one.sums.mean_validation));
+    CHECK(two.sums.slope == doctest::Approx(one.sums.slope));
   }
   cells.settle(1e-12, 200);
   for (std::size_t i = 0; i < 4; ++i) CHECK(100 * cells.propagation().belief(0)[i] == doctest::Approx(y[i]));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -68,6 +69,28 @@ TEST_CASE("parallel_for works again after an exception") {
   std::atomic<std::size_t> sum = 0;
   parallel_for(4, 2, [&](std::size_t i) { sum += i; });
   CHECK(sum == 6);
+}
+
+TEST_CASE("a thread that is done takes what another has not begun") {
+  if (openmp_version() == 0) return;
+  constexpr std::size_t n = 40;
+  const auto caller = std::this_thread::get_id();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::atomic<std::size_t> others = 0;
+  std::atomic<bool> two = false;
+  std::atomic<bool> first_was_last = false;
+  parallel_for(n, 2, [&](std::size_t i) {
+    if (std::this_thread::get_id() != caller) two = true;
+    if (i > 0) {
+      ++others;
+      return;
+    }
+    // The rest of its own thread's share comes after it, unless the other thread takes it.
+    while (others < n - 1 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    first_was_last = others == n - 1;
+  });
+  CHECK(others == n - 1);
+  if (two) CHECK(first_was_last);
 }
 
 TEST_CASE("threads_for gives every thread at least a grain of work") {

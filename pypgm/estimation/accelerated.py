@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pypgm.estimation.certificate import certified
 from pypgm.estimation.fit import Options, Status, Watch
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.path import Averaging
 from pypgm.estimation.problem import Answer, Problem
 from pypgm.estimation.steps import FINE, MeasuredSteps
 from pypgm.estimation.thinning import answers_to_fit, left_to_validate, unthinned_count, validates
@@ -35,8 +36,8 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     ``stop="validated"``, where the loss rests on measurements alone, the path is first run on measurements to which
     further noise was added, and compared with independent ones that noise taken away leaves; it then runs on the
     measurements themselves for as many iterations as were best, and a few more as their noise is less. Its answer is
-    the mean of the averages on the way, which is nearer to the truth than the last of them. On the way to the optimum
-    the average leaves out its first iterates instead, where that lowers the loss. A loss that is not smooth is
+    the average it has come to, or the mean of its averages on the way, whichever validates better. On the way to the
+    optimum the average leaves out its first iterates where that lowers the loss. A loss that is not smooth is
     approached through its smooth stages, each starting where the last one ended.
 
     Parameters
@@ -83,7 +84,7 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
     for stage in stages:
         here = here.with_loss(stage)
         last = stage is stages[-1]
-        run = _path(here, options if last else rough, watch, calls, _FAST)
+        run = _path(here, options if last else rough, watch, calls, "shed")
         certifies = last and here.is_certifiable()
         status = run.follow(options.iterations, to_tolerance=True, until=run.is_certificate_due if certifies else None)
         if certifies and status is None and run.calls < options.iterations:
@@ -128,7 +129,7 @@ def _nearer(problem: Problem, run: TreePath, options: Options, watch: Watch) -> 
 def _continued(
     problem: Problem, run: TreePath, potentials: NDArray[np.float64], options: Options, watch: Watch
 ) -> TreePath:
-    further = _path(problem.started(problem.vector(potentials)), options, watch, run.calls, _FAST)
+    further = _path(problem.started(problem.vector(potentials)), options, watch, run.calls, "shed")
     further.lower, further.history = run.lower, run.history + further.history
     return further
 
@@ -137,8 +138,8 @@ def _validated(
     problem: Problem, fitted: Problem, validation: Sequence[LinearMeasurement], options: Options, watch: Watch
 ) -> tuple[TreePath, Status]:
     """Find on thinned measurements how far to go, then go there."""
-    run = _path(fitted, options, watch, 0, FINE, held_out=validation)
-    status, best = run.validate(options.iterations // 2)
+    run = _path(fitted, options, watch, 0, "twice", held_out=validation)
+    status, best, averaging = run.validate(options.iterations // 2)
     calls = run.calls
     if status == "converged":
         # Noise too small to be fitted: the tolerance is where the measurements themselves end.
@@ -146,7 +147,7 @@ def _validated(
         return _to_the_optimum(problem, options, watch, calls)
     if status in {"validated", "iterations"}:
         del run
-        run = _path(_smoothed(problem), options, watch, calls, FINE)
+        run = _path(_smoothed(problem), options, watch, calls, averaging)
         status = run.follow(min(run.calls + unthinned_count(best), options.iterations)) or status
     return run, status
 
@@ -156,10 +157,11 @@ def _path(
     options: Options,
     watch: Watch,
     calls: int,
-    pace: tuple[float, int],
+    averaging: Averaging,
     *,
     held_out: Sequence[LinearMeasurement] = (),
 ) -> TreePath:
+    pace = _FAST if averaging == "shed" else FINE
     safe = problem.safe_step()
     if safe is not None:
         steps = MeasuredSteps(safe, *pace)
@@ -167,7 +169,7 @@ def _path(
         first, trials = _permitted_step(problem, options)
         steps = MeasuredSteps(first / _UNKNOWN, *pace, _UNKNOWN**2, first=first)
         calls += trials
-    return TreePath(problem, steps, options, watch, calls, held_out=held_out, sheds=pace == _FAST, twice=pace == FINE)
+    return TreePath(problem, steps, options, watch, calls, averaging=averaging, held_out=held_out)
 
 
 def _permitted_step(problem: Problem, options: Options) -> tuple[float, int]:

@@ -204,8 +204,8 @@ class GeneralAcceleration:
         self.set_average(self._last)
         self._window, self._window_steps = np.zeros(0), 0.0
 
-    def advance(self, s: float, a: float, share: float = 1.0) -> tuple[float, float, float, float]:
-        """Take one step; return loss and validation loss of the average, slope, curvature."""
+    def advance(self, s: float, a: float, share: float = 1.0) -> tuple[float, float, float, float, float]:
+        """Take one step; return loss, validation loss of the mean and of the average, slope, curvature."""
         at = self._mean + a * (self._last - self._mean)
         _, gradient = self._evaluate(at)
         if self._window.size:
@@ -222,9 +222,12 @@ class GeneralAcceleration:
         else:
             self.average = self.average + share * (self._mean - self.average)
             self._loss, self._gradient = self._evaluate(self.average)
-        validation = 0.0 if self._validate is None else self._validate(self.average)[0]
+        held_out = (0.0, 0.0)
+        if self._validate is not None:
+            of_mean = self._validate(self._mean)[0]
+            held_out = of_mean, of_mean if share == 1 else self._validate(self.average)[0]
         # The mean moved from `at` by a times what the last point moved.
-        return self._loss, validation, dot(gradient, moved), dot(at_mean - gradient, moved) / a
+        return self._loss, *held_out, dot(gradient, moved), dot(at_mean - gradient, moved) / a
 
     def restart(self) -> bool:
         """Start both averages anew where the last point is better than the inner one."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Literal
 
 from pypgm.estimation.fit import Options, Status, Watch
 from pypgm.estimation.second_average import SecondAverage
 from pypgm.estimation.steps import Steps
 
-__all__ = ["CHECK_EVERY", "Path"]
+__all__ = ["CHECK_EVERY", "Averaging", "Path"]
+
+Averaging = Literal["plain", "twice", "restarted", "shed"]
+"""What a path answers: the average of its points; an average of the averages, see `SecondAverage`; the average, begun
+anew wherever the last point has the lower loss; that, which also leaves out its first points, see `Suffix`."""
 
 CHECK_EVERY = 50  # iterations between certificates and between looks at where the average begins
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
@@ -29,43 +34,49 @@ class Path(ABC):
         Oracle calls spent, with those of the first point.
     loss : float
         That of the first point.
-    twice : bool
-        Whether the answer is an average of the averages; see `SecondAverage`.
+    averaging : Averaging
     """
 
-    def __init__(self, steps: Steps, options: Options, watch: Watch, calls: int, loss: float, *, twice: bool) -> None:
+    def __init__(
+        self, steps: Steps, options: Options, watch: Watch, calls: int, *, loss: float, averaging: Averaging
+    ) -> None:
         self.calls = calls
         self.history = [loss]
         self.taken = 0
         self._steps = steps
-        self._second = SecondAverage() if twice else None
+        self._averaging = averaging
+        self._second = SecondAverage() if averaging == "twice" else None
         self._gap: float | None = None
         self._options = options
         self._watch = watch
 
-    def validate(self, limit: int) -> tuple[Status, int]:
-        """Run until the held-out loss has not fallen for a while; return why it ended and the best iteration.
+    def validate(self, limit: int) -> tuple[Status, int, Averaging]:
+        """Run until no held-out loss has fallen for a while; return why it ended, the best iteration and average.
 
         Only a loss that goes on falling says that noise is fitted: where both have risen the path has overshot, and
         will come back.
         """
-        best, best_loss, fitted_at_best = 1, math.inf, math.inf
+        least: dict[Averaging, tuple[float, int]] = {"plain": (math.inf, 1), "twice": (math.inf, 1)}
+        fitted_at_best = math.inf
+        status: Status | None = None
         try:
-            while self.calls < limit:
+            while status is None and self.calls < limit:
                 if self._is_optimal():
-                    return "converged", best
-                held_out = self._advance()
-                if held_out < best_loss:
-                    best, best_loss, fitted_at_best = self.taken, held_out, self.history[-1]
-                idle = self.taken - best
+                    status = "converged"
+                    break
+                for averaging, held_out in zip(least, self._advance(), strict=True):
+                    if held_out < least[averaging][0]:
+                        least[averaging] = held_out, self.taken
+                        fitted_at_best = self.history[-1]
+                idle = self.taken - max(taken for _, taken in least.values())
                 if idle >= max(_MIN_PATIENCE, _PATIENCE * self.taken) and self.history[-1] < fitted_at_best:
-                    return "validated", best
-                ended = self._watched()
-                if ended is not None:
-                    return ended, best
+                    status = "validated"
+                else:
+                    status = self._watched()
         except KeyboardInterrupt:
-            return "interrupted", best
-        return "iterations", best
+            status = "interrupted"
+        best = min(least, key=lambda averaging: least[averaging][0])
+        return status or "iterations", least[best][1], best
 
     def follow(
         self, limit: int, *, to_tolerance: bool = False, until: Callable[[], bool] | None = None
@@ -86,8 +97,8 @@ class Path(ABC):
         return None
 
     @abstractmethod
-    def _advance(self) -> float:
-        """Take one step; return the held-out loss."""
+    def _advance(self) -> tuple[float, float]:
+        """Take one step; return the held-out losses of the average and of the average of averages."""
 
     @abstractmethod
     def _is_optimal(self) -> bool:
@@ -103,12 +114,6 @@ class Path(ABC):
         self.taken += 1
         self.history.append(loss)
         self._steps.learn(slope, curvature)
-
-    def _begin_average(self) -> None:
-        """Take note that the solver averages anew from its last point on."""
-        self._steps.forget(1.0)
-        if self._second is not None:
-            self._second.restart()
 
     def _watched(self) -> Status | None:
         return self._watch.ended(self.calls, self.history[-1], self._gap)

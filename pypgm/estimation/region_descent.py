@@ -9,6 +9,7 @@ from pypgm.estimation.accelerated import (
     STAGE_TOLERANCE,
 )
 from pypgm.estimation.fit import Options, Status, Watch
+from pypgm.estimation.path import Averaging
 from pypgm.estimation.problem import Answer
 from pypgm.estimation.region_path import RegionPath
 from pypgm.estimation.region_problem import (
@@ -70,7 +71,7 @@ def _to_the_optimum(problem: RegionProblem, options: Options, watch: Watch, call
     for stage in stages:
         last = stage is stages[-1]
         problem = problem.with_loss(stage)
-        run = _path(problem, options if last else rough, watch, calls, twice=False)
+        run = _path(problem, options if last else rough, watch, calls, "restarted")
         run.history[:0] = history
         status = run.follow(options.iterations, to_tolerance=True)
         calls, history = run.calls, run.history
@@ -86,7 +87,7 @@ def _validated(problem: RegionProblem, options: Options, watch: Watch) -> tuple[
     stages = problem.loss.stages()
     smooth = problem.with_loss(stages[min(1, len(stages) - 1)])
     run = _thinned_path(smooth, options, watch)
-    status, best = run.validate(options.iterations // 2)
+    status, best, averaging = run.validate(options.iterations // 2)
     calls = run.calls
     if status in {"time", "callback", "interrupted"}:
         return run, status
@@ -94,15 +95,17 @@ def _validated(problem: RegionProblem, options: Options, watch: Watch) -> tuple[
     if status == "converged":
         # Noise too small to be fitted: the measurements' own end is the tolerance.
         return _to_the_optimum(problem, options, watch, calls)
-    run = _path(smooth, options, watch, calls, twice=True)
+    run = _path(smooth, options, watch, calls, averaging)
     taken = unthinned_count(best)
     return run, run.follow(options.iterations, until=lambda: run.taken >= taken) or status
 
 
-def _path(problem: RegionProblem, options: Options, watch: Watch, calls: int, *, twice: bool) -> RegionPath:
+def _path(problem: RegionProblem, options: Options, watch: Watch, calls: int, averaging: Averaging) -> RegionPath:
     solver = CompiledRegionDescent if problem.compiles() else GeneralRegionDescent
     core = solver(problem, options.n_threads)
-    return RegionPath(core, problem.safe_step(), options, watch, calls, bounded=problem.loss.convex, twice=twice)
+    return RegionPath(
+        core, problem.safe_step(), options, watch, calls, averaging=averaging, bounded=problem.loss.convex
+    )
 
 
 def _thinned_path(problem: RegionProblem, options: Options, watch: Watch) -> RegionPath:
@@ -116,4 +119,4 @@ def _thinned_path(problem: RegionProblem, options: Options, watch: Watch) -> Reg
         validation = L2(left_to_validate(measurements, fitted))
         loss = problem.loss.refitted(fitted)
         core = GeneralRegionDescent(problem if loss is None else problem.with_loss(loss), options.n_threads, validation)
-    return RegionPath(core, problem.safe_step(), options, watch, 0, bounded=False, twice=True)
+    return RegionPath(core, problem.safe_step(), options, watch, 0, averaging="twice", bounded=False)

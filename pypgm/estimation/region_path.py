@@ -9,7 +9,7 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.fit import Fit, Options, Status, Watch
-from pypgm.estimation.path import CHECK_EVERY, Path
+from pypgm.estimation.path import CHECK_EVERY, Averaging, Path
 from pypgm.estimation.problem import Answer
 from pypgm.estimation.region_problem import (
     CompiledRegionDescent,
@@ -44,11 +44,11 @@ class RegionPath(Path):
         watch: Watch,
         calls: int,
         *,
+        averaging: Averaging,
         bounded: bool,
-        twice: bool,
     ) -> None:
         steps = MeasuredSteps(safe, *FINE, _MAX_GROWTH)
-        super().__init__(steps, options, watch, calls + core.sweeps, core.loss(), twice=twice)
+        super().__init__(steps, options, watch, calls + core.sweeps, loss=core.loss(), averaging=averaging)
         self.core = core
         self._bounded = bounded
         self.bound = -math.inf
@@ -58,20 +58,21 @@ class RegionPath(Path):
         if bounded:
             core.core.open_window()
 
-    def _advance(self) -> float:
+    def _advance(self) -> tuple[float, float]:
         s, a = self._steps.next()
         stretch = s / self._last if self._last > 0 else 0.0
         self._last = s
-        loss, held_out, slope, curvature, sweeps = self.core.advance(s, a, self._share(s, a), stretch, _LOOSE)
+        step = self.core.advance(s, a, self._share(s, a), stretch, _LOOSE)
+        loss, of_mean, held_out, slope, curvature, sweeps = step
         self._note(sweeps, loss, slope, curvature)
         if self._has_risen():
             self._begin_anew()
-        elif self.taken % CHECK_EVERY == 0 and self.core.restart():
-            self._begin_average()
+        elif self.taken % CHECK_EVERY == 0 and self._averaging == "restarted" and self.core.restart():
+            self._steps.forget(1.0)
         if self._bounded and self.taken % _WINDOW == 0:
             self._close_window()
             self.core.core.open_window()
-        return held_out
+        return of_mean, held_out
 
     def _has_risen(self) -> bool:
         """Return whether the path has left its valley: no step is safe for certain while messages lag."""

@@ -142,10 +142,10 @@ class CompiledRegionDescent:
 
     def advance(
         self, s: float, a: float, share: float, stretch: float, loose: float
-    ) -> tuple[float, float, float, float, int]:
-        """Take one step; return loss and validation loss of the average, slope, curvature, and sweeps taken."""
-        loss, held_out, slope, curvature, _, sweeps = self.core.advance(s, a, share, stretch, loose)
-        return loss, held_out, slope, self._total * curvature, sweeps
+    ) -> tuple[float, float, float, float, float, int]:
+        """Take one step; return loss, validation loss of mean and average, slope, curvature, and sweeps taken."""
+        loss, of_mean, held_out, slope, curvature, _, sweeps = self.core.advance(s, a, share, stretch, loose)
+        return loss, of_mean, held_out, slope, self._total * curvature, sweeps
 
     def restart(self) -> bool:
         """Start the average anew where the last point is better."""
@@ -203,22 +203,22 @@ class GeneralRegionDescent:
 
     def advance(
         self, s: float, a: float, share: float, stretch: float, loose: float
-    ) -> tuple[float, float, float, float, int]:
-        """Take one step; return loss and validation loss of the average, slope, curvature, and sweeps taken."""
+    ) -> tuple[float, float, float, float, float, int]:
+        """Take one step; return loss, validation loss of mean and average, slope, curvature, and sweeps taken."""
         at = self.core.mean(a)
         value, gradient = self._evaluate(at)
-        _, _, slope, _, _, sweeps = self.core.advance_along(gradient, s, a, share, stretch, loose)
+        _, _, _, slope, _, _, sweeps = self.core.advance_along(gradient, s, a, share, stretch, loose)
         self.core.record(s, value - _dot(gradient, at))
         mean = self.core.mean(0.0)
         loss, there = self._evaluate(mean)
         # The mean moved from `at` by a times what the last point moved.
         curvature = _dot(there - gradient, mean - at) / (a * a * self._total)
-        average = mean
+        of_mean = held_out = 0.0 if self._validate is None else self._validate(mean)[0]
         if share != 1:
             average = self.core.average()
             loss = self._evaluate(average)[0]
-        held_out = 0.0 if self._validate is None else self._validate(average)[0]
-        return loss, held_out, slope, curvature, sweeps
+            held_out = 0.0 if self._validate is None else self._validate(average)[0]
+        return loss, of_mean, held_out, slope, curvature, sweeps
 
     def restart(self) -> bool:
         """Start both averages anew where the last point is better than the inner one."""

@@ -13,9 +13,10 @@ _POWER = 1.5  # of the sum of the steps, an average's weight: the k-th of equal 
 class SecondAverage:
     """The shares of a path's averages in an average of them.
 
-    The average of an accelerated path swings about the way on which noise is fitted last. The mean of many of them does
-    not: ended where it validates best, it misses the truth by 1 to 2.5 % less where noise is small. While steps still
-    grow the path has not begun to swing, and its averages lie too far apart to be averaged.
+    The average of an accelerated path swings about the way on which noise is fitted last; the mean of many of them does
+    not, and lags behind. Ended where it validates best it misses the truth by up to 3 % less where noise is small, and
+    by a few more where steps are few. While steps still grow the path has not begun to swing, and its averages lie too
+    far apart to be averaged.
     """
 
     def __init__(self) -> None:
@@ -31,7 +32,3 @@ class SecondAverage:
         weight = math.pow(s / a, _POWER)
         self._weight = weight if self._grows else self._weight + weight
         return weight / self._weight
-
-    def restart(self) -> None:
-        """Take note that the average was begun anew."""
-        self._weight = 0.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pypgm.estimation.certificate import is_late, is_worthwhile, levelled_off
 from pypgm.estimation.fit import Fit, Options, Status, Watch
-from pypgm.estimation.path import CHECK_EVERY, Path
+from pypgm.estimation.path import CHECK_EVERY, Averaging, Path
 from pypgm.estimation.steps import Steps
 from pypgm.estimation.suffix import Suffix
 
@@ -29,10 +29,7 @@ _MISFIT = 1e-4  # of 1 + loss: what fitting may leave
 
 
 class TreePath(Path):
-    """A path by exact inference, with a bound of how far its end is above the optimum.
-
-    Where it sheds, the average leaves out its first points; see `Suffix`.
-    """
+    """A path by exact inference, with a bound of how far its end is above the optimum."""
 
     def __init__(
         self,
@@ -42,18 +39,16 @@ class TreePath(Path):
         watch: Watch,
         calls: int = 0,
         *,
+        averaging: Averaging = "restarted",
         held_out: Sequence[LinearMeasurement] = (),
-        sheds: bool = False,
-        twice: bool = False,
     ) -> None:
         self.problem = problem
         self.thinned = bool(held_out)
         self.core = problem.acceleration(options.n_threads, held_out)
-        super().__init__(steps, options, watch, calls + 1, self.core.loss(), twice=twice)
+        super().__init__(steps, options, watch, calls + 1, loss=self.core.loss(), averaging=averaging)
         self.lower = -math.inf  # the highest bound so far that no distribution's loss is below
         self._end: tuple[NDArray[np.float64], NDArray[np.float64], float] | None = None  # once it is settled
         self._settled: NDArray[np.float64] | None = None
-        self._sheds = sheds
         self._suffix = Suffix()
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
 
@@ -85,24 +80,23 @@ class TreePath(Path):
             del self.core
         return self._end
 
-    def _advance(self) -> float:
-        """Take one step; return the held-out loss."""
+    def _advance(self) -> tuple[float, float]:
         s, a = self._steps.next()
-        loss, held_out, slope, curvature = self.core.advance(s, a, self._share(s, a))
+        loss, of_mean, held_out, slope, curvature = self.core.advance(s, a, self._share(s, a))
         self._note(1, loss, slope, curvature)
         self._suffix.step(a)
-        if self.taken % CHECK_EVERY == 0:
+        if self.taken % CHECK_EVERY == 0 and self._averaging in {"restarted", "shed"}:
             self._renew()
         if self.taken % _LEVEL_EVERY == 0:
             self.core.level()
-        return held_out
+        return of_mean, held_out
 
     def _renew(self) -> None:
         """Leave out of the average what lowers the loss: all but the last point, or the first ones."""
         if self.core.restart():
-            self._begin_average()
+            self._steps.forget(1.0)
             self._suffix.restart(self.core.average, self.taken)
-        elif self._sheds:
+        elif self._averaging == "shed":
             share = self._suffix.shed(self.core, self.taken)
             if share > 0:
                 self._steps.forget(share)
