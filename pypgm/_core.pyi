@@ -531,7 +531,7 @@ class RegionDescent:
         """
     def average(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Counts of the average that is the answer.
+        Counts of the answer, which is the average or an average of averages.
         """
     def begin(
         self,
@@ -570,7 +570,7 @@ class RegionDescent:
         """
     def mean(self, a: typing.SupportsFloat | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Counts between the inner average (a = 0) and the last beliefs (a = 1).
+        Counts between the average (a = 0) and the last beliefs (a = 1).
         """
     def measure(
         self,
@@ -582,7 +582,7 @@ class RegionDescent:
         beyond: typing.SupportsFloat | typing.SupportsIndex,
     ) -> None:
         """
-        Sums over groups of a region's cells, none if each is its own; values, and holdout if not empty, are kept without copying, and holdout + beyond (holdout - values) validates.
+        Sums over groups of a region's cells, no groups if each is its own. Values and holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.
         """
     def open_window(self) -> None:
         """

@@ -93,9 +93,8 @@ void bind_descent(py::module_& m) {
             return as_tuple(sums);
           },
           py::arg("s"), py::arg("a"), py::arg("share") = 1.0,
-          "One step: loss of the answer, validation loss of the average and of the answer, slope, curvature. "
-          "The "
-          "answer is the average, or moves towards it by a share less than 1.")
+          "One step: loss of the answer, validation loss of the average and of the answer, slope, "
+          "curvature. The answer is the average, or moves towards it by a share less than 1.")
       .def("restart", &Acceleration::restart, py::call_guard<py::gil_scoped_release>(),
            "Start the average anew where the last point is better.")
       .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(),

@@ -99,9 +99,8 @@ void bind_region_descent(py::module_& m) {
       .def("measure", &measure, py::arg("region"), py::arg("groups").noconvert(),
            py::arg("values").noconvert(), py::arg("weights").noconvert(), py::arg("holdout").noconvert(),
            py::arg("beyond"),
-           "Sums over groups of a region's cells, none if each is its own; values, and holdout if not empty, "
-           "are "
-           "kept without copying, and holdout + beyond (holdout - values) validates.")
+           "Sums over groups of a region's cells, no groups if each is its own. Values and holdout are not "
+           "copied; unless holdout is empty, holdout + beyond (holdout - values) validates.")
       .def("begin", &RegionDescent::begin, py::arg("tolerance"), py::arg("max_sweeps"),
            py::call_guard<py::gil_scoped_release>(),
            "Settle the start; sweeps taken, -1 if it is impossible.")
@@ -140,7 +139,7 @@ void bind_region_descent(py::module_& m) {
             self.mean(a, mutable_view(out));
             return out;
           },
-          py::arg("a"), "Counts between the inner average (a = 0) and the last beliefs (a = 1).")
+          py::arg("a"), "Counts between the average (a = 0) and the last beliefs (a = 1).")
       .def(
           "average",
           [](RegionDescent& self) {
@@ -148,7 +147,7 @@ void bind_region_descent(py::module_& m) {
             self.average(mutable_view(out));
             return out;
           },
-          "Counts of the average that is the answer.")
+          "Counts of the answer, which is the average or an average of averages.")
       .def("restart", &RegionDescent::restart, py::arg("always"), py::call_guard<py::gil_scoped_release>(),
            "Start the average anew where the last point is better.")
       .def("loss", &RegionDescent::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
