@@ -39,17 +39,22 @@ class EqualWeights:
 
 
 class Iterates:
-    """A solver whose iterates are known beforehand; its loss is the squared distance of their average to zero."""
+    """A solver whose iterates are known beforehand; its loss is the squared distance of their average to zero.
 
-    def __init__(self, points):
+    Its held-out losses are known beforehand, too, and it restarts wherever it is asked to if it ``restarts``.
+    """
+
+    def __init__(self, points, held_out=None, *, restarts=False):
         self._points = iter(points)
+        self._held_out = iter(held_out or [(0.0, 0.0)] * len(points))
+        self._restarts = restarts
         self.average = self._mean = next(self._points)
         self.potentials = self.average
 
     def advance(self, s, a, share):
         self._mean = (1 - a) * self._mean + a * next(self._points)
         self.average = (1 - share) * self.average + share * self._mean
-        return self.loss(), 0.0, 0.0, -s, 1.0
+        return self.loss(), *next(self._held_out), -s, 1.0
 
     def loss(self):
         return float(np.square(self.average).sum())
@@ -58,16 +63,22 @@ class Iterates:
         self.average = self._mean = marginals
 
     def restart(self):
-        return False
+        if self._restarts:
+            self.average = self._mean = np.zeros_like(self._mean)
+        return self._restarts
 
     def level(self):
         """Do nothing."""
 
 
-def path_along(points, averaging):
-    options = Options(10**6, 0.0, None, None, None, False, 1, "optimum", None, time.perf_counter())
-    problem = SimpleNamespace(acceleration=lambda *_: Iterates(points))
-    run = TreePath(problem, EqualWeights(), options, Watch(options), averaging=averaging)
+def new_path(points, averaging, *solver, **options):
+    watched = Options(10**6, 0.0, None, None, None, False, 1, "optimum", None, time.perf_counter())
+    problem = SimpleNamespace(acceleration=lambda *_: Iterates(points, *solver, **options))
+    return TreePath(problem, EqualWeights(), watched, Watch(watched), averaging=averaging)
+
+
+def path_along(points, averaging, **options):
+    run = new_path(points, averaging, **options)
     run.follow(len(points))
     return run
 
@@ -144,3 +155,34 @@ def test_compiled_and_general_paths_average_twice_alike():
         assert compiled.gap() == pytest.approx(general.gap(), rel=1e-7)
     assert compiled.restart() == general.restart()
     np.testing.assert_allclose(compiled.average, general.average, rtol=1e-9)
+
+
+def falling_points(n):
+    return [np.array([float(n - k)]) for k in range(n)]
+
+
+@pytest.mark.parametrize(("plain", "twice", "best"), [(2.0, 3.0, "plain"), (3.0, 2.0, "twice"), (2.0, 2.0, "plain")])
+def test_the_average_that_validates_better_answers(plain, twice, best):
+    # The two fall until iterations 40 and 46, and rise again.
+    held_out = [(plain + abs(k - 40), twice + abs(k - 46)) for k in range(1, 101)]
+    run = new_path(falling_points(101), "twice", held_out)
+    assert run.validate(100) == ("validated", {"plain": 40, "twice": 46}[best], best)
+    assert run.taken == 62  # a quarter of the way without a better one of either
+
+
+def test_a_path_is_not_at_its_end_where_it_has_overshot():
+    points = [*falling_points(30), *([np.array([500.0])] * 30), *([np.array([0.0])] * 240)]
+    held_out = [(abs(k - 25.0) if k < 200 else 0.0 - k, 1e9) for k in range(1, 300)]
+    run = new_path(points, "twice", held_out)
+    status, best, averaging = run.validate(290)
+    assert (status, averaging) == ("iterations", "plain")
+    assert best > 200
+
+
+@pytest.mark.parametrize("averaging", ["plain", "twice"])
+def test_what_is_validated_is_never_begun_anew(averaging):
+    points = far_then_near(3)
+    kept, stayed = (path_along(points, averaging, restarts=restarts).given_back()[0] for restarts in (True, False))
+    np.testing.assert_array_equal(kept, stayed)
+    begun = path_along(points, "restarted", restarts=True).given_back()[0]
+    assert not np.allclose(begun, kept)
