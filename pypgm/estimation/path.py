@@ -15,7 +15,8 @@ __all__ = ["CHECK_EVERY", "Averaging", "Path"]
 
 Averaging = Literal["plain", "twice", "restarted", "shed"]
 """What a path answers: the average of its points; an average of the averages, see `SecondAverage`; the average, begun
-anew wherever the last point has the lower loss; that, which also leaves out its first points, see `Suffix`."""
+anew wherever the last point has the lower loss; the average without its first points, or all but the last one, where
+that lowers the loss, see `Suffix`."""
 
 CHECK_EVERY = 50  # iterations between certificates and between looks at where the average begins
 _PATIENCE = 0.25  # of the iterations so far, without a better validation

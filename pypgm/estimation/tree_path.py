@@ -92,9 +92,14 @@ class TreePath(Path):
         return of_mean, held_out
 
     def _renew(self) -> None:
-        """Leave out of the average what lowers the loss: all but the last point, or the first ones."""
+        """Leave out of the average what lowers the loss: all but the last point, or the first ones.
+
+        The last point may take the place of an average that is worse with all its weight: what bounds an accelerated
+        path, its weight times what its average lacks, only falls. The textbook's methods begin anew.
+        """
         if self.core.restart():
-            self._steps.forget(1.0)
+            if self._averaging == "restarted":
+                self._steps.forget(1.0)
             self._suffix.restart(self.core.average, self.taken)
         elif self._averaging == "shed":
             share = self._suffix.shed(self.core, self.taken)
