@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/contract.hpp"
+#include "core/exact/contract.hpp"
 #include "limits.hpp"
 #include "shapes.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/contraction.hpp"
+#include "core/queries/contraction.hpp"
 #include "limits.hpp"
 #include "shapes.hpp"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/fused_descent.hpp"
+#include "core/fit/fused_descent.hpp"
 #include "limits.hpp"
 
 namespace {

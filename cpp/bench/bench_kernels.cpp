@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/kernels.hpp"
-#include "core/reduce.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/simd/reduce.hpp"
 #include "limits.hpp"
 
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/implicit_tree.hpp"
-#include "core/propagation.hpp"
+#include "core/exact/factored_inference.hpp"
+#include "core/exact/propagation.hpp"
 #include "limits.hpp"
 
 namespace {
@@ -123,8 +123,8 @@ void bench_propagation_marginals(benchmark::State& state, const Model& model) {
 }
 
 void bench_propagation_implicit(benchmark::State& state, const Model& model) {
-  const pypgm::ImplicitTree& contraction = *model.tree.contraction;
-  pypgm::ImplicitWork work(contraction);
+  const pypgm::FactoredTree& contraction = *model.tree.factored;
+  pypgm::FactoredWork work(contraction);
   const pypgm::Observation nothing{std::vector<std::int32_t>(model.tree.sizes.size(), 0), {}};
   std::vector<double> marginals(model.potentials.size());
   double log_z = 0;

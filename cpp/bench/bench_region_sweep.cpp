@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/convex_gbp.hpp"
-#include "core/region_descent.hpp"
+#include "core/regions/convex_gbp.hpp"
+#include "core/regions/region_descent.hpp"
 #include "limits.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <vector>
 
-#include "core/kernels.hpp"
+#include "core/simd/kernels.hpp"
 
 namespace limits {
 

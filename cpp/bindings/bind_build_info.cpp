@@ -1,6 +1,6 @@
 #include "bindings.hpp"
-#include "core/kernels.hpp"
-#include "core/threads.hpp"
+#include "core/base/threads.hpp"
+#include "core/simd/kernels.hpp"
 
 namespace pypgm::bind {
 

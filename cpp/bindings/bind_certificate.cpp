@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "bind_measurements.hpp"
-#include "core/certificate.hpp"
+#include "core/fit/certificate.hpp"
 
 namespace pypgm::bind {
 
@@ -15,7 +15,7 @@ std::unique_ptr<Certificate> make_certificate(const std::shared_ptr<JunctionTree
   check_potentials(*tree, potentials, n_threads);
   check_size("marginals", static_cast<std::size_t>(potentials.size()),
              static_cast<std::size_t>(marginals.size()));
-  if (tree->contraction == nullptr) throw py::value_error("a certificate needs a tree with implicit cliques");
+  if (tree->factored == nullptr) throw py::value_error("a certificate needs a tree with implicit cliques");
   const std::vector<Measured> checked = checked_measurements(*tree, measurements);
   for (const Measured& m : checked) {
     if (m.question != Question::sums) throw py::value_error("a certificate needs questions that are sums");
@@ -36,7 +36,7 @@ void bind_certificate(py::module_& m) {
       .def("round", &Certificate::round, py::call_guard<py::gil_scoped_release>(),
            "Find more columns; return the highest bound so far.")
       .def_static(
-          "suits", [](const JunctionTree& tree) { return tree.contraction != nullptr; }, py::arg("tree"),
+          "suits", [](const JunctionTree& tree) { return tree.factored != nullptr; }, py::arg("tree"),
           "Whether inference goes with implicit cliques.");
 }
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "core/contraction_planner.hpp"
-#include "core/contraction_run.hpp"
-#include "core/projections.hpp"
+#include "core/queries/contraction_planner.hpp"
+#include "core/queries/contraction_run.hpp"
+#include "core/queries/projections.hpp"
 
 namespace pypgm::bind {
 

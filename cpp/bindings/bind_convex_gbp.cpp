@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "bind_region_graph.hpp"
-#include "core/convex_gbp.hpp"
-#include "core/local_polytope.hpp"
+#include "core/regions/convex_gbp.hpp"
+#include "core/regions/local_polytope.hpp"
 
 namespace pypgm::bind {
 

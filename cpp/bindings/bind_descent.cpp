@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "bind_measurements.hpp"
-#include "core/acceleration.hpp"
-#include "core/descent.hpp"
-#include "core/fused_descent.hpp"
+#include "core/fit/acceleration.hpp"
+#include "core/fit/descent.hpp"
+#include "core/fit/fused_descent.hpp"
 
 namespace pypgm::bind {
 

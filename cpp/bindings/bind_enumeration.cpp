@@ -1,5 +1,5 @@
 #include "bindings.hpp"
-#include "core/enumeration.hpp"
+#include "core/noise/enumeration.hpp"
 
 namespace pypgm::bind {
 

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "core/exact.hpp"
-#include "core/junction_tree.hpp"
-#include "core/map.hpp"
-#include "core/propagation.hpp"
+#include "core/exact/inference.hpp"
+#include "core/exact/map.hpp"
+#include "core/exact/propagation.hpp"
+#include "core/plan/junction_tree.hpp"
 
 namespace pypgm::bind {
 
@@ -141,7 +141,7 @@ double max_log_weight_of(const JunctionTree& tree, const Array<double>& potentia
 py::tuple most_probable_of(const JunctionTree& tree, const Array<double>& potentials,
                            const EvidenceArrays& evidence) {
   const Inputs inputs(tree, potentials, evidence, 0);
-  if (tree.contraction == nullptr) throw py::value_error("the tree is too large to be run");
+  if (tree.factored == nullptr) throw py::value_error("the tree is too large to be run");
   MostProbable found;
   {
     const py::gil_scoped_release unlocked;

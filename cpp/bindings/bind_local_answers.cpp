@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "core/local_answers.hpp"
+#include "core/regions/local_answers.hpp"
 
 namespace pypgm::bind {
 

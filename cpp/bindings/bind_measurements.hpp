@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "core/junction_tree.hpp"
-#include "core/l2_loss.hpp"
+#include "core/fit/l2_loss.hpp"
+#include "core/plan/junction_tree.hpp"
 
 namespace pypgm::bind {
 

@@ -2,7 +2,7 @@
 
 #include "bind_random_bits.hpp"
 #include "bindings.hpp"
-#include "core/noise.hpp"
+#include "core/noise/noise.hpp"
 
 namespace pypgm::bind {
 

@@ -2,7 +2,7 @@
 // What the bindings of noise and selection share: the stream a draw comes from.
 #include <optional>
 
-#include "core/random_bits.hpp"
+#include "core/noise/random_bits.hpp"
 
 namespace pypgm::bind {
 

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "core/layout.hpp"
-#include "core/record_refinement.hpp"
+#include "core/records/record_refinement.hpp"
+#include "core/tables/layout.hpp"
 
 namespace pypgm::bind {
 

@@ -1,5 +1,5 @@
 #include "bindings.hpp"
-#include "core/reduce.hpp"
+#include "core/simd/reduce.hpp"
 
 namespace pypgm::bind {
 

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "bind_region_graph.hpp"
-#include "core/region_descent.hpp"
+#include "core/regions/region_descent.hpp"
 
 namespace pypgm::bind {
 

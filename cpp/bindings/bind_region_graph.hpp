@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "core/region_graph.hpp"
+#include "core/regions/region_graph.hpp"
 
 namespace pypgm::bind {
 

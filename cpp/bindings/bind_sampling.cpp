@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "bindings.hpp"
-#include "core/layout.hpp"
-#include "core/sampling.hpp"
+#include "core/records/sampling.hpp"
+#include "core/tables/layout.hpp"
 
 namespace pypgm::bind {
 

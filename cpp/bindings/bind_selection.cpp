@@ -1,6 +1,6 @@
 #include "bind_random_bits.hpp"
 #include "bindings.hpp"
-#include "core/selection.hpp"
+#include "core/noise/selection.hpp"
 
 namespace pypgm::bind {
 

@@ -1,7 +1,7 @@
 #include <limits>
 
 #include "bindings.hpp"
-#include "core/tangent.hpp"
+#include "core/exact/tangent.hpp"
 
 namespace pypgm::bind {
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "core/elimination.hpp"
-#include "core/junction_tree.hpp"
+#include "core/plan/elimination.hpp"
+#include "core/plan/junction_tree.hpp"
 
 namespace pypgm::test {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/l2_loss.hpp"
+#include "core/fit/l2_loss.hpp"
 #include "random_models.hpp"
 
 namespace pypgm::test {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/acceleration.hpp"
+#include "core/fit/acceleration.hpp"
 #include "random_problems.hpp"
 
 namespace pypgm {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "core/blocks.hpp"
-#include "core/propagation.hpp"
-#include "core/threads.hpp"
+#include "core/base/threads.hpp"
+#include "core/exact/propagation.hpp"
+#include "core/tables/blocks.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

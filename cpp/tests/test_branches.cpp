@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "core/branches.hpp"
-#include "core/junction_tree.hpp"
+#include "core/plan/branches.hpp"
+#include "core/plan/junction_tree.hpp"
 #include "random_models.hpp"
 
 using namespace pypgm;

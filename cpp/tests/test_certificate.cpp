@@ -5,10 +5,10 @@
 #include <random>
 #include <vector>
 
-#include "core/acceleration.hpp"
-#include "core/assignments.hpp"
-#include "core/certificate.hpp"
-#include "core/propagation.hpp"
+#include "core/exact/assignments.hpp"
+#include "core/exact/propagation.hpp"
+#include "core/fit/acceleration.hpp"
+#include "core/fit/certificate.hpp"
 #include "random_problems.hpp"
 
 namespace pypgm {

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/contraction_planner.hpp"
-#include "core/contraction_run.hpp"
+#include "core/queries/contraction_planner.hpp"
+#include "core/queries/contraction_run.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

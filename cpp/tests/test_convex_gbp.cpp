@@ -6,9 +6,9 @@
 #include <numeric>
 #include <random>
 
-#include "core/convex_gbp.hpp"
-#include "core/kernels.hpp"
-#include "core/local_polytope.hpp"
+#include "core/regions/convex_gbp.hpp"
+#include "core/regions/local_polytope.hpp"
+#include "core/simd/kernels.hpp"
 
 using namespace pypgm;
 

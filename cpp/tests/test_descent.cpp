@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/descent.hpp"
+#include "core/fit/descent.hpp"
 #include "random_problems.hpp"
 
 namespace pypgm {

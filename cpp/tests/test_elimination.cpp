@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "core/elimination.hpp"
+#include "core/plan/elimination.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/enumeration.hpp"
+#include "core/noise/enumeration.hpp"
 
 using namespace pypgm;
 

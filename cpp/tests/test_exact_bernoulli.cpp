@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "core/enumeration.hpp"
-#include "core/exact_bernoulli.hpp"
-#include "core/noise.hpp"
+#include "core/noise/enumeration.hpp"
+#include "core/noise/exact_bernoulli.hpp"
+#include "core/noise/noise.hpp"
 #include "random_words.hpp"
 
 using namespace pypgm;

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/descent.hpp"
-#include "core/fused_descent.hpp"
+#include "core/fit/descent.hpp"
+#include "core/fit/fused_descent.hpp"
 #include "random_problems.hpp"
 
 namespace pypgm {

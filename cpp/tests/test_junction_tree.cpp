@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/junction_tree.hpp"
+#include "core/plan/junction_tree.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels.hpp"
+#include "core/simd/kernels.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

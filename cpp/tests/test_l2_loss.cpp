@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/l2_loss.hpp"
+#include "core/fit/l2_loss.hpp"
 #include "random_problems.hpp"
 
 namespace pypgm {

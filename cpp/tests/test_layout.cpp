@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/layout.hpp"
+#include "core/tables/layout.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/message_kernels.hpp"
+#include "core/simd/message_kernels.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/moment_matching.hpp"
+#include "core/fit/moment_matching.hpp"
 #include "random_problems.hpp"
 
 namespace pypgm {

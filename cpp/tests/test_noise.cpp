@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/enumeration.hpp"
-#include "core/noise.hpp"
+#include "core/noise/enumeration.hpp"
+#include "core/noise/noise.hpp"
 #include "random_words.hpp"
 
 using namespace pypgm;

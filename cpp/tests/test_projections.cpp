@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/contraction_run.hpp"
-#include "core/projections.hpp"
+#include "core/queries/contraction_run.hpp"
+#include "core/queries/projections.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/propagation.hpp"
+#include "core/exact/propagation.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

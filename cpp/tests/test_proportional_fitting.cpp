@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "core/fitting_groups.hpp"
-#include "core/proportional_fitting.hpp"
-#include "core/reduce.hpp"
+#include "core/fit/fitting_groups.hpp"
+#include "core/fit/proportional_fitting.hpp"
+#include "core/simd/reduce.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

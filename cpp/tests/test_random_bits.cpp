@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/random_bits.hpp"
+#include "core/noise/random_bits.hpp"
 
 #if !defined(_WIN32)
 #include <sys/wait.h>

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/reduce.hpp"
+#include "core/simd/reduce.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <random>
 
-#include "core/convex_gbp.hpp"
-#include "core/local_polytope.hpp"
-#include "core/region_bound.hpp"
+#include "core/regions/convex_gbp.hpp"
+#include "core/regions/local_polytope.hpp"
+#include "core/regions/region_bound.hpp"
 
 using namespace pypgm;
 

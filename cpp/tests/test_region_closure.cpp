@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "core/region_closure.hpp"
+#include "core/regions/region_closure.hpp"
 
 using namespace pypgm;
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/region_descent.hpp"
+#include "core/regions/region_descent.hpp"
 
 using namespace pypgm;
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "core/region_graph.hpp"
+#include "core/regions/region_graph.hpp"
 
 using namespace pypgm;
 

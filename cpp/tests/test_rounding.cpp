@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/repair.hpp"
-#include "core/rounding.hpp"
-#include "core/sampling.hpp"
+#include "core/records/rounding.hpp"
+#include "core/records/rounding_repair.hpp"
+#include "core/records/sampling.hpp"
 
 using namespace pypgm;
 

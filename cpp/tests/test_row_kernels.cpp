@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "core/row_kernels.hpp"
+#include "core/simd/row_kernels.hpp"
 
 namespace pypgm {
 

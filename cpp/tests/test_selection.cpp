@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/enumeration.hpp"
-#include "core/selection.hpp"
+#include "core/noise/enumeration.hpp"
+#include "core/noise/selection.hpp"
 #include "random_words.hpp"
 
 using namespace pypgm;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/tangent.hpp"
+#include "core/exact/tangent.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/threads.hpp"
+#include "core/base/threads.hpp"
 
 using pypgm::kGrain;
 using pypgm::max_threads;

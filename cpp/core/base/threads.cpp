@@ -1,0 +1,93 @@
+#include "core/base/threads.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+#include <exception>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace pypgm {
+
+int max_threads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+int openmp_version() {
+#ifdef _OPENMP
+  return _OPENMP;
+#else
+  return 0;
+#endif
+}
+
+int threads_for(std::size_t work, int n_threads) {
+  const int wanted = n_threads > 0 ? n_threads : max_threads();
+  const std::size_t useful = std::max<std::size_t>(1, work / kGrain);
+  return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted), useful));
+}
+
+#ifdef _OPENMP
+namespace {
+
+/// What is left of a thread's indices: it takes the first itself, threads that are done with theirs the last.
+/// So a thread meets the same tables from one loop to the next, in its own cache, unless another is late.
+struct alignas(64) Share {
+  std::atomic<std::uint64_t> range;  ///< begin and end, 32 bits each
+
+  bool take(bool first, std::size_t& index) {
+    std::uint64_t now = range.load(std::memory_order_relaxed);
+    for (;;) {
+      const std::uint64_t begin = now >> 32;
+      const std::uint64_t end = now & 0xffffffff;
+      if (begin >= end) return false;
+      const std::uint64_t next = first ? (begin + 1) << 32 | end : begin << 32 | (end - 1);
+      if (!range.compare_exchange_weak(now, next, std::memory_order_relaxed)) continue;
+      index = first ? begin : end - 1;
+      return true;
+    }
+  }
+};
+
+constexpr std::size_t kShares = 64;
+
+}  // namespace
+#endif
+
+void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::size_t i), const void* body) {
+#ifdef _OPENMP
+  assert(n <= 0xffffffff);
+  std::exception_ptr failure;
+  const std::size_t count = std::min(kShares, static_cast<std::size_t>(n_threads));
+  Share shares[kShares];
+  for (std::size_t t = 0; t < count; ++t) shares[t].range = (n * t / count) << 32 | n * (t + 1) / count;
+#pragma omp parallel num_threads(n_threads)
+  {
+    const auto own = static_cast<std::size_t>(omp_get_thread_num());
+    std::size_t i = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      while (shares[(own + k) % count].take(k == 0, i)) {
+        try {
+          call(body, i);
+        } catch (...) {
+#pragma omp critical(pypgm_parallel_for)
+          if (!failure) failure = std::current_exception();
+        }
+      }
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+#else
+  static_cast<void>(n_threads);
+  for (std::size_t i = 0; i < n; ++i) call(body, i);
+#endif
+}
+
+}  // namespace pypgm

@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "core/exact/factored_inference.hpp"
+#include "core/exact/factored_passes.hpp"
+#include "core/exact/observation.hpp"
+#include "core/simd/kernels.hpp"
+
+namespace pypgm {
+
+using namespace passes;
+
+namespace {
+
+/// One way back: the derivatives of everything, and the marginals of the leaves.
+class Backward {
+ public:
+  Backward(const JunctionTree& tree, const FactoredTree& contraction, const Observation& known,
+           FactoredWork& work, const Marginals& marginals)
+      : tree_(tree), contraction_(contraction), known_(known), work_(work), marginals_(marginals) {
+    if (marginals.attributes.empty()) return;
+    for (const std::size_t size : tree.sizes) {
+      attribute_offsets_.push_back(attribute_offsets_.empty() ? 0 : attribute_offsets_.back() + last_);
+      last_ = size;
+    }
+    housed_.resize(contraction.n_leaves);
+    for (std::size_t a = 0; a < tree.sizes.size(); ++a) housed_[at(contraction.home[a])].push_back(a);
+  }
+
+  void step(const FactoredStep& s, int threads) {
+    double one = 1.0;
+    const Weights derivative = weights_of(contraction_, work_, s.out);
+    const Weights a = weights_of(contraction_, work_, s.a);
+    const Weights b = s.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(contraction_, work_, s.b);
+    const bool leaf_a = contraction_.is_leaf(s.a);
+    const bool leaf_b = s.b >= 0 && contraction_.is_leaf(s.b);
+    // Factors first: they keep their weights, which the other derivative needs. Of two values, one waits in
+    // the room while the other's derivative takes its place.
+    if (leaf_a) leaf(s, s.a, s.to_a, derivative, b, threads);
+    if (leaf_b) leaf(s, s.b, s.to_b, derivative, a, threads);
+    const bool inner_a = !leaf_a && wanted(s.a);
+    const bool inner_b = s.b >= 0 && !leaf_b && wanted(s.b);
+    const bool both = inner_a && inner_b;
+    Weights of_b = both ? in_room(s, b.cells.size()) : b;
+    if (inner_b) derive(s, s.b, s.to_b, derivative, a, of_b, threads);
+    if (inner_a) {
+      Weights of_a = a;
+      derive(s, s.a, s.to_a, derivative, b, of_a, threads);
+    }
+    if (!both) return;
+    std::copy(of_b.cells.begin(), of_b.cells.end(), b.cells.begin());
+    if (of_b.spread) std::copy_n(of_b.exponents, of_b.cells.size(), b.exponents);
+  }
+
+  /// The leaf that is all there is, if there are no steps.
+  void only_leaf(int value) {
+    double derivative = 1.0;
+    const bool factor = at(value) < contraction_.n_factors && !marginals_.factors.empty();
+    if (factor) marginals_.factors[tree_.factors[at(value)].offset] = marginals_.total;
+    finish(value, {{&derivative, 1}, nullptr});
+  }
+
+  void observed_attributes() {
+    if (marginals_.attributes.empty()) return;
+    for (std::size_t a = 0; a < tree_.sizes.size(); ++a) {
+      if (contraction_.observed[a] == 0 && tree_.sizes[a] > 1) continue;
+      const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
+      std::fill(out.begin(), out.end(), 0.0);
+      out[contraction_.observed[a] != 0 ? at(known_.codes[a]) : 0] = marginals_.total;
+    }
+  }
+
+  bool lost() const { return lost_; }
+
+ private:
+  bool wanted(int value) const {
+    return !marginals_.factors.empty() || contraction_.leads_home[at(value)] != 0;
+  }
+
+  Weights in_room(const FactoredStep& s, std::size_t cells) {
+    return {{work_.room.get() + s.room, cells}, work_.room_exponents.get() + s.room};
+  }
+
+  void derive(const FactoredStep& s, int value, const PairProduct& by, const Weights& derivative,
+              const Weights& other, Weights& place, int threads) {
+    multiply(by, derivative, other, place, s, work_, threads);
+    keep_known(work_, value, place);
+  }
+
+  void leaf(const FactoredStep& s, int value, const PairProduct& by, const Weights& derivative,
+            const Weights& other, int threads) {
+    const bool factor = at(value) < contraction_.n_factors && !marginals_.factors.empty();
+    if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
+    const std::size_t cells = contraction_.values[at(value)].cells;
+    Weights place = in_room(s, cells);
+    if (factor && !rearranged(tree_, contraction_, value)) {
+      place.cells = marginals_.factors.subspan(tree_.factors[at(value)].offset, cells);
+    }
+    multiply(by, derivative, other, place, s, work_, threads);
+    finish(value, place);
+  }
+
+  /// The marginal of a leaf: its weights times their derivative, scaled to the total.
+  void finish(int value, Weights derivative) {
+    const Weights weights = weights_of(contraction_, work_, value);
+    const auto cells = derivative.cells;
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] *= weights.cells[i];
+    if (derivative.spread || weights.spread) add_exponents(derivative, weights);
+    const double sum = kernels().sum(cells.data(), cells.size());
+    const double loss =
+        loss_of_product(derivative.range, weights.range) + std::log2(static_cast<double>(cells.size()));
+    if (!work_.spreads && (!(sum > 0) || loss - std::log2(sum) > kTolerated)) {
+      lost_ = true;
+      return;
+    }
+    kernels().scale(cells.data(), cells.size(), marginals_.total / sum);
+    if (!marginals_.factors.empty()) put_factor(value, cells);
+    if (!marginals_.attributes.empty()) put_attributes(value, cells);
+  }
+
+  /// Makes products plain weights, the largest about 1.
+  static void add_exponents(const Weights& products, const Weights& weights) {
+    const std::span<double> exponents(products.exponents, products.cells.size());
+    if (!products.spread) std::fill(exponents.begin(), exponents.end(), 0.0);
+    for (std::size_t i = 0; weights.spread && i < exponents.size(); ++i) exponents[i] += weights.exponents[i];
+    spread_kernels().split(products.cells.data(), exponents.data(), exponents.size());
+    const double largest = kernels().max(exponents.data(), exponents.size());
+    if (largest == -kInfinity) return;
+    for (double& e : exponents) e -= largest;
+    spread_kernels().weigh(products.cells.data(), exponents.data(), exponents.size(), products.cells.data());
+  }
+
+  void put_factor(int value, std::span<const double> marginal) {
+    if (at(value) >= contraction_.n_factors || !rearranged(tree_, contraction_, value)) return;
+    const Placement& place = tree_.factors[at(value)];
+    const auto out = marginals_.factors.subspan(place.offset, place.layout.small);
+    std::fill(out.begin(), out.end(), 0.0);
+    for_observed_cells(tree_, contraction_, value, known_.codes,
+                       [&](std::size_t cell, std::size_t to) { out[to] = marginal[cell]; });
+  }
+
+  void put_attributes(int value, std::span<const double> marginal) {
+    const Value& own = contraction_.values[at(value)];
+    for (const std::size_t a : housed_[at(value)]) {
+      if (contraction_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
+      const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
+      std::fill(out.begin(), out.end(), 0.0);
+      const std::size_t inner = stride_of(tree_, own, static_cast<std::int32_t>(a));
+      for (std::size_t cell = 0; cell < marginal.size(); cell += inner) {
+        out[cell / inner % out.size()] += kernels().sum(marginal.data() + cell, inner);
+      }
+    }
+  }
+
+  const JunctionTree& tree_;
+  const FactoredTree& contraction_;
+  const Observation& known_;
+  FactoredWork& work_;
+  const Marginals& marginals_;
+  std::size_t last_ = 0;
+  std::vector<std::size_t> attribute_offsets_;
+  std::vector<std::vector<std::size_t>> housed_;
+  std::atomic<bool> lost_ = false;
+};
+
+}  // namespace
+
+Outcome contract_backward(const JunctionTree& tree, const FactoredTree& contraction, const Observation& known,
+                          FactoredWork& work, const Marginals& marginals, int n_threads) {
+  Backward backward(tree, contraction, known, work, marginals);
+  backward.observed_attributes();
+  if (contraction.root < 0) return Outcome::exact;
+  if (contraction.steps.empty()) {
+    backward.only_leaf(contraction.root);
+  } else {
+    const auto root = cells_of(contraction, work, contraction.root);
+    root[0] = 1.0;
+    keep_known(work, contraction.root, {root, nullptr});
+  }
+  for (std::size_t depth = contraction.levels.size(); depth-- > 0;) {
+    for_level(contraction, contraction.levels[depth], n_threads,
+              [&](const FactoredStep& step, int threads) { backward.step(step, threads); });
+  }
+  return backward.lost() ? Outcome::lost : Outcome::exact;
+}
+
+}  // namespace pypgm

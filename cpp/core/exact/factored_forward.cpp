@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/threads.hpp"
+#include "core/exact/factored_inference.hpp"
+#include "core/exact/factored_passes.hpp"
+#include "core/exact/observation.hpp"
+#include "core/simd/kernels.hpp"
+
+namespace pypgm {
+
+using namespace passes;
+
+namespace {
+
+/// table = exp(logarithms - their maximum), given between which numbers they lie, the range of the weights
+/// known; returns the maximum.
+double scaled_weights(std::span<const double> logarithms, const Extent& extent, std::span<double> table,
+                      Range& range) {
+  const bool empty = extent.largest == -kInfinity;
+  const double top = empty ? 0.0 : extent.largest;
+  kernels().exp_shifted(logarithms.data(), logarithms.size(), top, table.data());
+  constexpr double kLog2e = 1.4426950408889634074;
+  // A rounding error more or less in an exponent does not matter: the range is wide enough.
+  range = {(empty ? 0.0 : extent.least - top) * kLog2e - 1, 1, -kInfinity};
+  if (range.low < -kWidest) {
+    const double smallest = std::ldexp(1.0, -static_cast<int>(kWidest));
+    for (double& x : table) x = x < smallest ? 0.0 : x;
+    range.low = -kWidest;
+    range.loss = -kWidest;
+  }
+  return top;
+}
+
+/// Weights with a power of two each, of logarithms that may lie in the table itself.
+void spread_weights(std::span<const double> logarithms, Weights& table) {
+  constexpr double kLog2e = 1.4426950408889634074;
+  constexpr double kLn2High =
+      6.93147180369123816490e-01;  // its products with whole numbers below 2^20 are exact
+  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  const auto cells = table.cells;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double x = logarithms[i];
+    const double n = std::abs(x) < kInfinity ? std::nearbyint(x * kLog2e) : 0.0;
+    // Where neighbouring doubles are more than ln 2 apart, what is left over is rounding alone.
+    const double rest = (x - n * kLn2High) - n * kLn2Low;
+    cells[i] = std::abs(x) < kInfinity ? std::clamp(rest, -0.5, 0.5) : x;
+    table.exponents[i] = n;
+  }
+  kernels().exp_shifted(cells.data(), cells.size(), 0.0, cells.data());
+  spread_kernels().split(cells.data(), table.exponents, cells.size());
+  table.spread = true;
+}
+
+void load_factor(const JunctionTree& tree, const FactoredTree& contraction,
+                 std::span<const double> potentials, const Observation& known, int factor,
+                 FactoredWork& work) {
+  Weights table = weights_of(contraction, work, factor);
+  const Placement& place = tree.factors[at(factor)];
+  auto given = potentials.subspan(place.offset, place.layout.small);
+  if (rearranged(tree, contraction, factor)) {
+    for_observed_cells(tree, contraction, factor, known.codes,
+                       [&](std::size_t cell, std::size_t from) { table.cells[cell] = given[from]; });
+    given = table.cells;
+  }
+  const Extent extent = kernels().extent(given.data(), given.size());
+  if (work.spreads && extent.largest - extent.least > (kWidest - 2) * std::log(2.0)) {
+    spread_weights(given, table);
+    work.log_scale[at(factor)] = gather(table) * std::log(2.0);
+  } else {
+    table.spread = false;
+    work.log_scale[at(factor)] = scaled_weights(given, extent, table.cells, table.range);
+  }
+  keep_known(work, factor, table);
+}
+
+/// Calls body(first of the cells, how many, index of the likelihood that is theirs).
+template <class Body>
+void for_likelihoods(const JunctionTree& tree, const Value& value, const Evidence& evidence,
+                     const Body& body) {
+  const std::size_t inner = stride_of(tree, value, evidence.attribute);
+  for (std::size_t cell = 0; cell < value.cells; cell += inner) {
+    body(cell, inner, cell / inner % evidence.log_likelihood.size());
+  }
+}
+
+/// Multiplies likelihoods into the smallest leaf that holds their attribute.
+void load_evidence(const FactoredTree& contraction, const JunctionTree& tree, const Evidence& evidence,
+                   FactoredWork& work) {
+  const int home = contraction.home[at(evidence.attribute)];
+  Weights table = weights_of(contraction, work, home);
+  std::vector<double> weights(evidence.log_likelihood.size());
+  std::vector<double> exponents(weights.size());
+  Weights likelihood{weights, exponents.data()};
+  double& scale = work.log_scale[at(home)];
+  const Value& value = contraction.values[at(home)];
+  if (work.spreads) {
+    if (!table.spread) std::fill_n(table.exponents, value.cells, 0.0);
+    spread_weights(evidence.log_likelihood, likelihood);
+    for_likelihoods(tree, value, evidence, [&](std::size_t begin, std::size_t n, std::size_t code) {
+      kernels().scale(table.cells.data() + begin, n, weights[code]);
+      for (std::size_t i = begin; i < begin + n; ++i) table.exponents[i] += exponents[code];
+    });
+    spread_kernels().split(table.cells.data(), table.exponents, value.cells);
+    scale += gather(table) * std::log(2.0);
+  } else {
+    const Extent extent = kernels().extent(evidence.log_likelihood.data(), evidence.log_likelihood.size());
+    scale += scaled_weights(evidence.log_likelihood, extent, weights, likelihood.range);
+    for_likelihoods(tree, value, evidence, [&](std::size_t begin, std::size_t n, std::size_t code) {
+      kernels().scale(table.cells.data() + begin, n, weights[code]);
+    });
+    const Range& range = likelihood.range;
+    table.range = {table.range.low + range.low, table.range.high + range.high,
+                   loss_of_product(table.range, range)};
+    scale += settle(table, false) * std::log(2.0);
+  }
+  keep_known(work, home, table);
+}
+
+}  // namespace
+
+FactoredWork::FactoredWork(const FactoredTree& contraction)
+    : cells(std::make_unique_for_overwrite<double[]>(contraction.cells)),
+      room(std::make_unique_for_overwrite<double[]>(contraction.room)),
+      exponents(std::make_unique_for_overwrite<double[]>(contraction.cells)),
+      room_exponents(std::make_unique_for_overwrite<double[]>(contraction.room)),
+      scratch(std::make_unique_for_overwrite<double[]>(contraction.scratch)),
+      ranges(contraction.values.size()),
+      spread(contraction.values.size(), 0),
+      log_scale(contraction.values.size(), 0.0) {}
+
+Outcome contract_forward(const JunctionTree& tree, const FactoredTree& contraction,
+                         std::span<const double> potentials, const Observation& known, FactoredWork& work,
+                         double& log_z, int n_threads) {
+  parallel_for(contraction.n_leaves, threads_for(kEffortWork * kExpWork * potentials.size(), n_threads),
+               [&](std::size_t v) {
+                 const int value = static_cast<int>(v);
+                 if (v < contraction.n_factors)
+                   return load_factor(tree, contraction, potentials, known, value, work);
+                 const auto cells = cells_of(contraction, work, value);
+                 std::fill(cells.begin(), cells.end(), 1.0);
+                 keep_known(work, value, {cells, nullptr});
+                 work.log_scale[v] = 0;
+               });
+  for (const Evidence& e : known.evidence) load_evidence(contraction, tree, e, work);
+  for (const auto& level : contraction.levels) {
+    for_level(contraction, level, n_threads, [&](const FactoredStep& step, int threads) {
+      double one = 1.0;
+      const Weights a = weights_of(contraction, work, step.a);
+      const Weights b = step.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(contraction, work, step.b);
+      Weights out = weights_of(contraction, work, step.out);
+      const double exponent = multiply(step.forward, a, b, out, step, work, threads);
+      keep_known(work, step.out, out);
+      work.log_scale[at(step.out)] = work.log_scale[at(step.a)] +
+                                     (step.b < 0 ? 0.0 : work.log_scale[at(step.b)]) +
+                                     exponent * std::log(2.0);
+    });
+  }
+  log_z = 0;
+  if (contraction.root < 0) return Outcome::exact;
+  const double z = cells_of(contraction, work, contraction.root)[0];
+  const double loss = work.ranges[at(contraction.root)].loss;
+  log_z = std::log(z) + work.log_scale[at(contraction.root)];
+  if (z == 0) return loss == -kInfinity ? Outcome::impossible : Outcome::lost;
+  return loss - std::log2(z) > kTolerated ? Outcome::lost : Outcome::exact;
+}
+
+void contract_largest(const JunctionTree& tree, const FactoredTree& contraction,
+                      std::span<const double> potentials, const Observation& known, double* cells,
+                      int n_threads) {
+  constexpr double kNothing = 0.0;
+  const auto table = [&](int value) { return cells + contraction.values[at(value)].offset; };
+  for (std::size_t v = 0; v < contraction.n_leaves; ++v) {
+    double* const out = table(static_cast<int>(v));
+    if (v >= contraction.n_factors) {
+      std::fill_n(out, contraction.values[v].cells, 0.0);
+      continue;
+    }
+    const Placement& place = tree.factors[v];
+    const auto given = potentials.subspan(place.offset, place.layout.small);
+    for_observed_cells(tree, contraction, static_cast<int>(v), known.codes,
+                       [&](std::size_t cell, std::size_t from) { out[cell] = given[from]; });
+  }
+  for (const Evidence& e : known.evidence) {
+    const int home = contraction.home[at(e.attribute)];
+    const Value& value = contraction.values[at(home)];
+    const std::size_t step = stride_of(tree, value, e.attribute);
+    for (std::size_t cell = 0; cell < value.cells; ++cell) {
+      table(home)[cell] += e.log_likelihood[cell / step % e.log_likelihood.size()];
+    }
+  }
+  for (const auto& level : contraction.levels) {
+    for_level(contraction, level, n_threads, [&](const FactoredStep& step, int threads) {
+      const double* b = step.b < 0 ? &kNothing : table(step.b);
+      contract_maxima(step.forward.loops, table(step.a), b, table(step.out), threads);
+    });
+  }
+}
+
+}  // namespace pypgm

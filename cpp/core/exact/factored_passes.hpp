@@ -1,0 +1,107 @@
+#pragma once
+// What the passes of a contraction share.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/base/threads.hpp"
+#include "core/exact/contract.hpp"
+#include "core/exact/factored_inference.hpp"
+#include "core/exact/spread_contract.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/simd/spread_kernels.hpp"
+
+// Tables are weights, not logarithms. Of each is known that its positive entries lie in [2^low, 2^high]:
+// bounds follow from those of the factors, and only where they leave 2^±kWidest is the table looked at and
+// scaled by a power of two (which rounds nothing). If what is then still below 2^-kWidest of its largest
+// entry is set to zero, no product ever underflows unnoticed, and what is set to zero is accounted for:
+// `loss` bounds what any entry of a table may lack.
+//   a sum of k products loses at most k (loss_a 2^high_b + loss_b 2^high_a + loss_a loss_b);
+// Where the bound exceeds kTolerated of a marginal's sum, or of Z, the run says that it is lost. The other
+// way is to give each entry of such a table a power of two of its own, until a table made from it is narrow
+// again.
+
+namespace pypgm::passes {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kWidest = 400;
+inline constexpr double kTolerated = -57;  // as a power of two: 7e-18, far below what rounding does
+inline constexpr double kOne = 1.0;
+
+using Range = FactoredWork::Range;
+
+inline std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+inline std::span<double> cells_of(const FactoredTree& contraction, FactoredWork& work, int value) {
+  const Value& v = contraction.values[at(value)];
+  return {work.cells.get() + v.offset, v.cells};
+}
+
+inline double loss_of_product(const Range& a, const Range& b) {
+  const double larger = std::max(a.loss + b.high, b.loss + a.high);
+  return larger == -kInfinity ? larger : larger + 2;
+}
+
+inline Range product(const Range& a, const Range& b, const Loops& loops) {
+  const double terms = std::log2(static_cast<double>(loops.work / std::max<std::size_t>(1, loops.cells)));
+  return {a.low + b.low, a.high + b.high + terms, terms + loss_of_product(a, b)};
+}
+
+/// A table with all that is known of it.
+struct Weights {
+  std::span<double> cells;
+  double* exponents;  ///< room for as many; they mean something where the table is spread
+  Range range = {};   ///< of a table that is not
+  bool spread = false;
+
+  SpreadTable operand() const { return {cells.data(), spread ? exponents : nullptr, range.high}; }
+};
+
+inline Weights weights_of(const FactoredTree& contraction, FactoredWork& work, int value) {
+  const Value& v = contraction.values[at(value)];
+  return {{work.cells.get() + v.offset, v.cells},
+          work.exponents.get() + v.offset,
+          work.ranges[at(value)],
+          work.spread[at(value)] != 0};
+}
+
+inline void keep_known(FactoredWork& work, int value, const Weights& weights) {
+  work.ranges[at(value)] = weights.range;
+  work.spread[at(value)] = weights.spread ? 1 : 0;
+}
+
+/// Makes the weights of a spread table plain ones if they lie close enough together; returns the power of two
+/// taken out.
+double gather(Weights& table);
+
+/// Brings a plain table back into the range where its products can be made; returns the power of two taken
+/// out.
+double settle(Weights& table, bool spreads);
+
+/// out = sum of a * b, with what is known of it; returns the power of two taken out.
+double multiply(const PairProduct& by, const Weights& a, const Weights& b, Weights& out,
+                const FactoredStep& step, FactoredWork& work, int n_threads);
+
+/// Calls body(step, threads inside it) for a level: steps beside each other, or, where one outweighs the
+/// rest, one after the other with all threads inside.
+template <class Body>
+void for_level(const FactoredTree& contraction, const std::vector<int>& level, int n_threads,
+               const Body& body) {
+  std::size_t total = 0;
+  std::size_t largest = 0;
+  for (const int s : level) {
+    const std::size_t work = contraction.steps[at(s)].forward.loops.effort;
+    total += work;
+    largest = std::max(largest, work);
+  }
+  const int threads = threads_for(kEffortWork * total, n_threads);
+  if (threads > 1 && 2 * largest <= total) {
+    parallel_for(level.size(), threads, [&](std::size_t k) { body(contraction.steps[at(level[k])], 1); });
+  } else {
+    for (const int s : level) body(contraction.steps[at(s)], threads);
+  }
+}
+
+}  // namespace pypgm::passes

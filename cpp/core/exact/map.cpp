@@ -1,0 +1,177 @@
+#include "core/exact/map.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <memory>
+
+#include "core/exact/contract.hpp"
+#include "core/exact/factored_inference.hpp"
+#include "core/exact/observation.hpp"
+
+namespace pypgm {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kZero = 0.0;
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+/// The upward pass, kept so that parts of it can be done again.
+class MaxPass {
+ public:
+  MaxPass(const JunctionTree& tree, const FactoredTree& contraction, std::span<const double> potentials,
+          const Observation& known)
+      : tree_(tree),
+        contraction_(contraction),
+        cells_(std::make_unique_for_overwrite<double[]>(contraction.cells)),
+        taken_by_(contraction.values.size(), -1),
+        codes_(known.codes) {
+    for (std::size_t s = 0; s < contraction.steps.size(); ++s) {
+      const FactoredStep& step = contraction.steps[s];
+      taken_by_[at(step.a)] = static_cast<int>(s);
+      if (step.b >= 0) taken_by_[at(step.b)] = static_cast<int>(s);
+    }
+    contract_largest(tree, contraction, potentials, known, cells_.get(), 1);
+  }
+
+  double largest() const { return contraction_.root < 0 ? 0.0 : *table(contraction_.root); }
+  const std::vector<std::int32_t>& codes() const { return codes_; }
+
+  /// Follows the maxima down to an assignment, the smaller codes first; whether it is the only one.
+  bool trace() {
+    bool only = true;
+    for (std::size_t s = contraction_.steps.size(); s-- > 0;) only = choose(contraction_.steps[s]) && only;
+    return only;
+  }
+
+  /// Lets an attribute have the codes in [begin, end) alone; returns what its home was before.
+  std::vector<double> limit(std::size_t attribute, std::size_t begin, std::size_t end) {
+    const int home = contraction_.home[attribute];
+    const Value& value = contraction_.values[at(home)];
+    std::vector<double> before(table(home), table(home) + value.cells);
+    const std::size_t size = tree_.sizes[attribute];
+    const std::size_t step = stride_of(tree_, value, static_cast<std::int32_t>(attribute));
+    for (std::size_t cell = 0; cell < value.cells; ++cell) {
+      const std::size_t code = cell / step % size;
+      if (code < begin || code >= end) table(home)[cell] = -kInfinity;
+    }
+    refresh(home);
+    return before;
+  }
+
+  void restore(std::size_t attribute, const std::vector<double>& before) {
+    const int home = contraction_.home[attribute];
+    std::copy(before.begin(), before.end(), table(home));
+    refresh(home);
+  }
+
+ private:
+  double* table(int value) { return cells_.get() + contraction_.values[at(value)].offset; }
+  const double* table(int value) const { return cells_.get() + contraction_.values[at(value)].offset; }
+
+  void maximise(const FactoredStep& step) {
+    const double* b = step.b < 0 ? &kZero : table(step.b);
+    contract_maxima(step.forward.loops, table(step.a), b, table(step.out), 1);
+  }
+
+  void refresh(int value) {
+    for (int s = taken_by_[at(value)]; s >= 0; s = taken_by_[at(contraction_.steps[at(s)].out)]) {
+      maximise(contraction_.steps[at(s)]);
+    }
+  }
+
+  /// Gives the attributes a step maximises over the first codes that reach the maximum of its answer, whose
+  /// own attributes have their codes; whether there is only one such choice.
+  bool choose(const FactoredStep& step) {
+    Scope free;
+    const auto gather = [&](int value) {
+      for (const std::int32_t x : contraction_.values[at(value)].attributes) {
+        const Scope& kept = contraction_.values[at(step.out)].attributes;
+        if (std::find(kept.begin(), kept.end(), x) == kept.end()) free.push_back(x);
+      }
+    };
+    gather(step.a);
+    if (step.b >= 0) gather(step.b);
+    if (free.empty()) return true;
+    std::sort(free.begin(), free.end());
+    free.erase(std::unique(free.begin(), free.end()), free.end());
+    for (const std::int32_t x : free) codes_[at(x)] = 0;
+    const double wanted = table(step.out)[cell_of(step.out)];
+    std::vector<std::int32_t> first;
+    for (bool more = true; more; more = advance(free)) {
+      const double right = step.b < 0 ? 0.0 : table(step.b)[cell_of(step.b)];
+      if (table(step.a)[cell_of(step.a)] + right != wanted) continue;
+      if (!first.empty()) {
+        put(free, first);
+        return false;
+      }
+      for (const std::int32_t x : free) first.push_back(codes_[at(x)]);
+    }
+    assert(!first.empty());
+    put(free, first);
+    return true;
+  }
+
+  std::size_t cell_of(int value) const {
+    std::size_t cell = 0;
+    for (const std::int32_t x : contraction_.values[at(value)].attributes) {
+      cell = cell * tree_.sizes[at(x)] + at(codes_[at(x)]);
+    }
+    return cell;
+  }
+
+  bool advance(const Scope& free) {
+    for (std::size_t i = free.size(); i-- > 0;) {
+      if (at(++codes_[at(free[i])]) < tree_.sizes[at(free[i])]) return true;
+      codes_[at(free[i])] = 0;
+    }
+    return false;
+  }
+
+  void put(const Scope& free, const std::vector<std::int32_t>& codes) {
+    for (std::size_t i = 0; i < free.size(); ++i) codes_[at(free[i])] = codes[i];
+  }
+
+  const JunctionTree& tree_;
+  const FactoredTree& contraction_;
+  std::unique_ptr<double[]> cells_;
+  std::vector<int> taken_by_;  ///< by value: the step that takes it; -1 for Z
+  std::vector<std::int32_t> codes_;
+};
+
+}  // namespace
+
+MostProbable most_probable(const JunctionTree& tree, std::span<const double> potentials,
+                           std::span<const Evidence> evidence) {
+  assert(tree.factored != nullptr);
+  const Known known(tree.sizes, evidence);
+  const FactoredTree own = known.any ? make_factored_tree(tree, known.observed) : FactoredTree{};
+  const FactoredTree& contraction = known.any ? own : *tree.factored;
+  MaxPass pass(tree, contraction, potentials, known.observation());
+  const double largest = pass.largest();
+  if (largest + known.log_weight == -kInfinity) return {{}, -kInfinity};
+  bool only = pass.trace();
+  std::vector<std::int32_t> codes = pass.codes();
+  for (std::size_t a = 0; !only && a < tree.sizes.size(); ++a) {
+    if (tree.sizes[a] == 1 || known.observed[a] != 0) continue;
+    // A smaller code is in a maximiser exactly if the maximum stays when only smaller codes are left.
+    while (codes[a] > 0) {
+      const std::vector<double> before = pass.limit(a, 0, at(codes[a]));
+      if (pass.largest() != largest) {
+        pass.restore(a, before);
+        break;
+      }
+      only = pass.trace();
+      codes = pass.codes();
+    }
+    if (only) break;
+    pass.limit(a, at(codes[a]), at(codes[a]) + 1);
+    only = pass.trace();
+    codes = pass.codes();
+  }
+  return {codes, largest + known.log_weight};
+}
+
+}  // namespace pypgm

@@ -1,0 +1,25 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/exact/propagation.hpp"
+#include "core/plan/junction_tree.hpp"
+
+namespace pypgm {
+
+/// The joint assignment of largest weight.
+struct MostProbable {
+  std::vector<std::int32_t> codes;  ///< by attribute
+  double log_weight;  ///< the sum of its potentials and log-likelihoods; -inf if nothing has weight
+};
+
+/// Max-product with implicit cliques. The weight of an assignment is the sum of its potentials and
+/// log-likelihoods, rounded as the plan adds them; rounding is monotone, so that one pass finds the largest
+/// such sum exactly. Among all assignments that reach it, the answer is the lexicographically smallest in the
+/// order of the attributes: no tolerance is involved. One pass, and where there are ties at most a few passes
+/// along a path to the root for each attribute. Requires tree.factored.
+MostProbable most_probable(const JunctionTree& tree, std::span<const double> potentials,
+                           std::span<const Evidence> evidence);
+
+}  // namespace pypgm

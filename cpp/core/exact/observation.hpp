@@ -1,0 +1,76 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/exact/factored_inference.hpp"
+#include "core/exact/propagation.hpp"
+#include "core/plan/junction_tree.hpp"
+
+namespace pypgm {
+
+/// Evidence in two parts: attributes with one possible value are observed, the others keep their likelihoods.
+struct Known {
+  Known(std::span<const std::size_t> sizes, std::span<const Evidence> evidence);
+
+  bool any = false;                    ///< whether anything is observed
+  std::vector<std::uint8_t> observed;  ///< by attribute
+  std::vector<std::int32_t> codes;     ///< by attribute: the observed value, 0 elsewhere
+  std::vector<Evidence> likelihoods;   ///< of attributes that are not observed
+  double log_weight = 0;               ///< of the observed values; -inf if they exclude each other
+
+  Observation observation() const { return {codes, likelihoods}; }
+};
+
+/// Whether what is left of a given factor lies otherwise than the factor: it has an observed attribute, or
+/// its axes are in another order.
+bool rearranged(const JunctionTree& tree, const FactoredTree& contraction, int factor);
+
+/// Calls body(cell of what is left of a given factor, cell of the factor) for the cells that agree with the
+/// observed codes.
+template <class Body>
+void for_observed_cells(const JunctionTree& tree, const FactoredTree& contraction, int factor,
+                        std::span<const std::int32_t> codes, const Body& body) {
+  struct Step {
+    std::size_t size, step;
+  };
+  std::array<Step, 64> steps;
+  std::size_t n = 0;
+  std::size_t begin = 0;
+  const Scope& scope = tree.scopes[static_cast<std::size_t>(factor)];
+  const Scope& axes = contraction.values[static_cast<std::size_t>(factor)].attributes;
+  const auto size_of = [&](std::int32_t a) { return tree.sizes[static_cast<std::size_t>(a)]; };
+  const auto step_of = [&](std::int32_t a) {
+    std::size_t step = 1;
+    for (std::size_t i = scope.size(); scope[--i] != a;) step *= size_of(scope[i]);
+    return step;
+  };
+  for (const std::int32_t a : scope) {
+    const auto i = static_cast<std::size_t>(a);
+    if (contraction.observed[i] != 0) begin += step_of(a) * static_cast<std::size_t>(codes[i]);
+  }
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const Step next{size_of(axes[i]), step_of(axes[i])};
+    if (n > 0 && steps[n - 1].step * steps[n - 1].size == next.step) {
+      steps[n - 1].size *= next.size;
+    } else {
+      steps[n++] = next;
+    }
+  }
+  const Step inner = n == 0 ? Step{1, 0} : steps[0];
+  std::array<std::size_t, 64> counts{};
+  for (std::size_t cell = 0;;) {
+    for (std::size_t i = 0; i < inner.size; ++i) body(cell++, begin + i * inner.step);
+    std::size_t axis = 1;
+    for (; axis < n; ++axis) {
+      begin += steps[axis].step;
+      if (++counts[axis] < steps[axis].size) break;
+      begin -= steps[axis].size * steps[axis].step;
+      counts[axis] = 0;
+    }
+    if (axis >= n) return;
+  }
+}
+
+}  // namespace pypgm

@@ -1,0 +1,238 @@
+#include "core/exact/spread_contract.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/base/threads.hpp"
+#include "core/exact/contract.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/simd/spread_kernels.hpp"
+
+// What scaling sets to zero is below 2^kLeastPower of a table whose partner has no weight above 2^high: a
+// cell of K terms lacks at most K 2^(kLeastPower + high), which is nothing beside 2^kBesides times as much.
+
+namespace pypgm {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kBesides = 60;
+constexpr double kTop = 480;  // largest exponent of a scaled row: products fill the range of doubles
+constexpr std::size_t kMostAxes = 64;
+constexpr std::size_t kRun = 256;  // cells that stay in the nearest cache
+
+/// Calls body(begin, end) for pieces of a table: smaller ones than where every cell costs the same.
+template <class Body>
+void for_pieces(std::size_t n, int n_threads, const Body& body) {
+  const std::size_t pieces = std::max<std::size_t>(1, n / (kPiece / 16));
+  parallel_for(pieces, n_threads, [&](std::size_t p) { body(n * p / pieces, n * (p + 1) / pieces); });
+}
+
+/// A table as the products take it, and what each of its rows was divided by, as exponents (null: nothing).
+struct Scaled {
+  const double* weights;
+  const double* tops;
+  double high;   ///< no weight is above 2^high
+  bool flushed;  ///< whether some may have been set to zero
+};
+
+double* largest_exponents(const double* exponents, const Layout& layout, double* tops) {
+  std::fill_n(tops, layout.small, -kInfinity);
+  kernels().reduce_max(exponents, tops, layout.axes.data(), layout.axes.size());
+  return tops + layout.small;
+}
+
+/// What a's exponents may be raised by and b's lowered without changing a product: half of how much further
+/// b's largest one reaches for each code of what both have. A row's largest weight in one table then meets
+/// one of the largest in the other. Returns the end of the shifts, and null where there is nothing to even
+/// out.
+double* shifts_between(const SpreadTable& a, const SpreadTable& b, const Rows& rows_a, const Rows& rows_b,
+                       double* scratch) {
+  if (a.exponents == nullptr || b.exponents == nullptr || rows_a.both.small == 1) return nullptr;
+  if (rows_a.single() && rows_b.single()) return nullptr;
+  double* const tops = largest_exponents(a.exponents, rows_a.both, scratch);
+  double* const end = largest_exponents(b.exponents, rows_b.both, tops);
+  for (std::size_t i = 0; i < rows_a.both.small; ++i) {
+    const double shift = std::floor((tops[i] - scratch[i]) / 2);
+    scratch[i] = std::abs(shift) < kInfinity ? shift : 0.0;  // no weight in one of the tables
+    tops[i] = -scratch[i];
+  }
+  return end;
+}
+
+Scaled scale_rows(const SpreadTable& table, const double* shifts, const Rows& rows, double*& scratch,
+                  int n_threads) {
+  if (table.exponents == nullptr) return {table.weights, nullptr, table.high, false};
+  if (rows.single() && shifts == nullptr) return {table.weights, table.exponents, 1, false};
+  const double* exponents = table.exponents;
+  double* const weights = scratch;
+  scratch = weights + rows.table.large;
+  if (shifts != nullptr) {
+    kernels().add(weights, exponents, shifts, rows.both.axes.data(), rows.both.axes.size());
+    exponents = weights;
+    if (rows.single()) return {table.weights, exponents, 1, false};
+  }
+  double* const tops = scratch;
+  const Layout& layout = rows.table;
+  scratch = largest_exponents(exponents, layout, tops);
+  // A row of zeros has no largest weight.
+  for (std::size_t i = 0; i < layout.small; ++i) tops[i] = tops[i] == -kInfinity ? 0.0 : kTop - tops[i];
+  kernels().add(weights, exponents, tops, layout.axes.data(), layout.axes.size());
+  for_pieces(layout.large, n_threads, [&](std::size_t begin, std::size_t end) {
+    spread_kernels().weigh(table.weights + begin, weights + begin, end - begin, weights + begin);
+  });
+  for (std::size_t i = 0; i < layout.small; ++i) tops[i] = -tops[i];
+  return {weights, tops, kTop + 1, true};
+}
+
+/// Cells of the answer without any scaling: the largest exponent of a cell's terms first, then their sum.
+class TermByTerm {
+ public:
+  static constexpr std::size_t kMost = 64;  ///< cells, or terms of a cell, at a time
+
+  TermByTerm(const Loops& loops, const SpreadTable& a, const SpreadTable& b)
+      : a_(loops.swapped ? b : a), b_(loops.swapped ? a : b), lanes_(loops.lanes) {
+    for (const LoopAxis& axis : loops.outer) take(axis);
+    for (const LoopAxis& axis : {loops.batch, loops.rows, loops.sums}) take(axis);
+    assert(n_kept_ <= kMostAxes && n_summed_ <= kMostAxes);
+  }
+
+  /// Cells next to each other whose terms are.
+  std::size_t row() const { return lanes_.out != 0 ? lanes_.size : 1; }
+
+  /// The n <= kMost cells from the given one on, all in one row.
+  void sum(std::size_t cell, std::size_t n, double* weights, double* exponents) const {
+    std::size_t a = cell % row() * lanes_.a;
+    std::size_t b = cell % row() * lanes_.b;
+    for (std::size_t i = 0; i < n_kept_; ++i) {
+      const std::size_t code = cell / kept_[i].out % kept_[i].size;
+      a += code * kept_[i].a;
+      b += code * kept_[i].b;
+    }
+    const std::size_t side = lanes_.out != 0 ? n : std::min(kMost, lanes_.size);
+    double tops[kMost];
+    double sums[kMost];
+    std::fill_n(tops, side, -kInfinity);
+    std::fill_n(sums, side, 0.0);
+    for_terms(n_summed_, a, b, side, [&](const Terms& left, const Terms& right, std::size_t k) {
+      spread_kernels().raise(left, right, k, tops);
+    });
+    if (lanes_.out == 0) std::fill_n(tops, side, *std::max_element(tops, tops + side));
+    std::replace(tops, tops + side, -kInfinity, 0.0);
+    for_terms(n_summed_, a, b, side, [&](const Terms& left, const Terms& right, std::size_t k) {
+      spread_kernels().add(left, right, k, tops, sums);
+    });
+    if (lanes_.out == 0) sums[0] = kernels().sum(sums, side);
+    std::copy_n(sums, n, weights);
+    std::copy_n(tops, n, exponents);
+  }
+
+ private:
+  void take(const LoopAxis& axis) {
+    if (axis.size == 1) return;
+    if (axis.out != 0) {
+      kept_[n_kept_++] = axis;
+    } else {
+      summed_[n_summed_++] = axis;
+    }
+  }
+
+  template <class Body>
+  void for_terms(std::size_t axes, std::size_t a, std::size_t b, std::size_t side, const Body& body) const {
+    if (axes == 0) return for_lanes(a, b, side, body);
+    const LoopAxis& axis = summed_[axes - 1];
+    for (std::size_t i = 0; i < axis.size; ++i) {
+      for_terms(axes - 1, a + i * axis.a, b + i * axis.b, side, body);
+    }
+  }
+
+  template <class Body>
+  void for_lanes(std::size_t a, std::size_t b, std::size_t side, const Body& body) const {
+    if (lanes_.out != 0) return body(terms(a_, a, lanes_.a), terms(b_, b, lanes_.b), side);
+    for (std::size_t l = 0; l < lanes_.size; l += side) {
+      body(terms(a_, a + l * lanes_.a, lanes_.a), terms(b_, b + l * lanes_.b, lanes_.b),
+           std::min(side, lanes_.size - l));
+    }
+  }
+
+  static Terms terms(const SpreadTable& table, std::size_t cell, std::size_t step) {
+    static constexpr double kZeros[kMost] = {};
+    return {table.weights + cell, table.exponents == nullptr ? kZeros : table.exponents + cell, step == 0};
+  }
+
+  SpreadTable a_;
+  SpreadTable b_;
+  LoopAxis lanes_;
+  std::array<LoopAxis, kMostAxes> kept_;
+  std::array<LoopAxis, kMostAxes> summed_;
+  std::size_t n_kept_ = 0;
+  std::size_t n_summed_ = 0;
+};
+
+/// Sums those of the cells [begin, end) that are below `least` term by term.
+void sum_again(const TermByTerm& terms, double least, std::size_t begin, std::size_t end, double* out,
+               double* exponents) {
+  for (std::size_t i = begin; i < end;) {
+    if (!(out[i] < least)) {
+      ++i;
+      continue;
+    }
+    std::size_t n = std::min({TermByTerm::kMost, end - i, terms.row() - i % terms.row()});
+    while (!(out[i + n - 1] < least)) --n;
+    double weights[TermByTerm::kMost];
+    double powers[TermByTerm::kMost];
+    terms.sum(i, n, weights, powers);
+    for (std::size_t k = 0; k < n; ++k) {
+      if (!(out[i + k] < least)) continue;
+      out[i + k] = weights[k];
+      exponents[i + k] = powers[k];
+    }
+    i += n;
+  }
+}
+
+/// The exponents of the answer's cells: those of the rows they come from.
+void add_tops(const Scaled& scaled, const Rows& rows, bool first, double* exponents) {
+  if (scaled.tops == nullptr) return;
+  const Layout& layout = rows.out;
+  if (first) {
+    kernels().assign(exponents, scaled.tops, layout.axes.data(), layout.axes.size());
+  } else {
+    kernels().add(exponents, exponents, scaled.tops, layout.axes.data(), layout.axes.size());
+  }
+}
+
+}  // namespace
+
+void contract_spread(const Loops& loops, const Rows& rows_a, const Rows& rows_b, const SpreadTable& a,
+                     const SpreadTable& b, double* out, double* out_exponents, double* scratch,
+                     int n_threads) {
+  assert(a.exponents != nullptr || b.exponents != nullptr);
+  double* const shifted = shifts_between(a, b, rows_a, rows_b, scratch);
+  const double* const shifts = shifted == nullptr ? nullptr : scratch;
+  const double* const back = shifted == nullptr ? nullptr : shifts + rows_a.both.small;
+  if (shifted != nullptr) scratch = shifted;
+  const Scaled left = scale_rows(a, shifts, rows_a, scratch, n_threads);
+  const Scaled right = scale_rows(b, back, rows_b, scratch, n_threads);
+  contract(loops, left.weights, right.weights, out, n_threads);
+  add_tops(left, rows_a, true, out_exponents);
+  add_tops(right, rows_b, left.tops == nullptr, out_exponents);
+  const double terms = static_cast<double>(loops.work / std::max<std::size_t>(1, loops.cells));
+  const double high = std::max({0.0, left.flushed ? right.high : 0.0, right.flushed ? left.high : 0.0});
+  const double least = std::exp2(kLeastPower + high + kBesides + std::ceil(std::log2(terms)) + 1);
+  const TermByTerm exact(loops, a, b);
+  for_pieces(loops.cells, n_threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; i += kRun) {
+      const std::size_t n = std::min(kRun, end - i);
+      if (spread_kernels().any_below(out + i, least, n))
+        sum_again(exact, least, i, i + n, out, out_exponents);
+      spread_kernels().split(out + i, out_exponents + i, n);
+    }
+  });
+}
+
+}  // namespace pypgm

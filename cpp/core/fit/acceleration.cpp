@@ -1,0 +1,199 @@
+#include "core/fit/acceleration.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/fit/moment_matching.hpp"
+#include "core/fit/proportional_fitting.hpp"
+#include "core/fit/reparameterise.hpp"
+#include "core/simd/kernels.hpp"
+
+namespace pypgm {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+constexpr double kFitted = 1e-6;  // mean L1 distance, for a total of 1, that no answer would show
+constexpr int kRunsOfSweep = 6;   // propagations with implicit cliques a walk through the tables is worth
+
+}  // namespace
+
+Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements,
+                           double total, std::vector<double> potentials, int n_threads)
+    : tree_(std::move(tree)),
+      loss_(*tree_, std::move(measurements)),
+      total_(total),
+      n_threads_(n_threads),
+      work_(*tree_),
+      theta_(std::move(potentials)),
+      x_(theta_.size()),
+      z_(theta_.size()),
+      next_(theta_.size()),
+      gradient_(theta_.size()),
+      terms_(tree_->factors.size()) {
+  marginals_into(z_);
+  x_ = z_;
+}
+
+void Acceleration::marginals_into(std::vector<double>& out) {
+  exact_marginals(*tree_, theta_, total_, work_, out, n_threads_);
+}
+
+std::optional<PathTable> Acceleration::path_table(int f) const {
+  const L2Loss::Cells& cells = loss_.cells(f);
+  if (!loss_.cellwise(f) || cells.values.empty()) return std::nullopt;
+  const bool one = cells.weights.empty();
+  return PathTable{slice(*tree_, x_, f).data(),
+                   slice(*tree_, z_, f).data(),
+                   cells.values.data(),
+                   one ? &cells.weight : cells.weights.data(),
+                   cells.holdout.empty() ? nullptr : cells.holdout.data(),
+                   0.0,
+                   one,
+                   cells.values.size()};
+}
+
+void Acceleration::descend(int f, double s, double a) {
+  const auto theta = slice(*tree_, theta_, f);
+  if (const auto table = path_table(f)) {
+    double* const window = window_.empty() ? nullptr : slice(*tree_, window_, f).data();
+    return path_kernels().descend(*table, 1.0, a, s, theta.data(), window);
+  }
+  const Kernels& k = kernels();
+  const auto x = slice(*tree_, x_, f);
+  const auto at_mean = slice(*tree_, next_, f);
+  const auto gradient = slice(*tree_, gradient_, f);
+  k.add_scaled(slice(*tree_, z_, f).data(), x.data(), -1.0, x.size(), at_mean.data());
+  k.add_scaled(x.data(), at_mean.data(), a, x.size(), at_mean.data());
+  loss_.gradient(f, at_mean, gradient);
+  if (!window_.empty()) {
+    const auto window = slice(*tree_, window_, f);
+    k.add_scaled(window.data(), at_mean.data(), s, window.size(), window.data());
+  }
+  k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
+}
+
+PathSums Acceleration::follow(int f, double a, double share) {
+  const auto x = slice(*tree_, x_, f);
+  const auto y = y_.empty() ? std::span<double>() : slice(*tree_, y_, f);
+  const auto next = slice(*tree_, next_, f);
+  if (const auto table = path_table(f)) {
+    const L2Loss::Cells& cells = loss_.cells(f);
+    PathSums sums{cells.constant, cells.holdout_constant, cells.holdout_constant};
+    double* const second = y.empty() ? nullptr : y.data();
+    path_kernels().follow(*table, next.data(), 1.0, a, share, x.data(), second, sums);
+    return sums;
+  }
+  // The old z makes room for z' - z and for z' - x.
+  const Kernels& k = kernels();
+  const auto moved = slice(*tree_, z_, f);
+  const auto validation = [&](auto at) { return loss_.validates() ? loss_.validation(f, at) : 0.0; };
+  PathSums term;
+  k.add_scaled(next.data(), moved.data(), -1.0, x.size(), moved.data());
+  term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
+  term.curvature = loss_.curvature(f, moved);
+  k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
+  k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
+  term.loss = loss_.value(f, x);
+  term.validation = term.mean_validation = validation(x);
+  if (y.empty()) return term;
+  k.add_scaled(x.data(), y.data(), -1.0, x.size(), moved.data());
+  k.add_scaled(y.data(), moved.data(), share, x.size(), y.data());
+  term.loss = loss_.value(f, y);
+  term.validation = validation(y);
+  return term;
+}
+
+PathSums Acceleration::advance(double s, double a, double share) {
+  if (share != 1 && y_.empty()) y_ = x_;
+  CliqueHooks hooks;
+  hooks.before = [&](int f) { descend(f, s, a); };
+  hooks.after = [&](int f) { terms_[at(f)] = follow(f, a, share); };
+  exact_marginals(*tree_, theta_, total_, work_, next_, n_threads_, hooks);
+  z_.swap(next_);
+  window_steps_ += s;
+  PathSums sum;
+  for (const PathSums& term : terms_) sum += term;
+  return sum;
+}
+
+double Acceleration::loss_of(std::span<const double> marginals) {
+  double loss = 0;
+  for (int f = 0; f < static_cast<int>(terms_.size()); ++f)
+    loss += loss_.value(f, slice(*tree_, marginals, f));
+  return loss;
+}
+
+double Acceleration::loss() { return loss_of(average()); }
+
+bool Acceleration::restart() {
+  if (loss_of(z_) >= loss_of(x_)) return false;
+  set_average(z_);
+  return true;
+}
+
+void Acceleration::set_average(std::span<const double> x) {
+  x_.assign(x.begin(), x.end());
+  y_.clear();
+}
+
+void Acceleration::level() { level_potentials(*tree_, theta_); }
+
+double Acceleration::gap() { return gap_at(average()); }
+
+void Acceleration::open_window() {
+  window_.assign(theta_.size(), 0.0);
+  window_steps_ = 0;
+}
+
+double Acceleration::lower_bound() {
+  const auto scale = [&](double by) {
+    for (double& value : window_) value *= by;
+  };
+  scale(1 / window_steps_);
+  const double bound = loss_of(window_) - gap_at(window_);
+  scale(window_steps_);
+  return bound;
+}
+
+double Acceleration::gap_at(std::span<const double> marginals) {
+  for (int f = 0; f < static_cast<int>(terms_.size()); ++f) {
+    loss_.gradient(f, slice(*tree_, marginals, f), slice(*tree_, gradient_, f));
+  }
+  return frank_wolfe_gap(*tree_, gradient_, marginals, theta_, total_, next_, work_, n_threads_);
+}
+
+double Acceleration::distance() const {
+  const std::vector<double>& y = average();
+  double sum = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) sum += std::abs(y[i] - z_[i]);
+  return sum / (total_ * static_cast<double>(terms_.size()));
+}
+
+void Acceleration::fit(int sweeps) {
+  if (work_.contracts()) {
+    match_moments(*tree_, average(), total_, theta_, work_, kRunsOfSweep * sweeps, kFitted, n_threads_);
+  } else {
+    ProportionalFitting fitting(tree_, average(), theta_, total_, n_threads_, Zeros::wait);
+    for (int sweep = 0; sweep < sweeps && fitting.sweep() > kFitted; ++sweep) {
+    }
+    theta_ = fitting.potentials();
+  }
+  marginals_into(z_);
+}
+
+void Acceleration::settle(int sweeps) {
+  marginals_into(z_);
+  const double before = distance();
+  gradient_ = theta_;
+  fit(sweeps);
+  if (!(distance() <= before)) {
+    theta_.swap(gradient_);
+    marginals_into(z_);
+  }
+  set_average(z_);
+}
+
+}  // namespace pypgm

@@ -1,0 +1,99 @@
+#include "core/fit/descent.hpp"
+
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "core/simd/kernels.hpp"
+
+namespace pypgm {
+
+namespace {
+
+double dot(std::span<const double> a, std::span<const double> b) {
+  return kernels().dot(a.data(), b.data(), a.size());
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+void check_possible(double log_z) {
+  if (log_z == -kInfinity) throw std::invalid_argument("the potentials leave no joint assignment any weight");
+}
+
+}  // namespace
+
+double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
+                       std::span<const double> marginals, std::span<const double> potentials, double total,
+                       std::span<double> room, ExactWork& work, int n_threads) {
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    room[i] = potentials[i] == -kInfinity ? -kInfinity : -gradient[i];
+  }
+  return dot(gradient, marginals) + total * exact_max_log_weight(tree, room, work, n_threads);
+}
+
+Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
+                 std::vector<double> potentials, int n_threads)
+    : tree_(std::move(tree)),
+      loss_(*tree_, std::move(measurements)),
+      total_(total),
+      n_threads_(n_threads),
+      work_(*tree_),
+      moved_(potentials.size()),
+      losses_(tree_->factors.size()) {
+  for (Point* point : {&current_, &candidate_}) {
+    point->potentials.resize(potentials.size());
+    point->marginals.resize(potentials.size());
+    point->gradient.resize(potentials.size());
+  }
+  current_.potentials = std::move(potentials);
+  candidate_.potentials = current_.potentials;
+  // A step of length 0 from where we are.
+  evaluate(candidate_, 0.0);
+  accept();
+}
+
+void Descent::evaluate(Point& point, double alpha) {
+  CliqueHooks hooks;
+  hooks.before = [&](int f) {
+    const auto from = slice(*tree_, current_.potentials, f);
+    const auto along = slice(*tree_, current_.gradient, f);
+    kernels().add_scaled(from.data(), along.data(), -alpha, from.size(),
+                         slice(*tree_, point.potentials, f).data());
+  };
+  hooks.after = [&](int f) {
+    losses_[at(f)] = loss_.gradient(f, slice(*tree_, point.marginals, f), slice(*tree_, point.gradient, f));
+  };
+  check_possible(
+      exact_marginals(*tree_, point.potentials, total_, work_, point.marginals, n_threads_, hooks));
+  point.loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
+}
+
+double Descent::try_step(double alpha) {
+  evaluate(candidate_, alpha);
+  return candidate_.loss;
+}
+
+Change Descent::change() {
+  Change change{0, 0};
+  for (int f = 0; f < static_cast<int>(losses_.size()); ++f) {
+    const auto before = slice(*tree_, current_.marginals, f);
+    const auto moved = slice(*tree_, moved_, f);
+    kernels().add_scaled(slice(*tree_, candidate_.marginals, f).data(), before.data(), -1.0, before.size(),
+                         moved.data());
+    change.slope += dot(slice(*tree_, current_.gradient, f), moved);
+    change.curvature += loss_.curvature(f, moved);
+  }
+  return change;
+}
+
+void Descent::accept() { std::swap(current_, candidate_); }
+
+double Descent::gap() {
+  return frank_wolfe_gap(*tree_, current_.gradient, current_.marginals, current_.potentials, total_,
+                         candidate_.potentials, work_, n_threads_);
+}
+
+}  // namespace pypgm

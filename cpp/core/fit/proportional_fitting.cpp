@@ -1,0 +1,174 @@
+#include "core/fit/proportional_fitting.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/simd/kernels.hpp"
+#include "core/simd/message_kernels.hpp"
+#include "core/simd/reduce.hpp"
+
+namespace pypgm {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+constexpr double kLargestRatio = 1e100;  // of one scaling: cells rarer than that wait for the next
+constexpr double kLargestChange = 1e300;
+constexpr double kTooRare = 1e-200;  // of a cell that is scaled several times: it might change by more
+
+/// Nodes in the order of a walk from the root, each after its parent.
+std::vector<int> depth_first(const JunctionTree& tree) {
+  std::vector<int> order;
+  std::vector<int> stack{0};
+  while (!stack.empty()) {
+    const int node = stack.back();
+    stack.pop_back();
+    order.push_back(node);
+    const auto& children = tree.nodes[at(node)].children;
+    stack.insert(stack.end(), children.rbegin(), children.rend());
+  }
+  return order;
+}
+
+}  // namespace
+
+ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tree,
+                                         std::vector<double> targets, std::vector<double> potentials,
+                                         double total, int n_threads, Zeros zeros)
+    : tree_(std::move(tree)),
+      targets_(std::move(targets)),
+      potentials_(std::move(potentials)),
+      room_(targets_.size()),
+      total_(total),
+      n_threads_(n_threads),
+      zeros_(zeros),
+      work_(*tree_),
+      tables_(tree_->nodes.back().offset + tree_->nodes.back().cells),
+      order_(depth_first(*tree_)) {
+  std::size_t most = 0;
+  for (const TreeNode& node : tree_->nodes) {
+    groups_.push_back(group_factors(tree_->sizes, node.attributes, tree_->scopes, node.factors));
+    most = std::max(most, nested_cells(groups_.back()));
+  }
+  nested_.resize(most);
+  std::size_t widest = 0;
+  for (const TreeNode& node : tree_->nodes) widest = std::max(widest, node.separator_cells);
+  scaling_.resize(widest);
+  const double log_z = tables_of(*tree_, potentials_, {}, total_, work_, tables_, n_threads_);
+  if (!(log_z > -std::numeric_limits<double>::infinity())) std::fill(tables_.begin(), tables_.end(), 0.0);
+  for (int child = 1; child < static_cast<int>(tree_->nodes.size()); ++child) {
+    const Edge e = edge(child);
+    reduce_sum(e.child, e.node.to_separator, e.in_child, n_threads_);
+  }
+}
+
+/// Turns now into target / now, the factor that makes one the other; 1 where there is nothing to scale.
+/// Returns the L1 distance between the two.
+double ProportionalFitting::ratios(std::span<const double> target, std::span<double> now) const {
+  const bool wait = zeros_ == Zeros::wait;
+  return message_kernels().ratios(target.data(), now.data(), now.size(), wait ? 1 / kLargestRatio : 0.0,
+                                  kLargestRatio, wait);
+}
+
+double ProportionalFitting::fit_factor(int factor, const Layout& place, std::span<double> table) {
+  const std::size_t offset = tree_->factors[at(factor)].offset;
+  const auto scaling = std::span<double>(room_).subspan(offset, place.small);
+  reduce_sum(table, place, scaling, n_threads_);
+  const double distance = ratios(std::span<const double>(targets_).subspan(offset, place.small), scaling);
+  expand(Expand::multiply, table, place, scaling, n_threads_);
+  for (std::size_t i = 0; i < place.small; ++i) potentials_[offset + i] += std::log(scaling[i]);
+  return distance;
+}
+
+/// Fits the marginals of a group in its table; `room` serves the tables inside.
+double ProportionalFitting::fit_group(const FittingGroup& group, std::span<double> table,
+                                      std::span<double> room) {
+  double distance = 0;
+  for (const auto& [factor, place] : group.goals) distance += fit_factor(factor, place, table);
+  for (const FittingGroup& part : group.parts) {
+    const auto before = room.first(part.cells);
+    const auto inside = room.subspan(part.cells, part.cells);
+    reduce_sum(table, part.place, inside, n_threads_);
+    if (kernels().spread(inside.data(), part.cells).least < kTooRare) {
+      for (const auto& [factor, place] : part.around) distance += fit_factor(factor, place, table);
+      continue;
+    }
+    std::copy(inside.begin(), inside.end(), before.begin());
+    distance += fit_group(part, inside, room.subspan(2 * part.cells));
+    message_kernels().ratios(inside.data(), before.data(), part.cells, 0.0, kLargestChange, false);
+    expand(Expand::multiply, table, part.place, before, n_threads_);
+  }
+  return distance;
+}
+
+double ProportionalFitting::fit_node(int index) {
+  const TreeNode& node = tree_->nodes[at(index)];
+  const auto table = std::span<double>(tables_).subspan(node.offset, node.cells);
+  return fit_group(groups_[at(index)], table, nested_);
+}
+
+ProportionalFitting::Edge ProportionalFitting::edge(int child) {
+  const TreeNode& node = tree_->nodes[at(child)];
+  const TreeNode& parent = tree_->nodes[at(node.parent)];
+  return {node,
+          std::span<double>(tables_).subspan(node.offset, node.cells),
+          std::span<double>(tables_).subspan(parent.offset, parent.cells),
+          std::span<double>(work_.messages).subspan(node.separator_offset, node.separator_cells),
+          std::span<double>(work_.answers).subspan(node.separator_offset, node.separator_cells),
+          std::span<double>(scaling_).first(node.separator_cells)};
+}
+
+void ProportionalFitting::descend(int child) {
+  const Edge e = edge(child);
+  reduce_sum(e.parent, e.node.from_parent, e.in_parent, n_threads_);
+  std::copy(e.in_child.begin(), e.in_child.end(), e.scaling.begin());
+  ratios(e.in_parent, e.scaling);
+  expand(Expand::multiply, e.child, e.node.to_separator, e.scaling, n_threads_);
+}
+
+void ProportionalFitting::climb(int child) {
+  const Edge e = edge(child);
+  reduce_sum(e.child, e.node.to_separator, e.in_child, n_threads_);
+  std::copy(e.in_parent.begin(), e.in_parent.end(), e.scaling.begin());
+  ratios(e.in_child, e.scaling);
+  expand(Expand::multiply, e.parent, e.node.from_parent, e.scaling, n_threads_);
+}
+
+double ProportionalFitting::sweep() {
+  int here = 0;
+  double distance = 0;
+  const auto back = [&] {
+    climb(here);
+    here = tree_->nodes[at(here)].parent;
+  };
+  for (const int node : order_) {
+    const int parent = tree_->nodes[at(node)].parent;
+    while (here != parent && parent >= 0) back();
+    if (parent >= 0) descend(node);
+    here = node;
+    distance += fit_node(node);
+  }
+  while (here != 0) back();
+  told_ = false;
+  const TreeNode& root = tree_->nodes[0];
+  if (!(kernels().sum(tables_.data() + root.offset, root.cells) > 0))
+    return std::numeric_limits<double>::infinity();
+  const std::size_t n = std::max<std::size_t>(1, tree_->factors.size());
+  return distance / (total_ * static_cast<double>(n));
+}
+
+const std::vector<double>& ProportionalFitting::tables() {
+  // What the last walk brought to the root is told to all, in an order in which parents come first.
+  for (int node = 1; !told_ && node < static_cast<int>(tree_->nodes.size()); ++node) {
+    descend(node);
+    const Edge e = edge(node);
+    reduce_sum(e.child, e.node.to_separator, e.in_child, n_threads_);
+  }
+  told_ = true;
+  return tables_;
+}
+
+}  // namespace pypgm

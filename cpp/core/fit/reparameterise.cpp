@@ -1,0 +1,143 @@
+#include "core/fit/reparameterise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/exact/propagation.hpp"
+#include "core/simd/kernels.hpp"
+
+namespace pypgm {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kWide = 100.0;      // between the largest and the least: below it no weight gets lost
+constexpr double kNothing = -600.0;  // as low as a conditional probability's logarithm is kept
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// The given clique that has all cells of a node; -1 if there is none.
+int filling(const JunctionTree& tree, const TreeNode& node) {
+  const auto found = std::find_if(node.factors.begin(), node.factors.end(),
+                                  [&](int f) { return tree.factors[at(f)].view.fills; });
+  return found == node.factors.end() ? -1 : *found;
+}
+
+/// Whether all that potentials and messages go through is filled.
+bool is_filled(const JunctionTree& tree) {
+  return std::all_of(tree.nodes.begin(), tree.nodes.end(), [&](const TreeNode& node) {
+    if (filling(tree, node) >= 0)
+      return node.separator.empty() || filling(tree, tree.nodes[at(node.parent)]) >= 0;
+    return node.factors.empty() && node.separator.empty();
+  });
+}
+
+/// Adds what a small table holds to the cells of a node's.
+void add_expanded(const TreeNode& node, const BlockView& view, const double* small, double* table) {
+  for (std::size_t k = 0; k < node.blocks.count(); ++k) {
+    const Block block = block_at(node.blocks, k);
+    const Layout& layout = layout_of(view, block);
+    double* const cells = table + block.begin;
+    kernels().add(cells, cells, small + offset_of(view, block), layout.axes.data(), layout.axes.size());
+  }
+}
+
+/// The logarithms of what the weights of a node sum to for each code of its separator; 0 where that is
+/// nothing.
+void log_sums(const TreeNode& node, const double* table, std::vector<double>& tops,
+              std::vector<double>& sums) {
+  tops.assign(node.separator_cells, -kInfinity);
+  sums.assign(node.separator_cells, 0.0);
+  const auto for_blocks_of = [&](const auto& body) {
+    for (std::size_t k = 0; k < node.blocks.count(); ++k) {
+      const Block block = block_at(node.blocks, k);
+      const Layout& layout = layout_of(node.own, block);
+      body(table + block.begin, offset_of(node.own, block), layout.axes.data(), layout.axes.size());
+    }
+  };
+  for_blocks_of([&](const double* cells, std::size_t offset, const Axis* axes, std::size_t n_axes) {
+    kernels().reduce_max(cells, tops.data() + offset, axes, n_axes);
+  });
+  // A row of -inf has no maximum to subtract.
+  std::replace(tops.begin(), tops.end(), -kInfinity, 0.0);
+  for_blocks_of([&](const double* cells, std::size_t offset, const Axis* axes, std::size_t n_axes) {
+    kernels().reduce_exp(cells, tops.data() + offset, sums.data() + offset, axes, n_axes);
+  });
+  for (std::size_t j = 0; j < sums.size(); ++j) sums[j] = sums[j] > 0 ? std::log(sums[j]) + tops[j] : 0.0;
+}
+
+/// Makes the tables that fill the nodes of a tree conditional, from the leaves up.
+void make_conditional(const JunctionTree& tree, std::span<double> potentials) {
+  std::vector<double> tops;
+  std::vector<double> sums;
+  for (std::size_t i = tree.nodes.size(); i-- > 0;) {
+    const TreeNode& node = tree.nodes[i];
+    const int home = filling(tree, node);
+    if (home < 0) continue;
+    const auto table = slice(tree, potentials, home);
+    for (const int f : node.factors) {
+      if (f == home) continue;
+      const auto small = slice(tree, potentials, f);
+      add_expanded(node, tree.factors[at(f)].view, small.data(), table.data());
+      std::fill(small.begin(), small.end(), 0.0);
+    }
+    log_sums(node, table.data(), tops, sums);
+    if (!node.separator.empty()) {
+      const TreeNode& parent = tree.nodes[at(node.parent)];
+      const auto above = slice(tree, potentials, filling(tree, parent));
+      add_expanded(parent, node.in_parent, sums.data(), above.data());
+    }
+    for (double& sum : sums) sum = -sum;
+    add_expanded(node, node.own, sums.data(), table.data());
+    for (double& cell : table) {
+      if (cell < kNothing && cell != -kInfinity) cell = kNothing;
+    }
+  }
+}
+
+/// Shares out evenly, between the tables that hold an attribute, what each of its values has at most in each.
+void even_out(const JunctionTree& tree, std::span<double> potentials, std::size_t attribute) {
+  struct Holder {
+    std::span<double> table;
+    Layout layout;  ///< the attribute inside it
+    std::vector<double> levels;
+  };
+  std::vector<Holder> holders;
+  std::vector<double> mean(tree.sizes[attribute], 0.0);
+  for (std::size_t f = 0; f < tree.scopes.size(); ++f) {
+    const Scope& scope = tree.scopes[f];
+    std::vector<std::size_t> sizes;
+    std::vector<std::uint8_t> kept;
+    for (const std::int32_t a : scope) {
+      sizes.push_back(tree.sizes[at(a)]);
+      kept.push_back(at(a) == attribute ? 1 : 0);
+    }
+    if (std::count(kept.begin(), kept.end(), 1) == 0) continue;
+    Holder holder{slice(tree, potentials, static_cast<int>(f)), make_layout(sizes, kept), {}};
+    holder.levels.assign(mean.size(), -kInfinity);
+    kernels().reduce_max(holder.table.data(), holder.levels.data(), holder.layout.axes.data(),
+                         holder.layout.axes.size());
+    std::replace(holder.levels.begin(), holder.levels.end(), -kInfinity, 0.0);
+    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += holder.levels[j];
+    holders.push_back(std::move(holder));
+  }
+  for (Holder& h : holders) {
+    const double n = static_cast<double>(holders.size());
+    for (std::size_t j = 0; j < mean.size(); ++j) h.levels[j] = mean[j] / n - h.levels[j];
+    kernels().add(h.table.data(), h.table.data(), h.levels.data(), h.layout.axes.data(),
+                  h.layout.axes.size());
+  }
+}
+
+}  // namespace
+
+void level_potentials(const JunctionTree& tree, std::span<double> potentials) {
+  const Extent extent = kernels().extent(potentials.data(), potentials.size());
+  if (!(extent.largest - extent.least >= kWide)) return;
+  if (is_filled(tree)) return make_conditional(tree, potentials);
+  for (std::size_t a = 0; a < tree.sizes.size(); ++a) even_out(tree, potentials, a);
+}
+
+}  // namespace pypgm

@@ -1,0 +1,313 @@
+#include "core/plan/elimination.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+#include "core/plan/elimination_graph.hpp"
+#include "core/plan/elimination_state.hpp"
+
+namespace pypgm {
+
+namespace {
+
+constexpr int kRounds = 30;            // restarts of the exhaustive search, at least,
+constexpr int kMostRounds = 2000;      // and at most,
+constexpr double kSmallWork = 6e6;     // where they are cheap, for up to
+constexpr std::size_t kSmall = 50;     // attributes,
+constexpr double kLargeWork = 1e8;     // and for more;
+constexpr double kMostWork = 4e8;      // and what ends it where they are not
+constexpr int kPatience = 10;          // rounds without a better tree that end the short search
+constexpr double kMostCells = 1e7;     // a larger tree is not searched for as long as it would run
+constexpr std::size_t kDense = 8192;   // attributes of the largest graph kept as bits: 8 MiB
+constexpr double kLargeScore = 1e300;  // what scores are cut to, so that none looks like one taken out
+
+/// Operations of one propagation, an operation being about a nanosecond: passes over the cells, and what each
+/// table takes beside them.
+double propagation_work(double cells, std::size_t n_tables) {
+  return 3 * cells + 1000 * static_cast<double>(n_tables);
+}
+
+/// Sums the tables over the bags that stay in the junction tree: bag i lies in an earlier bag exactly if an
+/// earlier one, once its own attribute is out, is bag i.
+double tree_cells(std::span<const std::size_t> sizes, const Steps& steps) {
+  const std::size_t n = steps.order.size();
+  std::vector<std::size_t> position(sizes.size());
+  for (std::size_t i = 0; i < n; ++i) position[static_cast<std::size_t>(steps.order[i])] = i;
+  std::vector<std::uint8_t> contained(n, 0);
+  double cells = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::size_t next = n;
+    double table = static_cast<double>(sizes[static_cast<std::size_t>(steps.order[i])]);
+    for (const std::int32_t u : steps.neighbours(i)) {
+      next = std::min(next, position[static_cast<std::size_t>(u)]);
+      table *= static_cast<double>(sizes[static_cast<std::size_t>(u)]);
+    }
+    if (next < n && steps.neighbours(next).size() + 1 == steps.neighbours(i).size()) contained[next] = 1;
+    if (contained[i] == 0) cells += table;
+  }
+  return cells;
+}
+
+Elimination finished(std::span<const std::size_t> sizes, const Steps& steps, double work) {
+  Elimination result;
+  result.order = steps.order;
+  result.cells = tree_cells(sizes, steps);
+  result.work = work;
+  result.bags.reserve(steps.order.size());
+  for (std::size_t i = 0; i < steps.order.size(); ++i) {
+    const auto near = steps.neighbours(i);
+    Scope bag(near.begin(), near.end());
+    bag.push_back(steps.order[i]);
+    std::sort(bag.begin(), bag.end());
+    result.bags.push_back(std::move(bag));
+  }
+  return result;
+}
+
+/// The same permutation for the same round, on every machine.
+std::vector<std::int32_t> shuffled(std::size_t n, std::uint64_t round) {
+  std::vector<std::int32_t> ranks(n);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::uint64_t state = round * 0x9e3779b97f4a7c15ULL;
+  for (std::size_t i = n; round != 0 && i > 1; --i) {
+    state += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    std::swap(ranks[i - 1], ranks[(z ^ (z >> 31)) % i]);
+  }
+  return ranks;
+}
+
+using Edge = std::pair<std::int32_t, std::int32_t>;
+
+constexpr auto kNobody = [](std::int32_t) {};
+
+/// The graph of a set of cliques, fill counted if `scored`.
+template <class Graph>
+State<Graph> graph_of(std::vector<double> weights, std::span<const Scope> cliques, bool scored) {
+  State<Graph> state(std::move(weights));
+  for (const Scope& clique : cliques) {
+    for (std::size_t i = 0; i < clique.size(); ++i) {
+      for (std::size_t j = i + 1; j < clique.size(); ++j) {
+        if (!state.graph.adjacent(clique[i], clique[j])) state.join(clique[i], clique[j], scored, kNobody);
+      }
+    }
+  }
+  return state;
+}
+
+/// What remains when attributes whose neighbours all know each other have gone: they fill nothing, and go
+/// first under every rule that is any good. Searched again and again, so it is small and has names 0, 1, ….
+struct Core {
+  Steps steps;  ///< of those gone
+  Scope names;  ///< the attribute of each name
+  std::vector<double> sizes;
+  std::vector<Edge> edges;
+  std::vector<double> fill, weighted_fill;
+  double work = 0;
+};
+
+template <class Graph>
+Core core_of(std::span<const std::size_t> sizes, std::span<const Scope> cliques) {
+  const std::size_t n = sizes.size();
+  Core core;
+  State<Graph> state = graph_of<Graph>(std::vector<double>(n, 1.0), cliques, true);
+  MinTree queue(n);
+  for (std::size_t v = 0; v < n; ++v) queue.set(static_cast<std::int32_t>(v), state.fill[v]);
+  Scope near, touched;
+  std::vector<std::int32_t> name(n, 0);
+  while (queue.least() == 0) {
+    const std::int32_t v = queue.argmin();
+    queue.take_out(v);
+    name[static_cast<std::size_t>(v)] = -1;
+    state.take_out(v, true, near, touched);
+    core.steps.add(v, near);
+    for (const std::int32_t u : touched) queue.set(u, state.fill[static_cast<std::size_t>(u)]);
+  }
+  for (std::size_t v = 0; v < n; ++v) {
+    if (name[v] < 0) continue;
+    name[v] = static_cast<std::int32_t>(core.names.size());
+    core.names.push_back(static_cast<std::int32_t>(v));
+    core.sizes.push_back(static_cast<double>(sizes[v]));
+    core.fill.push_back(state.fill[v]);
+    state.graph.for_neighbours(static_cast<std::int32_t>(v), [&](std::int32_t u) {
+      if (static_cast<std::size_t>(u) < v)
+        core.edges.emplace_back(name[static_cast<std::size_t>(u)], name[v]);
+    });
+  }
+  core.work = state.work;
+  if (core.names.empty()) return core;
+  std::vector<Scope> pairs;
+  pairs.reserve(core.edges.size());
+  for (const Edge& e : core.edges) pairs.push_back({e.first, e.second});
+  const State<Graph> weighted = graph_of<Graph>(core.sizes, pairs, true);
+  core.weighted_fill = weighted.fill;
+  core.work += weighted.work;
+  return core;
+}
+
+/// The core's graph under other names, ready to be eliminated by a rule.
+template <class Graph>
+State<Graph> renamed(const Core& core, Rule rule, std::span<const std::int32_t> ranks) {
+  const std::size_t n = core.names.size();
+  std::vector<double> weights(n, 1.0);
+  const auto place = [&](std::size_t i) { return static_cast<std::size_t>(ranks[i]); };
+  if (rule == Rule::weighted_fill || rule == Rule::weight) {
+    for (std::size_t i = 0; i < n; ++i) weights[place(i)] = core.sizes[i];
+  }
+  State<Graph> state(std::move(weights));
+  for (const Edge& e : core.edges) {
+    state.join(ranks[static_cast<std::size_t>(e.first)], ranks[static_cast<std::size_t>(e.second)], false,
+               kNobody);
+  }
+  const std::vector<double>& fill = rule == Rule::weighted_fill ? core.weighted_fill : core.fill;
+  for (std::size_t i = 0; i < n; ++i) state.fill[place(i)] = fill[i];
+  state.work += 40 * static_cast<double>(n);  // renaming and the queue
+  return state;
+}
+
+/// Eliminates the core by a rule, ties going to the smaller rank. Gives up, with an empty order, where the
+/// tables so far are certain to exceed `limit` cells: bags inside others at most double the sum of those that
+/// stay, as long as every attribute has two values.
+template <class Graph>
+Steps eliminate_core(const Core& core, Rule rule, std::span<const std::int32_t> ranks, double limit,
+                     double& work) {
+  const std::size_t n = core.names.size();
+  Scope named(n);
+  for (std::size_t i = 0; i < n; ++i) named[static_cast<std::size_t>(ranks[i])] = core.names[i];
+  std::vector<double> sizes(n);
+  for (std::size_t i = 0; i < n; ++i) sizes[static_cast<std::size_t>(ranks[i])] = core.sizes[i];
+  const bool all_choose = *std::min_element(sizes.begin(), sizes.end()) > 1;
+  State<Graph> state = renamed<Graph>(core, rule, ranks);
+  const bool scored = rule == Rule::fill || rule == Rule::weighted_fill;
+  const auto table = [&](std::int32_t v) {
+    double cells = sizes[static_cast<std::size_t>(v)];
+    state.graph.for_neighbours(v, [&](std::int32_t u) { cells *= sizes[static_cast<std::size_t>(u)]; });
+    state.work += state.graph.reads(v, v) + state.degree[static_cast<std::size_t>(v)];
+    return std::min(cells, kLargeScore);
+  };
+  const auto score = [&](std::int32_t v) {
+    if (rule == Rule::neighbours) return static_cast<double>(state.degree[static_cast<std::size_t>(v)]);
+    return scored ? std::min(state.fill[static_cast<std::size_t>(v)], kLargeScore) : table(v);
+  };
+  MinTree queue(n);
+  for (std::size_t v = 0; v < n; ++v) {
+    queue.set(static_cast<std::int32_t>(v), score(static_cast<std::int32_t>(v)));
+  }
+  Steps steps = core.steps;
+  Scope near, touched, names_near;
+  const auto add = [&](std::int32_t v) {
+    names_near.clear();
+    for (const std::int32_t u : near) names_near.push_back(named[static_cast<std::size_t>(u)]);
+    steps.add(named[static_cast<std::size_t>(v)], names_near);
+  };
+  double cells = 0;
+  for (std::size_t left = n; left > 0; --left) {
+    const std::int32_t v = queue.argmin();
+    queue.take_out(v);
+    cells += table(v);
+    if (all_choose && cells > 2 * limit) {
+      work += state.work;
+      return {};
+    }
+    state.take_out(v, scored, near, touched);
+    add(v);
+    state.work += 8 * static_cast<double>(touched.size());
+    if (near.size() + 1 == left) {
+      // All that is left stood beside v, and so is one clique: nothing is left to choose.
+      while (!near.empty()) {
+        const std::int32_t first = near.front();
+        near.erase(near.begin());
+        add(first);
+      }
+      break;
+    }
+    for (const std::int32_t u : touched) queue.set(u, score(u));
+  }
+  work += state.work;
+  return steps;
+}
+
+template <class Graph>
+Elimination search(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive) {
+  constexpr Rule kRules[] = {Rule::fill, Rule::weighted_fill, Rule::weight, Rule::neighbours};
+  const Core core = core_of<Graph>(sizes, cliques);
+  const std::size_t n = core.names.size();
+  if (n == 0) return finished(sizes, core.steps, core.work);
+  Steps best;
+  double least = std::numeric_limits<double>::infinity();
+  double work = core.work;
+  int improved = 0;
+  const auto enough = [&](int round) {
+    if (best.order.empty()) return false;
+    if (exhaustive)
+      return work >= kMostWork ||
+             (round >= kRounds && work >= (sizes.size() <= kSmall ? kSmallWork : kLargeWork));
+    return round > improved + kPatience ||
+           work >= propagation_work(std::min(least, kMostCells), cliques.size());
+  };
+  for (int round = 0; round < kMostRounds; ++round) {
+    const std::vector<std::int32_t> ranks = shuffled(n, static_cast<std::uint64_t>(round));
+    for (const Rule rule : kRules) {
+      if (enough(round)) return finished(sizes, best, work);
+      Steps next = eliminate_core<Graph>(core, rule, ranks, least, work);
+      if (next.order.empty()) continue;
+      const double cells = tree_cells(sizes, next);
+      work += 2 * static_cast<double>(next.near.size() + next.order.size());
+      if (cells < least) {
+        least = cells;
+        improved = round;
+        best = std::move(next);
+      }
+    }
+  }
+  return finished(sizes, best, work);
+}
+
+template <class Graph>
+Elimination greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, Rule rule) {
+  const Core core = core_of<Graph>(sizes, cliques);
+  double work = core.work;
+  if (core.names.empty()) return finished(sizes, core.steps, work);
+  const std::vector<std::int32_t> ranks = shuffled(core.names.size(), 0);
+  const double no_limit = std::numeric_limits<double>::infinity();
+  const Steps steps = eliminate_core<Graph>(core, rule, ranks, no_limit, work);
+  return finished(sizes, steps, work);
+}
+
+template <class Graph>
+Elimination in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
+                     std::span<const std::int32_t> order) {
+  State<Graph> state = graph_of<Graph>(std::vector<double>(sizes.size(), 1.0), cliques, false);
+  Steps steps;
+  Scope near, touched;
+  for (const std::int32_t v : order) {
+    state.take_out(v, false, near, touched);
+    steps.add(v, near);
+  }
+  return finished(sizes, steps, state.work);
+}
+
+}  // namespace
+
+Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
+                               Rule rule) {
+  return sizes.size() <= kDense ? greedily<BitGraph>(sizes, cliques, rule)
+                                : greedily<ListGraph>(sizes, cliques, rule);
+}
+
+Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
+                               std::span<const std::int32_t> order) {
+  return sizes.size() <= kDense ? in_order<BitGraph>(sizes, cliques, order)
+                                : in_order<ListGraph>(sizes, cliques, order);
+}
+
+Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive) {
+  return sizes.size() <= kDense ? search<BitGraph>(sizes, cliques, exhaustive)
+                                : search<ListGraph>(sizes, cliques, exhaustive);
+}
+
+}  // namespace pypgm

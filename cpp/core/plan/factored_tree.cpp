@@ -1,0 +1,278 @@
+#include "core/plan/factored_tree.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+namespace pypgm {
+
+namespace {
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+constexpr std::size_t kLong = 8;  // values that fill the lanes of a loop
+
+/// The order of a table's axes: attributes of many values last, so that the innermost loops are long ones.
+/// Those of few values stay neighbours, and what neighbours share is one loop.
+void put_in_order(const JunctionTree& tree, Scope& scope) {
+  std::stable_partition(scope.begin(), scope.end(),
+                        [&](std::int32_t a) { return tree.sizes[at(a)] < kLong; });
+}
+
+/// The tables that meet in one clique, as bits over the attributes that have a choice there.
+class Meeting {
+ public:
+  Meeting(const JunctionTree& tree, const FactoredTree& contraction, const TreeNode& node) {
+    for (const std::int32_t a : node.attributes) {
+      if (tree.sizes[at(a)] == 1 || contraction.observed[at(a)] != 0) continue;
+      attributes_.push_back(a);
+    }
+    put_in_order(tree, attributes_);
+    for (const std::int32_t a : attributes_) sizes_.push_back(tree.sizes[at(a)]);
+    assert(sizes_.size() <= 64);
+    kept_ = bits_of(node.separator);
+  }
+
+  void join(int value, const Scope& scope) { present_.push_back({value, bits_of(scope)}); }
+  std::size_t present() const { return present_.size(); }
+  int only() const { return present_.front().value; }
+  bool finished() const { return present_.size() == 1 && (present_[0].bits & ~kept_) == 0; }
+
+  struct Pair {
+    std::size_t first = 0;
+    std::size_t second = 0;
+    std::uint64_t out = 0;
+  };
+
+  /// The two tables whose product, summed as far as it may be, adds the fewest cells to what they have: of
+  /// all pairs, or where they are many, of those with the smallest table.
+  Pair cheapest() const {
+    constexpr std::size_t kMany = 32;
+    const std::size_t n = present_.size();
+    std::size_t smallest = 0;
+    for (std::size_t i = 1; i < n; ++i) {
+      if (cells(present_[i].bits) < cells(present_[smallest].bits)) smallest = i;
+    }
+    // An attribute two tables hold stays as long as a third one does.
+    std::uint64_t once = 0;
+    std::uint64_t twice = 0;
+    std::uint64_t often = kept_;
+    for (const Table& t : present_) {
+      often |= twice & t.bits;
+      twice |= once & t.bits;
+      once |= t.bits;
+    }
+    Pair best;
+    double least = 0;
+    double work = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = i + 1; j < n; ++j) {
+        if (n > kMany && i != smallest && j != smallest) continue;
+        const std::uint64_t both = present_[i].bits & present_[j].bits;
+        const std::uint64_t all = present_[i].bits | present_[j].bits;
+        // Held by others: at least three tables, or two of which this is not the pair.
+        const std::uint64_t out = all & (often | (twice & ~both));
+        const double score = cells(out) - cells(present_[i].bits) - cells(present_[j].bits);
+        const double products = cells(all);
+        if (best.second == 0 || score < least || (score == least && products < work)) {
+          best = {i, j, out};
+          least = score;
+          work = products;
+        }
+      }
+    }
+    return best;
+  }
+
+  /// The step that replaces a pair, or a single table and nothing, by what they make.
+  FactoredStep take(const Pair& pair, int out) {
+    const Table a = present_[pair.first];
+    const Table b = pair.second != pair.first ? present_[pair.second] : Table{-1, 0};
+    FactoredStep step{a.value,
+                      b.value,
+                      out,
+                      product(a.bits, b.bits, pair.out),
+                      product(pair.out, b.bits, a.bits),
+                      product(pair.out, a.bits, b.bits),
+                      0,
+                      0};
+    present_[pair.first] = {out, pair.out};
+    if (b.value >= 0) present_.erase(present_.begin() + static_cast<std::ptrdiff_t>(pair.second));
+    return step;
+  }
+
+  Pair alone() const { return {0, 0, present_[0].bits & kept_}; }
+
+  Scope scope_of(std::uint64_t bits) const {
+    Scope scope;
+    for (; bits != 0; bits &= bits - 1)
+      scope.push_back(attributes_[static_cast<std::size_t>(std::countr_zero(bits))]);
+    return scope;
+  }
+
+ private:
+  struct Table {
+    int value;
+    std::uint64_t bits;
+  };
+
+  std::uint64_t bits_of(const Scope& scope) const {
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < attributes_.size(); ++i) {
+      if (std::find(scope.begin(), scope.end(), attributes_[i]) != scope.end()) bits |= std::uint64_t{1} << i;
+    }
+    return bits;
+  }
+
+  PairProduct product(std::uint64_t a, std::uint64_t b, std::uint64_t out) const {
+    return {make_loops(sizes_, a, b, out), make_rows(sizes_, a, b, out), make_rows(sizes_, b, a, out)};
+  }
+
+  double cells(std::uint64_t bits) const {
+    double cells = 1;
+    for (; bits != 0; bits &= bits - 1) {
+      cells *= static_cast<double>(sizes_[static_cast<std::size_t>(std::countr_zero(bits))]);
+    }
+    return cells;
+  }
+
+  Scope attributes_;
+  std::vector<std::size_t> sizes_;
+  std::uint64_t kept_ = 0;
+  std::vector<Table> present_;
+};
+
+int add_value(const JunctionTree& tree, FactoredTree& contraction, const Scope& scope) {
+  Value value;
+  for (const std::int32_t a : scope) {
+    if (tree.sizes[at(a)] == 1 || contraction.observed[at(a)] != 0) continue;
+    value.attributes.push_back(a);
+    value.cells = multiply_cells(value.cells, tree.sizes[at(a)]);
+  }
+  put_in_order(tree, value.attributes);
+  value.offset = contraction.cells;
+  contraction.cells = std::min(kTooManyCells, contraction.cells + value.cells);
+  contraction.values.push_back(std::move(value));
+  return static_cast<int>(contraction.values.size()) - 1;
+}
+
+/// Makes the given factors values, and a value of its own for each attribute none of them holds.
+void add_factors(const JunctionTree& tree, FactoredTree& contraction, std::vector<std::vector<int>>& own) {
+  contraction.home.assign(tree.sizes.size(), -1);
+  own.resize(tree.nodes.size());
+  contraction.n_factors = tree.factors.size();
+  for (std::size_t f = 0; f < tree.factors.size(); ++f) {
+    const int value = add_value(tree, contraction, tree.scopes[f]);
+    own[at(tree.factors[f].node)].push_back(value);
+    for (const std::int32_t a : tree.scopes[f]) {
+      int& home = contraction.home[at(a)];
+      const bool smaller = home < 0 || tree.factors[f].layout.small < tree.factors[at(home)].layout.small;
+      if (smaller) home = static_cast<int>(f);
+    }
+  }
+  for (std::size_t a = 0; a < tree.sizes.size(); ++a) {
+    if (contraction.home[a] >= 0) continue;
+    contraction.home[a] = add_value(tree, contraction, {static_cast<std::int32_t>(a)});
+    own[at(tree.attributes[a].node)].push_back(contraction.home[a]);
+  }
+  contraction.n_leaves = contraction.values.size();
+}
+
+/// Cells beside a step's own on the way back: the derivative of a factor, or of one of two values that both
+/// are still needed for the other's.
+std::size_t room_of(const FactoredTree& contraction, const FactoredStep& step) {
+  const auto cells = [&](int value) { return contraction.values[at(value)].cells; };
+  std::size_t room = contraction.is_leaf(step.a) ? cells(step.a) : 0;
+  if (step.b < 0) return room;
+  if (contraction.is_leaf(step.b) || !contraction.is_leaf(step.a)) room = std::max(room, cells(step.b));
+  return room;
+}
+
+/// Cells in which a step scales its tables, one of its products after the other.
+std::size_t scratch_of(const FactoredStep& step) {
+  std::size_t most = 0;
+  for (const PairProduct* p : {&step.forward, &step.to_a, &step.to_b}) {
+    most = std::max(most, p->a.room() + p->b.room());
+  }
+  return most;
+}
+
+/// Puts the steps that may be taken beside each other into levels, and gives each its room.
+void arrange(FactoredTree& contraction) {
+  std::vector<std::size_t> height(contraction.values.size(), 0);
+  for (std::size_t s = 0; s < contraction.steps.size(); ++s) {
+    FactoredStep& step = contraction.steps[s];
+    const std::size_t h = std::max(height[at(step.a)], step.b < 0 ? 0 : height[at(step.b)]);
+    height[at(step.out)] = h + 1;
+    if (contraction.levels.size() <= h) contraction.levels.resize(h + 1);
+    contraction.levels[h].push_back(static_cast<int>(s));
+    contraction.operations +=
+        static_cast<double>(step.forward.loops.work + step.to_a.loops.work + step.to_b.loops.work);
+  }
+  for (const auto& level : contraction.levels) {
+    std::size_t end = 0;
+    std::size_t scratch_end = 0;
+    for (const int s : level) {
+      FactoredStep& step = contraction.steps[at(s)];
+      step.room = end;
+      step.scratch = scratch_end;
+      end += room_of(contraction, step);
+      scratch_end += scratch_of(step);
+    }
+    contraction.room = std::max(contraction.room, end);
+    contraction.scratch = std::max(contraction.scratch, scratch_end);
+  }
+  // Which derivatives lead to an attribute's home.
+  contraction.leads_home.assign(contraction.values.size(), 0);
+  for (const int home : contraction.home) contraction.leads_home[at(home)] = 1;
+  for (const FactoredStep& step : contraction.steps) {
+    const bool b = step.b >= 0 && contraction.leads_home[at(step.b)] != 0;
+    if (contraction.leads_home[at(step.a)] != 0 || b) contraction.leads_home[at(step.out)] = 1;
+  }
+}
+
+}  // namespace
+
+FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::uint8_t> observed) {
+  FactoredTree contraction;
+  contraction.observed.assign(tree.sizes.size(), 0);
+  std::copy(observed.begin(), observed.end(), contraction.observed.begin());
+  std::vector<std::vector<int>> own;
+  add_factors(tree, contraction, own);
+  for (std::size_t i = tree.nodes.size(); i-- > 0;) {
+    const TreeNode& node = tree.nodes[i];
+    Meeting meeting(tree, contraction, node);
+    for (const int value : own[i]) meeting.join(value, contraction.values[at(value)].attributes);
+    while (meeting.present() > 0 && !meeting.finished()) {
+      const auto pair = meeting.present() > 1 ? meeting.cheapest() : meeting.alone();
+      const int out = add_value(tree, contraction, meeting.scope_of(pair.out));
+      FactoredStep step = meeting.take(pair, out);
+      // The larger table comes first: the other one's derivative waits in the room beside.
+      if (step.b >= 0 && contraction.values[at(step.b)].cells > contraction.values[at(step.a)].cells) {
+        std::swap(step.a, step.b);
+        std::swap(step.to_a, step.to_b);
+        std::swap(step.forward.a, step.forward.b);
+        step.forward.loops.swapped = !step.forward.loops.swapped;
+      }
+      contraction.steps.push_back(std::move(step));
+    }
+    if (meeting.present() == 0) continue;
+    if (node.parent >= 0) {
+      own[at(node.parent)].push_back(meeting.only());
+    } else {
+      contraction.root = meeting.only();
+    }
+  }
+  arrange(contraction);
+  return contraction;
+}
+
+std::size_t stride_of(const JunctionTree& tree, const Value& value, std::int32_t attribute) {
+  std::size_t step = 1;
+  for (std::size_t i = value.attributes.size(); i-- > 0 && value.attributes[i] != attribute;) {
+    step *= tree.sizes[at(value.attributes[i])];
+  }
+  return step;
+}
+
+}  // namespace pypgm

@@ -1,0 +1,308 @@
+#include "core/plan/junction_tree.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+#include <tuple>
+
+#include "core/plan/factored_tree.hpp"
+#include "core/plan/traversal.hpp"
+
+namespace pypgm {
+
+namespace {
+
+struct Edge {
+  int a;
+  int b;
+};
+
+struct Forest {
+  std::vector<Scope> cliques;
+  std::vector<Edge> edges;
+};
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+/// The maximal bags and the edges between them. A bag is joined to the bag of whichever of its other
+/// attributes goes next; where that one is no more than the rest of the bag, the two are one clique.
+Forest maximal_bags(std::size_t n_attributes, const Elimination& elimination) {
+  const auto& bags = elimination.bags;
+  std::vector<int> position(n_attributes);
+  for (std::size_t i = 0; i < bags.size(); ++i) position[at(elimination.order[i])] = static_cast<int>(i);
+  std::vector<int> clique_of(bags.size(), -1);
+  std::vector<Edge> bag_edges;
+  Forest forest;
+  for (std::size_t i = 0; i < bags.size(); ++i) {
+    if (clique_of[i] < 0) {
+      clique_of[i] = static_cast<int>(forest.cliques.size());
+      forest.cliques.push_back(bags[i]);
+    }
+    int next = static_cast<int>(bags.size());
+    for (const std::int32_t u : bags[i]) {
+      if (position[at(u)] > static_cast<int>(i)) next = std::min(next, position[at(u)]);
+    }
+    if (at(next) == bags.size()) continue;
+    if (bags[at(next)].size() + 1 == bags[i].size() && clique_of[at(next)] < 0) {
+      clique_of[at(next)] = clique_of[i];
+    } else {
+      bag_edges.push_back({static_cast<int>(i), next});
+    }
+  }
+  for (const Edge& e : bag_edges) {
+    const Edge joined{clique_of[at(e.a)], clique_of[at(e.b)]};
+    if (joined.a != joined.b) forest.edges.push_back(joined);
+  }
+  return forest;
+}
+
+std::size_t table_cells(std::span<const std::size_t> sizes, const Scope& scope) {
+  return std::accumulate(scope.begin(), scope.end(), std::size_t{1}, [&](std::size_t cells, std::int32_t a) {
+    return multiply_cells(cells, sizes[at(a)]);
+  });
+}
+
+Blocks blocks_of(std::span<const std::size_t> sizes, const Scope& scope) {
+  std::vector<std::size_t> axes;
+  for (const std::int32_t a : scope) axes.push_back(sizes[at(a)]);
+  return make_blocks(axes);
+}
+
+Scope intersection(const Scope& a, const Scope& b) {
+  Scope both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+
+using Neighbours = std::vector<std::vector<int>>;
+
+/// The cliques of one part in the order a walk from `start` meets them, and each one's predecessor in it.
+struct Walk {
+  std::vector<int> order;
+  std::vector<int> before;
+};
+
+Walk walk_from(int start, const Neighbours& beside, std::vector<int>& before) {
+  Walk walk{{start}, {-1}};
+  before[at(start)] = -1;
+  for (std::size_t head = 0; head < walk.order.size(); ++head) {
+    const int clique = walk.order[head];
+    for (const int other : beside[at(clique)]) {
+      if (other == before[at(clique)]) continue;
+      before[at(other)] = clique;
+      walk.order.push_back(other);
+      walk.before.push_back(clique);
+    }
+  }
+  return walk;
+}
+
+/// The clique in the middle of the heaviest path of a part, cells counted: from there a pass has the fewest
+/// cells one after the other, and a chain has two branches beside each other.
+int centre(int start, const Neighbours& beside, const std::vector<double>& cells, std::vector<int>& before,
+           std::vector<double>& distance) {
+  const auto farthest = [&](int from) {
+    int last = from;
+    for (const int clique : walk_from(from, beside, before).order) {
+      const int previous = before[at(clique)];
+      distance[at(clique)] = cells[at(clique)] + (previous < 0 ? 0.0 : distance[at(previous)]);
+      if (distance[at(clique)] > distance[at(last)]) last = clique;
+    }
+    return last;
+  };
+  int middle = farthest(farthest(start));
+  const double half = distance[at(middle)] / 2;
+  while (before[at(middle)] >= 0 && distance[at(before[at(middle)])] >= half) middle = before[at(middle)];
+  return middle;
+}
+
+/// Orders the cliques so that parents come before children, each part from its centre; the heaviest part is
+/// first, and the others hang below its root.
+void root_forest(JunctionTree& tree, const Forest& forest) {
+  const std::size_t n = forest.cliques.size();
+  Neighbours beside(n);
+  for (const Edge& e : forest.edges) {
+    beside[at(e.a)].push_back(e.b);
+    beside[at(e.b)].push_back(e.a);
+  }
+  std::vector<double> cells(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    cells[i] = static_cast<double>(table_cells(tree.sizes, forest.cliques[i]));
+  }
+  std::vector<int> before(n, -1);
+  std::vector<double> distance(n, 0.0);
+  std::vector<std::uint8_t> seen(n, 0);
+  std::vector<std::pair<double, int>> roots;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (seen[i] != 0) continue;
+    double part = 0;
+    for (const int clique : walk_from(static_cast<int>(i), beside, before).order) {
+      seen[at(clique)] = 1;
+      part += cells[at(clique)];
+    }
+    roots.emplace_back(-part, centre(static_cast<int>(i), beside, cells, before, distance));
+  }
+  std::stable_sort(roots.begin(), roots.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<int> node_of(n, -1);
+  for (const auto& root : roots) {
+    const Walk walk = walk_from(root.second, beside, before);
+    for (std::size_t k = 0; k < walk.order.size(); ++k) {
+      TreeNode node;
+      node.attributes = forest.cliques[at(walk.order[k])];
+      node.parent = k > 0 ? node_of[at(walk.before[k])] : (tree.nodes.empty() ? -1 : 0);
+      node_of[at(walk.order[k])] = static_cast<int>(tree.nodes.size());
+      tree.nodes.push_back(std::move(node));
+    }
+  }
+}
+
+void compile_edges(JunctionTree& tree) {
+  std::size_t table_end = 0;
+  std::size_t message_end = 0;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    TreeNode& node = tree.nodes[i];
+    if (node.parent >= 0) {
+      TreeNode& parent = tree.nodes[at(node.parent)];
+      node.separator = intersection(node.attributes, parent.attributes);
+      parent.children.push_back(static_cast<int>(i));
+      node.from_parent = nested_layout(tree.sizes, parent.attributes, node.separator);
+      node.in_parent = make_view(tree.sizes, parent.attributes, node.separator);
+    }
+    node.to_separator = nested_layout(tree.sizes, node.attributes, node.separator);
+    node.blocks = blocks_of(tree.sizes, node.attributes);
+    node.own = make_view(tree.sizes, node.attributes, node.separator);
+    node.cells = node.to_separator.large;
+    node.separator_cells = node.to_separator.small;
+    node.offset = table_end;
+    node.separator_offset = message_end;
+    table_end = std::min(kTooManyCells, table_end + node.cells);
+    message_end = std::min(kTooManyCells, message_end + node.separator_cells);
+  }
+}
+
+/// Finds the smallest node that holds each scope by looking through the nodes of its rarest attribute.
+void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
+  std::vector<std::vector<int>> nodes_with(tree.sizes.size());
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    for (const std::int32_t a : tree.nodes[i].attributes) nodes_with[at(a)].push_back(static_cast<int>(i));
+  }
+  const auto place = [&](const Scope& scope) {
+    Placement found;
+    found.node = -1;
+    const auto rarest = std::min_element(scope.begin(), scope.end(), [&](std::int32_t a, std::int32_t b) {
+      return nodes_with[at(a)].size() < nodes_with[at(b)].size();
+    });
+    if (scope.empty()) found.node = 0;
+    for (std::size_t k = 0; !scope.empty() && k < nodes_with[at(*rarest)].size(); ++k) {
+      const int candidate = nodes_with[at(*rarest)][k];
+      const TreeNode& node = tree.nodes[at(candidate)];
+      const bool smaller = found.node < 0 || node.cells < tree.nodes[at(found.node)].cells;
+      if (smaller &&
+          std::includes(node.attributes.begin(), node.attributes.end(), scope.begin(), scope.end())) {
+        found.node = candidate;
+      }
+    }
+    assert(found.node >= 0);
+    found.layout = nested_layout(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
+    found.view = make_view(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
+    return found;
+  };
+  std::size_t end = 0;
+  for (const Scope& clique : cliques) {
+    Placement placement = place(clique);
+    placement.offset = end;
+    end = std::min(kTooManyCells, end + placement.layout.small);
+    tree.nodes[at(placement.node)].factors.push_back(static_cast<int>(tree.factors.size()));
+    tree.factors.push_back(std::move(placement));
+  }
+  for (std::size_t a = 0; a < tree.sizes.size(); ++a) {
+    tree.attributes.push_back(place({static_cast<std::int32_t>(a)}));
+  }
+}
+
+/// Brings together what lies alike in the blocks of a node: what fills it, then the smallest first, and last
+/// what lies like the node's own separator, which comes in after all of these. Children that share nothing
+/// are left out.
+void order_inputs(JunctionTree& tree) {
+  for (TreeNode& node : tree.nodes) {
+    const auto view_of = [&](int input) -> const BlockView& {
+      return input >= 0 ? tree.factors[at(input)].view : tree.nodes[at(-1 - input)].in_parent;
+    };
+    const auto rank = [&](int input) {
+      const BlockView& view = view_of(input);
+      const int place = view.fills ? 0 : (view.pattern == node.own.pattern ? 2 : 1);
+      return std::tuple(place, view.block.small, view.pattern);
+    };
+    node.inputs = node.factors;
+    for (const int c : node.children) {
+      if (tree.nodes[at(c)].separator_cells > 1) node.inputs.push_back(-1 - c);
+    }
+    std::stable_sort(node.inputs.begin(), node.inputs.end(), [&](int a, int b) { return rank(a) < rank(b); });
+  }
+}
+
+void estimate_cost(JunctionTree& tree) {
+  TreeCost& cost = tree.cost;
+  const auto exact_cells = [&](const Scope& scope) {
+    return std::accumulate(scope.begin(), scope.end(), 1.0, [&](double cells, std::int32_t a) {
+      return cells * static_cast<double>(tree.sizes[at(a)]);
+    });
+  };
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    const double cells = exact_cells(node.attributes);
+    if (cells > cost.largest_cells) {
+      cost.largest_cells = cells;
+      cost.largest = static_cast<int>(i);
+    }
+    cost.width = std::max(cost.width, node.attributes.size());
+    cost.cells += cells;
+    cost.separator_cells += exact_cells(node.separator);
+    // Up and down: each factor and child is multiplied in, the separator is summed out once by the node and
+    // once by each child, and the parent's answer is multiplied in.
+    cost.operations += cells * static_cast<double>(2 + node.factors.size() + 2 * node.children.size());
+  }
+  if (cost.width > 0) --cost.width;
+  for (const Placement& p : tree.factors) cost.factor_cells += static_cast<double>(p.layout.small);
+  // Weights and sums of the factors, messages both ways with their logarithms, sums of the pieces of large
+  // tables; or the values of a contraction, and as much again with its scratch where its tables are spread.
+  // And the answer.
+  const double worked =
+      2.0 * cost.factor_cells + 4.0 * cost.separator_cells + static_cast<double>(tree.partial_cells);
+  // A clique beyond every integer is never worked on: it counts in full.
+  const auto spread_cells = [](const FactoredTree& c) {
+    return 2 * (static_cast<double>(c.cells) + static_cast<double>(c.room)) + static_cast<double>(c.scratch);
+  };
+  const double contracted = tree.factored == nullptr ? worked + cost.cells : spread_cells(*tree.factored);
+  const double held = std::max(worked, contracted);
+  cost.bytes = 8.0 * (held + cost.factor_cells);
+  cost.table_bytes = std::max(cost.bytes, 8.0 * (worked + cost.factor_cells + cost.cells));
+}
+
+}  // namespace
+
+JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
+                                 const Elimination& elimination) {
+  JunctionTree tree;
+  tree.sizes.assign(sizes.begin(), sizes.end());
+  tree.order = elimination.order;
+  tree.scopes.assign(cliques.begin(), cliques.end());
+  Forest forest = maximal_bags(sizes.size(), elimination);
+  if (forest.cliques.empty()) forest.cliques.emplace_back();
+  root_forest(tree, forest);
+  compile_edges(tree);
+  tree.branches = make_branches(tree.nodes);
+  place_factors(tree, cliques);
+  order_inputs(tree);
+  std::size_t most = 1;
+  for (const TreeNode& node : tree.nodes) most = std::max(most, node.cells);
+  if (most < kTooManyCells) {
+    place_partials(tree);
+    tree.factored = std::make_shared<const FactoredTree>(make_factored_tree(tree, {}));
+  }
+  estimate_cost(tree);
+  return tree;
+}
+
+}  // namespace pypgm

@@ -1,0 +1,34 @@
+#include "core/plan/traversal.hpp"
+
+namespace pypgm {
+
+namespace {
+
+/// Room the pieces of a node need: on the way up, and on the way down.
+std::size_t partial_cells(const JunctionTree& tree, const TreeNode& node) {
+  const auto own = [](const BlockView& view) { return view.leads ? 0 : view.cells; };
+  std::size_t down = 0;
+  for (const int c : node.children) down += own(tree.nodes[static_cast<std::size_t>(c)].in_parent);
+  for (const int f : node.factors) down += own(tree.factors[static_cast<std::size_t>(f)].view);
+  return (node.blocks.pieces - 1) * std::max(own(node.own), down);
+}
+
+}  // namespace
+
+void place_partials(JunctionTree& tree) {
+  const auto place = [&](std::span<const int> nodes, std::size_t begin) {
+    std::size_t most = 0;
+    for (const int i : nodes) {
+      TreeNode& node = tree.nodes[static_cast<std::size_t>(i)];
+      node.partial_offset = begin;
+      most = std::max(most, partial_cells(tree, node));
+    }
+    return begin + most;
+  };
+  const std::size_t trunk = place(tree.branches.trunk(), 0);
+  std::size_t end = 0;
+  for (std::size_t b = 0; b < tree.branches.count(); ++b) end = place(tree.branches.branch(b), end);
+  tree.partial_cells = std::max(trunk, end);
+}
+
+}  // namespace pypgm

@@ -1,0 +1,112 @@
+#pragma once
+// How the nodes of a tree, and the blocks of a node, are gone through by several threads. The way is the
+// tree's own: how many threads there are changes when something is done, never what is added to what.
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "core/base/threads.hpp"
+#include "core/plan/junction_tree.hpp"
+#include "core/simd/kernels.hpp"
+
+namespace pypgm {
+
+/// Calls body(node, threads inside it) for a node of the trunk.
+template <class Body>
+void on_trunk(const JunctionTree& tree, int i, int n_threads, const Body& body) {
+  const TreeNode& node = tree.nodes[static_cast<std::size_t>(i)];
+  body(i, node.blocks.pieces > 1 ? threads_for(node.cells, n_threads) : 1);
+}
+
+/// Calls body(node, threads inside it) for all nodes, children after their parent.
+template <class Body>
+void go_down(const JunctionTree& tree, int n_threads, const Body& body) {
+  const Branches& branches = tree.branches;
+  for (const int i : branches.trunk()) on_trunk(tree, i, n_threads, body);
+  parallel_for(branches.count(), threads_for(branches.cells, n_threads), [&](std::size_t b) {
+    for (const int i : branches.branch(b)) body(i, 1);
+  });
+}
+
+/// Calls body(node, threads inside it) for all nodes, children before their parent.
+template <class Body>
+void go_up(const JunctionTree& tree, int n_threads, const Body& body) {
+  const Branches& branches = tree.branches;
+  parallel_for(branches.count(), threads_for(branches.cells, n_threads), [&](std::size_t b) {
+    const std::span<const int> nodes = branches.branch(b);
+    for (auto i = nodes.rbegin(); i != nodes.rend(); ++i) body(*i, 1);
+  });
+  const std::span<const int> trunk = branches.trunk();
+  for (auto i = trunk.rbegin(); i != trunk.rend(); ++i) on_trunk(tree, *i, n_threads, body);
+}
+
+inline constexpr std::size_t kBlockRoom = 3 * kBlockCells;
+
+/// Calls body(piece, block, room for three times its cells) for all blocks of a node.
+template <class Body>
+void for_blocks(const TreeNode& node, int threads, const Body& body) {
+  const Blocks& blocks = node.blocks;
+  parallel_for(blocks.pieces, threads, [&](std::size_t piece) {
+    alignas(64) double room[kBlockRoom];
+    const std::size_t end = blocks.first_of_piece(piece + 1);
+    for (std::size_t b = blocks.first_of_piece(piece); b < end; ++b)
+      body(piece, b, block_at(blocks, b), room);
+  });
+}
+
+/// Where the pieces of a node sum something up: all in one place where they meet different cells of it, else
+/// each in its own.
+struct Target {
+  double* sums;
+  double* partials;
+  std::size_t cells;
+  bool shared;
+
+  double* of(std::size_t piece) const { return piece == 0 || shared ? sums : partials + (piece - 1) * cells; }
+};
+
+class Targets {
+ public:
+  Targets(const TreeNode& node, std::span<double> partials, double start)
+      : pieces_(node.blocks.pieces), free_(partials.data() + node.partial_offset), start_(start) {}
+
+  Target make(const BlockView& view, double* sums) {
+    const Target target{sums, free_, view.cells, view.leads || pieces_ == 1};
+    std::fill_n(sums, view.cells, start_);
+    if (!target.shared) {
+      std::fill_n(free_, (pieces_ - 1) * view.cells, start_);
+      free_ += (pieces_ - 1) * view.cells;
+    }
+    return target;
+  }
+  /// Brings the pieces together, in their order.
+  template <class Op>
+  void gather(const Target& target, Op op) const {
+    for (std::size_t piece = 1; !target.shared && piece < pieces_; ++piece) {
+      const double* from = target.of(piece);
+      for (std::size_t j = 0; j < target.cells; ++j) target.sums[j] = op(target.sums[j], from[j]);
+    }
+  }
+
+ private:
+  std::size_t pieces_;
+  double* free_;
+  double start_;
+};
+
+inline constexpr auto kPlus = [](double a, double b) { return a + b; };
+inline constexpr auto kLarger = [](double a, double b) { return b > a ? b : a; };
+
+/// Adds the cells of a block onto a sum of the node they belong to.
+inline void add_onto(const BlockView& view, const Target& target, std::size_t piece, const Block& block,
+                     const double* cells) {
+  const Layout& layout = layout_of(view, block);
+  kernels().reduce_sum(cells, target.of(piece) + offset_of(view, block), layout.axes.data(),
+                       layout.axes.size());
+}
+
+/// Gives the nodes room for what their pieces sum up on their own: those that may be gone through at the same
+/// time do not share it.
+void place_partials(JunctionTree& tree);
+
+}  // namespace pypgm

@@ -1,0 +1,55 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/simd/contraction_kernels.hpp"
+
+namespace pypgm {
+
+using Axes = std::vector<std::int32_t>;  ///< attributes of a table, outermost axis first, in any order
+
+/// A table that is given.
+struct Leaf {
+  Axes axes;
+  bool logarithms;  ///< its numbers are natural logs of weights, else the weights themselves, of either sign
+};
+
+/// table[axes] = left * right, summed over the attributes that are not in axes, repeated along those that are
+/// in neither. Tables are numbered: leaves first, then steps.
+struct ContractionStep {
+  int left;
+  int right;  ///< -1: left alone
+  Axes axes;
+};
+
+/// What one run takes, known before any table is made. Doubles: sizes may exceed every integer.
+struct ContractionCost {
+  double operations = 0;     ///< multiplications
+  double bytes = 0;          ///< the most that live at one time, given and returned tables not counted
+  double largest_cells = 0;  ///< of the tables made
+  Axes largest;
+};
+
+/// Sums of products of tables, planned pair by pair. Immutable after it is built.
+struct Contraction {
+  std::vector<std::size_t> sizes;  ///< values of each attribute
+  std::vector<Leaf> leaves;
+  std::vector<ContractionStep> steps;
+  std::vector<int> outputs;                ///< tables to return; a step is returned once at most
+  std::vector<std::vector<Loop>> loops;    ///< of each step; the tables it names may be swapped, see below
+  std::vector<std::vector<int>> levels;    ///< steps by the longest way from a leaf
+  std::vector<std::vector<int>> releases;  ///< steps no level after this one reads
+  ContractionCost cost;
+};
+
+/// Compiles steps, each reading leaves and earlier steps only. Requires attributes inside [0, sizes.size()),
+/// axes of a step without repetition, outputs that are steps, each once.
+Contraction make_contraction(std::vector<std::size_t> sizes, std::vector<Leaf> leaves,
+                             std::vector<ContractionStep> steps, std::vector<int> outputs);
+
+/// Number of cells of a table, cut to kTooManyCells.
+std::size_t cells_over(const std::vector<std::size_t>& sizes, const Axes& axes);
+
+}  // namespace pypgm

@@ -1,0 +1,218 @@
+#include "core/queries/contraction_planner.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "core/plan/elimination.hpp"
+
+namespace pypgm {
+
+namespace {
+
+constexpr std::size_t kFew = 12;  // of so many tables all pairs are compared
+
+template <class T>
+std::size_t at(T i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// The attributes some leaf or the answer has, ascending: planning does not touch the others.
+Axes attributes_of(const std::vector<Leaf>& leaves, const Axes& keep) {
+  Axes used = keep;
+  for (const Leaf& leaf : leaves) used.insert(used.end(), leaf.axes.begin(), leaf.axes.end());
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  return used;
+}
+
+/// A perfect order of the graph an elimination filled in that ends with `keep`, a clique of it: the reverse
+/// of a maximum cardinality search from there. Of equals those that go late in the elimination are met first.
+std::vector<std::int32_t> order_ending_with(const Elimination& elimination, const Scope& keep) {
+  const std::size_t n = elimination.order.size();
+  std::vector<std::int32_t> position(n);
+  std::vector<Scope> neighbours(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int32_t v = elimination.order[i];
+    position[at(v)] = static_cast<std::int32_t>(i);
+    for (const std::int32_t u : elimination.bags[i]) {
+      if (u == v) continue;
+      neighbours[at(u)].push_back(v);
+      neighbours[at(v)].push_back(u);
+    }
+  }
+  using Entry =
+      std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // visited neighbours, position, attribute
+  std::priority_queue<Entry> queue;
+  std::vector<std::int32_t> weight(n, 0);
+  std::vector<std::int32_t> reversed;
+  const auto top = static_cast<std::int32_t>(n);
+  for (std::size_t v = 0; v < n; ++v) queue.emplace(0, position[v], static_cast<std::int32_t>(v));
+  for (const std::int32_t v : keep) queue.emplace(top, position[at(v)], v);
+  std::vector<std::uint8_t> seen(n, 0);
+  while (!queue.empty()) {
+    const std::int32_t v = std::get<2>(queue.top());
+    queue.pop();
+    if (seen[at(v)]++ != 0) continue;
+    reversed.push_back(v);
+    for (const std::int32_t u : neighbours[at(v)]) {
+      if (seen[at(u)] == 0) queue.emplace(++weight[at(u)], position[at(u)], u);
+    }
+  }
+  std::reverse(reversed.begin(), reversed.end());
+  return reversed;
+}
+
+/// A good order over all attributes in use, those to keep at the end as asked.
+Axes find_order(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& leaves, const Axes& keep) {
+  const Axes used = attributes_of(leaves, keep);
+  const auto compact = [&](const Axes& axes) {
+    Scope scope;
+    for (const std::int32_t a : axes) {
+      scope.push_back(
+          static_cast<std::int32_t>(std::lower_bound(used.begin(), used.end(), a) - used.begin()));
+    }
+    std::sort(scope.begin(), scope.end());
+    return scope;
+  };
+  std::vector<std::size_t> own;
+  for (const std::int32_t a : used) own.push_back(sizes[at(a)]);
+  std::vector<Scope> cliques;
+  cliques.reserve(leaves.size() + 1);
+  for (const Leaf& leaf : leaves) cliques.push_back(compact(leaf.axes));
+  const Scope last = compact(keep);
+  cliques.push_back(last);
+  Axes order;
+  for (const std::int32_t v : order_ending_with(eliminate(own, cliques, false), last)) {
+    if (!std::binary_search(last.begin(), last.end(), v)) order.push_back(used[at(v)]);
+  }
+  order.insert(order.end(), keep.begin(), keep.end());
+  return order;
+}
+
+class Planner {
+ public:
+  Planner(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& leaves, const Axes& order,
+          std::size_t n_keep)
+      : sizes_(sizes),
+        rank_(sizes.size(), std::numeric_limits<std::size_t>::max()),
+        kept_from_(order.size() - n_keep),
+        holders_(sizes.size()) {
+    for (std::size_t i = 0; i < order.size(); ++i) rank_[at(order[i])] = i;
+    for (const Leaf& leaf : leaves) add(leaf.axes);
+  }
+
+  std::vector<ContractionStep> steps;
+
+  /// Joins all tables that hold an attribute and sums it out.
+  void eliminate(std::int32_t attribute) {
+    std::vector<int> own = live(holders_[at(attribute)]);
+    if (own.size() == 1) take(own[0], -1, what_stays(own[0], -1));
+    while (own.size() > 1) join_two(own);  // the last product sums the attribute out
+  }
+
+  /// The product of what is left, with the axes asked for.
+  void finish(const Axes& keep) {
+    std::vector<int> rest;
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      if (alive_[t] != 0) rest.push_back(static_cast<int>(t));
+    }
+    while (rest.size() > 2) join_two(rest);
+    if (rest.size() == 1 && !steps.empty() && tables_[at(rest[0])] == keep) return;
+    take(rest[0], rest.size() > 1 ? rest[1] : -1, keep);
+  }
+
+ private:
+  const std::vector<std::size_t>& sizes_;
+  std::vector<std::size_t> rank_;
+  std::size_t kept_from_;
+  std::vector<std::vector<int>> holders_;
+  std::vector<Axes> tables_;
+  std::vector<std::uint8_t> alive_;
+
+  void add(const Axes& axes) {
+    for (const std::int32_t a : axes) holders_[at(a)].push_back(static_cast<int>(tables_.size()));
+    tables_.push_back(axes);
+    alive_.push_back(1);
+  }
+
+  std::vector<int> live(std::vector<int>& tables) {
+    std::erase_if(tables, [&](int t) { return alive_[at(t)] == 0; });
+    return tables;
+  }
+
+  Axes joined(int left, int right) const {
+    Axes axes = tables_[at(left)];
+    if (right >= 0) axes.insert(axes.end(), tables_[at(right)].begin(), tables_[at(right)].end());
+    std::sort(axes.begin(), axes.end(),
+              [&](std::int32_t a, std::int32_t b) { return rank_[at(a)] < rank_[at(b)]; });
+    axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+    return axes;
+  }
+
+  /// The axes of a product without those that no other table has and that are not to be kept.
+  Axes what_stays(int left, int right) {
+    Axes axes = joined(left, right);
+    std::erase_if(axes, [&](std::int32_t a) {
+      const std::vector<int> own = live(holders_[at(a)]);
+      return rank_[at(a)] < kept_from_ &&
+             std::all_of(own.begin(), own.end(), [&](int t) { return t == left || t == right; });
+    });
+    return axes;
+  }
+
+  double cells(const Axes& axes) const {
+    double product = 1;
+    for (const std::int32_t a : axes) product *= static_cast<double>(sizes_[at(a)]);
+    return product;
+  }
+
+  int take(int left, int right, const Axes& axes) {
+    steps.push_back({left, right, axes});
+    alive_[at(left)] = 0;
+    if (right >= 0) alive_[at(right)] = 0;
+    add(axes);
+    return static_cast<int>(tables_.size()) - 1;
+  }
+
+  /// Joins the two tables with the smallest product; of many, the two smallest tables.
+  void join_two(std::vector<int>& own) {
+    std::size_t first = 0;
+    std::size_t second = 1;
+    if (own.size() > kFew) {
+      std::stable_sort(own.begin(), own.end(),
+                       [&](int a, int b) { return cells(tables_[at(a)]) < cells(tables_[at(b)]); });
+    } else {
+      double best = std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        for (std::size_t j = i + 1; j < own.size(); ++j) {
+          const double size = cells(joined(own[i], own[j]));
+          if (size < best) std::tie(best, first, second) = std::tuple(size, i, j);
+        }
+      }
+    }
+    const int product = take(own[first], own[second], what_stays(own[first], own[second]));
+    own.erase(own.begin() + static_cast<std::ptrdiff_t>(second));
+    own.erase(own.begin() + static_cast<std::ptrdiff_t>(first));
+    own.push_back(product);
+  }
+};
+
+}  // namespace
+
+Contraction plan_elimination(std::vector<std::size_t> sizes, std::vector<Leaf> leaves, const Axes& keep,
+                             std::span<const std::int32_t> order) {
+  Axes own(order.begin(), order.end());
+  std::erase_if(own, [&](std::int32_t a) { return std::find(keep.begin(), keep.end(), a) != keep.end(); });
+  own.insert(own.end(), keep.begin(), keep.end());
+  if (order.empty()) own = find_order(sizes, leaves, keep);
+  Planner planner(sizes, leaves, own, keep.size());
+  for (std::size_t i = 0; i + keep.size() < own.size(); ++i) planner.eliminate(own[i]);
+  planner.finish(keep);
+  const int last = static_cast<int>(leaves.size() + planner.steps.size()) - 1;
+  return make_contraction(std::move(sizes), std::move(leaves), std::move(planner.steps), {last});
+}
+
+}  // namespace pypgm

@@ -1,0 +1,25 @@
+#pragma once
+#include <span>
+
+#include "core/queries/contraction.hpp"
+
+namespace pypgm {
+
+enum class Semiring { sum, log_sum, max };
+
+/// Runs a contraction and writes the returned tables, in the order of `outputs`.
+///
+/// Semiring::sum: out[k] * exp(log_scales[k]) is the sum of products; the largest magnitude of out[k] lies
+/// within 2^-64 and 2^64, or out[k] is 0. Weights are multiplied and added as they are, signs included;
+/// nothing overflows, and where underflow may have taken more than 1e-17 of the largest entry of an answer,
+/// all is done again with logarithms of magnitudes and their signs. Semiring::log_sum and Semiring::max: the
+/// natural logs of the sums, each entry as exact as the next, and of the largest products; log_scales are 0.
+/// Weights must not be negative there.
+///
+/// leaves[i] holds the cells of leaf i in C order; finite, or -inf as a logarithm. Leaves no step reads may
+/// be empty. Any n_threads gives the same bits.
+void run_contraction(const Contraction& contraction, std::span<const std::span<const double>> leaves,
+                     Semiring semiring, std::span<const std::span<double>> out, std::span<double> log_scales,
+                     int n_threads);
+
+}  // namespace pypgm

@@ -1,0 +1,283 @@
+#include "core/records/rounding.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace pypgm {
+
+namespace {
+
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kOne = std::uint64_t{1} << 32;
+
+/// Adds a row and a column of slack that make every row and column sum an integer, and returns the table.
+/// Unsigned arithmetic drops the integer part of a sum: -sum is what it lacks to the next integer. The
+/// corner lacks the same on both sides, since rows and columns have one total.
+Fractions with_slack(Fractions table) {
+  std::vector<std::uint32_t> rows(table.n_rows + 1, 0);
+  std::vector<std::uint32_t> columns(table.n_columns + 1, 0);
+  for (std::size_t cell = 0; cell < table.units.size(); ++cell) {
+    rows[table.row[cell]] += table.units[cell];
+    columns[table.column[cell]] += table.units[cell];
+  }
+  const auto add = [&table](std::size_t row, std::size_t column, std::uint32_t units) {
+    if (units != 0) table.add(row, column, units);
+  };
+  std::uint32_t total = 0;
+  for (std::size_t row = 0; row < table.n_rows; ++row) {
+    total += rows[row];
+    add(row, table.n_columns, 0U - rows[row]);
+  }
+  for (std::size_t column = 0; column < table.n_columns; ++column) {
+    add(table.n_rows, column, 0U - columns[column]);
+  }
+  add(table.n_rows, table.n_columns, total);
+  ++table.n_rows;
+  ++table.n_columns;
+  return table;
+}
+
+/// Shifts the cells of a cycle by the largest step that leaves all of them in [0, 1], those at even places up
+/// and the others down or the other way round, at random so that no expectation changes. At least one becomes
+/// integral, which leaves it 0 units. Returns the place of the first of those.
+std::size_t shift_cycle(std::span<const std::uint32_t> cycle, std::vector<std::uint32_t>& units,
+                        std::vector<std::uint8_t>& up, Xoshiro& random) {
+  std::uint64_t rise = kOne;
+  std::uint64_t fall = kOne;
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    const std::uint64_t below = units[cycle[i]];
+    const std::uint64_t above = kOne - below;
+    rise = std::min(rise, i % 2 == 0 ? above : below);
+    fall = std::min(fall, i % 2 == 0 ? below : above);
+  }
+  const bool rises = random.uniform() * static_cast<double>(rise + fall) < static_cast<double>(fall);
+  const auto step = static_cast<std::uint32_t>(rises ? rise : fall);
+  std::size_t first = cycle.size();
+  for (std::size_t i = cycle.size(); i-- > 0;) {
+    const bool upward = rises == (i % 2 == 0);
+    std::uint32_t& left = units[cycle[i]];
+    left = upward ? left + step : left - step;
+    if (left != 0) continue;
+    up[cycle[i]] = upward ? 1 : 0;
+    first = i;
+  }
+  assert(first < cycle.size());
+  return first;
+}
+
+/// Removes most cells of a dense table by cycles of four, in groups of rows that double. A group of g rows
+/// has at most one fractional cell it looks at in each column. Where two groups meet, columns whose two cells
+/// belong to the same two rows close cycles, until at most one such column is left for each pair of rows, its
+/// second cell set aside. As long as pairs of rows are fewer than columns this halves the cells left, so all
+/// of it takes time for twice the cells; without it the walk below meets ever longer cycles in a large table.
+class RowMerge {
+ public:
+  RowMerge(Fractions& table, std::vector<std::uint8_t>& up, Xoshiro& random)
+      : table_(table), up_(up), random_(random), begin_(table.n_rows + 1, 0) {
+    for (const std::uint32_t row : table.row) ++begin_[row + 1];
+    for (std::size_t row = 0; row < table.n_rows; ++row) begin_[row + 1] += begin_[row];
+  }
+
+  void run() {
+    if (static_cast<double>(table_.units.size()) <
+        kDense * static_cast<double>(table_.n_rows) * static_cast<double>(table_.n_columns)) {
+      return;
+    }
+    std::size_t size = 1;
+    while (4 * size * size <= table_.n_columns && size < table_.n_rows) size *= 2;
+    if (size == 1) return;
+    for (std::size_t row = 0; row < table_.n_rows; row += size) group(row, size);
+  }
+
+ private:
+  static constexpr double kDense = 0.125;  // below this share of cells, looking at each column is a waste
+  using Group = std::vector<std::uint32_t>;
+
+  Group group(std::size_t row, std::size_t size) {
+    if (size > 1) {
+      Group upper = group(row, size / 2);
+      if (row + size / 2 < table_.n_rows) meet(upper, group(row + size / 2, size / 2), row, size / 2);
+      return upper;
+    }
+    Group cells(table_.n_columns, kNone);
+    for (std::size_t cell = begin_[row]; cell < begin_[row + 1]; ++cell) {
+      if (table_.units[cell] != 0) cells[table_.column[cell]] = static_cast<std::uint32_t>(cell);
+    }
+    return cells;
+  }
+
+  void meet(Group& upper, const Group& lower, std::size_t row, std::size_t size) {
+    open_.assign(size * size, kNone);
+    for (std::uint32_t column = 0; column < upper.size(); ++column) {
+      const std::uint32_t a = upper[column];
+      const std::uint32_t b = lower[column];
+      if (a == kNone || b == kNone) {
+        if (a == kNone) upper[column] = b;
+        continue;
+      }
+      std::uint32_t& open = open_[(table_.row[a] - row) * size + (table_.row[b] - row - size)];
+      if (open == kNone) {
+        open = column;
+        continue;
+      }
+      open = close(upper, lower, open, column);
+    }
+  }
+
+  /// Shifts the cycle through two columns of two groups; returns the one that still has two fractional cells,
+  /// if one has.
+  std::uint32_t close(Group& upper, const Group& lower, std::uint32_t first, std::uint32_t second) {
+    const std::array<std::uint32_t, 4> cycle{upper[first], lower[first], lower[second], upper[second]};
+    shift_cycle(cycle, table_.units, up_, random_);
+    std::uint32_t open = kNone;
+    for (const std::uint32_t column : {first, second}) {
+      const bool lower_left = table_.units[lower[column]] != 0;
+      if (table_.units[upper[column]] == 0) {
+        upper[column] = lower_left ? lower[column] : kNone;
+      } else if (lower_left) {
+        open = column;
+      }
+    }
+    return open;
+  }
+
+  Fractions& table_;
+  std::vector<std::uint8_t>& up_;
+  Xoshiro& random_;
+  std::vector<std::size_t> begin_;   ///< of each row: its first cell
+  std::vector<std::uint32_t> open_;  ///< of each pair of rows: the column where both are fractional
+};
+
+/// Rows and columns as vertices and fractional cells as edges of a graph. All sums are integers, so a vertex
+/// with one fractional edge has another: a walk that never turns back closes a cycle. Cycles have even
+/// length; adding d to every other edge and taking it from the rest keeps all sums, and the largest such d
+/// makes at least one edge integral, that is to say removes it. An edge whose units are 0 is removed.
+class CycleWalk {
+ public:
+  CycleWalk(Fractions table, Xoshiro& random) : table_(std::move(table)), random_(random) {
+    const std::size_t vertices = table_.n_rows + table_.n_columns;
+    up_.assign(table_.units.size(), 0);
+    place_.assign(vertices, kNone);
+    list_edges(vertices);
+  }
+
+  std::vector<std::uint8_t> run() {
+    for (std::uint32_t row = 0; row < table_.n_rows; ++row) clear(row);
+    return std::move(up_);
+  }
+
+ private:
+  std::uint32_t column_vertex(std::size_t edge) const {
+    return static_cast<std::uint32_t>(table_.n_rows) + table_.column[edge];
+  }
+
+  void list_edges(std::size_t vertices) {
+    end_.assign(vertices, 0);
+    for (std::size_t edge = 0; edge < table_.units.size(); ++edge) {
+      ++end_[table_.row[edge]];
+      ++end_[column_vertex(edge)];
+    }
+    std::size_t sum = 0;
+    for (std::size_t& end : end_) end = (sum += end);
+    edges_.resize(sum);
+    for (std::size_t edge = table_.units.size(); edge-- > 0;) {
+      edges_[--end_[table_.row[edge]]] = static_cast<std::uint32_t>(edge);
+      edges_[--end_[column_vertex(edge)]] = static_cast<std::uint32_t>(edge);
+    }
+    first_ = end_;
+    std::copy(first_.begin() + 1, first_.end(), end_.begin());
+    end_.back() = sum;
+  }
+
+  /// The first fractional edge at a vertex that is not `back`, or kNone. Removed edges are stepped over once:
+  /// if `back` stands before them, it is moved behind them.
+  std::uint32_t next_edge(std::uint32_t vertex, std::uint32_t back) {
+    std::size_t& first = first_[vertex];
+    const std::size_t end = end_[vertex];
+    while (first < end && removed(first)) ++first;
+    if (first == end) return kNone;
+    if (edges_[first] != back) return edges_[first];
+    std::size_t second = first + 1;
+    while (second < end && removed(second)) ++second;
+    if (second == end) return kNone;
+    first = second - 1;
+    edges_[first] = back;
+    return edges_[second];
+  }
+
+  bool removed(std::size_t place) const { return table_.units[edges_[place]] == 0; }
+
+  /// Walks from a row until all its edges are removed. After each cycle the walk goes on from the part of its
+  /// path that is left.
+  void clear(std::uint32_t row) {
+    std::uint32_t vertex = row;
+    visit(vertex);
+    for (;;) {
+      const std::uint32_t edge = next_edge(vertex, path_.empty() ? kNone : path_.back());
+      if (edge == kNone) break;
+      path_.push_back(edge);
+      vertex = vertex < table_.n_rows ? column_vertex(edge) : table_.row[edge];
+      if (place_[vertex] == kNone) {
+        visit(vertex);
+      } else {
+        vertex = rewind(shift(place_[vertex]));
+      }
+    }
+    assert(path_.empty());
+    place_[row] = kNone;
+    vertices_.clear();
+  }
+
+  void visit(std::uint32_t vertex) {
+    place_[vertex] = static_cast<std::uint32_t>(vertices_.size());
+    vertices_.push_back(vertex);
+  }
+
+  /// Shifts the cycle path_[begin..] and returns the place of the first edge removed.
+  std::size_t shift(std::size_t begin) {
+    return begin + shift_cycle(std::span(path_).subspan(begin), table_.units, up_, random_);
+  }
+
+  /// Cuts the path to its first `length` edges and returns the vertex it then ends at.
+  std::uint32_t rewind(std::size_t length) {
+    path_.resize(length);
+    while (vertices_.size() > length + 1) {
+      place_[vertices_.back()] = kNone;
+      vertices_.pop_back();
+    }
+    return vertices_.back();
+  }
+
+  Fractions table_;
+  Xoshiro& random_;
+  std::vector<std::uint8_t> up_;
+  std::vector<std::uint32_t> edges_;  ///< of each vertex, fractional ones from first_ to end_
+  std::vector<std::size_t> first_;
+  std::vector<std::size_t> end_;
+  std::vector<std::uint32_t> path_;      ///< edges walked
+  std::vector<std::uint32_t> vertices_;  ///< the path's vertices, one more than its edges
+  std::vector<std::uint32_t> place_;     ///< of each vertex on the path, or kNone
+};
+
+}  // namespace
+
+std::vector<std::uint8_t> round_controlled(Fractions table, Xoshiro& random) {
+  std::vector<std::uint8_t> up(table.units.size(), 0);
+  RowMerge(table, up, random).run();
+  Fractions rest{table.n_rows, table.n_columns, {}, {}, {}};
+  std::vector<std::size_t> cells;
+  for (std::size_t cell = 0; cell < up.size(); ++cell) {
+    if (table.units[cell] == 0) continue;
+    rest.add(table.row[cell], table.column[cell], table.units[cell]);
+    cells.push_back(cell);
+  }
+  const std::vector<std::uint8_t> rest_up = CycleWalk(with_slack(std::move(rest)), random).run();
+  for (std::size_t i = 0; i < cells.size(); ++i) up[cells[i]] = rest_up[i];
+  return up;
+}
+
+}  // namespace pypgm

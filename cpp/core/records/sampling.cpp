@@ -1,0 +1,231 @@
+#include "core/records/sampling.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "core/records/rounding.hpp"
+#include "core/records/rounding_repair.hpp"
+
+namespace pypgm {
+
+namespace {
+
+constexpr double kUnit = 0x1p32;        // units of a record in round_controlled
+constexpr double kNegligible = 1e-280;  // of a table's sum
+
+/// The cells over the axes that are in the separator, or over the others, in C order: for each its offset in
+/// the whole table and its index among those axes' values that belong to the margin.
+struct Cells {
+  std::vector<std::uint32_t> offset{0};
+  std::vector<std::uint32_t> margin{0};
+  std::size_t n_margin = 1;
+};
+
+/// Makes an axis the outermost one: repeats what stands there once for each of its values.
+void repeat(std::vector<std::uint32_t>& places, std::size_t size, std::size_t stride) {
+  const std::size_t before = places.size();
+  places.resize(before * size);
+  for (std::size_t value = 1; value < size; ++value) {
+    for (std::size_t i = 0; i < before; ++i) {
+      places[value * before + i] = static_cast<std::uint32_t>(places[i] + value * stride);
+    }
+  }
+}
+
+Cells cells_over(const SamplingStep& step, bool separator) {
+  Cells cells;
+  std::size_t stride = 1;
+  for (std::size_t axis = step.sizes.size(); axis-- > 0;) {
+    const std::size_t size = step.sizes[axis];
+    if ((step.in_separator[axis] != 0) == separator) {
+      repeat(cells.offset, size, stride);
+      repeat(cells.margin, size, step.in_margin[axis] != 0 ? cells.n_margin : 0);
+      if (step.in_margin[axis] != 0) cells.n_margin *= size;
+    }
+    stride *= size;
+  }
+  return cells;
+}
+
+/// Splits the expected counts of a row into units. Cumulated sums are cut, so that the row's sum is its mean
+/// to the unit; what summation lost goes to the largest cell.
+void split_row(const TwoWayTable& table, std::size_t row, std::span<std::uint64_t> units) {
+  const auto weights = std::span<const double>(table.weights).subspan(row * units.size(), units.size());
+  const double scale = table.row_means[row] * kUnit;
+  const auto whole = static_cast<std::uint64_t>(std::llround(scale));
+  double cumulated = 0;
+  std::uint64_t before = 0;
+  std::size_t largest = 0;
+  for (std::size_t value = 0; value < weights.size(); ++value) {
+    cumulated += weights[value];
+    const auto here = static_cast<std::uint64_t>(std::llround(cumulated / table.weight_sums[row] * scale));
+    units[value] = std::clamp(here, before, whole) - before;
+    before += units[value];
+    if (weights[value] > weights[largest]) largest = value;
+  }
+  units[largest] += whole - before;
+}
+
+void round_means(TwoWayTable& table, Xoshiro& random) {
+  Fractions fractions;
+  fractions.n_rows = table.n_rows();
+  fractions.n_columns = table.n_columns;
+  std::vector<std::uint32_t> cells;
+  std::vector<std::uint64_t> units(table.n_new());
+  table.counts.assign(table.weights.size(), 0);
+  for (std::size_t row = 0; row < table.n_rows(); ++row) {
+    split_row(table, row, units);
+    for (std::size_t value = 0; value < units.size(); ++value) {
+      const std::size_t cell = row * units.size() + value;
+      table.counts[cell] = static_cast<std::int32_t>(units[value] >> 32);
+      const auto fraction = static_cast<std::uint32_t>(units[value]);
+      if (fraction == 0) continue;
+      fractions.add(row, table.column_of[value], fraction);
+      cells.push_back(static_cast<std::uint32_t>(cell));
+    }
+  }
+  const std::vector<std::uint8_t> up = round_controlled(std::move(fractions), random);
+  for (std::size_t i = 0; i < cells.size(); ++i) table.counts[cells[i]] += up[i];
+}
+
+/// Deals new values to the records: draws counts for one block of separator values after the other.
+class Dealer {
+ public:
+  Dealer(const SamplingStep& step, std::span<const std::int64_t> present, std::size_t rows, Xoshiro& random)
+      : step_(step),
+        present_(present),
+        random_(random),
+        given_(cells_over(step, true)),
+        fresh_(cells_over(step, false)) {
+    dealt_.reserve(rows);
+    next_.assign(present.size(), 0);
+    // The expectation N p(s) is worth a pass over all cells unless most separator values have no record.
+    follows_model_ = given_.n_margin == 1 || present.size() <= rows;
+    const double total = std::accumulate(step.table.begin(), step.table.end(), 0.0);
+    per_weight_ = static_cast<double>(rows) / total;
+    floor_ = kNegligible * total;
+  }
+
+  void run() {
+    std::vector<std::vector<std::uint32_t>> blocks(given_.n_margin);
+    for (std::size_t value = 0; value < present_.size(); ++value) {
+      if (present_[value] == 0 && !follows_model_) continue;
+      blocks[given_.margin[value]].push_back(static_cast<std::uint32_t>(value));
+    }
+    for (const std::vector<std::uint32_t>& block : blocks) {
+      if (!block.empty()) draw_block(block);
+    }
+  }
+
+  /// The new value of the next record with a separator value, as an index in C order.
+  std::uint32_t deal(std::uint32_t value) { return dealt_[next_[value]++]; }
+
+ private:
+  void draw_block(const std::vector<std::uint32_t>& block) {
+    TwoWayTable table;
+    table.column_of = fresh_.margin;
+    table.n_columns = fresh_.n_margin;
+    table.column_means.assign(table.n_columns, 0.0);
+    table.weights.reserve(block.size() * table.n_new());
+    std::vector<std::uint32_t> values;
+    for (const std::uint32_t value : block) {
+      if (add_row(table, value)) values.push_back(value);
+    }
+    round_means(table, random_);
+    repair_rows(table, random_);
+    for (std::size_t row = 0; row < values.size(); ++row) shuffle_row(table, row, values[row]);
+  }
+
+  bool add_row(TwoWayTable& table, std::uint32_t value) {
+    const std::int64_t present = present_[value];
+    double sum = 0;
+    for (const std::uint32_t place : fresh_.offset) {
+      const double weight = step_.table[given_.offset[value] + place];
+      table.weights.push_back(weight > floor_ ? weight : 0);
+      sum += table.weights.back();
+    }
+    if (sum == 0) {
+      if (present > 0) throw std::invalid_argument("the table gives probability 0 to separator values drawn");
+      table.weights.resize(table.weights.size() - table.n_new());
+      return false;
+    }
+    const auto n = static_cast<double>(present);
+    const double mean = follows_model_ ? sum * per_weight_ : n;
+    for (std::size_t i = 0; i < table.n_new(); ++i) {
+      const double weight = table.weights[table.weights.size() - table.n_new() + i];
+      table.column_means[table.column_of[i]] += weight / sum * mean;
+    }
+    table.row_counts.push_back(present);
+    table.row_means.push_back(std::clamp(mean, std::max(n - 1, 0.0), n + 1));
+    table.weight_sums.push_back(sum);
+    return true;
+  }
+
+  /// Lays out a group's new values in random order: given the separator they are independent of all else.
+  void shuffle_row(const TwoWayTable& table, std::size_t row, std::uint32_t separator) {
+    const std::size_t begin = dealt_.size();
+    next_[separator] = begin;
+    for (std::size_t value = 0; value < table.n_new(); ++value) {
+      dealt_.insert(dealt_.end(), static_cast<std::size_t>(table.counts[row * table.n_new() + value]),
+                    static_cast<std::uint32_t>(value));
+    }
+    shuffle(std::span(dealt_).subspan(begin), random_);
+  }
+
+  const SamplingStep& step_;
+  std::span<const std::int64_t> present_;  ///< n_s
+  Xoshiro& random_;
+  Cells given_;
+  Cells fresh_;
+  bool follows_model_ = true;
+  double per_weight_ = 0;  ///< records a unit of the table
+  double floor_ = 0;
+  std::vector<std::uint32_t> dealt_;
+  std::vector<std::size_t> next_;  ///< of each separator value: its place in dealt_
+};
+
+}  // namespace
+
+RecordSampler::RecordSampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed)
+    : rows_(rows), random_(seed), columns_(n_attributes), drawn_(n_attributes, 0) {
+  assert(rows <= kMaxRecords);
+}
+
+void RecordSampler::draw(const SamplingStep& step) {
+  std::vector<std::uint32_t> group(rows_, 0);
+  std::size_t groups = 1;
+  for (std::size_t axis = 0; axis < step.sizes.size(); ++axis) {
+    if (step.in_separator[axis] == 0) continue;
+    groups *= step.sizes[axis];
+    const auto size = static_cast<std::uint32_t>(step.sizes[axis]);
+    const std::vector<std::int32_t>& values = columns_[step.attributes[axis]];
+    for (std::size_t i = 0; i < rows_; ++i)
+      group[i] = group[i] * size + static_cast<std::uint32_t>(values[i]);
+  }
+  std::vector<std::int64_t> present(groups, 0);
+  for (const std::uint32_t value : group) ++present[value];
+
+  Dealer dealer(step, present, rows_, random_);
+  dealer.run();
+  for (std::uint32_t& value : group) value = dealer.deal(value);
+  for (std::size_t axis = step.sizes.size(); axis-- > 0;) {
+    if (step.in_separator[axis] == 0) split_off(group, step.sizes[axis], step.attributes[axis]);
+  }
+}
+
+/// Takes the last digit of each record's new value as an attribute's value.
+void RecordSampler::split_off(std::span<std::uint32_t> value, std::size_t size, std::size_t attribute) {
+  std::vector<std::int32_t>& column = columns_[attribute];
+  column.resize(rows_);
+  const auto base = static_cast<std::uint32_t>(size);
+  for (std::size_t i = 0; i < rows_; ++i) {
+    column[i] = static_cast<std::int32_t>(value[i] % base);
+    value[i] /= base;
+  }
+  drawn_[attribute] = size;
+}
+
+}  // namespace pypgm

@@ -1,0 +1,250 @@
+#include "core/regions/convex_gbp.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/base/prefetch.hpp"
+#include "core/base/threads.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/simd/message_kernels.hpp"
+#include "core/simd/reduce.hpp"
+
+namespace pypgm {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFloor = 1e-250;  // of a probability whose logarithm is taken
+constexpr std::size_t kChunk = 16384;
+constexpr std::size_t kWorth = 16;  // entries of a plain pass that take as long as a parent's cell of a sweep
+
+}  // namespace
+
+ConvexGbp::ConvexGbp(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers,
+                     int n_threads)
+    : graph_(std::move(graph)),
+      kappa_(std::move(counting_numbers)),
+      n_threads_(n_threads),
+      beliefs_(graph_->cells),
+      messages_(graph_->message_cells),
+      previous_(graph_->message_cells),
+      log_z_(graph_->regions.size()),
+      distances_(graph_->regions.size()),
+      place_(graph_->regions.size()),
+      mean_place_(graph_->regions.size()) {
+  std::size_t most = 0;
+  std::size_t most_means = 0;
+  for (const auto& stage : graph_->stages) {
+    std::size_t used = 0;
+    std::size_t means = 0;
+    std::size_t work = 0;
+    for (const int r : stage) {
+      const Region& child = graph_->regions[at(r)];
+      place_[at(r)] = used;
+      mean_place_[at(r)] = means;
+      used += child.up.size() * child.cells;
+      means += child.cells;
+      for (const int e : child.up) work += graph_->edges[at(e)].layout.large;
+    }
+    most = std::max(most, used);
+    most_means = std::max(most_means, means);
+    work_.push_back(work);
+  }
+  marginals_.resize(most);
+  logarithms_.resize(most);
+  means_.resize(most_means);
+}
+
+std::span<double> ConvexGbp::belief(int region) {
+  const Region& r = graph_->regions[at(region)];
+  return std::span<double>(beliefs_).subspan(r.offset, r.cells);
+}
+
+std::span<double> ConvexGbp::message(int edge) {
+  const RegionEdge& e = graph_->edges[at(edge)];
+  return std::span<double>(messages_).subspan(e.offset, e.layout.small);
+}
+
+void ConvexGbp::refresh(std::span<const double> theta) {
+  parallel_for(graph_->blocks.size(), threads_for(kExpWork * graph_->cells, n_threads_), [&](std::size_t b) {
+    const auto [begin, end] = graph_->blocks[b];
+    for (int r = begin; r < end; ++r) refresh(r, theta);
+  });
+}
+
+void ConvexGbp::refresh(int region, std::span<const double> theta) {
+  const Kernels& k = kernels();
+  const Region& r = graph_->regions[at(region)];
+  const auto b = belief(region);
+  const double* from = theta.data() + r.offset;
+  for (const int e : r.up) {
+    k.add_scaled(from, message(e).data(), -1.0, r.cells, b.data());
+    from = b.data();
+  }
+  for (const int e : r.down) {
+    const Layout& layout = graph_->edges[at(e)].layout;
+    k.add(b.data(), from, message(e).data(), layout.axes.data(), layout.axes.size());
+    from = b.data();
+  }
+  if (from != b.data()) std::copy_n(from, r.cells, b.begin());
+  const double kappa = kappa_[at(region)];
+  if (kappa != 1.0) k.scale(b.data(), r.cells, 1 / kappa);
+  const double top = k.max(b.data(), r.cells);
+  const double sum = message_kernels().exp_sum(b.data(), r.cells, top == -kInfinity ? 0.0 : top, b.data());
+  if (sum > 0) k.scale(b.data(), r.cells, 1 / sum);
+  log_z_[at(region)] = kappa * (top + std::log(sum));
+}
+
+double ConvexGbp::dual() const {
+  double sum = 0;
+  for (const double z : log_z_) sum += z;
+  return sum;
+}
+
+template <class Update>
+double ConvexGbp::over_stages(const Update& update) {
+  for (std::size_t s = 0; s < graph_->stages.size(); ++s) {
+    const auto& stage = graph_->stages[s];
+    const int threads = threads_for(kWorth * work_[s], n_threads_);
+    // A stage of few regions is cut inside them.
+    const bool few = stage.size() < 2 * at(threads);
+    parallel_for(stage.size(), few ? 1 : threads, [&](std::size_t i) {
+      update(stage[i], few ? threads : 1);
+      if (i + 1 < stage.size()) prefetch_parent(stage[i + 1]);
+    });
+  }
+  double sum = 0;
+  for (const double distance : distances_) sum += distance;
+  return graph_->edges.empty() ? 0.0 : sum / static_cast<double>(graph_->edges.size());
+}
+
+double ConvexGbp::sweep() {
+  return over_stages([&](int child, int threads) {
+    distances_[at(child)] = gather(child, threads);
+    meet(child);
+    scatter(child, threads);
+  });
+}
+
+double ConvexGbp::feasibility() {
+  return over_stages([&](int child, int threads) { distances_[at(child)] = gather(child, threads); });
+}
+
+double ConvexGbp::flood(double damping) {
+  return over_stages([&](int child, int threads) {
+    distances_[at(child)] = gather(child, threads);
+    meet(child);
+    const Region& r = graph_->regions[at(child)];
+    const double* means = means_.data() + mean_place_[at(child)];
+    const double* logarithms = logarithms_.data() + place_[at(child)];
+    for (const int e : r.up) {
+      const auto lam = message(e);
+      const double share = (1 - damping) * kappa_[at(graph_->edges[at(e)].parent)];
+      for (std::size_t i = 0; i < r.cells; ++i) {
+        if (means[i] != -kInfinity) lam[i] += share * (means[i] - logarithms[i]);
+      }
+      logarithms += r.cells;
+    }
+  });
+}
+
+/// Asks for the first table a child is gathered from.
+void ConvexGbp::prefetch_parent(int child) {
+  prefetch(belief(graph_->edges[at(graph_->regions[at(child)].up.front())].parent));
+}
+
+double ConvexGbp::gather(int child, int n_threads) {
+  const Region& r = graph_->regions[at(child)];
+  const auto b = belief(child);
+  std::span<double> m = std::span<double>(marginals_).subspan(place_[at(child)]);
+  double distance = 0;
+  for (std::size_t i = 0; i < r.up.size(); ++i) {
+    const int e = r.up[i];
+    const RegionEdge& edge = graph_->edges[at(e)];
+    // The parents of a child lie anywhere in memory.
+    if (i + 1 < r.up.size()) prefetch(belief(graph_->edges[at(r.up[i + 1])].parent));
+    prefetch(message(e));
+    const auto marginal = m.first(r.cells);
+    reduce_sum(belief(edge.parent), edge.layout, marginal, n_threads);
+    distance += message_kernels().distance(marginal.data(), b.data(), r.cells);
+    m = m.subspan(r.cells);
+  }
+  return distance;
+}
+
+/// A cell that no parent gives any weight stays without.
+void ConvexGbp::rule_out(int child) {
+  const Region& r = graph_->regions[at(child)];
+  double* mean = means_.data() + mean_place_[at(child)];
+  const double* m = marginals_.data() + place_[at(child)];
+  for (std::size_t i = 0; i < r.cells; ++i) {
+    bool any = false;
+    for (std::size_t p = 0; p < r.up.size(); ++p) any = any || m[p * r.cells + i] > 0;
+    if (!any) mean[i] = -kInfinity;
+  }
+}
+
+void ConvexGbp::meet(int child) {
+  const Kernels& k = kernels();
+  const Region& r = graph_->regions[at(child)];
+  const auto b = belief(child);
+  double* mean = means_.data() + mean_place_[at(child)];
+  const double* m = marginals_.data() + place_[at(child)];
+  double* logarithm = logarithms_.data() + place_[at(child)];
+  double weight = kappa_[at(child)];
+  k.log_floored(b.data(), r.cells, kFloor, mean);
+  k.scale(mean, r.cells, weight);
+  bool positive = false;  // whether some parent gives every cell a weight
+  for (const int e : r.up) {
+    const double kappa = kappa_[at(graph_->edges[at(e)].parent)];
+    positive = message_kernels().take_up(m, kFloor, kappa, r.cells, logarithm, mean) || positive;
+    weight += kappa;
+    m += r.cells;
+    logarithm += r.cells;
+  }
+  k.scale(mean, r.cells, 1 / weight);
+  if (!positive) rule_out(child);
+  const double top = k.max(mean, r.cells);
+  if (top == -kInfinity) return;
+  const double sum = message_kernels().exp_sum(mean, r.cells, top, b.data());
+  k.scale(b.data(), r.cells, 1 / sum);
+  const double log_sum = top + std::log(sum);
+  for (std::size_t i = 0; i < r.cells; ++i) mean[i] -= log_sum;
+}
+
+void ConvexGbp::scatter(int child, int n_threads) {
+  const Region& r = graph_->regions[at(child)];
+  const auto b = belief(child);
+  const double* mean = means_.data() + mean_place_[at(child)];
+  std::size_t place = place_[at(child)];
+  for (const int e : r.up) {
+    const RegionEdge& edge = graph_->edges[at(e)];
+    const auto ratio = std::span<double>(marginals_).subspan(place, r.cells);
+    message_kernels().answer(mean, logarithms_.data() + place, b.data(), kFloor, kappa_[at(edge.parent)],
+                             r.cells, message(e).data(), ratio.data());
+    expand(Expand::multiply, belief(edge.parent), edge.layout, ratio, n_threads);
+    place += r.cells;
+  }
+}
+
+void ConvexGbp::extrapolate(double factor) {
+  const std::size_t n = messages_.size();
+  parallel_for((n + kChunk - 1) / kChunk, threads_for(n, n_threads_), [&](std::size_t c) {
+    for (std::size_t i = c * kChunk; i < std::min(n, (c + 1) * kChunk); ++i) {
+      const double now = messages_[i];
+      messages_[i] = now + factor * (now - previous_[i]);
+      previous_[i] = now;
+    }
+  });
+}
+
+void ConvexGbp::reset() {
+  std::fill(messages_.begin(), messages_.end(), 0.0);
+  std::fill(previous_.begin(), previous_.end(), 0.0);
+}
+
+}  // namespace pypgm

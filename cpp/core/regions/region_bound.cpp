@@ -1,0 +1,160 @@
+#include "core/regions/region_bound.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/threads.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/simd/reduce.hpp"
+
+namespace pypgm {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kMostSteps = 60;        // towards a threshold: each drops a value, or ends
+constexpr double kOvershoot = 1e-13;  // of the total: a threshold as good as exact
+
+/// Regions with a measurement, or with a parent that passes on to one.
+std::vector<std::uint8_t> reaching(const RegionGraph& graph, std::span<const std::vector<RegionTerm>> terms) {
+  std::vector<std::uint8_t> reaches(graph.regions.size());
+  for (std::size_t r = 0; r < reaches.size(); ++r) reaches[r] = terms[r].empty() ? 0 : 1;
+  for (const auto& stage : graph.stages) {
+    for (const int r : stage) {
+      for (const int e : graph.regions[at(r)].up) {
+        if (reaches[at(graph.edges[at(e)].parent)] != 0) reaches[at(r)] = 1;
+      }
+    }
+  }
+  return reaches;
+}
+
+/// Shares what a region without a measurement holds among its parents that reach one.
+void pass_on(const RegionGraph& graph, int region, std::span<const std::uint8_t> reaches,
+             std::span<double> mu) {
+  const Region& r = graph.regions[at(region)];
+  const auto own = mu.subspan(r.offset, r.cells);
+  const auto passes = [&](int e) { return reaches[at(graph.edges[at(e)].parent)] != 0; };
+  const auto parents = std::count_if(r.up.begin(), r.up.end(), passes);
+  if (parents == 0) return;
+  for (double& m : own) m = m == kInfinity ? 0.0 : m / static_cast<double>(parents);
+  for (const int e : r.up) {
+    if (!passes(e)) continue;
+    const RegionEdge& edge = graph.edges[at(e)];
+    const Region& parent = graph.regions[at(edge.parent)];
+    expand(Expand::add, mu.subspan(parent.offset, parent.cells), edge.layout, own, 1);
+  }
+  std::fill(own.begin(), own.end(), 0.0);
+}
+
+/// The least of the sum of w (n - y)^2 / 2 + mu n over n >= 0 of the given sum, from below: the dual at a
+/// threshold that is found by Newton's steps from where nothing is cut off.
+double least_on_simplex(const RegionTerm& term, std::span<const double> mu, double total) {
+  const std::size_t n = mu.size();
+  const auto value = [&](std::size_t i, double threshold) {
+    return std::max(0.0, term.values[i] - (mu[i] + threshold) / term.weight(i));
+  };
+  double reserve = -total;
+  double slope = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (mu[i] == kInfinity) continue;
+    reserve += term.values[i] - mu[i] / term.weight(i);
+    slope += 1 / term.weight(i);
+  }
+  double threshold = slope > 0 ? reserve / slope : 0.0;
+  for (int step = 0; step < kMostSteps && slope > 0; ++step) {
+    reserve = -total;
+    slope = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double v = value(i, threshold);
+      reserve += v;
+      if (v > 0) slope += 1 / term.weight(i);
+    }
+    if (reserve <= kOvershoot * total) break;
+    threshold += reserve / slope;
+  }
+  double least = -threshold * total;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double v = value(i, threshold);
+    const double miss = v - term.values[i];
+    least += 0.5 * term.weight(i) * miss * miss + (v > 0 ? (mu[i] + threshold) * v : 0.0);
+  }
+  return least;
+}
+
+/// The tangent of a term of groups at its x: its slope onto mu, the rest returned.
+double add_tangent(const RegionTerm& term, double total, std::span<double> mu) {
+  const auto gradient = [&](std::size_t g) { return term.weight(g) * (total * term.x[g] - term.values[g]); };
+  double rest = term_loss(term, total, term.x);
+  for (std::size_t g = 0; g < term.x.size(); ++g) rest -= gradient(g) * total * term.x[g];
+  for (std::size_t i = 0; i < mu.size(); ++i) mu[i] += gradient(at(term.groups[i]));
+  return rest;
+}
+
+double least_of(const std::vector<RegionTerm>& terms, double total, std::span<double> mu) {
+  if (terms.empty()) return total * *std::min_element(mu.begin(), mu.end());
+  const auto whole =
+      std::find_if(terms.begin(), terms.end(), [](const RegionTerm& t) { return t.groups.empty(); });
+  const RegionTerm& curved = whole == terms.end() ? terms.front() : *whole;
+  double sum = curved.constant;
+  for (const RegionTerm& term : terms) {
+    if (&term != &curved) sum += add_tangent(term, total, mu);
+  }
+  if (curved.groups.empty()) return sum + least_on_simplex(curved, mu, total);
+  std::vector<double> least(curved.values.size(), kInfinity);
+  for (std::size_t i = 0; i < mu.size(); ++i) {
+    double& m = least[at(curved.groups[i])];
+    m = std::min(m, mu[i]);
+  }
+  return sum + least_on_simplex(curved, least, total);
+}
+
+/// Adds messages from below less messages to above, of one region.
+void add_messages(const RegionGraph& graph, int region, std::span<const double> messages,
+                  std::span<double> out) {
+  const Kernels& k = kernels();
+  const Region& r = graph.regions[at(region)];
+  for (const int e : r.up) {
+    k.add_scaled(out.data(), messages.data() + graph.edges[at(e)].offset, -1.0, r.cells, out.data());
+  }
+  for (const int e : r.down) {
+    const RegionEdge& edge = graph.edges[at(e)];
+    k.add(out.data(), out.data(), messages.data() + edge.offset, edge.layout.axes.data(),
+          edge.layout.axes.size());
+  }
+}
+
+}  // namespace
+
+void message_drift(const RegionGraph& graph, int region, std::span<const double> before,
+                   std::span<const double> now, double steps, std::span<double> out) {
+  std::fill(out.begin(), out.end(), 0.0);
+  add_messages(graph, region, before, out);
+  kernels().scale(out.data(), out.size(), -1.0);
+  add_messages(graph, region, now, out);
+  kernels().scale(out.data(), out.size(), 1 / steps);
+}
+
+double region_bound(const RegionGraph& graph, std::span<const std::vector<RegionTerm>> terms, double total,
+                    std::span<double> mu, int n_threads) {
+  const auto reaches = reaching(graph, terms);
+  const int threads = threads_for(graph.cells, n_threads);
+  for (auto stage = graph.stages.rbegin(); stage != graph.stages.rend(); ++stage) {
+    // Regions of one stage share no parent.
+    parallel_for(stage->size(), threads, [&](std::size_t i) {
+      if (terms[at((*stage)[i])].empty()) pass_on(graph, (*stage)[i], reaches, mu);
+    });
+  }
+  std::vector<double> least(graph.regions.size());
+  parallel_for(graph.regions.size(), threads, [&](std::size_t r) {
+    const Region& region = graph.regions[r];
+    least[r] = least_of(terms[r], total, mu.subspan(region.offset, region.cells));
+  });
+  double sum = 0;
+  for (const double v : least) sum += v;
+  return sum;
+}
+
+}  // namespace pypgm

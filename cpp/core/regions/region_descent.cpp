@@ -1,0 +1,304 @@
+#include "core/regions/region_descent.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/threads.hpp"
+#include "core/regions/local_polytope.hpp"
+#include "core/regions/region_bound.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/simd/reduce.hpp"
+
+namespace pypgm {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFloor = 1e-250;  // of an average whose logarithm is taken
+constexpr int kMoreSweeps = 3;
+
+}  // namespace
+
+RegionDescent::RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers,
+                             double total, int n_threads)
+    : graph_(std::move(graph)),
+      total_(total),
+      gbp_(graph_, std::move(counting_numbers), n_threads),
+      terms_(graph_->regions.size()),
+      theta_(graph_->cells),
+      x_(graph_->cells),
+      z_(graph_->cells),
+      sums_(graph_->blocks.size()) {}
+
+std::span<double> RegionDescent::table(std::vector<double>& buffer, int region) const {
+  const Region& r = graph_->regions[at(region)];
+  return std::span<double>(buffer).subspan(r.offset, r.cells);
+}
+
+bool RegionDescent::keeps_average(int region) const {
+  return external_ || !terms_[at(region)].empty() || graph_->regions[at(region)].up.empty();
+}
+
+template <class Body>
+void RegionDescent::over_regions(const Body& body) {
+  parallel_for(graph_->blocks.size(), threads_for(kExpWork * graph_->cells, gbp_.threads()),
+               [&](std::size_t block) {
+                 const auto [begin, end] = graph_->blocks[block];
+                 sums_[block] = {};
+                 for (int r = begin; r < end; ++r) body(r, sums_[block]);
+               });
+}
+
+void RegionDescent::enter(int region, std::span<const double> own) {
+  const auto theta = table(theta_, region);
+  kernels().add_scaled(theta.data(), own.data(), gbp_.counting_numbers()[at(region)], theta.size(),
+                       theta.data());
+}
+
+void RegionDescent::enter(const Scope& scope, std::span<const double> own,
+                          std::span<const std::uint8_t> chosen) {
+  std::vector<double> scaled(own.size());
+  for (int r = 0; at(r) < graph_->regions.size(); ++r) {
+    if (chosen[at(r)] == 0) continue;
+    const Scope& attributes = graph_->regions[at(r)].attributes;
+    std::vector<std::size_t> extents;
+    std::vector<std::uint8_t> kept;
+    for (const std::int32_t a : attributes) {
+      extents.push_back(graph_->sizes[at(a)]);
+      kept.push_back(std::binary_search(scope.begin(), scope.end(), a) ? 1 : 0);
+    }
+    const double kappa = gbp_.counting_numbers()[at(r)];
+    std::transform(own.begin(), own.end(), scaled.begin(), [&](double t) { return kappa * t; });
+    expand(Expand::add, table(theta_, r), make_layout(extents, kept), scaled, 1);
+  }
+}
+
+void RegionDescent::measure(RegionMeasurement m) {
+  const auto region = at(m.region);
+  join(terms_[region], std::move(m));
+}
+
+int RegionDescent::begin(double tolerance, int max_sweeps) {
+  if (!spread_zeros(*graph_, theta_)) return -1;
+  gbp_.refresh(theta_);
+  int sweeps = 0;
+  while (sweeps < max_sweeps) {
+    ++sweeps;
+    if (gbp_.sweep() <= tolerance) break;
+  }
+  sum_terms();
+  restart(true);
+  external_ = std::all_of(terms_.begin(), terms_.end(), [](const auto& terms) { return terms.empty(); });
+  return sweeps;
+}
+
+void RegionDescent::sum_terms() {
+  for (int r = 0; at(r) < terms_.size(); ++r) {
+    for (RegionTerm& t : terms_[at(r)]) {
+      if (!t.groups.empty()) sum_groups(gbp_.belief(r), t.groups, t.b);
+    }
+  }
+}
+
+/// theta -= s * gradient at x + a (z - x).
+void RegionDescent::descend(int region, double s, double a) {
+  const auto z = table(z_, region);
+  for (RegionTerm& t : terms_[at(region)]) {
+    descend_term(t, total_, s, a, table(x_, region), z, table(theta_, region));
+  }
+}
+
+void RegionDescent::average_twice(double share) {
+  if (share == 1 || !y_.empty()) return;
+  y_ = x_;
+  for (auto& terms : terms_) {
+    for (RegionTerm& t : terms) t.y = t.x;
+  }
+}
+
+void RegionDescent::average_beliefs(int region, double a, double share) {
+  const auto b = gbp_.belief(region);
+  const auto x = table(x_, region);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * (b[i] - x[i]);
+  if (y_.empty()) return;
+  const auto y = table(y_, region);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += share * (x[i] - y[i]);
+}
+
+void RegionDescent::follow(int region, double a, double share, PathSums& sums) {
+  const auto y = y_.empty() ? std::span<double>() : table(y_, region);
+  bool averaged = false;
+  for (RegionTerm& t : terms_[at(region)]) {
+    follow_term(t, total_, a, share, gbp_.belief(region), table(z_, region), table(x_, region), y, sums);
+    averaged = averaged || t.groups.empty();
+  }
+  if (!averaged) average_beliefs(region, a, share);
+}
+
+template <class Before, class After>
+RegionProgress RegionDescent::step(double stretch, double loose, const Before& before, const After& after) {
+  gbp_.extrapolate(stretch);
+  gbp_.swap_beliefs(z_);
+  over_regions([&](int r, PathSums&) {
+    before(r);
+    gbp_.refresh(r, theta_);
+  });
+  RegionProgress progress;
+  do {
+    progress.feasibility = gbp_.sweep();
+    ++progress.sweeps;
+  } while (progress.feasibility > loose && progress.sweeps <= kMoreSweeps);
+  over_regions([&](int r, PathSums& sums) {
+    if (keeps_average(r)) after(r, sums);
+  });
+  for (const PathSums& sums : sums_) progress.sums += sums;
+  return progress;
+}
+
+RegionProgress RegionDescent::advance(double s, double a, double share, double stretch, double loose) {
+  record(s, 0.0);
+  average_twice(share);
+  return step(
+      stretch, loose,
+      [&](int r) {
+        if (!terms_[at(r)].empty()) descend(r, s, a);
+      },
+      [&](int r, PathSums& sums) { follow(r, a, share, sums); });
+}
+
+RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
+                                            double share, double stretch, double loose) {
+  average_twice(share);
+  const Kernels& k = kernels();
+  const auto part = [&](int r) {
+    const Region& region = graph_->regions[at(r)];
+    return gradient.subspan(region.offset, region.cells);
+  };
+  return step(
+      stretch, loose,
+      [&](int r) {
+        const auto theta = table(theta_, r);
+        k.add_scaled(theta.data(), part(r).data(), -s, theta.size(), theta.data());
+      },
+      [&](int r, PathSums& sums) {
+        const auto b = gbp_.belief(r);
+        sums.slope +=
+            k.dot(part(r).data(), b.data(), b.size()) - k.dot(part(r).data(), table(z_, r).data(), b.size());
+        average_beliefs(r, a, share);
+      });
+}
+
+void RegionDescent::mean(double a, std::span<double> out) {
+  const auto b = gbp_.beliefs();
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * (x_[i] + a * (b[i] - x_[i]));
+}
+
+void RegionDescent::average(std::span<double> out) {
+  const std::vector<double>& y = answer();
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * y[i];
+}
+
+double RegionDescent::loss_of(int region, std::span<const double> beliefs) {
+  const Region& r = graph_->regions[at(region)];
+  const auto b = beliefs.subspan(r.offset, r.cells);
+  double loss = 0;
+  for (RegionTerm& t : terms_[at(region)]) {
+    if (!t.groups.empty()) sum_groups(b, t.groups, t.z);
+    loss += term_loss(t, total_, t.groups.empty() ? b : t.z);
+  }
+  return loss;
+}
+
+double RegionDescent::loss_of(std::span<const double> beliefs) {
+  over_regions([&](int r, PathSums& sums) { sums.loss += loss_of(r, beliefs); });
+  double loss = 0;
+  for (const PathSums& sums : sums_) loss += sums.loss;
+  return loss;
+}
+
+double RegionDescent::loss() { return loss_of(answer()); }
+
+double RegionDescent::loss_of_beliefs() { return loss_of(gbp_.beliefs()); }
+
+bool RegionDescent::restart(bool always) {
+  if (!always && loss_of_beliefs() >= loss_of(x_)) return false;
+  const auto b = gbp_.beliefs();
+  std::copy(b.begin(), b.end(), x_.begin());
+  y_.clear();
+  for (auto& terms : terms_) {
+    for (RegionTerm& t : terms) t.x = t.b;
+  }
+  return true;
+}
+
+void RegionDescent::open_window() {
+  const auto messages = gbp_.messages();
+  window_messages_.assign(messages.begin(), messages.end());
+  window_open_ = true;
+  window_theta_ = external_ ? theta_ : std::vector<double>();
+  window_steps_ = 0;
+  window_bound_ = 0;
+}
+
+void RegionDescent::record(double s, double bound) {
+  window_steps_ += s;
+  window_bound_ += s * bound;
+}
+
+double RegionDescent::lower_bound() {
+  if (!window_open_ || window_steps_ == 0) return -kInfinity;
+  // The room of z, which only a step in progress needs.
+  over_regions([&](int r, PathSums& sums) {
+    const auto moved = table(z_, r);
+    const auto theta = table(theta_, r);
+    message_drift(*graph_, r, window_messages_, gbp_.messages(), window_steps_, moved);
+    double top = -kInfinity;
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+      if (external_ && theta[i] != -kInfinity) {
+        top = std::max(top, moved[i] + (theta[i] - table(window_theta_, r)[i]) / window_steps_);
+      }
+      moved[i] = theta[i] == -kInfinity ? kInfinity : -moved[i];
+    }
+    sums.loss += top;
+  });
+  if (!external_) return region_bound(*graph_, terms_, total_, z_, gbp_.threads());
+  double moved = 0;
+  for (const PathSums& sums : sums_) moved += sums.loss;
+  return window_bound_ / window_steps_ - total_ * moved;
+}
+
+std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
+  const auto kappa = gbp_.counting_numbers();
+  if (!y_.empty()) x_.swap(y_);
+  y_ = {};
+  for (int r = 0; at(r) < graph_->regions.size(); ++r) {
+    const Region& region = graph_->regions[at(r)];
+    const auto x = table(x_, r);
+    if (!keeps_average(r)) {
+      const RegionEdge& edge = graph_->edges[at(region.up.front())];
+      reduce_sum(table(x_, edge.parent), edge.layout, x, gbp_.threads());
+    }
+  }
+  over_regions([&](int r, PathSums&) {
+    const auto theta = table(theta_, r);
+    const auto logarithm = table(z_, r);
+    kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
+    for (std::size_t i = 0; i < theta.size(); ++i) {
+      if (theta[i] != -kInfinity) theta[i] = kappa[at(r)] * logarithm[i];
+    }
+  });
+  gbp_.reset();
+  gbp_.refresh(theta_);
+  std::pair<double, int> reached{kInfinity, 0};
+  while (reached.second < max_sweeps && reached.first > tolerance) {
+    reached.first = gbp_.sweep();
+    ++reached.second;
+  }
+  sum_terms();
+  return reached;
+}
+
+}  // namespace pypgm

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/regions/region_closure.hpp"
+#include "core/tables/layout.hpp"
+
+namespace pypgm {
+
+/// One edge of a region graph; its message has as many cells as the child.
+struct RegionEdge {
+  int parent = 0;
+  int child = 0;
+  Layout layout;           ///< the child inside the parent's table
+  std::size_t offset = 0;  ///< of the message in the buffer of all messages
+};
+
+struct Region {
+  Scope attributes;
+  std::vector<int> up;     ///< edges to its parents, ascending
+  std::vector<int> down;   ///< edges to its children, ascending
+  std::size_t offset = 0;  ///< of its table in the buffer of all tables
+  std::size_t cells = 1;
+};
+
+/// A region graph compiled for sweeps. Immutable after it is built.
+struct RegionGraph {
+  std::vector<std::size_t> sizes;
+  std::vector<Region> regions;
+  std::vector<RegionEdge> edges;
+  /// Regions that have parents, larger ones first; those of one stage share no parent.
+  std::vector<std::vector<int>> stages;
+  std::vector<std::pair<int, int>> blocks;  ///< runs of regions [first, last) of about as many cells
+  std::size_t cells = 0;                    ///< of the tables of all regions
+  std::size_t message_cells = 0;            ///< of the messages of all edges
+  std::size_t largest_cells = 0;            ///< of the largest child
+};
+
+/// Compiles regions and edges. Requires that each child is a proper part of its parent, so that there is no
+/// cycle, and that no edge comes twice.
+RegionGraph build_region_graph(std::span<const std::size_t> sizes, const RegionLinks& links);
+
+}  // namespace pypgm

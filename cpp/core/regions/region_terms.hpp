@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/shared_numbers.hpp"
+#include "core/simd/path_kernels.hpp"
+
+namespace pypgm {
+
+/// A noisy linear measurement inside one region: sums of its cells over groups.
+struct RegionMeasurement {
+  int region = 0;
+  std::vector<std::int32_t> groups;  ///< group of each cell; empty: every cell its own
+  SharedNumbers values;              ///< measured counts, one a group
+  std::vector<double> weights;       ///< 1 / variance, one a group or one for all
+  SharedNumbers holdout;             ///< may be empty, else counts to validate with are
+  double beyond = 0;                 ///< holdout + beyond (holdout - values)
+};
+
+/// All measurements of every cell of one region, as one, or one measurement of groups; its part of the loss
+/// is half the sum of w (total b - y)^2 over groups, and the constant.
+struct RegionTerm {
+  std::vector<std::int32_t> groups;
+  SharedNumbers values, holdout;
+  std::vector<double> weights;
+  double beyond = 0;
+  double constant = 0;             ///< what joining took from the loss
+  double held_constant = 0;        ///< and from the validation
+  std::vector<double> x, y, z, b;  ///< sums over groups, of four sets of beliefs; none without groups
+
+  double weight(std::size_t i) const { return weights[weights.size() == 1 ? 0 : i]; }
+  double held_out(std::size_t i) const { return holdout[i] + beyond * (holdout[i] - values[i]); }
+};
+
+/// Adds a measurement to those of its region; measurements of every cell become one.
+void join(std::vector<RegionTerm>& terms, RegionMeasurement measurement);
+
+/// Sums of a belief over groups of its cells.
+void sum_groups(std::span<const double> belief, std::span<const std::int32_t> groups, std::span<double> sums);
+
+/// Half the weighted sum of squares of a term at what it measures of a belief, one number a group.
+double term_loss(const RegionTerm& term, double total, std::span<const double> sums);
+
+/// theta -= s times the gradient, over the cells of the region, at the beliefs x + a (z - x). Of a term of
+/// groups b becomes z, and its room is used.
+void descend_term(RegionTerm& term, double total, double s, double a, std::span<const double> x,
+                  std::span<const double> z, std::span<double> theta);
+
+/// Moves the averages x on by a (b - x), and unless there is none their average y by share (x - y), of cells
+/// only where the term is of every cell, and adds what the move from z to b shows.
+void follow_term(RegionTerm& term, double total, double a, double share, std::span<const double> b,
+                 std::span<const double> z, std::span<double> x, std::span<double> y, PathSums& sums);
+
+}  // namespace pypgm

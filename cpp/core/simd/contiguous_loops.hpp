@@ -1,0 +1,180 @@
+#pragma once
+// Passes over runs of cells that lie one behind the other. For kernels.cpp alone, which is compiled once for
+// each instruction set: nothing here may have external linkage.
+#include "core/simd/growth.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/simd/lanes.hpp"
+#include "core/simd/log_lanes.hpp"
+
+namespace pypgm {
+
+namespace {
+
+void exp_shifted(const double* in, std::size_t n, double shift, double* out) {
+  const Lanes shifts = fill(shift);
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(out + i, exp_lanes(load(in + i) - shifts));
+  if (i < n) store_some(out + i, n - i, exp_lanes(load_some(in + i, n - i, shift) - shifts));
+}
+
+void log_floored(const double* in, std::size_t n, double floor, double* out) {
+  const Lanes floors = fill(floor);
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(out + i, log_lanes(larger(floors, load(in + i))));
+  if (i < n) store_some(out + i, n - i, log_lanes(larger(floors, load_some(in + i, n - i))));
+}
+
+constexpr std::size_t kManyCells = 64;  // where a run is no longer short
+constexpr std::size_t kChains = 4;
+
+/// Folds n numbers into eight, so that the order of the operations is part of the program, not of the
+/// machine: one operation after the other, or, where there are many, four chains of them that need not wait
+/// for each other.
+template <class Op, class Load>
+inline Lanes fold(std::size_t n, double start, Op op, Load load_at) {
+  Lanes lanes = fill(start);
+  std::size_t i = 0;
+  if (n >= kManyCells) {
+    Lanes chains[kChains] = {lanes, lanes, lanes, lanes};
+    for (; i + kChains * kLanes <= n; i += kChains * kLanes) {
+      for (std::size_t c = 0; c < kChains; ++c) chains[c] = op(chains[c], load_at(i + c * kLanes, kLanes));
+    }
+    lanes = op(op(chains[0], chains[1]), op(chains[2], chains[3]));
+  }
+  for (; i + kLanes <= n; i += kLanes) lanes = op(lanes, load_at(i, kLanes));
+  if (i < n) lanes = op(lanes, load_at(i, n - i));
+  return lanes;
+}
+
+inline Lanes load_up_to(const double* p, std::size_t n) { return n == kLanes ? load(p) : load_some(p, n); }
+inline Lanes load_up_to(const double* p, std::size_t n, double rest) {
+  return n == kLanes ? load(p) : load_some(p, n, rest);
+}
+
+constexpr auto kPlus = [](Lanes a, Lanes b) { return a + b; };
+constexpr auto kLarger = [](Lanes a, Lanes b) { return larger(a, b); };
+
+double max(const double* in, std::size_t n) {
+  return largest_lane(fold(n, -kInfinity, kLarger,
+                           [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); }));
+}
+
+Extent extent(const double* in, std::size_t n) {
+  const Lanes least = fold(
+      n, kInfinity, [](Lanes a, Lanes b) { return smaller_finite(a, b); },
+      [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); });
+  return {smallest_lane(least), max(in, n)};
+}
+
+double sum(const double* in, std::size_t n) {
+  return sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k); }));
+}
+
+double dot(const double* a, const double* b, std::size_t n) {
+  return sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) {
+    return load_up_to(a + i, k) * load_up_to(b + i, k);
+  }));
+}
+
+void scale(double* table, std::size_t n, double factor) {
+  for (std::size_t i = 0; i < n; ++i) table[i] *= factor;
+}
+
+Extent spread(const double* in, std::size_t n) {
+  const Lanes least = fold(
+      n, kInfinity, [](Lanes a, Lanes b) { return smaller_positive(a, b); },
+      [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); });
+  return {smallest_lane(least), max(in, n)};
+}
+
+Extent normalise(double* table, std::size_t n) {
+  const Extent before = spread(table, n);
+  if (!(before.largest > 0)) return {kInfinity, before.largest};
+  const double factor = 1 / before.largest;
+  scale(table, n, factor);
+  // Rounding keeps the order. A product that underflows to 0 is counted as the smallest number there is.
+  const double least = before.least * factor;
+  return {least > 0 ? least : std::numeric_limits<double>::denorm_min(), before.largest};
+}
+
+void add_scaled(const double* a, const double* b, double factor, std::size_t n, double* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + factor * b[i];
+}
+
+void divide(const double* a, const double* b, double factor, std::size_t n, double* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = b[i] > 0 ? a[i] / (b[i] * factor) : 0.0;
+}
+
+inline void store_up_to(double* p, std::size_t n, Lanes x) {
+  n == kLanes ? store(p, x) : store_some(p, n, x);
+}
+
+double residuals(const double* table, const double* value, const double* weights, double weight,
+                 std::size_t n, double* gradient) {
+  return 0.5 * sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) {
+           const Lanes at = load_up_to(table + i, k);
+           const Lanes difference = value == nullptr ? at : at - load_up_to(value + i, k);
+           const Lanes weighted =
+               (weights == nullptr ? fill(weight) : load_up_to(weights + i, k)) * difference;
+           if (gradient != nullptr) store_up_to(gradient + i, k, load_up_to(gradient + i, k) + weighted);
+           return weighted * difference;
+         }));
+}
+
+template <class Weight>
+inline double moves_with(const double* table, const double* value, double step, std::size_t n, double* out,
+                         double* largest, Weight weight_at) {
+  const Lanes back = fill(-step);
+  Lanes squared[2] = {fill(0.0), fill(0.0)};
+  Lanes farthest[2] = {fill(0.0), fill(0.0)};
+  const auto go = [&](std::size_t i, std::size_t k, std::size_t chain) {
+    const Lanes difference = load_up_to(table + i, k) - load_up_to(value + i, k);
+    const Lanes weighted = weight_at(i, k) * difference;
+    const Lanes move = back * weighted;
+    squared[chain] = squared[chain] + weighted * difference;
+    farthest[chain] = larger(farthest[chain], absolute(move));
+    store_up_to(out + i, k, move);
+  };
+  std::size_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    go(i, kLanes, 0);
+    go(i + kLanes, kLanes, 1);
+  }
+  for (; i + kLanes <= n; i += kLanes) go(i, kLanes, 0);
+  if (i < n) go(i, n - i, 1);
+  *largest = largest_lane(larger(farthest[0], farthest[1]));
+  return 0.5 * sum_lanes(squared[0] + squared[1]);
+}
+
+double moves(const double* table, const double* value, const double* weights, double weight, double step,
+             std::size_t n, double* out, double* largest) {
+  if (weights == nullptr) {
+    const Lanes same = fill(weight);
+    return moves_with(table, value, step, n, out, largest, [=](std::size_t, std::size_t) { return same; });
+  }
+  return moves_with(table, value, step, n, out, largest,
+                    [=](std::size_t i, std::size_t k) { return load_up_to(weights + i, k); });
+}
+
+template <class Factor>
+inline void grow_with(double* weights, const double* moves, std::size_t n, Factor grown) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(weights + i, grown(load(weights + i), load(moves + i)));
+  if (i < n) {
+    store_some(weights + i, n - i, grown(load_some(weights + i, n - i), load_some(moves + i, n - i)));
+  }
+}
+
+void grow(double* weights, const double* moves, std::size_t n, double largest) {
+  if (largest < kTinyMoves) {
+    grow_with(weights, moves, n, [](Lanes w, Lanes x) { return grown_by_tiny(w, x); });
+  } else if (largest < kSmallMoves) {
+    grow_with(weights, moves, n, [](Lanes w, Lanes x) { return grown_by_small(w, x); });
+  } else {
+    grow_with(weights, moves, n, [](Lanes w, Lanes x) { return w * exp_lanes(x); });
+  }
+}
+
+}  // namespace
+
+}  // namespace pypgm

@@ -1,0 +1,11 @@
+#pragma once
+// How a set of loops is named that is compiled once for each instruction set, with PYPGM_ISA its name: a set
+// `name` is `name_avx2` there, and `name()` returns the one for the machine (dispatch.cpp).
+
+#define PYPGM_JOIN_(a, b) a##_##b
+#define PYPGM_JOIN(a, b) PYPGM_JOIN_(a, b)
+
+/// PYPGM_KERNEL_SET(Set, name) = {...}; defines the set for this instruction set.
+#define PYPGM_KERNEL_SET(Set, name)             \
+  extern const Set PYPGM_JOIN(name, PYPGM_ISA); \
+  const Set PYPGM_JOIN(name, PYPGM_ISA)

@@ -1,0 +1,39 @@
+// Compiled once for each instruction set, with PYPGM_ISA its name. Everything here has internal linkage but
+// the one table at the end, and no standard template is used: a symbol compiled for a newer machine and
+// shared with the rest of the library could otherwise be the one the linker keeps.
+#include "core/simd/kernels.hpp"
+
+#include "core/simd/contiguous_loops.hpp"
+#include "core/simd/kernel_set.hpp"
+#include "core/simd/strided_loops.hpp"
+
+namespace pypgm {
+
+#define PYPGM_TEXT_(a) #a
+#define PYPGM_TEXT(a) PYPGM_TEXT_(a)
+
+PYPGM_KERNEL_SET(Kernels, kernels) = {
+    PYPGM_TEXT(PYPGM_ISA),
+    exp_shifted,
+    log_floored,
+    max,
+    extent,
+    spread,
+    sum,
+    dot,
+    scale,
+    normalise,
+    add_scaled,
+    divide,
+    residuals,
+    moves,
+    grow,
+    assign,
+    combine<Add>,
+    combine<Multiply>,
+    reduce<SumRow>,
+    reduce<MaxRow>,
+    reduce_exp,
+};
+
+}  // namespace pypgm

@@ -1,0 +1,66 @@
+#pragma once
+#include <cstddef>
+
+#include "core/tables/layout.hpp"
+
+namespace pypgm {
+
+/// Between which numbers a table of logarithms lies, -inf not counted.
+struct Extent {
+  double least;    ///< smallest entry above -inf; +inf if there is none
+  double largest;  ///< -inf if there is none
+};
+
+/// Loops compiled once for each instruction set; `axes` are those of a Layout, outermost first.
+struct Kernels {
+  /// large[i] = small[place of i]
+  using Assign = void (*)(double* large, const double* small, const Axis* axes, std::size_t n_axes);
+  /// out[i] = in[i] op small[place of i]; in == out is allowed
+  using Combine = void (*)(double* out, const double* in, const double* small, const Axis* axes,
+                           std::size_t n_axes);
+  /// small[j] = small[j] op the large cells at j
+  using Reduce = void (*)(const double* large, double* small, const Axis* axes, std::size_t n_axes);
+
+  const char* instruction_set;
+  /// out[i] = exp(in[i] - shift), within 1 ulp or so; 0 where the difference is below -708, NaN stays. The
+  /// difference must be at most 709. in == out is allowed.
+  void (*exp_shifted)(const double* in, std::size_t n, double shift, double* out);
+  /// out[i] = log(max(in[i], floor)), within 2 ulp or so. Requires a normal floor > 0 and finite numbers.
+  void (*log_floored)(const double* in, std::size_t n, double floor, double* out);
+  double (*max)(const double* in, std::size_t n);  ///< -inf if n == 0
+  Extent (*extent)(const double* in, std::size_t n);
+  Extent (*spread)(const double* in, std::size_t n);  ///< smallest positive entry, and the largest
+  double (*sum)(const double* in, std::size_t n);
+  double (*dot)(const double* a, const double* b, std::size_t n);
+  void (*scale)(double* table, std::size_t n, double factor);
+  /// Scales weights to a largest one of 1, if any is positive; returns the smallest positive one after that,
+  /// and the largest before.
+  Extent (*normalise)(double* table, std::size_t n);
+  /// out[i] = a[i] + factor * b[i]
+  void (*add_scaled)(const double* a, const double* b, double factor, std::size_t n, double* out);
+  /// out[i] = a[i] / (b[i] * factor), 0 where b[i] is not positive
+  void (*divide)(const double* a, const double* b, double factor, std::size_t n, double* out);
+  /// Weights of cells: one each, or `weight` for all where the array is null.
+  /// Returns half the weighted sum of squared differences of table and value (0 if null); adds
+  /// weight[i] * (table[i] - value[i]) to a gradient that is not null.
+  double (*residuals)(const double* table, const double* value, const double* weights, double weight,
+                      std::size_t n, double* gradient);
+  /// out[i] = -step * weight[i] * (table[i] - value[i]), the logarithms by which weights are to change;
+  /// returns the same as residuals, and the largest of them in size.
+  double (*moves)(const double* table, const double* value, const double* weights, double weight, double step,
+                  std::size_t n, double* out, double* largest);
+  /// weights[i] *= exp(moves[i]), none of which is larger in size than `largest`, itself at most 700; within
+  /// 1 ulp or so, and faster where they are small.
+  void (*grow)(double* weights, const double* moves, std::size_t n, double largest);
+  Assign assign;
+  Combine add, multiply;
+  Reduce reduce_sum, reduce_max;  ///< small must hold 0, or -inf, before
+  /// small[j] += sum of exp(large - shift[j]); shift lies like small.
+  void (*reduce_exp)(const double* large, const double* shift, double* small, const Axis* axes,
+                     std::size_t n_axes);
+};
+
+/// The fastest set of loops this machine runs, chosen at the first call.
+const Kernels& kernels();
+
+}  // namespace pypgm

@@ -1,0 +1,116 @@
+// Steps of message passing over the cells of one marginal, compiled once for each instruction set, with
+// PYPGM_ISA its name; see kernels.cpp.
+#include "core/simd/message_kernels.hpp"
+
+#include "core/simd/kernel_set.hpp"
+#include "core/simd/log_lanes.hpp"
+
+namespace pypgm {
+
+namespace {
+
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+constexpr double kNone = std::numeric_limits<double>::lowest();  // a mean below this is -inf
+
+/// Calls step(load_at, store_at, lanes) for each eight cells and for the rest; behind the rest stands what
+/// load_at is given, 0 by default.
+template <class Step>
+inline void for_cells(std::size_t n, const Step& step) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    step([=](const double* p, double = 0.0) { return load(p + i); },
+         [=](double* p, Lanes x) { store(p + i, x); });
+  }
+  if (i == n) return;
+  step([=](const double* p, double rest = 0.0) { return load_some(p + i, n - i, rest); },
+       [=](double* p, Lanes x) { store_some(p + i, n - i, x); });
+}
+
+inline Lanes smaller(Lanes a, Lanes b) { return fill(0.0) - larger(fill(0.0) - a, fill(0.0) - b); }
+
+double distance(const double* a, const double* b, std::size_t n) {
+  Lanes sum = fill(0.0);
+  for_cells(n, [&](auto at, auto) { sum = sum + absolute(at(a) - at(b)); });
+  return sum_lanes(sum);
+}
+
+double exp_sum(const double* in, std::size_t n, double shift, double* out) {
+  const Lanes shifts = fill(shift);
+  Lanes sums[2] = {fill(0.0), fill(0.0)};
+  std::size_t i = 0;
+  const auto go = [&](std::size_t k) {
+    const Lanes weights = exp_lanes(load(in + i) - shifts);
+    store(out + i, weights);
+    sums[k] = sums[k] + weights;
+    i += kLanes;
+  };
+  while (i + 2 * kLanes <= n) {
+    go(0);
+    go(1);
+  }
+  if (i + kLanes <= n) go(0);
+  if (i < n) {
+    const Lanes weights = exp_lanes(load_some(in + i, n - i, -kInfinity) - shifts);
+    store_some(out + i, n - i, weights);
+    sums[1] = sums[1] + weights;
+  }
+  return sum_lanes(sums[0] + sums[1]);
+}
+
+bool take_up(const double* marginal, double floor, double weight, std::size_t n, double* logarithm,
+             double* mean) {
+  const Lanes floors = fill(floor);
+  const Lanes weights = fill(weight);
+  Lanes least = fill(kInfinity);
+  for_cells(n, [&](auto at, auto put) {
+    const Lanes cells = at(marginal, 1.0);
+    least = smaller(least, cells);
+    const Lanes logs = log_lanes(larger(floors, cells));
+    put(logarithm, logs);
+    put(mean, at(mean) + weights * logs);
+  });
+  return smallest_lane(least) > 0;
+}
+
+void answer(const double* mean, const double* logarithm, const double* belief, double floor, double weight,
+            std::size_t n, double* message, double* marginal) {
+  const Lanes floors = fill(floor);
+  const Lanes weights = fill(weight);
+  Lanes sum = fill(0.0);
+  Lanes cells = fill(0.0);
+  for_cells(n, [&](auto at, auto put) {
+    const Lanes means = at(mean, -kInfinity);
+    const Lanes moved = at(message) + weights * zero_below(means, kNone, means - at(logarithm));
+    put(message, moved);
+    sum = sum + zero_below(means, kNone, moved);
+    cells = cells + zero_below(means, kNone, fill(1.0));
+    put(marginal, zero_below(means, kNone, at(belief) / larger(floors, at(marginal))));
+  });
+  const double count = sum_lanes(cells);
+  const Lanes shift = fill(count > 0 ? sum_lanes(sum) / count : 0.0);
+  for_cells(n, [&](auto at, auto put) {
+    put(message, at(message) - zero_below(at(mean, -kInfinity), kNone, shift));
+  });
+}
+
+double ratios(const double* target, double* now, std::size_t n, double least, double most, bool stay) {
+  const Lanes lowest = fill(least);
+  const Lanes highest = fill(most);
+  Lanes apart = fill(0.0);
+  for_cells(n, [&](auto at, auto put) {
+    const Lanes goal = at(target);
+    const Lanes has = at(now);
+    apart = apart + absolute(goal - has);
+    const Lanes scaled = stay ? smaller(goal, has) : has;  // positive where there is something to scale
+    const Lanes ratio = smaller(highest, larger(lowest, goal / has));
+    const Lanes others = zero_below(fill(0.0) - scaled, 0.0, fill(1.0));
+    put(now, zero_below(scaled, kLeast, ratio) + others);
+  });
+  return sum_lanes(apart);
+}
+
+}  // namespace
+
+PYPGM_KERNEL_SET(MessageKernels, message_kernels) = {distance, exp_sum, take_up, answer, ratios};
+
+}  // namespace pypgm

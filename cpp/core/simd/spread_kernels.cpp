@@ -1,0 +1,97 @@
+// Compiled once for each instruction set, with PYPGM_ISA its name; see kernels.cpp. Plain loops over integers
+// and doubles, which compilers turn into vector ones.
+#include "core/simd/spread_kernels.hpp"
+
+#include <cstdint>
+#include <limits>
+
+#include "core/simd/kernel_set.hpp"
+
+// In place, too: a cell depends on no other.
+#if defined(__GNUC__) && !defined(__clang__)
+#define PYPGM_CELL_BY_CELL _Pragma("GCC ivdep")
+#else
+#define PYPGM_CELL_BY_CELL
+#endif
+
+namespace pypgm {
+
+namespace {
+
+constexpr double kRound =
+    6755399441055744.0 + 1023.0;               // its sum with a whole number ends in the bits of 2^it
+constexpr double kWhole = 4503599627370496.0;  // 2^52: its sum with a whole number ends in its bits
+constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
+
+void weigh(const double* weights, const double* exponents, std::size_t n, double* out) {
+  PYPGM_CELL_BY_CELL
+  for (std::size_t i = 0; i < n; ++i) {
+    const double e = exponents[i];
+    const std::uint64_t power = __builtin_bit_cast(std::uint64_t, e + kRound) << 52;
+    const double weight = weights[i];
+    const double weighed = weight * __builtin_bit_cast(double, power);
+    const double nothing = weight == weight ? 0.0 : weight;
+    out[i] = e < kLeastPower ? nothing : weighed;
+  }
+}
+
+void split(double* weights, double* exponents, std::size_t n) {
+  PYPGM_CELL_BY_CELL
+  for (std::size_t i = 0; i < n; ++i) {
+    const double weight = weights[i];
+    const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, weight);
+    const std::uint64_t whole = bits >> 52 | __builtin_bit_cast(std::uint64_t, kWhole);
+    const std::uint64_t unit = (bits & kFraction) | __builtin_bit_cast(std::uint64_t, 1.0);
+    const double exponent = exponents[i] + (__builtin_bit_cast(double, whole) - (kWhole + 1023.0));
+    const double nothing = weight == 0 ? -std::numeric_limits<double>::infinity() : 0.0;
+    weights[i] = weight > 0 ? __builtin_bit_cast(double, unit) : weight;
+    exponents[i] = weight > 0 ? exponent : nothing;
+  }
+}
+
+template <std::size_t kStepA, std::size_t kStepB>
+void raise_by(const Terms& a, const Terms& b, std::size_t n, double* tops) {
+  PYPGM_CELL_BY_CELL
+  for (std::size_t i = 0; i < n; ++i) {
+    const double exponent = a.exponents[kStepA * i] + b.exponents[kStepB * i];
+    const bool nothing = a.weights[kStepA * i] * b.weights[kStepB * i] == 0;
+    const double top = tops[i];
+    const double larger = exponent > top ? exponent : top;
+    tops[i] = nothing ? top : larger;
+  }
+}
+
+template <std::size_t kStepA, std::size_t kStepB>
+void add_by(const Terms& a, const Terms& b, std::size_t n, const double* tops, double* sums) {
+  PYPGM_CELL_BY_CELL
+  for (std::size_t i = 0; i < n; ++i) {
+    const double e = a.exponents[kStepA * i] + b.exponents[kStepB * i] - tops[i];
+    const std::uint64_t power = __builtin_bit_cast(std::uint64_t, e + kRound) << 52;
+    const double weight = a.weights[kStepA * i] * b.weights[kStepB * i];
+    const double term = weight * __builtin_bit_cast(double, power);
+    const double nothing = weight == weight ? 0.0 : weight;
+    sums[i] += e < kLeastPower ? nothing : term;
+  }
+}
+
+void raise(const Terms& a, const Terms& b, std::size_t n, double* tops) {
+  if (a.one) return b.one ? raise_by<0, 0>(a, b, n, tops) : raise_by<0, 1>(a, b, n, tops);
+  return b.one ? raise_by<1, 0>(a, b, n, tops) : raise_by<1, 1>(a, b, n, tops);
+}
+
+void add(const Terms& a, const Terms& b, std::size_t n, const double* tops, double* sums) {
+  if (a.one) return b.one ? add_by<0, 0>(a, b, n, tops, sums) : add_by<0, 1>(a, b, n, tops, sums);
+  return b.one ? add_by<1, 0>(a, b, n, tops, sums) : add_by<1, 1>(a, b, n, tops, sums);
+}
+
+bool any_below(const double* weights, double least, std::size_t n) {
+  std::uint64_t found = 0;
+  for (std::size_t i = 0; i < n; ++i) found |= weights[i] < least ? 1U : 0U;
+  return found != 0;
+}
+
+}  // namespace
+
+PYPGM_KERNEL_SET(SpreadKernels, spread_kernels) = {weigh, split, raise, add, any_below};
+
+}  // namespace pypgm

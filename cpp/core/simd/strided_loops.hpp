@@ -1,0 +1,308 @@
+#pragma once
+// Loops over two tables of which one lies inside the other. For kernels.cpp alone, which is compiled once for
+// each instruction set: nothing here may have external linkage.
+#include "core/simd/contiguous_loops.hpp"
+
+namespace pypgm {
+
+namespace {
+
+/// Walks a layout and hands its innermost runs to row.shared (run present in the small table) or row.apart,
+/// as places in the large and the small table. Many runs apart, one behind the other, go to row.rows, many
+/// that share one run of the small table to row.columns.
+template <class Row>
+void walk(const Row& row, std::size_t large, std::size_t small, const Axis* axes, std::size_t n_axes) {
+  if (n_axes == 0) return row.shared(large, small, 1);
+  const Axis& axis = axes[0];
+  if (n_axes == 1)
+    return axis.small != 0 ? row.shared(large, small, axis.size) : row.apart(large, small, axis.size);
+  if (n_axes > 2) {
+    for (std::size_t i = 0; i < axis.size; ++i) {
+      walk(row, large + i * axis.large, small + i * axis.small, axes + 1, n_axes - 1);
+    }
+    return;
+  }
+  const std::size_t n = axes[1].size;
+  if (axes[1].small != 0) {
+    row.columns(large, small, axis.size, axis.large, n);
+  } else {
+    row.rows(large, small, axis.size, n);
+  }
+}
+
+template <class Op>
+struct CombineRow {
+  double* out;
+  const double* in;
+  const double* from;
+
+  /// Eight numbers at a place, from what stands there in the small table.
+  void put(std::size_t at, Lanes values) const {
+    store(out + at, Op::apply(Op::kReads ? load(in + at) : values, values));
+  }
+  /// A run of n numbers from a row of them.
+  void run(std::size_t l, const double* values, std::size_t n) const {
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) put(l + i, load(values + i));
+    for (; i < n; ++i) out[l + i] = Op::apply(in[l + i], values[i]);
+  }
+  void shared(std::size_t l, std::size_t s, std::size_t n) const { run(l, from + s, n); }
+  void apart(std::size_t l, std::size_t s, std::size_t n) const {
+    const double value = from[s];
+    const Lanes values = fill(value);
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) put(l + i, values);
+    for (; i < n; ++i) out[l + i] = Op::apply(in[l + i], value);
+  }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    std::size_t r = 0;
+    if (step == n && n < kManyCells && count > 1) {
+      // A short run, so many times that whole lanes hold them all.
+      std::size_t together = kLanes;
+      while (together % 2 == 0 && together / 2 * n % kLanes == 0) together /= 2;
+      together = together < count ? together : count;
+      Lanes values[kLanes];
+      for (std::size_t i = 0; i < n; i += kLanes) {
+        values[i / kLanes] = load_up_to(from + s + i, n - i < kLanes ? n - i : kLanes);
+      }
+      double runs[kLanes * kManyCells + kLanes];
+      for (std::size_t t = 0; t < together; ++t) {
+        for (std::size_t i = 0; i < n; i += kLanes) store(runs + t * n + i, values[i / kLanes]);
+      }
+      for (; r + together <= count; r += together) run(l + r * n, runs, together * n);
+      if (r < count) run(l + r * n, runs, (count - r) * n);
+      return;
+    }
+    for (; r < count; ++r) shared(l + r * step, s, n);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    std::size_t r = 0;
+    for (; n == 2 && r + kLanes <= count; r += kLanes) {
+      const Lanes values = load(from + s + r);
+      put(l + 2 * r, twice_low(values));
+      put(l + 2 * r + kLanes, twice_high(values));
+    }
+    if (n < kManyCells && (!Op::kReads || out != in)) {
+      // Whole lanes run over into the next row, which is written after this one.
+      for (; (r + 1) * n + kLanes <= count * n; ++r) {
+        const Lanes value = fill(from[s + r]);
+        for (std::size_t i = r * n; i < (r + 1) * n; i += kLanes) put(l + i, value);
+      }
+    } else if (n < kManyCells) {
+      // In place, so many rows at a time that whole lanes hold them all.
+      double runs[kLanes * kManyCells + kLanes];
+      const std::size_t together = kManyCells / n * kLanes;
+      while (r + kLanes <= count) {
+        const std::size_t some = (count - r < together ? count - r : together) / kLanes * kLanes;
+        for (std::size_t t = 0; t < some; ++t) {
+          const Part value = same(from[s + r + t]);
+          for (std::size_t i = t * n; i < (t + 1) * n; i += kPartLanes) store(runs + i, value);
+        }
+        run(l + r * n, runs, some * n);
+        r += some;
+      }
+    }
+    for (; r < count; ++r) apart(l + r * n, s + r, n);
+  }
+};
+
+struct Assign {
+  static constexpr bool kReads = false;
+  static double apply(double /*a*/, double b) { return b; }
+  static Lanes apply(Lanes /*a*/, Lanes b) { return b; }
+};
+struct Add {
+  static constexpr bool kReads = true;
+  static double apply(double a, double b) { return a + b; }
+  static Lanes apply(Lanes a, Lanes b) { return a + b; }
+};
+struct Multiply {
+  static constexpr bool kReads = true;
+  static double apply(double a, double b) { return a * b; }
+  static Lanes apply(Lanes a, Lanes b) { return a * b; }
+};
+
+struct SumRow {
+  const double* table;
+  double* sums;
+
+  void shared(std::size_t l, std::size_t s, std::size_t n) const {
+    for (std::size_t i = 0; i < n; ++i) sums[s + i] += table[l + i];
+  }
+  void apart(std::size_t l, std::size_t s, std::size_t n) const { sums[s] += sum(table + l, n); }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    std::size_t i = 0;
+    if (step == n && n < kLanes) return short_columns(l, s, count, n);
+    if (step == n && n <= 2 * kLanes) return add_short<2>(l, s, count, n);
+    if (step == n && n <= kChains * kLanes) return add_short<kChains>(l, s, count, n);
+    for (; i + kChains * kLanes <= n; i += kChains * kLanes) add_columns<kChains>(l + i, s + i, count, step);
+    for (; i + kLanes <= n; i += kLanes) add_columns<1>(l + i, s + i, count, step);
+    for (std::size_t r = 0; r < count && i < n; ++r) shared(l + r * step + i, s + i, n - i);
+  }
+  void short_columns(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    if (n == 3 || n == 6) return add_runs<3>(l, s, count, n);
+    if (n == 5) return add_runs<5>(l, s, count, n);
+    if (n == 7) return add_runs<7>(l, s, count, n);
+    add_runs<4>(l, s, count, n);
+  }
+  /// Adds up runs of so many that they fill `width` lanes, and these at last.
+  template <std::size_t width>
+  void add_runs(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    const std::size_t together = width * kLanes / n;
+    const double* row = table + l;
+    std::size_t r = 0;
+    if (together <= count) {
+      Lanes lanes[width];
+      for (std::size_t c = 0; c < width; ++c) lanes[c] = load(row + c * kLanes);
+      for (r = together, row += width * kLanes; r + together <= count; r += together, row += width * kLanes) {
+        for (std::size_t c = 0; c < width; ++c) lanes[c] = lanes[c] + load(row + c * kLanes);
+      }
+      double runs[width * kLanes];
+      for (std::size_t c = 0; c < width; ++c) store(runs + c * kLanes, lanes[c]);
+      for (std::size_t t = 0; t < together; ++t) {
+        for (std::size_t i = 0; i < n; ++i) sums[s + i] += runs[t * n + i];
+      }
+    }
+    for (; r < count; ++r, row += n) {
+      for (std::size_t i = 0; i < n; ++i) sums[s + i] += row[i];
+    }
+  }
+  /// Adds up runs of at most `width` lanes; the last ones may reach into the next run.
+  template <std::size_t width>
+  void add_short(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    const double* row = table + l;
+    Lanes lanes[width];
+    for (std::size_t c = 0; c < width; ++c) lanes[c] = fill(0.0);
+    std::size_t r = 0;
+    for (; r * n + width * kLanes <= count * n; ++r, row += n) {
+      for (std::size_t c = 0; c < width; ++c) lanes[c] = lanes[c] + load(row + c * kLanes);
+    }
+    double runs[width * kLanes];
+    for (std::size_t c = 0; c < width; ++c) store(runs + c * kLanes, lanes[c]);
+    for (; r < count; ++r, row += n) {
+      for (std::size_t i = 0; i < n; ++i) runs[i] += row[i];
+    }
+    for (std::size_t i = 0; i < n; ++i) sums[s + i] += runs[i];
+  }
+  /// The first lanes of many rows, added to the same place while it stays in registers.
+  template <std::size_t width>
+  void add_columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step) const {
+    Lanes lanes[width];
+    for (std::size_t c = 0; c < width; ++c) lanes[c] = load(sums + s + c * kLanes);
+    for (std::size_t r = 0; r < count; ++r) {
+      for (std::size_t c = 0; c < width; ++c) lanes[c] = lanes[c] + load(table + l + r * step + c * kLanes);
+    }
+    for (std::size_t c = 0; c < width; ++c) store(sums + s + c * kLanes, lanes[c]);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    const double* row = table + l;
+    std::size_t r = 0;
+    if (n < kLanes) return short_rows(row, sums + s, count, n);
+    // Eight rows at a time, each in eight lanes; the last lanes of a row may reach into the next one. The
+    // numbers are added in the order of sum(), so that it does not matter where a table is cut.
+    const std::size_t whole = n / kLanes * kLanes;
+    const Bits rest = lanes_before(n - whole);
+    const auto add_row = [=](const double* p) {
+      Lanes lanes = fill(0.0);
+      for (std::size_t i = 0; i < whole; i += kLanes) lanes = lanes + load(p + i);
+      return whole < n ? lanes + first_lanes(load(p + whole), rest) : lanes;
+    };
+    for (; n < kManyCells && (r + kLanes) * n + kLanes <= count * n; r += kLanes, row += kLanes * n) {
+      const Lanes lanes[kLanes] = {add_row(row),         add_row(row + n),     add_row(row + 2 * n),
+                                   add_row(row + 3 * n), add_row(row + 4 * n), add_row(row + 5 * n),
+                                   add_row(row + 6 * n), add_row(row + 7 * n)};
+      store(sums + s + r, load(sums + s + r) + sum_each(lanes));
+    }
+    for (; n < kManyCells && r + 1 < count; ++r, row += n) sums[s + r] += sum_lanes(add_row(row));
+    for (; r < count; ++r, row += n) sums[s + r] += sum(row, n);
+  }
+  /// Rows of fewer than eight, added in the order of sum_lanes.
+  static void short_rows(const double* row, double* to, std::size_t count, std::size_t n) {
+    if (n == 2) return add_rows<2>(row, to, count);
+    if (n == 3) return add_rows<3>(row, to, count);
+    if (n == 4) return add_rows<4>(row, to, count);
+    if (n == 5) return add_rows<5>(row, to, count);
+    if (n == 6) return add_rows<6>(row, to, count);
+    add_rows<7>(row, to, count);
+  }
+  template <std::size_t n>
+  static void add_rows(const double* row, double* to, std::size_t count) {
+    const auto pair = [](const double* p, std::size_t i) {
+      if (i >= n) return 0.0;
+      return i + 1 < n ? p[i] + p[i + 1] : p[i];
+    };
+    for (std::size_t r = 0; r < count; ++r, row += n) {
+      to[r] += (pair(row, 0) + pair(row, 2)) + (pair(row, 4) + pair(row, 6));
+    }
+  }
+};
+
+struct MaxRow {
+  const double* table;
+  double* tops;
+
+  void shared(std::size_t l, std::size_t s, std::size_t n) const {
+    for (std::size_t i = 0; i < n; ++i) tops[s + i] = table[l + i] > tops[s + i] ? table[l + i] : tops[s + i];
+  }
+  void apart(std::size_t l, std::size_t s, std::size_t n) const {
+    const double top = max(table + l, n);
+    tops[s] = top > tops[s] ? top : tops[s];
+  }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
+  }
+};
+
+struct ExpRow {
+  const double* table;
+  const double* shift;
+  double* sums;
+
+  void shared(std::size_t l, std::size_t s, std::size_t n) const {
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      store(sums + s + i, load(sums + s + i) + exp_lanes(load(table + l + i) - load(shift + s + i)));
+    }
+    if (i == n) return;
+    const Lanes rest = exp_lanes(load_some(table + l + i, n - i) - load_some(shift + s + i, n - i));
+    store_some(sums + s + i, n - i, load_some(sums + s + i, n - i) + rest);
+  }
+  void apart(std::size_t l, std::size_t s, std::size_t n) const {
+    const Lanes shifts = fill(shift[s]);
+    sums[s] += sum_lanes(fold(n, 0.0, kPlus, [=, this](std::size_t i, std::size_t k) {
+      return exp_lanes(load_up_to(table + l + i, k, -kInfinity) - shifts);
+    }));
+  }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
+  }
+};
+
+void assign(double* large, const double* small, const Axis* axes, std::size_t n_axes) {
+  walk(CombineRow<Assign>{large, large, small}, 0, 0, axes, n_axes);
+}
+
+template <class Op>
+void combine(double* out, const double* in, const double* small, const Axis* axes, std::size_t n_axes) {
+  walk(CombineRow<Op>{out, in, small}, 0, 0, axes, n_axes);
+}
+
+template <class Row>
+void reduce(const double* large, double* small, const Axis* axes, std::size_t n_axes) {
+  walk(Row{large, small}, 0, 0, axes, n_axes);
+}
+
+void reduce_exp(const double* large, const double* shift, double* small, const Axis* axes,
+                std::size_t n_axes) {
+  walk(ExpRow{large, shift, small}, 0, 0, axes, n_axes);
+}
+
+}  // namespace
+
+}  // namespace pypgm

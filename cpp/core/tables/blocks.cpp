@@ -1,0 +1,141 @@
+#include "core/tables/blocks.hpp"
+
+#include <algorithm>
+
+#include "core/base/threads.hpp"
+
+namespace pypgm {
+
+namespace {
+
+constexpr std::size_t kMostPieces = 16;
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+/// Where the axes of a table are cut: the axes behind `axis` and `chunk` values of it make a block.
+struct Cut {
+  std::size_t axis = 0;
+  std::size_t chunk = 1;
+  std::size_t inner = 1;  ///< cells of the axes behind
+};
+
+Cut find_cut(std::span<const std::size_t> sizes) {
+  Cut cut;
+  if (sizes.empty()) return cut;
+  cut.axis = sizes.size() - 1;
+  while (cut.axis > 0 && cut.inner * sizes[cut.axis] <= kBlockCells && cut.inner * sizes[cut.axis] > 0) {
+    cut.inner *= sizes[cut.axis];
+    --cut.axis;
+  }
+  // Stretches of nearly the same length.
+  const std::size_t most = std::max<std::size_t>(1, kBlockCells / cut.inner);
+  const std::size_t size = sizes[cut.axis];
+  const std::size_t stretches = (size + most - 1) / most;
+  cut.chunk = (size + stretches - 1) / stretches;
+  return cut;
+}
+
+std::size_t product(std::span<const std::size_t> sizes) {
+  std::size_t cells = 1;
+  for (const std::size_t size : sizes) cells = multiply_cells(cells, size);
+  return cells;
+}
+
+/// The first axis of more than one value; the last one if there is none.
+std::size_t leading_axis(std::span<const std::size_t> sizes) {
+  std::size_t axis = 0;
+  while (axis + 1 < sizes.size() && sizes[axis] == 1) ++axis;
+  return axis;
+}
+
+}  // namespace
+
+Blocks make_blocks(std::span<const std::size_t> sizes) {
+  Blocks blocks;
+  if (sizes.empty()) return blocks;
+  const Cut cut = find_cut(sizes);
+  const std::size_t size = sizes[cut.axis];
+  blocks.axis = cut.axis;
+  blocks.n_outer = product(sizes.first(cut.axis));
+  blocks.n_chunks = (size + cut.chunk - 1) / cut.chunk;
+  blocks.cells = cut.chunk * cut.inner;
+  blocks.last_cells = (size - (blocks.n_chunks - 1) * cut.chunk) * cut.inner;
+  const std::size_t leading = leading_axis(sizes);
+  blocks.units = leading < cut.axis ? sizes[leading] : blocks.n_chunks;
+  // What lacks the leading axis is summed up by each piece on its own; these sums stay far smaller than the
+  // table.
+  const std::size_t most =
+      std::clamp<std::size_t>(blocks.units / 8, std::min<std::size_t>(4, blocks.units), kMostPieces);
+  blocks.pieces = std::clamp<std::size_t>(product(sizes) / kPiece, 1, most);
+  return blocks;
+}
+
+Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
+  std::vector<std::size_t> outer_sizes;
+  std::vector<std::uint8_t> kept;
+  for (const std::int32_t a : outer) {
+    outer_sizes.push_back(sizes[at(a)]);
+    kept.push_back(std::binary_search(inner.begin(), inner.end(), a) ? 1 : 0);
+  }
+  return make_layout(outer_sizes, kept);
+}
+
+BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
+  std::vector<std::size_t> axes;
+  std::vector<std::uint8_t> kept;
+  for (const std::int32_t a : outer) {
+    axes.push_back(sizes[at(a)]);
+    kept.push_back(std::binary_search(inner.begin(), inner.end(), a) ? 1 : 0);
+  }
+  BlockView view;
+  if (axes.empty()) {
+    view.block = view.last = make_layout(axes, kept);
+    view.fills = true;
+    return view;
+  }
+  view.leads = kept[leading_axis(axes)] != 0;
+  const Cut cut = find_cut(axes);
+  const std::size_t size = axes[cut.axis];
+  for (std::size_t a = cut.axis, bit = 1; a < axes.size(); ++a) {
+    if (axes[a] == 1) continue;
+    if (kept[a] != 0) view.pattern |= bit;
+    bit <<= 1;  // a block has no more than eleven axes of more than one value
+  }
+  const auto tail = [&](std::size_t length) {
+    std::vector<std::size_t> stretch(axes.begin() + static_cast<std::ptrdiff_t>(cut.axis), axes.end());
+    stretch[0] = length;
+    return make_layout(stretch, std::span(kept).subspan(cut.axis));
+  };
+  view.block = tail(cut.chunk);
+  view.last = tail(size - (size - 1) / cut.chunk * cut.chunk);
+  const std::size_t inner_cells = tail(1).small;
+  view.chunk = kept[cut.axis] != 0 ? cut.chunk * inner_cells : 0;
+  const std::size_t below = kept[cut.axis] != 0 ? multiply_cells(size, inner_cells) : inner_cells;
+  const Layout outside = make_layout(std::span(axes).first(cut.axis), std::span(kept).first(cut.axis));
+  view.outer = outside.axes;
+  for (Axis& axis : view.outer) axis.small = multiply_cells(axis.small, below);
+  view.cells = multiply_cells(outside.small, below);
+  view.fills = view.cells == product(axes);
+  return view;
+}
+
+Block block_at(const Blocks& blocks, std::size_t index) {
+  const std::size_t outer = blocks.n_chunks == 1 ? index : index / blocks.n_chunks;
+  const std::size_t chunk = index - outer * blocks.n_chunks;
+  const bool last = chunk + 1 == blocks.n_chunks;
+  const std::size_t row = (blocks.n_chunks - 1) * blocks.cells + blocks.last_cells;
+  return {outer, chunk, outer * row + chunk * blocks.cells, last ? blocks.last_cells : blocks.cells, last};
+}
+
+std::size_t offset_of(const BlockView& view, const Block& block) {
+  std::size_t offset = block.chunk * view.chunk;
+  std::size_t rest = block.outer;
+  for (const Axis& axis : view.outer) {
+    const std::size_t i = rest / axis.large;
+    rest -= i * axis.large;
+    offset += i * axis.small;
+  }
+  return offset;
+}
+
+}  // namespace pypgm

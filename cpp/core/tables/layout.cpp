@@ -1,0 +1,34 @@
+#include "core/tables/layout.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace pypgm {
+
+Layout make_layout(std::span<const std::size_t> sizes, std::span<const std::uint8_t> kept) {
+  assert(sizes.size() == kept.size());
+  Layout layout;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    const std::size_t size = sizes[i];
+    const bool present = kept[i] != 0;
+    if (size > 1) {
+      if (!layout.axes.empty() && (layout.axes.back().small != 0) == present) {
+        layout.axes.back().size = multiply_cells(layout.axes.back().size, size);
+      } else {
+        layout.axes.push_back({size, layout.large, present ? layout.small : 0});
+      }
+    }
+    layout.large = multiply_cells(layout.large, size);
+    if (present) layout.small = multiply_cells(layout.small, size);
+  }
+  std::reverse(layout.axes.begin(), layout.axes.end());
+  return layout;
+}
+
+std::size_t cells_of(std::span<const std::size_t> sizes, const Scope& scope) {
+  std::size_t cells = 1;
+  for (const std::int32_t a : scope) cells = multiply_cells(cells, sizes[static_cast<std::size_t>(a)]);
+  return cells;
+}
+
+}  // namespace pypgm

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/base/scope.hpp"
+
+namespace pypgm {
+
+/// One loop over a run of neighbouring axes of a large table that a small table either all has or all lacks.
+struct Axis {
+  std::size_t size;   ///< entries of the run
+  std::size_t large;  ///< step in the large table
+  std::size_t small;  ///< step in the small table; 0 if it lacks the run
+};
+
+/// How a small table lies inside a large one, both in C order with axes in the same order: axes of size 1
+/// are gone, runs are merged, so that present and absent runs alternate and the last one is contiguous.
+struct Layout {
+  std::vector<Axis> axes;
+  std::size_t large = 1;  ///< cells of the large table
+  std::size_t small = 1;  ///< cells of the small table
+};
+
+/// Builds the layout of the table over the kept axes inside the table over all of them.
+/// Requires kept.size() == sizes.size(), sizes >= 1.
+Layout make_layout(std::span<const std::size_t> sizes, std::span<const std::uint8_t> kept);
+
+/// What a number of cells is cut to when it does not fit; no table of that size is ever made.
+inline constexpr std::size_t kTooManyCells = std::numeric_limits<std::size_t>::max() / 64;
+
+/// a * b, but never more than kTooManyCells.
+constexpr std::size_t multiply_cells(std::size_t a, std::size_t b) {
+  return (a != 0 && b > kTooManyCells / a) ? kTooManyCells : a * b;
+}
+
+/// Cells of a table over a scope; kTooManyCells where there are more.
+std::size_t cells_of(std::span<const std::size_t> sizes, const Scope& scope);
+
+}  // namespace pypgm
