@@ -52,9 +52,10 @@ Plan elimination(std::vector<std::size_t> sizes, const std::vector<GivenLeaf>& g
   return plan;
 }
 
-std::shared_ptr<CalibratedTree> make_tree(std::vector<std::size_t> sizes, std::vector<Scope> cliques,
-                                          std::vector<Scope> separators, std::vector<int> parents,
-                                          std::vector<Scope> known) {
+std::shared_ptr<CalibratedTree> make_calibrated_tree(std::vector<std::size_t> sizes,
+                                                     std::vector<Scope> cliques,
+                                                     std::vector<Scope> separators, std::vector<int> parents,
+                                                     std::vector<Scope> known) {
   check_sizes(sizes);
   check_size("separators", cliques.size(), separators.size());
   check_size("parents", cliques.size(), parents.size());
@@ -140,7 +141,7 @@ py::tuple run(const ProjectionPlan& plan, const std::vector<std::optional<Array<
   return py::make_tuple(arrays, log_scales);
 }
 
-py::dict cost(const ProjectionPlan& plan) {
+py::dict contraction_cost(const ProjectionPlan& plan) {
   const ContractionCost& own = plan.contraction.cost;
   py::dict d;
   d["operations"] = own.operations;
@@ -164,14 +165,14 @@ std::vector<std::pair<std::string, int>> sources(const ProjectionPlan& plan) {
 
 void bind_contraction(py::module_& m) {
   py::class_<ProjectionPlan, Plan>(m, "Contraction", "A compiled sum of products of tables.")
-      .def_property_readonly("cost", &cost, "Operations, bytes and the largest table of one run.")
+      .def_property_readonly("cost", &contraction_cost, "Operations, bytes and the largest table of one run.")
       .def_property_readonly("sources", &sources, "What each table of a plan of projections is.")
       .def("run", &run, py::arg("tables"), py::arg("semiring") = "sum", py::arg("n_threads") = 0,
            "Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs "
            "themselves.");
   py::class_<CalibratedTree, std::shared_ptr<CalibratedTree>>(
       m, "CalibratedTree", "A rooted tree of marginals over attribute indices.")
-      .def(py::init(&make_tree), py::arg("sizes"), py::arg("cliques"), py::arg("separators"),
+      .def(py::init(&make_calibrated_tree), py::arg("sizes"), py::arg("cliques"), py::arg("separators"),
            py::arg("parents"), py::arg("known"))
       .def("plan", &projections, py::arg("blocks"), py::arg("answers"),
            "Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).");

@@ -150,7 +150,7 @@ py::tuple most_probable_of(const JunctionTree& tree, const Array<double>& potent
   return py::make_tuple(found.codes, found.log_weight);
 }
 
-py::dict cost(const JunctionTree& tree) {
+py::dict tree_cost(const JunctionTree& tree) {
   py::dict d;
   d["width"] = tree.cost.width;
   d["largest"] = tree.nodes[static_cast<std::size_t>(tree.cost.largest)].attributes;
@@ -179,7 +179,7 @@ void bind_junction_tree(py::module_& m) {
       .def_readonly("order", &JunctionTree::order, "The elimination order.")
       .def_property_readonly("nodes", &nodes,
                              "(attributes, separator, parent, offset of the table) of each clique.")
-      .def_property_readonly("cost", &cost, "Width, cells, bytes and operations of one propagation.")
+      .def_property_readonly("cost", &tree_cost, "Width, cells, bytes and operations of one propagation.")
       .def("marginals", &marginals, py::arg("potentials").noconvert(), py::arg("evidence"), py::arg("total"),
            py::arg("n_threads") = 0, "Marginals of the given cliques, and log Z.")
       .def("attribute_marginals", &attribute_marginals, py::arg("potentials").noconvert(),
