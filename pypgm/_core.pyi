@@ -15,7 +15,6 @@ __all__: list[str] = [
     "Contraction",
     "ConvexGbp",
     "Descent",
-    "FusedDescent",
     "JunctionTree",
     "ProportionalFitting",
     "RATE_BITS",
@@ -251,61 +250,6 @@ class Descent:
     def loss(self) -> float: ...
     @property
     def marginals(self) -> numpy.typing.NDArray[numpy.float64]: ...
-    @property
-    def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
-
-class FusedDescent:
-    """
-    Mirror descent along steps known beforehand, each in one pass over the tables of the tree; answers with the point of least loss.
-    """
-    @staticmethod
-    def suits(tree: JunctionTree) -> bool:
-        """
-        Whether the tables are the cheaper way.
-        """
-    def __init__(
-        self,
-        tree: JunctionTree,
-        measurements: collections.abc.Sequence[
-            tuple[
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-            ]
-            | tuple[
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                bool,
-            ]
-        ],
-        total: typing.SupportsFloat | typing.SupportsIndex,
-        potentials: numpy.typing.NDArray[numpy.float64],
-        alpha: typing.SupportsFloat | typing.SupportsIndex,
-        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
-    ) -> None: ...
-    def advance(self, alpha: typing.SupportsFloat | typing.SupportsIndex) -> float:
-        """
-        Take the step announced last and return the loss there; announce the step after it, 0 if none.
-        """
-    def gap(self) -> float:
-        """
-        Bound on the least loss above the optimum.
-        """
-    @property
-    def loss(self) -> float:
-        """
-        The least loss found.
-        """
-    @property
-    def marginals(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        Marginals of the point of least loss, by a propagation.
-        """
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
 

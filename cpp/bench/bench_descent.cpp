@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/fit/fused_descent.hpp"
+#include "core/fit/descent.hpp"
 #include "limits.hpp"
 
 namespace {
@@ -41,19 +41,17 @@ Chain make_chain(std::size_t attributes) {
 void bench_descent(benchmark::State& state) {
   const auto attributes = static_cast<std::size_t>(state.range(0));
   const Chain chain = make_chain(attributes);
-  pypgm::FusedDescent descent(chain.tree, chain.measurements, kTotal, std::vector<double>(chain.cells), 1e-4,
-                              1);
+  pypgm::Descent descent(chain.tree, chain.measurements, kTotal, std::vector<double>(chain.cells), 1);
   const double before = descent.loss();
   limits::Stopwatch watch;
   for (auto _ : state) {
-    descent.advance(1e-4);
+    descent.try_step(1e-4);
+    descent.accept();
   }
   const double seconds = watch.seconds(state);
   if (!(descent.loss() < before)) state.SkipWithError("the loss does not fall");
   double sum = 0;
-  std::vector<double> marginals(chain.cells);
-  descent.marginals(marginals);
-  for (const double x : marginals) sum += x;
+  for (const double x : descent.marginals()) sum += x;
   const double wanted = kTotal * static_cast<double>(attributes - 2);
   if (std::abs(sum - wanted) > 1e-6 * wanted) state.SkipWithError("the marginals do not sum to the total");
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(chain.cells));

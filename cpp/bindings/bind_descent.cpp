@@ -4,7 +4,6 @@
 #include "bind_measurements.hpp"
 #include "core/fit/acceleration.hpp"
 #include "core/fit/descent.hpp"
-#include "core/fit/fused_descent.hpp"
 
 namespace pypgm::bind {
 
@@ -19,24 +18,6 @@ std::unique_ptr<Solver> make_solver(const std::shared_ptr<JunctionTree>& tree,
   std::vector<double> start = copied(potentials);
   const py::gil_scoped_release unlocked;
   return std::make_unique<Solver>(tree, std::move(checked), total, std::move(start), n_threads);
-}
-
-std::unique_ptr<FusedDescent> make_fused(const std::shared_ptr<JunctionTree>& tree,
-                                         const std::vector<MeasurementArrays>& measurements, double total,
-                                         const Array<double>& potentials, double alpha, int n_threads) {
-  check_potentials(*tree, potentials, n_threads);
-  std::vector<Measured> checked = checked_measurements(*tree, measurements);
-  std::vector<double> start = copied(potentials);
-  const py::gil_scoped_release unlocked;
-  return std::make_unique<FusedDescent>(tree, std::move(checked), total, std::move(start), alpha, n_threads);
-}
-
-Array<double> fused_marginals(FusedDescent& descent) {
-  Array<double> result = allocate<double>(descent.cells());
-  const auto out = mutable_view(result);
-  const py::gil_scoped_release unlocked;
-  descent.marginals(out);
-  return result;
 }
 
 py::tuple as_tuple(const PathSums& p) {
@@ -65,20 +46,6 @@ void bind_descent(py::module_& m) {
       .def_property_readonly("loss", &Descent::loss)
       .def_property_readonly("potentials", [](const Descent& self) { return array_of(self.potentials()); })
       .def_property_readonly("marginals", [](const Descent& self) { return array_of(self.marginals()); });
-  py::class_<FusedDescent>(m, "FusedDescent",
-                           "Mirror descent along steps known beforehand, each in one pass over the tables of "
-                           "the tree; answers with the point of least loss.")
-      .def(py::init(&make_fused), py::arg("tree"), py::arg("measurements"), py::arg("total"),
-           py::arg("potentials").noconvert(), py::arg("alpha"), py::arg("n_threads") = 0)
-      .def("advance", &FusedDescent::advance, py::arg("alpha"), py::call_guard<py::gil_scoped_release>(),
-           "Take the step announced last and return the loss there; announce the step after it, 0 if none.")
-      .def("gap", &FusedDescent::gap, py::call_guard<py::gil_scoped_release>(),
-           "Bound on the least loss above the optimum.")
-      .def_property_readonly("marginals", &fused_marginals,
-                             "Marginals of the point of least loss, by a propagation.")
-      .def_property_readonly("loss", &FusedDescent::loss, "The least loss found.")
-      .def_property_readonly("potentials", [](FusedDescent& self) { return array_of(self.potentials()); })
-      .def_static("suits", &FusedDescent::suits, py::arg("tree"), "Whether the tables are the cheaper way.");
   py::class_<Acceleration>(m, "Acceleration", "Accelerated mirror descent whose answer is an average.")
       .def(py::init(&make_solver<Acceleration>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
            py::arg("potentials").noconvert(), py::arg("n_threads") = 0)

@@ -189,40 +189,5 @@ TEST_CASE("the spread of weights leaves zeros out") {
   }
 }
 
-TEST_CASE("weights that a step moves and grows are exponentials of the potentials it leads to") {
-  for (const Kernels* k : runnable()) {
-    CAPTURE(std::string(k->instruction_set));
-    for (const double step : {1e-6, 1e-4, 9e-3, 0.7, 300.0}) {
-      for (const std::size_t n : {1U, 8U, 15U, 16U, 300U}) {
-        const auto table = random_numbers(n, 3);
-        const auto value = random_numbers(n, 4);
-        auto weight = random_numbers(n, 5);
-        for (double& w : weight) w = std::abs(w);
-        for (const bool same : {false, true}) {
-          std::vector<double> moves(n);
-          double largest = -1;
-          const double loss = k->moves(table.data(), value.data(), same ? nullptr : weight.data(), 0.5, step,
-                                       n, moves.data(), &largest);
-          CHECK(loss == doctest::Approx(k->residuals(table.data(), value.data(),
-                                                     same ? nullptr : weight.data(), 0.5, n, nullptr)));
-          double wanted = 0;
-          auto grown = random_numbers(n, 6);
-          const auto before = grown;
-          if (largest > 700) continue;
-          k->grow(grown.data(), moves.data(), n, largest);
-          for (std::size_t i = 0; i < n; ++i) {
-            const double move = -step * (same ? 0.5 : weight[i]) * (table[i] - value[i]);
-            CHECK(moves[i] == doctest::Approx(move).epsilon(1e-15));
-            wanted = std::max(wanted, std::abs(moves[i]));
-            const double exact = before[i] * std::exp(moves[i]);
-            CHECK(std::abs(grown[i] - exact) <= 5e-16 * std::abs(exact));
-          }
-          CHECK(largest == wanted);
-        }
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace pypgm

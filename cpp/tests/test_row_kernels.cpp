@@ -34,7 +34,7 @@ std::vector<const RowKernels*> sets() {
 /// Tables of one run of rows, with a number behind each that must not change.
 struct Example {
   RowGrid rows;
-  std::vector<double> weights, values, measured, along, across;
+  std::vector<double> weights, along, across;
 
   std::size_t cells() const { return rows.n * rows.outer.size * rows.inner.size; }
   /// Calls body(cell, place along, place across) for all cells.
@@ -56,7 +56,7 @@ struct Example {
 };
 
 constexpr double kGuard = 12345.0;
-constexpr double kRounding = 2e-15;  // of moves up to 4, and of their exponentials
+constexpr double kRounding = 2e-15;
 
 Example make_example(std::size_t n, std::size_t outer, std::size_t inner, bool outer_along, bool inner_across,
                      std::mt19937_64& random) {
@@ -72,8 +72,6 @@ Example make_example(std::size_t n, std::size_t outer, std::size_t inner, bool o
   e.rows = {
       n, {outer, outer_along ? n : 0, rows_across}, {inner, outer_along ? 0 : n, inner_across ? 1u : 0u}};
   e.weights = table(e.cells());
-  e.values = table(e.cells());
-  e.measured = table(e.cells());
   e.along = table(n * (outer_along ? outer : inner));
   e.across = table(outer * rows_across);
   e.weights[e.cells() / 2] = 0;  // a structural zero
@@ -132,55 +130,6 @@ TEST_CASE("sums over rows are those of plain loops") {
     });
     check_close(again_along, sums, scale);
     CHECK(product.back() == kGuard);
-  });
-}
-
-TEST_CASE("a step over rows is that of plain loops, whatever its length") {
-  for_examples([](const RowKernels& set, const Example& e) {
-    for (int way = 0; way < 24; ++way) {
-      // Moves seen to the third power, to the sixth, exponentials, and leaps here and there.
-      const double alpha =
-          std::vector<double>{1e-6, 4e-3, 0.5, 0.0, 4.0, 1e-3}[static_cast<std::size_t>(way) % 6];
-      const bool one = way / 6 % 2 == 0;
-      const bool both = way / 12 == 0;
-      const double leap = alpha == 4.0 ? 1.5 : 16.0;
-      std::vector<double> leaps(e.cells() + 1, kGuard);
-      const RowStep step{e.values.data(), one ? nullptr : e.measured.data(), 0.7, alpha, leap, leaps.data()};
-      std::vector<double> weights = e.weights;
-      std::vector<double> along(e.along.size(), 0.25);
-      std::vector<double> across(e.across.size(), 0.25);
-      std::vector<double> wanted_along = along;
-      std::vector<double> wanted_across = across;
-      const RowMoves moves = set.step(e.rows, weights.data(),
-                                      {e.along.data(), e.across.data(), both ? along.data() : nullptr,
-                                       way % 2 == 0 || both ? across.data() : nullptr},
-                                      step);
-      double loss = 0;
-      double largest = 0;
-      e.for_cells([&](std::size_t cell, std::size_t by_cell, std::size_t by_row) {
-        const double marginal = e.marginal(cell, by_cell, by_row);
-        if (both) wanted_along[by_cell] += marginal;
-        if (way % 2 == 0 || both) wanted_across[by_row] += marginal;
-        const double weight = one ? 0.7 : e.measured[cell];
-        const double off = marginal - e.values[cell];
-        const double move = -alpha * weight * off;
-        loss += 0.5 * weight * off * off;
-        largest = std::max(largest, std::abs(move));
-        const double left = moves.leapt ? leaps[cell] : 0.0;
-        if (left != 0) CHECK(std::abs(left - move) < kRounding * (1 + std::abs(move)));
-        const double grown = e.weights[cell] * (left != 0 ? 1.0 : std::exp(move));
-        CHECK(std::abs(weights[cell] - grown) <= kRounding * grown);
-        if (!moves.leapt || left == 0) CHECK(std::abs(move) <= leap);
-      });
-      const double scale = static_cast<double>(e.cells() + 4);
-      CHECK(moves.leapt == (largest > leap));
-      CHECK(moves.loss == doctest::Approx(loss).epsilon(1e-13));
-      CHECK(moves.largest == doctest::Approx(largest).epsilon(1e-14));
-      CHECK(weights.back() == kGuard);
-      CHECK(leaps.back() == kGuard);
-      check_close(along, wanted_along, scale);
-      check_close(across, wanted_across, scale);
-    }
   });
 }
 

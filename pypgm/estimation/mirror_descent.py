@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from typing import TYPE_CHECKING
 
 from pypgm.estimation.fit import Fit, Options, Status, Watch, watched
-from pypgm.estimation.problem import Answer, Problem, Searching, Steady
+from pypgm.estimation.problem import Answer, Problem, Searching
 from pypgm.estimation.subgradient import subgradient_descent
+
+if TYPE_CHECKING:
+    from pypgm.estimation.general import SteadyDescent
 
 __all__ = ["mirror_descent"]
 
@@ -56,7 +60,7 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
 class _Run:
     """One descent and where it stands; the core keeps the best point."""
 
-    def __init__(self, core: Searching | Steady, problem: Problem, options: Options) -> None:
+    def __init__(self, core: Searching | SteadyDescent, problem: Problem, options: Options) -> None:
         self.core = core
         self.options = options
         safe = problem.safe_step()

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
-__all__ = ["Answer", "Estimator", "Problem", "Searching", "StartFor", "Steady"]
+__all__ = ["Answer", "Estimator", "Problem", "Searching", "StartFor"]
 
 Searching = _core.Descent | GeneralDescent
-Steady = _core.FusedDescent | SteadyDescent
 Answer = tuple[CliqueVector, CliqueVector, Fit]
 """Potentials (natural logs), their marginals (counts), and how it ended."""
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
@@ -62,12 +61,8 @@ class Problem:
             return _core.Descent(self.tree.plan, arrays, self.total, self.start.values, n_threads)
         return GeneralDescent(self.oracle(n_threads), self.loss, self.start.values)
 
-    def steady_descent(self, first: float, n_threads: int) -> Steady:
+    def steady_descent(self, first: float, n_threads: int) -> SteadyDescent:
         """Return a solver that takes steps known beforehand, of which this is the first."""
-        plan = self.tree.plan
-        if self._compiles() and _core.FusedDescent.suits(plan):
-            arrays = compiled_measurements(self.tree, self.loss.measurements)
-            return _core.FusedDescent(plan, arrays, self.total, self.start.values, first, n_threads)
         return SteadyDescent(self.descent(n_threads), first)
 
     def acceleration(

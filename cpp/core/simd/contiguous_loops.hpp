@@ -1,7 +1,6 @@
 #pragma once
 // Passes over runs of cells that lie one behind the other. For kernels.cpp alone, which is compiled once for
 // each instruction set: nothing here may have external linkage.
-#include "core/simd/growth.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/lanes.hpp"
 #include "core/simd/log_lanes.hpp"
@@ -119,60 +118,6 @@ double residuals(const double* table, const double* value, const double* weights
            if (gradient != nullptr) store_up_to(gradient + i, k, load_up_to(gradient + i, k) + weighted);
            return weighted * difference;
          }));
-}
-
-template <class Weight>
-inline double moves_with(const double* table, const double* value, double step, std::size_t n, double* out,
-                         double* largest, Weight weight_at) {
-  const Lanes back = fill(-step);
-  Lanes squared[2] = {fill(0.0), fill(0.0)};
-  Lanes farthest[2] = {fill(0.0), fill(0.0)};
-  const auto go = [&](std::size_t i, std::size_t k, std::size_t chain) {
-    const Lanes difference = load_up_to(table + i, k) - load_up_to(value + i, k);
-    const Lanes weighted = weight_at(i, k) * difference;
-    const Lanes move = back * weighted;
-    squared[chain] = squared[chain] + weighted * difference;
-    farthest[chain] = larger(farthest[chain], absolute(move));
-    store_up_to(out + i, k, move);
-  };
-  std::size_t i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    go(i, kLanes, 0);
-    go(i + kLanes, kLanes, 1);
-  }
-  for (; i + kLanes <= n; i += kLanes) go(i, kLanes, 0);
-  if (i < n) go(i, n - i, 1);
-  *largest = largest_lane(larger(farthest[0], farthest[1]));
-  return 0.5 * sum_lanes(squared[0] + squared[1]);
-}
-
-double moves(const double* table, const double* value, const double* weights, double weight, double step,
-             std::size_t n, double* out, double* largest) {
-  if (weights == nullptr) {
-    const Lanes same = fill(weight);
-    return moves_with(table, value, step, n, out, largest, [=](std::size_t, std::size_t) { return same; });
-  }
-  return moves_with(table, value, step, n, out, largest,
-                    [=](std::size_t i, std::size_t k) { return load_up_to(weights + i, k); });
-}
-
-template <class Factor>
-inline void grow_with(double* weights, const double* moves, std::size_t n, Factor grown) {
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(weights + i, grown(load(weights + i), load(moves + i)));
-  if (i < n) {
-    store_some(weights + i, n - i, grown(load_some(weights + i, n - i), load_some(moves + i, n - i)));
-  }
-}
-
-void grow(double* weights, const double* moves, std::size_t n, double largest) {
-  if (largest < kTinyMoves) {
-    grow_with(weights, moves, n, [](Lanes w, Lanes x) { return grown_by_tiny(w, x); });
-  } else if (largest < kSmallMoves) {
-    grow_with(weights, moves, n, [](Lanes w, Lanes x) { return grown_by_small(w, x); });
-  } else {
-    grow_with(weights, moves, n, [](Lanes w, Lanes x) { return w * exp_lanes(x); });
-  }
 }
 
 }  // namespace

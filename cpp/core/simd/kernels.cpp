@@ -26,8 +26,6 @@ PYPGM_KERNEL_SET(Kernels, kernels) = {
     add_scaled,
     divide,
     residuals,
-    moves,
-    grow,
     assign,
     combine<Add>,
     combine<Multiply>,

@@ -45,13 +45,6 @@ struct Kernels {
   /// weight[i] * (table[i] - value[i]) to a gradient that is not null.
   double (*residuals)(const double* table, const double* value, const double* weights, double weight,
                       std::size_t n, double* gradient);
-  /// out[i] = -step * weight[i] * (table[i] - value[i]), the logarithms by which weights are to change;
-  /// returns the same as residuals, and the largest of them in size.
-  double (*moves)(const double* table, const double* value, const double* weights, double weight, double step,
-                  std::size_t n, double* out, double* largest);
-  /// weights[i] *= exp(moves[i]), none of which is larger in size than `largest`, itself at most 700; within
-  /// 1 ulp or so, and faster where they are small.
-  void (*grow)(double* weights, const double* moves, std::size_t n, double largest);
   Assign assign;
   Combine add, multiply;
   Reduce reduce_sum, reduce_max;  ///< small must hold 0, or -inf, before

@@ -16,7 +16,7 @@ namespace pypgm {
 namespace {
 
 /// load_first: the first n lanes, 1 <= n <= kPartLanes, zeros behind them; reads no more than those.
-/// store_first writes no more than those. any_above: whether a lane is above a limit. sum_eight: of the
+/// store_first writes no more than those. sum_eight: of the
 /// lanes of as many parts as make eight, half added to half.
 #if defined(__GNUC__) && defined(__AVX512F__)
 inline Part load_first(const double* p, std::size_t n) {
@@ -26,7 +26,6 @@ inline void store_first(double* p, std::size_t n, Part x) {
   _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1U << n) - 1U), x);
 }
 inline Part load_stored_first(const double* p, std::size_t n) { return load_first(p, n); }
-inline bool any_above(Part x, double limit) { return _mm512_cmp_pd_mask(x, same(limit), _CMP_GT_OQ) != 0; }
 inline double sum_eight(const Part* x) {
   const auto four = __builtin_shufflevector(*x, *x, 0, 1, 2, 3) + __builtin_shufflevector(*x, *x, 4, 5, 6, 7);
   const auto two = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
@@ -56,9 +55,6 @@ inline void store_first(double* p, std::size_t n, Part x) {
     p[0] = x[0];
   }
 }
-inline bool any_above(Part x, double limit) {
-  return _mm256_movemask_pd(_mm256_cmp_pd(x, same(limit), _CMP_GT_OQ)) != 0;
-}
 inline double sum_eight(const Part* x) {
   const Part four = x[0] + x[1];
   const auto two = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
@@ -75,7 +71,6 @@ inline void store_first(double* p, std::size_t n, Part x) {
   if (n == kPartLanes) p[1] = x[1];
 }
 inline Part load_stored_first(const double* p, std::size_t n) { return load_first(p, n); }
-inline bool any_above(Part x, double limit) { return x[0] > limit || x[1] > limit; }
 inline double sum_eight(const Part* x) {
   const Part two = (x[0] + x[2]) + (x[1] + x[3]);
   return two[0] + two[1];
@@ -84,7 +79,6 @@ inline double sum_eight(const Part* x) {
 inline Part load_first(const double* p, std::size_t /*n*/) { return *p; }
 inline void store_first(double* p, std::size_t /*n*/, Part x) { *p = x; }
 inline Part load_stored_first(const double* p, std::size_t n) { return load_first(p, n); }
-inline bool any_above(Part x, double limit) { return x > limit; }
 inline double sum_eight(const Part* x) {
   return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }

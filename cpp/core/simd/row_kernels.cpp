@@ -2,7 +2,6 @@
 // kernels.cpp.
 #include "core/simd/row_kernels.hpp"
 
-#include "core/simd/growth.hpp"
 #include "core/simd/kernel_set.hpp"
 #include "core/simd/partial_lanes.hpp"
 
@@ -10,9 +9,9 @@ namespace pypgm {
 
 namespace {
 
-// Rows are worked on in chunks of as many cells as stay in registers between what is known of them and their
-// growth. Weights are stored in the order they lie in memory: going through them in strides of rows costs up
-// to four times as much where they come from memory.
+// Rows are worked on in chunks of as many cells as stay in registers. Products are stored in the order they
+// lie in memory: going through them in strides of rows costs up to four times as much where they come from
+// memory.
 constexpr std::size_t kParts = kPartLanes == kLanes ? 2 : 4;  // 16 cells in registers of four lanes or eight
 constexpr std::size_t kChunk = kParts * kPartLanes;
 constexpr std::size_t kEighths = kLanes / kPartLanes;  // registers of eight lanes
@@ -22,17 +21,6 @@ inline Part load_part(const double* p) {
   read(x, p);
   return x;
 }
-
-/// Neighbouring cells of a row.
-template <std::size_t kCount>
-struct Whole {
-  static constexpr std::size_t count = kCount;
-
-  std::size_t cells() const { return kCount * kPartLanes; }
-  Part load_at(const double* p, std::size_t k) const { return load_part(p + k * kPartLanes); }
-  Part load_stored(const double* p, std::size_t k) const { return load_at(p, k); }
-  void store_at(double* p, std::size_t k, Part x) const { store(p + k * kPartLanes, x); }
-};
 
 /// Those of which the last part has `tail` lanes.
 template <std::size_t kCount>
@@ -50,25 +38,6 @@ struct Chunk {
   }
   void store_at(double* p, std::size_t k, Part x) const {
     k + 1 < kCount ? store(p + k * kPartLanes, x) : store_first(p + k * kPartLanes, tail, x);
-  }
-};
-
-/// The n < 8 cells at the end of a long row.
-struct Loose {
-  static constexpr std::size_t count = kEighths;
-  std::size_t n;
-
-  std::size_t cells() const { return n; }
-  std::size_t lanes(std::size_t k) const {
-    const std::size_t behind = n < k * kPartLanes ? 0 : n - k * kPartLanes;
-    return behind < kPartLanes ? behind : kPartLanes;
-  }
-  Part load_at(const double* p, std::size_t k) const {
-    return lanes(k) == 0 ? same(0.0) : load_first(p + k * kPartLanes, lanes(k));
-  }
-  Part load_stored(const double* p, std::size_t k) const { return load_at(p, k); }
-  void store_at(double* p, std::size_t k, Part x) const {
-    if (lanes(k) > 0) store_first(p + k * kPartLanes, lanes(k), x);
   }
 };
 
@@ -179,162 +148,8 @@ void multiply(const RowGrid& rows, const double* weights, const RowTables& table
   });
 }
 
-/// A step under way.
-struct Going {
-  const RowGrid& rows;
-  double* const weights;
-  const RowTables& tables;
-  const RowStep& step;
-  bool leapt = false;
-};
-
-/// The growth of n weights by moves that need exponentials, or are leaps.
-void grow_far(Going& going, double* weights, const double* moves, std::size_t n) {
-  double largest = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double size = moves[i] < 0 ? -moves[i] : moves[i];
-    largest = size > largest ? size : largest;
-  }
-  if (!(largest <= going.step.leap)) {
-    double* leaps = going.step.leaps;
-    const RowGrid& rows = going.rows;
-    if (!going.leapt) std::memset(leaps, 0, rows.n * rows.outer.size * rows.inner.size * sizeof(double));
-    std::memcpy(leaps + (weights - going.weights), moves, n * sizeof(double));
-    going.leapt = true;
-    return;
-  }
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    store(weights + i, load(weights + i) * exp_lanes(load(moves + i)));
-  }
-  if (i == n) return;
-  store_some(weights + i, n - i, load_some(weights + i, n - i) * exp_lanes(load_some(moves + i, n - i)));
-}
-
-/// Multiplies a chunk of weights, `own`, by the exponentials of its moves.
-template <class Chunk>
-PYPGM_ALWAYS_INLINE void grow(Going& going, const Chunk& chunk, double* weights, const Part* own,
-                              const Part* moves, Part largest) {
-  if (!any_above(largest, kTinyMoves)) {
-    for (std::size_t k = 0; k < chunk.count; ++k) chunk.store_at(weights, k, grown_by_tiny(own[k], moves[k]));
-  } else if (!any_above(largest, kSmallMoves)) {
-    for (std::size_t k = 0; k < chunk.count; ++k)
-      chunk.store_at(weights, k, grown_by_small(own[k], moves[k]));
-  } else {
-    alignas(64) double room[kChunk];
-    for (std::size_t k = 0; k < chunk.count; ++k) store(room + k * kPartLanes, moves[k]);
-    grow_far(going, weights, room, chunk.cells());
-  }
-}
-
-/// Where the loops are: pointers to a chunk of a row.
-struct Place {
-  double* weights;
-  const double* values;
-  const double* measured;  ///< weights of the measured values
-  const double* along;
-  double* along_sums;
-
-  template <bool kOne, bool kAlong>
-  Place at(std::size_t cell, std::size_t along_cell) const {
-    return {weights + cell, values + cell, kOne ? nullptr : measured + cell, along + along_cell,
-            kAlong ? along_sums + along_cell : nullptr};
-  }
-};
-
-/// What a step adds up, kept in registers by its loops: for all the compiler knows a store of weights could
-/// change what is behind a pointer.
-struct Tally {
-  Eight squares;  ///< weighted
-  Part farthest = same(0.0);
-};
-
-/// Takes the step of a chunk; adds its marginal to `sum`.
-template <bool kOne, bool kAlong, class Some>
-PYPGM_ALWAYS_INLINE void step_chunk(Going& going, const Some& chunk, const Place& to, Part factor, Part back,
-                                    Tally& tally, Eight& sum) {
-  Part own[Some::count];
-  Part moves[Some::count];
-  Part largest = same(0.0);
-  for (std::size_t k = 0; k < chunk.count; ++k) {
-    own[k] = chunk.load_at(to.weights, k);
-    const Part marginal = own[k] * chunk.load_at(to.along, k) * factor;
-    if (kAlong) chunk.store_at(to.along_sums, k, chunk.load_stored(to.along_sums, k) + marginal);
-    sum.add(k, marginal);
-    const Part off = marginal - chunk.load_at(to.values, k);
-    const Part weighted = kOne ? off : chunk.load_at(to.measured, k) * off;
-    tally.squares.add(k, weighted * off);
-    moves[k] = back * weighted;
-    largest = k == 0 ? absolute(moves[k]) : larger(largest, absolute(moves[k]));
-  }
-  tally.farthest = larger(tally.farthest, largest);
-  grow(going, chunk, to.weights, own, moves, largest);
-}
-
-/// Takes the steps of all rows: of chunks of eight cells and a last one, or of `last` alone where a row is no
-/// longer than that.
-template <bool kOne, bool kAlong, bool kAcross, bool kLong, class Last>
-void step_rows(Going& going, const Last last, Tally& total) {
-  const RowGrid rows = going.rows;
-  const RowTables tables = going.tables;
-  const Part back = same(kOne ? -going.step.alpha * going.step.weight : -going.step.alpha);
-  Tally tally = total;
-  Place first{going.weights, going.step.values, going.step.weights, tables.along, tables.along_sums};
-  for (std::size_t o = 0; o < rows.outer.size; ++o) {
-    for (std::size_t i = 0; i < rows.inner.size; ++i) {
-      const std::size_t row = o * rows.outer.across + i * rows.inner.across;
-      Place to = first.at<kOne, kAlong>(0, o * rows.outer.along + i * rows.inner.along);
-      const Part factor = same(tables.across[row]);
-      Eight sum;
-      std::size_t at = 0;
-      for (; kLong && at + kLanes <= rows.n; at += kLanes) {
-        step_chunk<kOne, kAlong>(going, Whole<kEighths>{}, to, factor, back, tally, sum);
-        to = to.at<kOne, kAlong>(kLanes, kLanes);
-      }
-      if (!kLong || at < rows.n) step_chunk<kOne, kAlong>(going, last, to, factor, back, tally, sum);
-      if (kAcross) tables.across_sums[row] += sum.sum();
-      first = first.at<kOne, kAlong>(rows.n, 0);
-    }
-  }
-  total = tally;
-}
-
-template <bool kOne, bool kAlong, bool kAcross>
-RowMoves step_with(const RowGrid& rows, double* weights, const RowTables& tables, const RowStep& step) {
-  Going going{rows, weights, tables, step};
-  Tally tally;
-  if (rows.n <= kChunk) {
-    for_chunks(rows.n, [&](auto chunk, std::size_t) {
-      step_rows<kOne, kAlong, kAcross, false>(going, chunk, tally);
-    });
-  } else {
-    step_rows<kOne, kAlong, kAcross, true>(going, Loose{rows.n % kLanes}, tally);
-  }
-  double far[kPartLanes];
-  store(far, tally.farthest);
-  double largest = 0;
-  for (const double x : far) largest = x > largest ? x : largest;
-  return {0.5 * tally.squares.sum() * (kOne ? step.weight : 1.0), largest, going.leapt};
-}
-
-template <bool kOne>
-RowMoves step_for(const RowGrid& rows, double* weights, const RowTables& tables, const RowStep& step) {
-  const bool along = tables.along_sums != nullptr;
-  if (tables.across_sums != nullptr) {
-    return along ? step_with<kOne, true, true>(rows, weights, tables, step)
-                 : step_with<kOne, false, true>(rows, weights, tables, step);
-  }
-  return along ? step_with<kOne, true, false>(rows, weights, tables, step)
-               : step_with<kOne, false, false>(rows, weights, tables, step);
-}
-
-RowMoves step(const RowGrid& rows, double* weights, const RowTables& tables, const RowStep& step) {
-  return step.weights == nullptr ? step_for<true>(rows, weights, tables, step)
-                                 : step_for<false>(rows, weights, tables, step);
-}
-
 }  // namespace
 
-PYPGM_KERNEL_SET(RowKernels, row_kernels) = {sum_across, sum_along, multiply, step};
+PYPGM_KERNEL_SET(RowKernels, row_kernels) = {sum_across, sum_along, multiply};
 
 }  // namespace pypgm

@@ -25,23 +25,6 @@ struct RowTables {
   double* across_sums;
 };
 
-/// A step of mirror descent over a run of rows measured cell by cell.
-struct RowStep {
-  const double* values;   ///< measured counts
-  const double* weights;  ///< of the measured counts; null: `weight` for all
-  double weight;
-  double alpha;
-  double leap;    ///< moves above it are not made, but written to `leaps`
-  double* leaps;  ///< room for as many numbers as there are cells; written where a move is a leap
-};
-
-/// What a step did.
-struct RowMoves {
-  double loss;     ///< half the weighted sum of squares
-  double largest;  ///< move, in size
-  bool leapt;      ///< `leaps` holds all moves that were not made, 0 elsewhere
-};
-
 /// Loops over the rows of a clique, compiled once for each instruction set.
 struct RowKernels {
   /// sums[row] += across[row] * sum of weights * along over the row
@@ -51,9 +34,6 @@ struct RowKernels {
   void (*sum_along)(const RowGrid& rows, const double* weights, const double* across, double* sums);
   /// out = weights * along * across, added to the sums as well
   void (*multiply)(const RowGrid& rows, const double* weights, const RowTables& tables, double* out);
-  /// With mu = weights * along * across: adds mu to the sums, and weights *= exp(-alpha * w * (mu - values))
-  /// with w the weights of the measured counts, within 1 ulp or so.
-  RowMoves (*step)(const RowGrid& rows, double* weights, const RowTables& tables, const RowStep& step);
 };
 
 /// The fastest set of loops this machine runs.
