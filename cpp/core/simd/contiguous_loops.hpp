@@ -9,14 +9,14 @@ namespace pypgm {
 
 namespace {
 
-void exp_shifted(const double* in, std::size_t n, double shift, double* out) {
+inline void exp_shifted(const double* in, std::size_t n, double shift, double* out) {
   const Lanes shifts = fill(shift);
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store(out + i, exp_lanes(load(in + i) - shifts));
   if (i < n) store_some(out + i, n - i, exp_lanes(load_some(in + i, n - i, shift) - shifts));
 }
 
-void log_floored(const double* in, std::size_t n, double floor, double* out) {
+inline void log_floored(const double* in, std::size_t n, double floor, double* out) {
   const Lanes floors = fill(floor);
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store(out + i, log_lanes(larger(floors, load(in + i))));
@@ -53,40 +53,40 @@ inline Lanes load_up_to(const double* p, std::size_t n, double rest) {
 constexpr auto kPlus = [](Lanes a, Lanes b) { return a + b; };
 constexpr auto kLarger = [](Lanes a, Lanes b) { return larger(a, b); };
 
-double max(const double* in, std::size_t n) {
+inline double max(const double* in, std::size_t n) {
   return largest_lane(fold(n, -kInfinity, kLarger,
                            [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); }));
 }
 
-Extent extent(const double* in, std::size_t n) {
+inline Extent extent(const double* in, std::size_t n) {
   const Lanes least = fold(
       n, kInfinity, [](Lanes a, Lanes b) { return smaller_finite(a, b); },
       [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); });
   return {smallest_lane(least), max(in, n)};
 }
 
-double sum(const double* in, std::size_t n) {
+inline double sum(const double* in, std::size_t n) {
   return sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k); }));
 }
 
-double dot(const double* a, const double* b, std::size_t n) {
+inline double dot(const double* a, const double* b, std::size_t n) {
   return sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) {
     return load_up_to(a + i, k) * load_up_to(b + i, k);
   }));
 }
 
-void scale(double* table, std::size_t n, double factor) {
+inline void scale(double* table, std::size_t n, double factor) {
   for (std::size_t i = 0; i < n; ++i) table[i] *= factor;
 }
 
-Extent spread(const double* in, std::size_t n) {
+inline Extent spread(const double* in, std::size_t n) {
   const Lanes least = fold(
       n, kInfinity, [](Lanes a, Lanes b) { return smaller_positive(a, b); },
       [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); });
   return {smallest_lane(least), max(in, n)};
 }
 
-Extent normalise(double* table, std::size_t n) {
+inline Extent normalise(double* table, std::size_t n) {
   const Extent before = spread(table, n);
   if (!(before.largest > 0)) return {kInfinity, before.largest};
   const double factor = 1 / before.largest;
@@ -96,11 +96,11 @@ Extent normalise(double* table, std::size_t n) {
   return {least > 0 ? least : std::numeric_limits<double>::denorm_min(), before.largest};
 }
 
-void add_scaled(const double* a, const double* b, double factor, std::size_t n, double* out) {
+inline void add_scaled(const double* a, const double* b, double factor, std::size_t n, double* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + factor * b[i];
 }
 
-void divide(const double* a, const double* b, double factor, std::size_t n, double* out) {
+inline void divide(const double* a, const double* b, double factor, std::size_t n, double* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = b[i] > 0 ? a[i] / (b[i] * factor) : 0.0;
 }
 
@@ -108,8 +108,8 @@ inline void store_up_to(double* p, std::size_t n, Lanes x) {
   n == kLanes ? store(p, x) : store_some(p, n, x);
 }
 
-double residuals(const double* table, const double* value, const double* weights, double weight,
-                 std::size_t n, double* gradient) {
+inline double residuals(const double* table, const double* value, const double* weights, double weight,
+                        std::size_t n, double* gradient) {
   return 0.5 * sum_lanes(fold(n, 0.0, kPlus, [=](std::size_t i, std::size_t k) {
            const Lanes at = load_up_to(table + i, k);
            const Lanes difference = value == nullptr ? at : at - load_up_to(value + i, k);

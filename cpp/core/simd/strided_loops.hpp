@@ -11,7 +11,7 @@ namespace {
 /// as places in the large and the small table. Many runs apart, one behind the other, go to row.rows, many
 /// that share one run of the small table to row.columns.
 template <class Row>
-void walk(const Row& row, std::size_t large, std::size_t small, const Axis* axes, std::size_t n_axes) {
+inline void walk(const Row& row, std::size_t large, std::size_t small, const Axis* axes, std::size_t n_axes) {
   if (n_axes == 0) return row.shared(large, small, 1);
   const Axis& axis = axes[0];
   if (n_axes == 1)
@@ -284,22 +284,23 @@ struct ExpRow {
   }
 };
 
-void assign(double* large, const double* small, const Axis* axes, std::size_t n_axes) {
+inline void assign(double* large, const double* small, const Axis* axes, std::size_t n_axes) {
   walk(CombineRow<Assign>{large, large, small}, 0, 0, axes, n_axes);
 }
 
 template <class Op>
-void combine(double* out, const double* in, const double* small, const Axis* axes, std::size_t n_axes) {
+inline void combine(double* out, const double* in, const double* small, const Axis* axes,
+                    std::size_t n_axes) {
   walk(CombineRow<Op>{out, in, small}, 0, 0, axes, n_axes);
 }
 
 template <class Row>
-void reduce(const double* large, double* small, const Axis* axes, std::size_t n_axes) {
+inline void reduce(const double* large, double* small, const Axis* axes, std::size_t n_axes) {
   walk(Row{large, small}, 0, 0, axes, n_axes);
 }
 
-void reduce_exp(const double* large, const double* shift, double* small, const Axis* axes,
-                std::size_t n_axes) {
+inline void reduce_exp(const double* large, const double* shift, double* small, const Axis* axes,
+                       std::size_t n_axes) {
   walk(ExpRow{large, shift, small}, 0, 0, axes, n_axes);
 }
 

@@ -1,0 +1,17 @@
+#pragma once
+// Exact inference: upward and downward passes over a junction tree, sums and maxima, tangents.
+// May include base, tables, simd and plan.
+#include "core/exact/assignments.hpp"         // joint assignments: max-marginals, samples
+#include "core/exact/block_product.hpp"       // product and sums of one block of a clique
+#include "core/exact/contract.hpp"            // a contraction of two tables
+#include "core/exact/evidence.hpp"            // log-likelihoods of one attribute
+#include "core/exact/factored_inference.hpp"  // passes over factored cliques
+#include "core/exact/factored_passes.hpp"     // what these passes share
+#include "core/exact/inference.hpp"           // marginals and log Z, whatever the plan
+#include "core/exact/map.hpp"                 // the most probable assignment
+#include "core/exact/observation.hpp"         // evidence split into values and likelihoods
+#include "core/exact/propagation.hpp"         // passes over dense cliques
+#include "core/exact/propagation_passes.hpp"  // what these passes share
+#include "core/exact/row_nodes.hpp"           // cliques computed row by row
+#include "core/exact/spread_contract.hpp"     // contractions with a power of two in each cell
+#include "core/exact/tangent.hpp"             // marginals and their derivative in a direction

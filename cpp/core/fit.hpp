@@ -1,0 +1,11 @@
+#pragma once
+// Losses and the compiled steps of estimators on a junction tree.
+// May include base, tables, simd, plan, exact and queries.
+#include "core/fit/acceleration.hpp"          // accelerated mirror descent on a tree
+#include "core/fit/certificate.hpp"           // a bound on how far the loss is from its minimum
+#include "core/fit/descent.hpp"               // mirror descent with a line search
+#include "core/fit/fitting_groups.hpp"        // targets that are fitted together
+#include "core/fit/l2_loss.hpp"               // the weighted L2 loss and its gradient
+#include "core/fit/moment_matching.hpp"       // potentials that reproduce given marginals
+#include "core/fit/proportional_fitting.hpp"  // iterative proportional fitting
+#include "core/fit/reparameterise.hpp"        // the same distribution from smaller potentials
