@@ -1,14 +1,14 @@
-// Whole passes of exact inference on one thread: with the tables of a tree, in weights and as logarithms, and
-// with implicit cliques. The potentials have a closed form, every answer is compared with it first. `of_copy`
-// and `of_exp` are those of one pass over all cells of the tree's tables, which a pass reads up and down.
+// Whole passes of exact inference on one thread: on the tables of a tree, with plain weights and with cell
+// exponents, and by the factored tree. The potentials have a closed form, every answer is compared with it
+// first. `of_copy` and `of_exp` are those of one pass over all cells of the tree's tables, which a pass reads
+// up and down.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "core/exact/factored_inference.hpp"
-#include "core/exact/propagation.hpp"
+#include "core/exact/inference.hpp"
 #include "limits.hpp"
 
 namespace {
@@ -19,7 +19,7 @@ constexpr double kSteep = 300;
 
 /// A model in which all attributes are independent: a clique adds -slope * code for each of its attributes,
 /// the slopes being `mild`, and `steep` more or less in turn. Steep ones disagree so far that a product of
-/// their weights underflows, and inference turns to logarithms.
+/// their weights underflows, and inference turns to cell exponents.
 struct Model {
   pypgm::JunctionTree tree;
   std::vector<double> potentials;
@@ -113,10 +113,10 @@ void time(benchmark::State& state, const Model& model, bool right, const Run& ru
 }
 
 void bench_propagation_marginals(benchmark::State& state, const Model& model) {
-  pypgm::Workspace work(model.tree);
+  pypgm::ExactWork work(model.tree);
   std::vector<double> marginals(model.potentials.size());
   const auto run = [&] {
-    return pypgm::marginals_of(model.tree, model.potentials, {}, kTotal, work, marginals, 1);
+    return pypgm::exact_marginals(model.tree, model.potentials, kTotal, work, marginals, 1);
   };
   const double log_z = run();
   time(state, model, right_marginals(model, log_z, marginals), run);
@@ -139,30 +139,30 @@ void bench_propagation_implicit(benchmark::State& state, const Model& model) {
 }
 
 using Value = double (*)(const pypgm::JunctionTree&, std::span<const double>,
-                         std::span<const pypgm::Evidence>, pypgm::Workspace&, int);
+                         std::span<const pypgm::Evidence>, int);
 
 /// One pass towards the root.
 void bench_propagation_upwards(benchmark::State& state, const Model& model, Value value,
                                double Model::*wanted) {
-  pypgm::Workspace work(model.tree);
-  const auto run = [&] { return value(model.tree, model.potentials, {}, work, 1); };
+  const auto run = [&] { return value(model.tree, model.potentials, {}, 1); };
   time(state, model, near(run(), model.*wanted), run);
 }
 
 BENCHMARK_CAPTURE(bench_propagation_marginals, chain_of_10, chain(10, 0));
 BENCHMARK_CAPTURE(bench_propagation_marginals, chain_of_100, chain(100, 0));
-BENCHMARK_CAPTURE(bench_propagation_marginals, chain_of_100_in_logarithms, chain(100, kSteep));
+BENCHMARK_CAPTURE(bench_propagation_marginals, chain_of_100_with_exponents, chain(100, kSteep));
 BENCHMARK_CAPTURE(bench_propagation_marginals, pairs, pairs(0));
-BENCHMARK_CAPTURE(bench_propagation_marginals, pairs_in_logarithms, pairs(kSteep));
+BENCHMARK_CAPTURE(bench_propagation_marginals, pairs_with_exponents, pairs(kSteep));
 BENCHMARK_CAPTURE(bench_propagation_implicit, chain_of_10, chain(10, 0));
 BENCHMARK_CAPTURE(bench_propagation_implicit, chain_of_100, chain(100, 0));
 BENCHMARK_CAPTURE(bench_propagation_implicit, pairs, pairs(0));
-BENCHMARK_CAPTURE(bench_propagation_upwards, log_z_of_chain_of_100, chain(100, 0), pypgm::log_partition,
+BENCHMARK_CAPTURE(bench_propagation_upwards, log_z_of_chain_of_100, chain(100, 0), pypgm::exact_log_partition,
                   &Model::log_z);
-BENCHMARK_CAPTURE(bench_propagation_upwards, log_z_of_pairs, pairs(0), pypgm::log_partition, &Model::log_z);
+BENCHMARK_CAPTURE(bench_propagation_upwards, log_z_of_pairs, pairs(0), pypgm::exact_log_partition,
+                  &Model::log_z);
 BENCHMARK_CAPTURE(bench_propagation_upwards, maximum_of_chain_of_100, chain(100, kSteep),
-                  pypgm::max_log_weight, &Model::largest);
-BENCHMARK_CAPTURE(bench_propagation_upwards, maximum_of_pairs, pairs(kSteep), pypgm::max_log_weight,
+                  pypgm::exact_max_log_weight, &Model::largest);
+BENCHMARK_CAPTURE(bench_propagation_upwards, maximum_of_pairs, pairs(kSteep), pypgm::exact_max_log_weight,
                   &Model::largest);
 
 }  // namespace

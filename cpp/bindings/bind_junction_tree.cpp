@@ -6,7 +6,6 @@
 #include "bindings.hpp"
 #include "core/exact/inference.hpp"
 #include "core/exact/map.hpp"
-#include "core/exact/propagation.hpp"
 #include "core/plan/junction_tree.hpp"
 
 namespace pypgm::bind {
@@ -59,6 +58,7 @@ struct Inputs {
   Inputs(const JunctionTree& tree, const Array<double>& values, const EvidenceArrays& likelihoods,
          int n_threads) {
     check_threads(n_threads);
+    if (tree.factored == nullptr) throw py::value_error("the tree is too large to be run");
     check_size("potentials", static_cast<std::size_t>(tree.cost.factor_cells),
                static_cast<std::size_t>(values.size()));
     potentials = view(values);
@@ -117,8 +117,7 @@ py::tuple tables(const JunctionTree& tree, const Array<double>& potentials, cons
   double log_z = 0;
   {
     const py::gil_scoped_release unlocked;
-    Workspace work(tree);
-    log_z = tables_of(tree, inputs.potentials, inputs.evidence, total, work, out, n_threads);
+    log_z = exact_tables(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
   }
   return py::make_tuple(result, log_z);
 }
@@ -134,14 +133,12 @@ double max_log_weight_of(const JunctionTree& tree, const Array<double>& potentia
                          const EvidenceArrays& evidence, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
   const py::gil_scoped_release unlocked;
-  Workspace work(tree);
-  return max_log_weight(tree, inputs.potentials, inputs.evidence, work, n_threads);
+  return exact_max_log_weight(tree, inputs.potentials, inputs.evidence, n_threads);
 }
 
 py::tuple most_probable_of(const JunctionTree& tree, const Array<double>& potentials,
                            const EvidenceArrays& evidence) {
   const Inputs inputs(tree, potentials, evidence, 0);
-  if (tree.factored == nullptr) throw py::value_error("the tree is too large to be run");
   MostProbable found;
   {
     const py::gil_scoped_release unlocked;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/exact/propagation.hpp"
+#include "core/exact/inference.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {
@@ -19,9 +19,8 @@ struct Answer {
 
 Answer ask(const JunctionTree& tree, const std::vector<double>& potentials, double total, int n_threads,
            const std::vector<Evidence>& evidence = {}) {
-  Workspace work(tree);
   Answer answer{0, std::vector<double>(potentials.size())};
-  answer.log_z = marginals_of(tree, potentials, evidence, total, work, answer.marginals, n_threads);
+  answer.log_z = exact_marginals(tree, potentials, evidence, total, answer.marginals, n_threads);
   return answer;
 }
 
@@ -42,9 +41,8 @@ TEST_CASE("marginals, log Z and the largest weight of random models, zeros and a
     const JunctionTree tree = test::tree_of(s);
     const std::vector<double> potentials = test::random_potentials(random, test::cells_of(s));
     const test::BruteForce wanted(s, potentials, 50.0);
-    Workspace work(tree);
-    const double largest = max_log_weight(tree, potentials, {}, work, 1);
-    const double log_z = log_partition(tree, potentials, {}, work, 1);
+    const double largest = exact_max_log_weight(tree, potentials, {}, 1);
+    const double log_z = exact_log_partition(tree, potentials, {}, 1);
     const Answer found = ask(tree, potentials, 50.0, 1);
     if (wanted.log_z == -kInfinity) {
       CHECK(log_z == -kInfinity);
@@ -191,7 +189,7 @@ TEST_CASE("what a leaf lost is found to matter only on the way down") {
   }
 }
 
-TEST_CASE("threads do not change a bit, in linear space and in logarithms") {
+TEST_CASE("threads do not change a bit, with plain weights and with cell exponents") {
   std::mt19937_64 random(10);
   test::Structure s;
   s.sizes = {40, 50, 40, 3, 60, 45, 44, 5, 5, 5, 5};
@@ -210,19 +208,76 @@ TEST_CASE("threads do not change a bit, in linear space and in logarithms") {
   }
 }
 
-TEST_CASE("a workspace can be used again, whatever was in it") {
+TEST_CASE("buffers can be used again, whatever was in it") {
   std::mt19937_64 random(11);
   const test::Structure s = chain(12);
   const JunctionTree tree = test::tree_of(s);
-  Workspace work(tree);
+  ExactWork work(tree);
   for (int round = 0; round < 20; ++round) {
     const std::vector<double> potentials = test::random_potentials(random, test::cells_of(s));
     std::vector<double> marginals(potentials.size());
-    const double log_z = marginals_of(tree, potentials, {}, 3.0, work, marginals, 1);
+    const double log_z = exact_marginals(tree, potentials, 3.0, work, marginals, 1);
     const Answer fresh = ask(tree, potentials, 3.0, 1);
     CHECK(log_z == fresh.log_z);
     if (log_z > -kInfinity) CHECK(marginals == fresh.marginals);
   }
+}
+
+TEST_CASE("a propagation that is lost is done again: every clique is prepared and handed over once") {
+  std::mt19937_64 random(13);
+  test::Structure s;
+  s.sizes.assign(6, 3);
+  s.cliques = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {2, 4}, {5}};
+  const JunctionTree tree = test::tree_of(s);
+  ExactWork work(tree);
+  REQUIRE_FALSE(work.contracts());
+  int lost = 0;
+  double unused_log_z = 0;
+  for (int round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    const double depth = std::vector<double>{5.0, 600.0, 720.0, 1500.0}[static_cast<std::size_t>(round % 4)];
+    std::vector<double> potentials(test::cells_of(s));
+    for (double& p : potentials) {
+      p = -depth * static_cast<double>(test::below(random, 2)) + 3 * test::uniform(random);
+      if (test::below(random, 3) == 0) p -= depth * test::uniform(random);
+    }
+    const test::BruteForce wanted(s, potentials, 4.0);
+    std::vector<double> given = potentials;
+    for (double& p : given) p += 1;
+    std::vector<int> before(s.cliques.size(), 0);
+    std::vector<double> found(given.size()), handed(given.size(), -1.0);
+    CliqueHooks hooks;
+    hooks.before = [&](int f) {
+      for (double& p : slice(tree, given, f)) p -= 1;
+      ++before[static_cast<std::size_t>(f)];
+    };
+    hooks.after = [&](int f) {
+      const auto to = slice(tree, handed, f);
+      CHECK(to[0] == -1.0);
+      std::copy_n(slice(tree, found, f).begin(), to.size(), to.begin());
+    };
+    const double log_z = exact_marginals(tree, given, 4.0, work, found, 1, hooks);
+    for (const int n : before) CHECK(n == 1);
+    check_against(wanted, {log_z, handed}, 4.0);
+    check_against(wanted, {log_z, found}, 4.0);
+    std::vector<double> unused(found.size());
+    const Outcome outcome = work.propagate(potentials, 4.0, unused, unused_log_z, 1, {});
+    lost += outcome == Outcome::lost ? 1 : 0;
+    std::vector<double> tables(tree.nodes.back().offset + tree.nodes.back().cells);
+    CHECK(exact_tables(tree, potentials, {}, 4.0, tables, 1) == doctest::Approx(wanted.log_z).epsilon(1e-12));
+    for (const TreeNode& node : tree.nodes) {
+      for (const int f : node.factors) {
+        if (!tree.factors[static_cast<std::size_t>(f)].view.fills) continue;
+        const auto first = static_cast<std::ptrdiff_t>(tree.factors[static_cast<std::size_t>(f)].offset);
+        for (std::size_t i = 0; i < node.cells; ++i) {
+          CHECK(std::abs(tables[node.offset + i] - wanted.marginals[static_cast<std::size_t>(first) + i]) <
+                1e-9);
+        }
+      }
+    }
+  }
+  CHECK(lost > 50);
+  CHECK(lost < 250);
 }
 
 }  // namespace

@@ -114,6 +114,10 @@ double Assignments::maximise(std::span<const double> potentials, int n_threads) 
     above_ = std::make_unique_for_overwrite<double[]>(cells);
   }
   const Observation nothing{std::vector<std::int32_t>(tree_.sizes.size(), 0), {}};
+  for (int v = 0; at(v) < contraction_.n_leaves; ++v) {
+    load_logarithms(tree_, contraction_, potentials, nothing, v,
+                    cells_.get() + contraction_.values[at(v)].offset);
+  }
   contract_largest(tree_, contraction_, potentials, nothing, cells_.get(), n_threads);
   chosen_below_.assign(cells, -1);
   chosen_above_.assign(cells, -1);

@@ -6,23 +6,24 @@
 
 namespace pypgm {
 
-/// How the numbers of a table are to be read: weights to be multiplied, or their logarithms to be added.
-enum class Space : unsigned char { linear, log };
+/// How tables are combined.
+enum class Join : unsigned char { multiply, add };
 
-/// The product of tables over parts of a clique's attributes, in one block of the clique's table. Factors
-/// that lie alike in the block and come in one after the other are multiplied together before the block is.
+/// The product, or the sum, of tables over parts of a clique's attributes, in one block of the clique's
+/// table. Factors that lie alike in the block and come in one after the other are multiplied together before
+/// the block is.
 class BlockProduct {
  public:
   /// `room` holds a block's cells three times: a product is made from one part into the other, small ones in
   /// the third.
-  BlockProduct(Space space, const Block& block, double* room) : space_(space), block_(block), room_(room) {}
+  BlockProduct(Join join, const Block& block, double* room) : join_(join), block_(block), room_(room) {}
 
   /// Takes in a factor. A first one that fills the clique is not copied.
   void take(const BlockView& view, const double* factor) {
     const double* at = factor + offset_of(view, block_);
     const Layout& layout = layout_of(view, block_);
     if (layout.small == 1) {
-      single_ = space_ == Space::linear ? single_ * *at : single_ + *at;
+      single_ = join_ == Join::multiply ? single_ * *at : single_ + *at;
       return;
     }
     if (pending_ != nullptr && view.pattern == pattern_) {
@@ -55,8 +56,8 @@ class BlockProduct {
   }
 
  private:
-  Kernels::Combine combine() const { return space_ == Space::linear ? kernels().multiply : kernels().add; }
-  double identity() const { return space_ == Space::linear ? 1.0 : 0.0; }
+  Kernels::Combine combine() const { return join_ == Join::multiply ? kernels().multiply : kernels().add; }
+  double identity() const { return join_ == Join::multiply ? 1.0 : 0.0; }
   double* small() const { return room_ + 2 * kBlockCells; }
   double* free_room() const { return cells_ == room_ ? room_ + kBlockCells : room_; }
 
@@ -83,7 +84,7 @@ class BlockProduct {
     pending_ = nullptr;
   }
 
-  Space space_;
+  Join join_;
   const Block& block_;
   double* room_;
   const double* cells_ = nullptr;

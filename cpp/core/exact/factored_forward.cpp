@@ -165,36 +165,50 @@ Outcome contract_forward(const JunctionTree& tree, const FactoredTree& contracti
   return loss - std::log2(z) > kTolerated ? Outcome::lost : Outcome::exact;
 }
 
-void contract_largest(const JunctionTree& tree, const FactoredTree& contraction,
-                      std::span<const double> potentials, const Observation& known, double* cells,
-                      int n_threads) {
-  constexpr double kNothing = 0.0;
-  const auto table = [&](int value) { return cells + contraction.values[at(value)].offset; };
-  for (std::size_t v = 0; v < contraction.n_leaves; ++v) {
-    double* const out = table(static_cast<int>(v));
-    if (v >= contraction.n_factors) {
-      std::fill_n(out, contraction.values[v].cells, 0.0);
-      continue;
-    }
-    const Placement& place = tree.factors[v];
-    const auto given = potentials.subspan(place.offset, place.layout.small);
-    for_observed_cells(tree, contraction, static_cast<int>(v), known.codes,
+void load_logarithms(const JunctionTree& tree, const FactoredTree& contraction,
+                     std::span<const double> potentials, const Observation& known, int leaf, double* out) {
+  const Value& value = contraction.values[at(leaf)];
+  if (at(leaf) >= contraction.n_factors) {
+    std::fill_n(out, value.cells, 0.0);
+  } else {
+    const double* const given = potentials.data() + tree.factors[at(leaf)].offset;
+    for_observed_cells(tree, contraction, leaf, known.codes,
                        [&](std::size_t cell, std::size_t from) { out[cell] = given[from]; });
   }
   for (const Evidence& e : known.evidence) {
-    const int home = contraction.home[at(e.attribute)];
-    const Value& value = contraction.values[at(home)];
+    if (contraction.home[at(e.attribute)] != leaf) continue;
     const std::size_t step = stride_of(tree, value, e.attribute);
     for (std::size_t cell = 0; cell < value.cells; ++cell) {
-      table(home)[cell] += e.log_likelihood[cell / step % e.log_likelihood.size()];
+      out[cell] += e.log_likelihood[cell / step % e.log_likelihood.size()];
     }
+  }
+}
+
+double contract_largest(const JunctionTree& tree, const FactoredTree& contraction,
+                        std::span<const double> potentials, const Observation& known, double* cells,
+                        int n_threads) {
+  constexpr double kNothing = 0.0;
+  // A factor that lies as it is given is read where it is.
+  const auto given = [&](int value) {
+    return at(value) < contraction.n_factors && known.evidence.empty() &&
+           !rearranged(tree, contraction, value);
+  };
+  const auto table = [&](int value) -> const double* {
+    if (given(value)) return potentials.data() + tree.factors[at(value)].offset;
+    return cells + contraction.values[at(value)].offset;
+  };
+  for (int v = 0; at(v) < contraction.n_leaves; ++v) {
+    if (given(v)) continue;
+    load_logarithms(tree, contraction, potentials, known, v, cells + contraction.values[at(v)].offset);
   }
   for (const auto& level : contraction.levels) {
     for_level(contraction, level, n_threads, [&](const FactoredStep& step, int threads) {
       const double* b = step.b < 0 ? &kNothing : table(step.b);
-      contract_maxima(step.forward.loops, table(step.a), b, table(step.out), threads);
+      contract_maxima(step.forward.loops, table(step.a), b, cells + contraction.values[at(step.out)].offset,
+                      threads);
     });
   }
+  return contraction.root < 0 ? 0.0 : *table(contraction.root);
 }
 
 }  // namespace pypgm

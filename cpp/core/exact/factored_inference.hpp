@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/exact/evidence.hpp"
+#include "core/exact/outcome.hpp"
+#include "core/exact/weight_range.hpp"
 #include "core/plan/factored_tree.hpp"
 
 namespace pypgm {
@@ -20,18 +22,13 @@ struct Observation {
 struct FactoredWork {
   explicit FactoredWork(const FactoredTree& contraction);
 
-  /// What is known of a table's numbers, in powers of two.
-  struct Range {
-    double low = 0;                                          ///< positive entries are at least 2^low
-    double high = 0;                                         ///< and at most 2^high
-    double loss = -std::numeric_limits<double>::infinity();  ///< underflow took at most 2^loss from any entry
-  };
   std::unique_ptr<double[]> cells;
   std::unique_ptr<double[]> room;
   std::unique_ptr<double[]> exponents;       ///< of the cells, where their table is spread
   std::unique_ptr<double[]> room_exponents;  ///< of the cells in the room
   std::unique_ptr<double[]> scratch;
-  std::vector<Range> ranges;  ///< of the values; on the way back, of the derivatives of those steps made
+  std::vector<WeightRange>
+      ranges;  ///< of the values; on the way back, of the derivatives of those steps made
   std::vector<std::uint8_t> spread;  ///< likewise: whether each weight has a power of two of its own
   std::vector<double> log_scale;     ///< natural log of what each value has to be multiplied by
   /// Whether a table whose weights lie too far apart for products is spread, which costs two or three times
@@ -39,10 +36,6 @@ struct FactoredWork {
   /// for.
   bool spreads = false;
 };
-
-/// How a run ended: with numbers that can be trusted, without any weight, or with losses that matter, which
-/// only a run that spreads its tables does not have.
-enum class Outcome { exact, impossible, lost };
 
 /// log Z of the factors (natural logs, one behind the other) given an observation.
 Outcome contract_forward(const JunctionTree& tree, const FactoredTree& contraction,
@@ -60,10 +53,14 @@ struct Marginals {
 Outcome contract_backward(const JunctionTree& tree, const FactoredTree& contraction, const Observation& known,
                           FactoredWork& work, const Marginals& marginals, int n_threads);
 
-/// The same upwards with maxima of sums in place of sums of products: values are logarithms, and the root's
-/// one cell is the largest log-weight. `cells` has room for all values.
-void contract_largest(const JunctionTree& tree, const FactoredTree& contraction,
-                      std::span<const double> potentials, const Observation& known, double* cells,
-                      int n_threads);
+/// The logarithms of one leaf: its factor, as far as it agrees with what is observed, and its evidence.
+void load_logarithms(const JunctionTree& tree, const FactoredTree& contraction,
+                     std::span<const double> potentials, const Observation& known, int leaf, double* out);
+
+/// The same upwards with maxima of sums in place of sums of products: values are logarithms. Returns the
+/// largest log-weight. `cells` has room for all values; those of the steps are in it afterwards.
+double contract_largest(const JunctionTree& tree, const FactoredTree& contraction,
+                        std::span<const double> potentials, const Observation& known, double* cells,
+                        int n_threads);
 
 }  // namespace pypgm

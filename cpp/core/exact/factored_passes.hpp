@@ -27,21 +27,15 @@ namespace pypgm::passes {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kWidest = 400;
-inline constexpr double kTolerated = -57;  // as a power of two: 7e-18, far below what rounding does
 inline constexpr double kOne = 1.0;
 
-using Range = FactoredWork::Range;
+using Range = WeightRange;
 
 inline std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 inline std::span<double> cells_of(const FactoredTree& contraction, FactoredWork& work, int value) {
   const Value& v = contraction.values[at(value)];
   return {work.cells.get() + v.offset, v.cells};
-}
-
-inline double loss_of_product(const Range& a, const Range& b) {
-  const double larger = std::max(a.loss + b.high, b.loss + a.high);
-  return larger == -kInfinity ? larger : larger + 2;
 }
 
 inline Range product(const Range& a, const Range& b, const Loops& loops) {

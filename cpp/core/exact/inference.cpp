@@ -45,12 +45,29 @@ double contracted(const JunctionTree& tree, std::span<const double> potentials,
   return log_z + known.log_weight;
 }
 
-/// Whether implicit cliques are the cheaper way. Where the given cliques are about all the tree has, as in a
-/// chain of measured cliques, there is nothing to leave out, and its tables are worked on in larger blocks.
-bool implicit(const JunctionTree& tree, std::span<const Evidence> evidence) {
-  if (tree.factored == nullptr) return false;
-  if (2 * tree.cost.factor_cells <= tree.cost.cells) return true;
-  return Known(tree.sizes, evidence).any;
+double marginals_by_contraction(const JunctionTree& tree, std::span<const double> potentials,
+                                std::span<const Evidence> evidence, const Marginals& marginals,
+                                int n_threads) {
+  const auto back = [&](const FactoredTree& contraction, const Observation& known, FactoredWork& work) {
+    return contract_backward(tree, contraction, known, work, marginals, n_threads);
+  };
+  return contracted(tree, potentials, evidence, n_threads, back);
+}
+
+/// Whether the factored tree is cheaper than the tables. Where the given cliques are about all the tree has,
+/// as in a chain of measured cliques, there is nothing to leave out, and its tables are worked on in larger
+/// blocks.
+bool factored_is_cheaper(const JunctionTree& tree, std::span<const Evidence> evidence) {
+  return 2 * tree.cost.factor_cells <= tree.cost.cells || Known(tree.sizes, evidence).any;
+}
+
+/// Has a propagation write the marginals of the given cliques.
+NodeHooks into(const JunctionTree& tree, std::span<double> marginals) {
+  NodeHooks hooks;
+  hooks.marginal = [&tree, marginals](int factor, std::size_t begin, std::span<const double> cells) {
+    std::copy(cells.begin(), cells.end(), slice(tree, marginals, factor).data() + begin);
+  };
+  return hooks;
 }
 
 }  // namespace
@@ -58,127 +75,150 @@ bool implicit(const JunctionTree& tree, std::span<const Evidence> evidence) {
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
                        int n_threads) {
-  if (implicit(tree, evidence)) {
-    const auto back = [&](const FactoredTree& contraction, const Observation& known, FactoredWork& work) {
-      return contract_backward(tree, contraction, known, work, {total, marginals, {}}, n_threads);
-    };
-    return contracted(tree, potentials, evidence, n_threads, back);
+  if (!factored_is_cheaper(tree, evidence)) {
+    double log_z = 0;
+    Workspace work(tree);
+    const NodeHooks hooks = into(tree, marginals);
+    if (propagate(tree, potentials, evidence, total, work, log_z, n_threads, hooks) != Outcome::lost) {
+      return log_z;
+    }
   }
-  Workspace work(tree);
-  return marginals_of(tree, potentials, evidence, total, work, marginals, n_threads);
+  return marginals_by_contraction(tree, potentials, evidence, {total, marginals, {}}, n_threads);
 }
 
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
                                  std::span<double> marginals, int n_threads) {
-  if (tree.factored != nullptr) {
-    const auto back = [&](const FactoredTree& contraction, const Observation& known, FactoredWork& work) {
-      return contract_backward(tree, contraction, known, work, {total, {}, marginals}, n_threads);
+  return marginals_by_contraction(tree, potentials, evidence, {total, {}, marginals}, n_threads);
+}
+
+double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
+                    std::span<const Evidence> evidence, double total, std::span<double> tables,
+                    int n_threads) {
+  {
+    double log_z = 0;
+    Workspace work(tree);
+    NodeHooks hooks;
+    hooks.cells = [&](const TreeNode& node, const Block& block, std::span<const double> cells) {
+      std::copy(cells.begin(), cells.end(), tables.data() + node.offset + block.begin);
     };
-    return contracted(tree, potentials, evidence, n_threads, back);
+    if (propagate(tree, potentials, evidence, total, work, log_z, n_threads, hooks) != Outcome::lost) {
+      return log_z;
+    }
   }
-  Workspace work(tree);
-  return attribute_marginals_of(tree, potentials, evidence, total, work, marginals);
+  // The factored tree knows marginals of given cliques alone: those of the tree are given with potentials 0.
+  std::vector<Scope> cliques = tree.scopes;
+  for (const TreeNode& node : tree.nodes) cliques.push_back(node.attributes);
+  const JunctionTree wider =
+      build_junction_tree(tree.sizes, cliques, eliminate_in_order(tree.sizes, cliques, tree.order));
+  std::vector<double> padded(potentials.size() + tables.size(), 0.0);
+  std::copy(potentials.begin(), potentials.end(), padded.begin());
+  std::vector<double> marginals(padded.size());
+  const double log_z = marginals_by_contraction(wider, padded, evidence, {total, marginals, {}}, n_threads);
+  std::copy(marginals.begin() + static_cast<std::ptrdiff_t>(potentials.size()), marginals.end(),
+            tables.begin());
+  return log_z;
 }
 
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, int n_threads) {
-  if (implicit(tree, evidence)) {
-    const auto stop = [](const FactoredTree&, const Observation&, FactoredWork&) { return Outcome::exact; };
-    return contracted(tree, potentials, evidence, n_threads, stop);
+  if (!factored_is_cheaper(tree, evidence)) {
+    double log_z = 0;
+    Workspace work(tree);
+    if (log_partition(tree, potentials, evidence, work, log_z, n_threads) != Outcome::lost) return log_z;
   }
-  Workspace work(tree);
-  return log_partition(tree, potentials, evidence, work, n_threads);
+  const auto stop = [](const FactoredTree&, const Observation&, FactoredWork&) { return Outcome::exact; };
+  return contracted(tree, potentials, evidence, n_threads, stop);
+}
+
+double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
+                            std::span<const Evidence> evidence, int n_threads) {
+  const Known known(tree.sizes, evidence);
+  if (known.log_weight == -kInfinity) return -kInfinity;
+  const FactoredTree own = known.any ? make_factored_tree(tree, known.observed) : FactoredTree{};
+  const FactoredTree& contraction = known.any ? own : *tree.factored;
+  const auto cells = std::make_unique_for_overwrite<double[]>(contraction.cells);
+  return known.log_weight +
+         contract_largest(tree, contraction, potentials, known.observation(), cells.get(), n_threads);
 }
 
 ExactWork::ExactWork(const JunctionTree& tree)
     : tree_(tree), nothing_{std::vector<std::int32_t>(tree.sizes.size(), 0), {}} {
-  if (implicit(tree, {})) {
-    contraction_ = std::make_unique<FactoredWork>(*tree.factored);
-  } else {
-    tables_ = std::make_unique<Workspace>(tree);
-    rows_ = make_row_nodes(tree);
-  }
+  if (factored_is_cheaper(tree, {})) return;
+  tables_ = std::make_unique<Workspace>(tree);
+  rows_ = make_row_nodes(tree);
+}
+
+FactoredWork& ExactWork::contraction() {
+  if (contraction_ == nullptr) contraction_ = std::make_unique<FactoredWork>(*tree_.factored);
+  return *contraction_;
 }
 
 Outcome ExactWork::contract(std::span<const double> potentials, double total, std::span<double> marginals,
                             double& log_z, int n_threads) {
+  FactoredWork& work = contraction();
   const Extent extent = kernels().extent(potentials.data(), potentials.size());
   const double width = extent.largest - extent.least;
-  contraction_->spreads = width >= lost_width_;
-  const bool spreads = contraction_->spreads;
-  const auto back = [&](const FactoredTree& contraction, const Observation& known, FactoredWork& work) {
-    return contract_backward(tree_, contraction, known, work, {total, marginals, {}}, n_threads);
+  work.spreads = width >= lost_width_;
+  const bool spreads = work.spreads;
+  const auto back = [&](const FactoredTree& contraction, const Observation& known, FactoredWork& cells) {
+    return contract_backward(tree_, contraction, known, cells, {total, marginals, {}}, n_threads);
   };
   const Outcome outcome =
-      contract_both_ways(tree_, *tree_.factored, potentials, nothing_, *contraction_, log_z, n_threads, back);
-  if (contraction_->spreads && !spreads) lost_width_ = width;
+      contract_both_ways(tree_, *tree_.factored, potentials, nothing_, work, log_z, n_threads, back);
+  if (work.spreads && !spreads) lost_width_ = width;
   return outcome;
 }
 
-namespace {
-
-double contract_around_hooks(const JunctionTree& tree, std::span<const double> potentials, double total,
-                             ExactWork& work, std::span<double> marginals, int n_threads,
-                             const CliqueHooks& hooks) {
-  const int threads = threads_for(kEffortWork * kExpWork * potentials.size(), n_threads);
-  const auto for_factors = [&](const std::function<void(int)>& hook) {
-    if (!hook) return;
-    parallel_for(tree.factors.size(), threads, [&](std::size_t f) { hook(static_cast<int>(f)); });
-  };
-  for_factors(hooks.before);
-  double log_z = 0;
-  const Outcome outcome = work.contract(potentials, total, marginals, log_z, n_threads);
-  if (outcome == Outcome::exact) for_factors(hooks.after);
-  return log_z;
-}
-
-}  // namespace
-
-double exact_marginals(const JunctionTree& tree, std::span<const double> potentials, double total,
-                       ExactWork& work, std::span<double> marginals, int n_threads,
-                       const CliqueHooks& hooks) {
-  if (work.contracts()) {
-    return contract_around_hooks(tree, potentials, total, work, marginals, n_threads, hooks);
-  }
-  NodeHooks of_nodes;
-  of_nodes.marginal = [&](int factor, std::size_t, std::size_t begin, std::span<const double> cells) {
-    std::copy(cells.begin(), cells.end(), slice(tree, marginals, factor).data() + begin);
-  };
-  of_nodes.rows = work.rows();
+Outcome ExactWork::propagate(std::span<const double> potentials, double total, std::span<double> marginals,
+                             double& log_z, int n_threads, const CliqueHooks& hooks) {
+  NodeHooks of_nodes = into(tree_, marginals);
+  of_nodes.rows = rows_;
   of_nodes.step = [&](const RowNode& row, const RowTables& tables) {
-    const Placement& place = tree.factors[at(row.factor)];
-    const Blocks& blocks = tree.nodes[at(place.node)].blocks;
-    const double* weights = work.tables().weights.data() + place.offset;
+    const Placement& place = tree_.factors[at(row.factor)];
+    const Blocks& blocks = tree_.nodes[at(place.node)].blocks;
+    const double* weights = tables_->weights.data() + place.offset;
     for (std::size_t b = 0; b < blocks.count(); ++b) {
       const Block block = block_at(blocks, b);
       row_kernels().multiply(row.rows_of(block), weights + block.begin, row.tables_at(tables, block),
                              marginals.data() + place.offset + block.begin);
     }
-    return true;
   };
-  if (hooks.before) {
-    of_nodes.before = [&](const TreeNode& node, int) {
-      for (const int f : node.factors) hooks.before(f);
+  const auto for_node =
+      [](const std::function<void(int)>& hook) -> std::function<void(const TreeNode&, int)> {
+    if (!hook) return {};
+    return [&hook](const TreeNode& node, int) {
+      for (const int f : node.factors) hook(f);
     };
+  };
+  of_nodes.before = for_node(hooks.before);
+  of_nodes.after = for_node(hooks.after);
+  return pypgm::propagate(tree_, potentials, {}, total, *tables_, log_z, n_threads, of_nodes);
+}
+
+double exact_marginals(const JunctionTree& tree, std::span<const double> potentials, double total,
+                       ExactWork& work, std::span<double> marginals, int n_threads,
+                       const CliqueHooks& hooks) {
+  const int threads = threads_for(kEffortWork * kExpWork * potentials.size(), n_threads);
+  const auto for_factors = [&](const std::function<void(int)>& hook) {
+    if (!hook) return;
+    parallel_for(tree.factors.size(), threads, [&](std::size_t f) { hook(static_cast<int>(f)); });
+  };
+  double log_z = 0;
+  if (work.contracts()) {
+    for_factors(hooks.before);
+  } else if (work.propagate(potentials, total, marginals, log_z, n_threads, hooks) != Outcome::lost) {
+    return log_z;
   }
-  if (hooks.after) {
-    of_nodes.after = [&](const TreeNode& node, int) {
-      for (const int f : node.factors) hooks.after(f);
-    };
-  }
-  return propagate(tree, potentials, {}, total, work.tables(), n_threads, of_nodes);
+  const Outcome outcome = work.contract(potentials, total, marginals, log_z, n_threads);
+  if (outcome == Outcome::exact) for_factors(hooks.after);
+  return log_z;
 }
 
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials, ExactWork& work,
                             int n_threads) {
-  if (work.contracts()) {
-    const FactoredTree& contraction = *tree.factored;
-    double* const cells = work.contraction().cells.get();
-    contract_largest(tree, contraction, potentials, work.nothing(), cells, n_threads);
-    return contraction.root < 0 ? 0.0 : cells[contraction.values[at(contraction.root)].offset];
-  }
-  return max_log_weight(tree, potentials, {}, work.tables(), n_threads);
+  return contract_largest(tree, *tree.factored, potentials, work.nothing(), work.contraction().cells.get(),
+                          n_threads);
 }
 
 }  // namespace pypgm

@@ -11,10 +11,12 @@
 
 namespace pypgm {
 
-// Exact inference by the cheaper way: with implicit cliques, observed attributes fixed beforehand, or with
-// the tables of the tree; powers of two apart from the weights, or logarithms, where weights would be lost.
-// Potentials: natural logs of the given cliques one behind the other; -inf is weight zero. Evidence:
-// log-likelihoods; an attribute with one possible value is observed. Any n_threads gives the same bits.
+// Exact inference: on the tables of the tree where these are the cheaper way, else by the factored tree, with
+// observed attributes fixed beforehand. Where the weights of a run lose something by underflow that matters,
+// it is done again by the factored tree with cell exponents: the result is exact to rounding for any
+// potentials. Potentials: natural logs of the given cliques one behind the other; -inf is weight zero.
+// Evidence: log-likelihoods; an attribute with one possible value is observed. Any n_threads gives the same
+// bits.
 
 /// Marginals of all given cliques, counts that sum to `total`; returns log Z, -inf if nothing has weight (and
 /// then the marginals mean nothing).
@@ -27,27 +29,41 @@ double exact_attribute_marginals(const JunctionTree& tree, std::span<const doubl
                                  std::span<const Evidence> evidence, double total,
                                  std::span<double> marginals, int n_threads);
 
+/// Marginals of the tree's cliques, each at its node's offset; returns log Z.
+double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
+                    std::span<const Evidence> evidence, double total, std::span<double> tables,
+                    int n_threads);
+
 /// log Z alone.
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, int n_threads);
 
-/// The buffers of inference without evidence by the cheaper way, made once for many runs. For one run at a
-/// time.
+/// The largest value a joint assignment gives the sum of the potentials (max-product).
+double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
+                            std::span<const Evidence> evidence, int n_threads);
+
+/// What is done with the given cliques around a run, for different ones at the same time; once for each.
+struct CliqueHooks {
+  std::function<void(int factor)> before;  ///< prepares its potentials
+  std::function<void(int factor)> after;   ///< its marginal is there
+};
+
+/// The buffers of inference without evidence made once for many runs, those of the factored tree when they
+/// are first needed. For one run at a time.
 class ExactWork {
  public:
   explicit ExactWork(const JunctionTree& tree);
 
-  /// Whether implicit cliques are the cheaper way.
-  bool contracts() const { return contraction_ != nullptr; }
-  /// Marginals by a contraction. Requires contracts().
+  /// Whether the factored tree is the cheaper way.
+  bool contracts() const { return tables_ == nullptr; }
+  /// Marginals by the factored tree.
   Outcome contract(std::span<const double> potentials, double total, std::span<double> marginals,
                    double& log_z, int n_threads);
-  /// Requires contracts().
-  FactoredWork& contraction() { return *contraction_; }
-  /// Requires !contracts().
-  Workspace& tables() { return *tables_; }
-  /// Nodes that are gone through as rows; none where contracts().
-  std::span<const RowNode> rows() const { return rows_; }
+  /// Marginals by the tables, with the hooks: of a run that is lost, only those before. Requires
+  /// !contracts().
+  Outcome propagate(std::span<const double> potentials, double total, std::span<double> marginals,
+                    double& log_z, int n_threads, const CliqueHooks& hooks);
+  FactoredWork& contraction();
   const Observation& nothing() const { return nothing_; }
 
  private:
@@ -60,18 +76,11 @@ class ExactWork {
   double lost_width_ = std::numeric_limits<double>::infinity();
 };
 
-/// What is done with the given cliques around a run, for different ones at the same time.
-struct CliqueHooks {
-  std::function<void(int factor)> before;  ///< prepares its potentials
-  std::function<void(int factor)> after;   ///< its marginal is there
-};
-
 /// exact_marginals without evidence and without allocation.
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials, double total,
                        ExactWork& work, std::span<double> marginals, int n_threads,
                        const CliqueHooks& hooks = {});
 
-/// The largest value a joint assignment gives the sum of the potentials (max-product).
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials, ExactWork& work,
                             int n_threads);
 

@@ -33,7 +33,10 @@ class MaxPass {
       taken_by_[at(step.a)] = static_cast<int>(s);
       if (step.b >= 0) taken_by_[at(step.b)] = static_cast<int>(s);
     }
-    contract_largest(tree, contraction, potentials, known, cells_.get(), 1);
+    for (int v = 0; at(v) < contraction.n_leaves; ++v) {
+      load_logarithms(tree, contraction, potentials, known, v, table(v));
+    }
+    for (const FactoredStep& step : contraction.steps) maximise(step);
   }
 
   double largest() const { return contraction_.root < 0 ? 0.0 : *table(contraction_.root); }

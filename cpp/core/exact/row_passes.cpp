@@ -2,9 +2,9 @@
 //
 // A cell here is weight * along * across, and the answer is a factor of one of the two, not the last one as
 // elsewhere. What may be lost stays as counted: products without the answer are of numbers up to 1, so that
-// none is smaller than that of all of them; where a message times the answer underflows, so does the cell,
-// whose weight is at most exp(high), to no more than kTiny times that of a count. Nothing overflows: an
-// answer is at most the total over the smallest entry of a message that is trusted in linear space.
+// none is smaller than that of all of them; where a message times the answer underflows, so does the cell, to
+// no more than 2^kTiny times that of a count. Nothing overflows: an answer is at most the total over the
+// smallest entry of a message.
 #include <algorithm>
 
 #include "core/exact/propagation_passes.hpp"
@@ -150,9 +150,7 @@ bool step_rows(const Pass& pass, int i, const double* answer) {
   RowSums across_sums(row->across);
   for_asked(pass, row->along, [&](double* to, const Layout& layout) { along_sums.ask(to, layout); });
   for_asked(pass, row->across, [&](double* to, const Layout& layout) { across_sums.ask(to, layout); });
-  if (!pass.hooks.step(*row, {along.product(), across.product(), along_sums.place(), across_sums.place()})) {
-    return false;
-  }
+  pass.hooks.step(*row, {along.product(), across.product(), along_sums.place(), across_sums.place()});
   for_asked(pass, row->along, [&](double* to, const Layout& layout) { along_sums.hand_on(to, layout); });
   for_asked(pass, row->across, [&](double* to, const Layout& layout) { across_sums.hand_on(to, layout); });
   return true;

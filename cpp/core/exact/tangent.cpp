@@ -4,9 +4,10 @@
 #include <limits>
 #include <vector>
 
-#include "core/exact/propagation.hpp"
+#include "core/exact/inference.hpp"
 #include "core/plan/traversal.hpp"
 #include "core/simd/kernels.hpp"
+#include "core/simd/reduce.hpp"
 
 // The joint weight is exp(sum of theta); its logarithm changes at the rate sum of d. Let D be that rate for
 // one cell of a node: the sum of the directions of its factors and of what its children report, E[D of the
@@ -61,21 +62,21 @@ void times_marginal(const Rates& rates, const TreeNode& node, const Block& block
 void report(Rates& rates, const TreeNode& node, int threads) {
   const auto mass = rates.of(rates.mass, node);
   const auto reports = rates.of(rates.reports, node);
-  Targets targets(node, rates.partials, 0.0);
+  Targets targets(node, rates.partials);
   const Target mean = targets.make(node.own, reports.data());
   for_blocks(node, threads, [&](std::size_t piece, std::size_t, const Block& block, double* room) {
-    BlockProduct sum(Space::log, block, room);
+    BlockProduct sum(Join::add, block, room);
     sum_rates(rates, node, sum);
     times_marginal(rates, node, block, sum.cells(), room);
     add_onto(node.own, mean, piece, block, room);
   });
-  targets.gather(mean, kPlus);
-  Targets again(node, rates.partials, 0.0);
+  targets.gather(mean);
+  Targets again(node, rates.partials);
   const Target whole = again.make(node.own, mass.data());
   for_blocks(node, threads, [&](std::size_t piece, std::size_t, const Block& block, double*) {
     add_onto(node.own, whole, piece, block, rates.tables.data() + node.offset + block.begin);
   });
-  again.gather(whole, kPlus);
+  again.gather(whole);
   for (std::size_t j = 0; j < mass.size(); ++j) reports[j] = mass[j] > 0 ? reports[j] / mass[j] : 0.0;
 }
 
@@ -87,7 +88,7 @@ void change(Rates& rates, const TreeNode& node, std::span<double> tangent, int t
     const double above = node.separator_cells > 1 && mass[j] > 0 ? changes[j] / mass[j] : 0.0;
     changes[j] = above - reports[j];
   }
-  Targets targets(node, rates.partials, 0.0);
+  Targets targets(node, rates.partials);
   std::vector<Target> made;
   for (const int c : node.children) {
     const TreeNode& child = rates.tree.nodes[at(c)];
@@ -97,7 +98,7 @@ void change(Rates& rates, const TreeNode& node, std::span<double> tangent, int t
     made.push_back(targets.make(rates.tree.factors[at(f)].view, slice(rates.tree, tangent, f).data()));
   }
   for_blocks(node, threads, [&](std::size_t piece, std::size_t, const Block& block, double* room) {
-    BlockProduct sum(Space::log, block, room);
+    BlockProduct sum(Join::add, block, room);
     sum_rates(rates, node, sum);
     sum.take(node.own, changes.data());
     times_marginal(rates, node, block, sum.cells(), room);
@@ -106,7 +107,7 @@ void change(Rates& rates, const TreeNode& node, std::span<double> tangent, int t
       add_onto(rates.tree.nodes[at(c)].in_parent, made[t++], piece, block, room);
     for (const int f : node.factors) add_onto(rates.tree.factors[at(f)].view, made[t++], piece, block, room);
   });
-  for (const Target& target : made) targets.gather(target, kPlus);
+  for (const Target& target : made) targets.gather(target);
 }
 
 }  // namespace
@@ -120,25 +121,21 @@ double tangent(const JunctionTree& tree, std::span<const double> potentials,
     if (potentials[i] == -kInfinity) rates.direction[i] = 0.0;
   }
   rates.tables.resize(last.offset + last.cells);
-  NodeHooks hooks;
-  hooks.marginal = [&](int f, std::size_t, std::size_t begin, std::span<const double> cells) {
-    std::copy(cells.begin(), cells.end(), slice(tree, marginals, f).data() + begin);
-  };
-  hooks.cells = [&](const TreeNode& node, const Block& block, std::span<const double> cells) {
-    std::copy(cells.begin(), cells.end(), rates.tables.data() + node.offset + block.begin);
-  };
-  {
-    Workspace work(tree);
-    const double log_z = propagate(tree, potentials, {}, total, work, n_threads, hooks);
-    if (log_z == -kInfinity) return log_z;
-    rates.mass.resize(work.messages.size());
-    rates.reports.resize(work.messages.size());
-    rates.changes.resize(work.messages.size());
-    rates.partials = std::move(work.partials);
-    go_up(tree, n_threads, [&](int i, int threads) { report(rates, tree.nodes[at(i)], threads); });
-    go_down(tree, n_threads, [&](int i, int threads) { change(rates, tree.nodes[at(i)], tangent, threads); });
-    return log_z;
+  const double log_z = exact_tables(tree, potentials, {}, total, rates.tables, n_threads);
+  if (log_z == -kInfinity) return log_z;
+  for (std::size_t f = 0; f < tree.factors.size(); ++f) {
+    const Placement& place = tree.factors[f];
+    const TreeNode& node = tree.nodes[at(place.node)];
+    reduce_sum(std::span<const double>(rates.tables).subspan(node.offset, node.cells), place.layout,
+               slice(tree, marginals, static_cast<int>(f)), n_threads);
   }
+  for (std::vector<double>* buffer : {&rates.mass, &rates.reports, &rates.changes}) {
+    buffer->resize(last.separator_offset + last.separator_cells);
+  }
+  rates.partials.resize(tree.partial_cells);
+  go_up(tree, n_threads, [&](int i, int threads) { report(rates, tree.nodes[at(i)], threads); });
+  go_down(tree, n_threads, [&](int i, int threads) { change(rates, tree.nodes[at(i)], tangent, threads); });
+  return log_z;
 }
 
 }  // namespace pypgm

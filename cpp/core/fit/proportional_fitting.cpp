@@ -45,7 +45,6 @@ ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tre
       total_(total),
       n_threads_(n_threads),
       zeros_(zeros),
-      work_(*tree_),
       tables_(tree_->nodes.back().offset + tree_->nodes.back().cells),
       order_(depth_first(*tree_)) {
   std::size_t most = 0;
@@ -57,7 +56,10 @@ ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tre
   std::size_t widest = 0;
   for (const TreeNode& node : tree_->nodes) widest = std::max(widest, node.separator_cells);
   scaling_.resize(widest);
-  const double log_z = tables_of(*tree_, potentials_, {}, total_, work_, tables_, n_threads_);
+  const TreeNode& last = tree_->nodes.back();
+  in_children_.resize(last.separator_offset + last.separator_cells);
+  in_parents_.resize(in_children_.size());
+  const double log_z = exact_tables(*tree_, potentials_, {}, total_, tables_, n_threads_);
   if (!(log_z > -std::numeric_limits<double>::infinity())) std::fill(tables_.begin(), tables_.end(), 0.0);
   for (int child = 1; child < static_cast<int>(tree_->nodes.size()); ++child) {
     const Edge e = edge(child);
@@ -116,8 +118,8 @@ ProportionalFitting::Edge ProportionalFitting::edge(int child) {
   return {node,
           std::span<double>(tables_).subspan(node.offset, node.cells),
           std::span<double>(tables_).subspan(parent.offset, parent.cells),
-          std::span<double>(work_.messages).subspan(node.separator_offset, node.separator_cells),
-          std::span<double>(work_.answers).subspan(node.separator_offset, node.separator_cells),
+          std::span<double>(in_children_).subspan(node.separator_offset, node.separator_cells),
+          std::span<double>(in_parents_).subspan(node.separator_offset, node.separator_cells),
           std::span<double>(scaling_).first(node.separator_cells)};
 }
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/exact/propagation.hpp"
+#include "core/exact/inference.hpp"
 #include "core/fit/fitting_groups.hpp"
 
 namespace pypgm {
@@ -53,13 +53,13 @@ class ProportionalFitting {
   double total_;
   int n_threads_;
   Zeros zeros_;
-  Workspace work_;
   std::vector<double> tables_;
-  std::vector<int> order_;            ///< nodes, depth first
-  std::vector<FittingGroup> groups_;  ///< by node: of its factors
-  std::vector<double> nested_;        ///< room for the tables of groups
-  std::vector<double> scaling_;       ///< room for what a separator changes by
-  bool told_ = true;                  ///< whether the tables agree on separators
+  std::vector<double> in_children_, in_parents_;  ///< see Edge
+  std::vector<int> order_;                        ///< nodes, depth first
+  std::vector<FittingGroup> groups_;              ///< by node: of its factors
+  std::vector<double> nested_;                    ///< room for the tables of groups
+  std::vector<double> scaling_;                   ///< room for what a separator changes by
+  bool told_ = true;                              ///< whether the tables agree on separators
 };
 
 }  // namespace pypgm

@@ -68,7 +68,7 @@ struct JunctionTree {
   std::vector<Placement> attributes;  ///< one for each attribute (for evidence)
   std::size_t partial_cells = 0;      ///< of the buffer for what pieces of large tables sum up
   TreeCost cost;
-  /// The same passes with implicit cliques; null where a clique is beyond every integer.
+  /// Null where a clique is beyond every integer: such a tree can never run.
   std::shared_ptr<const FactoredTree> factored;
 };
 

@@ -67,35 +67,30 @@ struct Target {
 
 class Targets {
  public:
-  Targets(const TreeNode& node, std::span<double> partials, double start)
-      : pieces_(node.blocks.pieces), free_(partials.data() + node.partial_offset), start_(start) {}
+  Targets(const TreeNode& node, std::span<double> partials)
+      : pieces_(node.blocks.pieces), free_(partials.data() + node.partial_offset) {}
 
   Target make(const BlockView& view, double* sums) {
     const Target target{sums, free_, view.cells, view.leads || pieces_ == 1};
-    std::fill_n(sums, view.cells, start_);
+    std::fill_n(sums, view.cells, 0.0);
     if (!target.shared) {
-      std::fill_n(free_, (pieces_ - 1) * view.cells, start_);
+      std::fill_n(free_, (pieces_ - 1) * view.cells, 0.0);
       free_ += (pieces_ - 1) * view.cells;
     }
     return target;
   }
   /// Brings the pieces together, in their order.
-  template <class Op>
-  void gather(const Target& target, Op op) const {
+  void gather(const Target& target) const {
     for (std::size_t piece = 1; !target.shared && piece < pieces_; ++piece) {
       const double* from = target.of(piece);
-      for (std::size_t j = 0; j < target.cells; ++j) target.sums[j] = op(target.sums[j], from[j]);
+      for (std::size_t j = 0; j < target.cells; ++j) target.sums[j] += from[j];
     }
   }
 
  private:
   std::size_t pieces_;
   double* free_;
-  double start_;
 };
-
-inline constexpr auto kPlus = [](double a, double b) { return a + b; };
-inline constexpr auto kLarger = [](double a, double b) { return b > a ? b : a; };
 
 /// Adds the cells of a block onto a sum of the node they belong to.
 inline void add_onto(const BlockView& view, const Target& target, std::size_t piece, const Block& block,
