@@ -6,13 +6,22 @@ import ctypes
 import math
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pypgm import _core
+from pypgm.domain import listed
 from pypgm.errors import ModelTooLargeError
 
-__all__ = ["check_fits", "memory_limit", "short"]
+if TYPE_CHECKING:
+    from pypgm.domain import Domain
+
+__all__ = ["check_fits", "hopeless_refused", "memory_limit", "short"]
 
 _GIB = 2.0**30
+_WAY_OUT = 'use oracle="region_graph", fewer or smaller cliques, or max_bytes'
 _ALWAYS = 2**24  # bytes that fit anywhere: not worth asking the system
 
 
@@ -35,7 +44,7 @@ def check_fits(
     needed: float,
     max_bytes: float | None,
     what: str,
-    way_out: str = "use fewer or smaller cliques, or pass max_bytes",
+    way_out: str = _WAY_OUT,
 ) -> None:
     """Raise ModelTooLargeError, naming the ways out, if `needed` bytes (exact, however many) are more than allowed."""
     if max_bytes is None and needed <= _ALWAYS:
@@ -44,6 +53,20 @@ def check_fits(
     if needed > limit:
         gib = short(needed >> 30) if isinstance(needed, int) and needed >> 40 else f"{needed / _GIB:.3g}"
         raise ModelTooLargeError(f"{what}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
+
+
+@contextmanager
+def hopeless_refused(domain: Domain, max_bytes: float | None = None) -> Iterator[None]:
+    """Raise ModelTooLargeError, naming a clique, where every order of elimination makes one too large to plan."""
+    try:
+        yield
+    except _core.HopelessElimination as error:
+        clique = tuple(domain.attributes[i] for i in error.args[0])
+        cells = domain.size(clique)
+        raise ModelTooLargeError(
+            f"the table over ({listed(clique)}) needs {short(cells)} cells ({short(cells >> 27)} GiB) in the "
+            f"best order of elimination; the limit is {memory_limit(max_bytes) / _GIB:.3g} GiB: {_WAY_OUT}"
+        ) from None
 
 
 def short(number: int) -> str:

@@ -170,6 +170,15 @@ std::vector<std::tuple<Scope, Scope, int, std::size_t>> nodes(const JunctionTree
 }  // namespace
 
 void bind_junction_tree(py::module_& m) {
+  static py::handle hopeless =
+      py::exception<HopelessElimination>(m, "HopelessElimination", PyExc_MemoryError).release();
+  py::register_exception_translator([](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const HopelessElimination& e) {
+      py::set_error(hopeless, py::make_tuple(py::cast(e.clique())));
+    }
+  });
   py::class_<JunctionTree, Tree>(m, "JunctionTree", "A compiled junction tree over attribute indices.")
       .def(py::init(&make_tree), py::arg("sizes"), py::arg("cliques"), py::arg("order") = py::none(),
            py::arg("exhaustive") = false)

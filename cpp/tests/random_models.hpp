@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/plan/elimination.hpp"
 #include "core/plan/junction_tree.hpp"
 
 namespace pypgm::test {
-
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline std::size_t below(std::mt19937_64& random, std::size_t n) {
   return static_cast<std::size_t>(random() % n);

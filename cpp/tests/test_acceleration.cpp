@@ -11,7 +11,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
 using test::kTotal;
 
 Acceleration path_of(const test::Problem& p) {

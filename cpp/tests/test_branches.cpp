@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/plan/branches.hpp"
 #include "core/plan/junction_tree.hpp"
 #include "random_models.hpp"
@@ -12,8 +13,6 @@
 using namespace pypgm;
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 JunctionTree chain_of(std::size_t d, std::size_t size) {
   test::Structure s;

@@ -14,7 +14,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
 using test::kTotal;
 
 /// Calls body(codes, weight) for every joint assignment.

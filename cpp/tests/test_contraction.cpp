@@ -12,8 +12,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
-
 struct Case {
   std::vector<std::size_t> sizes;
   std::vector<Leaf> leaves;
@@ -208,11 +206,11 @@ TEST_CASE("the bits do not depend on threads, nor on where a step is cut") {
 }
 
 TEST_CASE("a plan says what it takes") {
-  const std::vector<std::size_t> sizes(40, 10);
-  Axes all(40);
+  const std::vector<std::size_t> sizes(14, 10);
+  Axes all(14);
   std::iota(all.begin(), all.end(), 0);
   const Contraction wide = plan_elimination(sizes, {{all, true}}, {0}, {});
-  CHECK(wide.cost.bytes > 7.9e40);
+  CHECK(wide.cost.bytes > 7.9e14);
   const Contraction chain = plan_elimination(sizes, {{{0, 1}, true}, {{1, 2}, true}}, {0, 2}, {});
   CHECK(chain.cost.operations == 1000);
   CHECK(chain.cost.bytes == 8 * 300);  // two exponentials and sums of logarithms; the answer is the caller's

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <random>
 
+#include "core/base/numbers.hpp"
 #include "core/regions/convex_gbp.hpp"
 #include "core/regions/local_polytope.hpp"
 #include "core/simd/kernels.hpp"
@@ -13,8 +13,6 @@
 using namespace pypgm;
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::shared_ptr<RegionGraph> ring(std::size_t size, int n) {
   std::vector<Scope> cliques;

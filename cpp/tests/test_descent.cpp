@@ -12,7 +12,6 @@ namespace {
 
 using test::dot;
 using test::gradient_by_hand;
-using test::kInfinity;
 using test::kTotal;
 using test::loss_by_hand;
 using test::Problem;

@@ -168,6 +168,38 @@ TEST_CASE("a graph kept as lists gives the order of one kept as bits") {
   }
 }
 
+TEST_CASE("where every order makes a table beyond all memory, one clique of such a table is named") {
+  test::Structure bipartite;
+  bipartite.sizes.assign(120, 1000000);
+  for (std::int32_t a = 0; a < 60; ++a) {
+    for (std::int32_t b = 60; b < 120; ++b) bipartite.cliques.push_back({a, b});
+  }
+  const auto clique_of = [&](const auto& plan) {
+    Scope clique;
+    try {
+      plan();
+    } catch (const HopelessElimination& error) {
+      clique = error.clique();
+    }
+    return clique;
+  };
+  // By the bound: each attribute has sixty neighbours.
+  CHECK(clique_of([&] { eliminate(bipartite.sizes, bipartite.cliques, false); }).size() == 61);
+  CHECK(clique_of([&] { eliminate(bipartite.sizes, bipartite.cliques, true); }).size() == 61);
+  std::vector<std::int32_t> order(120);
+  std::iota(order.begin(), order.end(), 0);
+  CHECK(clique_of([&] { eliminate_in_order(bipartite.sizes, bipartite.cliques, order); }).size() == 61);
+  CHECK(eliminate_greedily(bipartite.sizes, bipartite.cliques, Rule::fill).order.empty());
+  // By the rules: a grid of 40 by 40 has four neighbours everywhere, and no table below 10^40.
+  test::Structure grid;
+  grid.sizes.assign(1600, 10);
+  for (std::int32_t i = 0; i < 1600; ++i) {
+    if (i % 40 != 39) grid.cliques.push_back({i, i + 1});
+    if (i < 1560) grid.cliques.push_back({i, i + 40});
+  }
+  CHECK(clique_of([&] { eliminate(grid.sizes, grid.cliques, false); }).size() > 15);
+}
+
 TEST_CASE("no attributes") { CHECK(eliminate({}, {}, false).order.empty()); }
 
 }  // namespace

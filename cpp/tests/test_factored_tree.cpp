@@ -13,8 +13,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
-
 TEST_CASE("contractions of three tables, whoever has which attribute") {
   std::mt19937_64 random(21);
   for (int round = 0; round < 2000; ++round) {

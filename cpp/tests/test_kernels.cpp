@@ -20,8 +20,6 @@ extern const Kernels kernels_avx512;
 
 namespace {
 
-using test::kInfinity;
-
 /// Every set of loops this machine can run.
 std::vector<const Kernels*> runnable() {
   std::vector<const Kernels*> sets{&kernels_baseline};

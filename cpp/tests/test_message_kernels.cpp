@@ -10,8 +10,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
-
 constexpr double kFloor = 1e-250;
 
 /// Probabilities, some of them 0.

@@ -9,7 +9,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
 using test::kTotal;
 
 TEST_CASE("potentials come to have the marginals of others, structural zeros kept") {

@@ -25,8 +25,7 @@ struct Model {
       : structure(test::random_structure(random, 1 + test::below(random, 7), 3)) {
     const JunctionTree built = test::tree_of(structure);
     std::vector<double> potentials(test::cells_of(structure));
-    for (double& p : potentials)
-      p = test::uniform(random) < 0.1 ? -test::kInfinity : 3 * test::uniform(random);
+    for (double& p : potentials) p = test::uniform(random) < 0.1 ? -kInfinity : 3 * test::uniform(random);
     Scope all(structure.sizes.size());
     std::iota(all.begin(), all.end(), 0);
     test::Structure whole = structure;

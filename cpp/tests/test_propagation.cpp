@@ -10,8 +10,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
-
 struct Answer {
   double log_z;
   std::vector<double> marginals;

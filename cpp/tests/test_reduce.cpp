@@ -10,8 +10,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
-
 struct Case {
   std::vector<std::size_t> sizes;
   Scope all;

@@ -11,7 +11,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
 using test::kTotal;
 
 TEST_CASE("levelled potentials have the same marginals") {

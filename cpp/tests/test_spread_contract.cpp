@@ -14,8 +14,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
-
 constexpr double kTotal = 50.0;
 
 /// What a contraction says that spreads its tables from the start.

@@ -10,8 +10,6 @@
 namespace pypgm {
 namespace {
 
-using test::kInfinity;
-
 /// total * Cov(cells of all cliques) * direction, by going through all assignments.
 std::vector<double> covariance_times(const test::Structure& s, const std::vector<double>& potentials,
                                      const std::vector<double>& direction, double total) {

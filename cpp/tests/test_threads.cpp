@@ -102,6 +102,11 @@ TEST_CASE("threads_for gives every thread at least a grain of work") {
   CHECK(threads_for(1000 * kGrain, 8) == 8);
 }
 
+TEST_CASE("no team is larger than the machine has a use for") {
+  CHECK(threads_for(std::size_t{1} << 60, 100000) <= std::max(64, max_threads()));
+  CHECK(threads_for(std::size_t{1} << 60, 100000) >= 64);
+}
+
 TEST_CASE("threads_for with 0 offers what the machine has") {
   CHECK(threads_for(1000 * kGrain, 0) == std::min(1000, max_threads()));
   CHECK(threads_for(1000 * kGrain, 1) == 1);

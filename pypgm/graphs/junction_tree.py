@@ -15,7 +15,7 @@ from pypgm.domain import Clique, Domain, Label, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
-from pypgm.memory import check_fits
+from pypgm.memory import check_fits, hopeless_refused
 
 if TYPE_CHECKING:
     import networkx
@@ -100,12 +100,13 @@ class JunctionTree:
             raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(order)}")
         self.domain = domain
         self.cliques = tuple(domain.canonical(c) for c in cliques)
-        self.plan = _core.JunctionTree(
-            domain.shape,
-            [domain.indices(c) for c in self.cliques],
-            None if order is None else domain.indices(order),
-            effort == "best",
-        )
+        with hopeless_refused(domain, max_bytes):
+            self.plan = _core.JunctionTree(
+                domain.shape,
+                [domain.indices(c) for c in self.cliques],
+                None if order is None else domain.indices(order),
+                effort == "best",
+            )
         cost = self.plan.cost
         self.cost = TreeCost(
             cost["width"],

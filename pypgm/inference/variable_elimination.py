@@ -16,6 +16,7 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.graphs.junction_tree import check_logarithms, checked_total
 from pypgm.inference.contraction import answer_bytes, check_contraction
+from pypgm.memory import hopeless_refused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -185,7 +186,8 @@ def log_elimination(
     array([3.  , 0.75])
     """
     tables = [(domain.indices(f.domain.attributes), True) for f in factors]
-    plan = _core.plan_elimination(domain.shape, [((), True), *tables], domain.indices(keep))
+    with hopeless_refused(domain, max_bytes):
+        plan = _core.plan_elimination(domain.shape, [((), True), *tables], domain.indices(keep))
     check_contraction(domain, plan, answer_bytes([domain.sizes(keep)]), max_bytes)
     answers, _ = plan.run([np.zeros(1), *(f.datavector() for f in factors)], "log_sum", n_threads)
     return Factor(domain.project(keep), answers[0])
@@ -211,7 +213,8 @@ def _eliminate(
     sequence = () if order is None else domain.indices(order)
     if order is not None and len(sequence) != len(domain):
         raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(sequence)}")
-    plan = _core.plan_elimination(domain.shape, [(s, True) for s in scopes], keep, sequence)
+    with hopeless_refused(domain, max_bytes):
+        plan = _core.plan_elimination(domain.shape, [(s, True) for s in scopes], keep, sequence)
     check_contraction(domain, plan, answer_bytes([domain.sizes(asked)]), max_bytes)
     answers, _ = plan.run(tables, "max" if maximum else "sum", n_threads)
     cells: NDArray[np.float64] = answers[0]

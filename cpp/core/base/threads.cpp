@@ -20,6 +20,21 @@ int max_threads() {
 #endif
 }
 
+namespace {
+
+constexpr std::size_t kShares = 64;
+
+/// Of a team, whatever is asked for: one a processor, and enough to test teams on small machines.
+int most_threads() {
+#ifdef _OPENMP
+  return std::max(static_cast<int>(kShares), omp_get_num_procs());
+#else
+  return static_cast<int>(kShares);
+#endif
+}
+
+}  // namespace
+
 int openmp_version() {
 #ifdef _OPENMP
   return _OPENMP;
@@ -29,7 +44,7 @@ int openmp_version() {
 }
 
 int threads_for(std::size_t work, int n_threads) {
-  const int wanted = n_threads > 0 ? n_threads : max_threads();
+  const int wanted = n_threads > 0 ? std::min(n_threads, most_threads()) : max_threads();
   const std::size_t useful = std::max<std::size_t>(1, work / kGrain);
   return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted), useful));
 }
@@ -55,8 +70,6 @@ struct alignas(64) Share {
     }
   }
 };
-
-constexpr std::size_t kShares = 64;
 
 }  // namespace
 #endif

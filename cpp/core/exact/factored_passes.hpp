@@ -2,10 +2,10 @@
 // What the passes of a contraction share.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/exact/contract.hpp"
 #include "core/exact/factored_inference.hpp"
@@ -25,13 +25,10 @@
 
 namespace pypgm::passes {
 
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kWidest = 400;
 inline constexpr double kOne = 1.0;
 
 using Range = WeightRange;
-
-inline std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 inline std::span<double> cells_of(const FactoredTree& contraction, FactoredWork& work, int value) {
   const Value& v = contraction.values[at(value)];

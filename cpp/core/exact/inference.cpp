@@ -1,8 +1,8 @@
 #include "core/exact/inference.hpp"
 
 #include <cassert>
-#include <limits>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/exact/observation.hpp"
 #include "core/simd/kernels.hpp"
@@ -10,10 +10,6 @@
 namespace pypgm {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 /// Forward, and back if there is any weight: first with weights, then, if that lost something, with spread
 /// ones.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <memory>
 
+#include "core/base/numbers.hpp"
 #include "core/exact/contract.hpp"
 #include "core/exact/factored_inference.hpp"
 #include "core/exact/observation.hpp"
@@ -13,10 +13,7 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kZero = 0.0;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 /// The upward pass, kept so that parts of it can be done again.
 class MaxPass {

@@ -1,10 +1,10 @@
 #pragma once
 // What the passes of a propagation share.
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/exact/propagation.hpp"
 
 // Every factor and message is scaled to a largest entry of 1, so that no product exceeds 1 and all that can
@@ -27,11 +27,8 @@
 
 namespace pypgm::propagation {
 
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kTiny = -1020;  // log2 of what one exponential or product may lose when it underflows
 inline constexpr double kSafe = -937;   // log2 of the smallest cell that is surely kept, with room left
-
-inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Evidence as the factor it is, sorted by node.
 struct Observed {

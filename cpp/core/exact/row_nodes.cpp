@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/numbers.hpp"
+
 namespace pypgm {
 
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-bool has(const Scope& scope, std::int32_t a) { return std::binary_search(scope.begin(), scope.end(), a); }
 
 Scope united(const Scope& a, const Scope& b) {
   Scope both;
@@ -33,7 +31,7 @@ struct Shape {
     while (axis > 0 && size(axis) == 1) --axis;
     return axis;
   }
-  bool lies_along(const Scope& scope) const { return has(scope, node.attributes[last_axis()]); }
+  bool lies_along(const Scope& scope) const { return contains(scope, node.attributes[last_axis()]); }
   void take(const Scope& scope) {
     Scope& to = lies_along(scope) ? along : across;
     to = united(to, scope);
@@ -44,7 +42,7 @@ struct Shape {
     const bool empty = along.empty();
     while (first > node.blocks.axis) {
       const std::int32_t a = node.attributes[first - 1];
-      if (size(first - 1) > 1 && (has(across, a) || !(empty || has(along, a)))) break;
+      if (size(first - 1) > 1 && (contains(across, a) || !(empty || contains(along, a)))) break;
       --first;
     }
     if (empty)
@@ -52,10 +50,10 @@ struct Shape {
   }
   /// Step of an axis in the table over a scope, 0 if it lacks the axis.
   std::size_t step(const Scope& scope, std::size_t axis) const {
-    if (!has(scope, node.attributes[axis])) return 0;
+    if (!contains(scope, node.attributes[axis])) return 0;
     std::size_t cells = 1;
     for (std::size_t k = axis + 1; k < node.attributes.size(); ++k) {
-      if (has(scope, node.attributes[k])) cells *= size(k);
+      if (contains(scope, node.attributes[k])) cells *= size(k);
     }
     return cells;
   }
@@ -64,7 +62,7 @@ struct Shape {
     std::vector<std::uint8_t> kept;
     for (const std::int32_t a : scope) {
       sizes.push_back(tree.sizes[at(a)]);
-      kept.push_back(has(inner, a) ? 1 : 0);
+      kept.push_back(contains(inner, a) ? 1 : 0);
     }
     return make_layout(sizes, kept);
   }

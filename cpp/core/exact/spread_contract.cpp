@@ -4,9 +4,9 @@
 #include <array>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/exact/contract.hpp"
 #include "core/simd/kernels.hpp"
@@ -19,7 +19,6 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kBesides = 60;
 constexpr double kTop = 480;  // largest exponent of a scaled row: products fill the range of doubles
 constexpr std::size_t kMostAxes = 64;

@@ -1,9 +1,9 @@
 #include "core/exact/tangent.hpp"
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/exact/inference.hpp"
 #include "core/plan/traversal.hpp"
 #include "core/simd/kernels.hpp"
@@ -18,10 +18,6 @@
 namespace pypgm {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 struct Rates {
   const JunctionTree& tree;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/fit/moment_matching.hpp"
 #include "core/fit/proportional_fitting.hpp"
 #include "core/fit/reparameterise.hpp"
@@ -12,8 +13,6 @@
 namespace pypgm {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr double kFitted = 1e-6;  // mean L1 distance, for a total of 1, that no answer would show
 constexpr int kRunsOfSweep = 6;   // propagations with implicit cliques a walk through the tables is worth

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/simd/kernels.hpp"
 
@@ -13,9 +13,6 @@ namespace pypgm {
 
 namespace {
 
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kSeed = 0x626f756e64;
 constexpr std::size_t kDraws = 20000;
 constexpr int kNewtonSteps = 2;     // of a round: inference is cheap beside them
@@ -30,10 +27,6 @@ constexpr double kSmallestTau = 0.002;
 constexpr double kLost = 10;  // times the gap, that r's bound may be below the best
 constexpr double kKept = 3;   // times the excess of the last look, that a column may be away from the minimum
 constexpr std::size_t kColumnsACell = 100;  // of an average clique
-
-double dot(std::span<const double> a, std::span<const double> b) {
-  return kernels().dot(a.data(), b.data(), a.size());
-}
 
 }  // namespace
 

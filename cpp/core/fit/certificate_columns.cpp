@@ -3,17 +3,12 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/fit/certificate.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
-
-namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 void Certificate::gather(const Rows& rows, std::span<const double> r, std::span<double> out) const {
   const std::size_t n = out.size();

@@ -1,23 +1,15 @@
 #include "core/fit/descent.hpp"
 
-#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
 
 namespace {
-
-double dot(std::span<const double> a, std::span<const double> b) {
-  return kernels().dot(a.data(), b.data(), a.size());
-}
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void check_possible(double log_z) {
   if (log_z == -kInfinity) throw std::invalid_argument("the potentials leave no joint assignment any weight");

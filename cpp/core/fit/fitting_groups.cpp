@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/numbers.hpp"
 #include "core/tables/blocks.hpp"
 
 namespace pypgm {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr std::size_t kFewCells = 2048;  // of a table in which every marginal is fitted by itself
 constexpr double kBounds[] = {1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256};  // of a part's cells

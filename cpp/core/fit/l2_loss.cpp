@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::size_t row_of(const Measured& m, std::size_t cell) { return m.rows.empty() ? cell : at(m.rows[cell]); }
 

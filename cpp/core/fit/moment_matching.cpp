@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/base/numbers.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMemory = 10;
 constexpr double kRarest = 1e-12;     // share of the total below which cells count as equally rare
 constexpr double kFirst = 0.125;      // of the step that would be right if each cell stood alone
@@ -18,10 +17,6 @@ constexpr double kFurthest = 5.0;     // that any potential moves in a step
 constexpr double kSufficient = 1e-4;  // of the descent the slope promises
 constexpr double kRounding = 1e-13;   // of log Z
 constexpr double kShortest = 1e-6;    // of a step
-
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  return kernels().dot(a.data(), b.data(), a.size());
-}
 
 void add_scaled(std::vector<double>& to, const std::vector<double>& what, double scale) {
   kernels().add_scaled(to.data(), what.data(), scale, to.size(), to.data());

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/message_kernels.hpp"
 #include "core/simd/reduce.hpp"
@@ -12,8 +13,6 @@
 namespace pypgm {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr double kLargestRatio = 1e100;  // of one scaling: cells rarer than that wait for the next
 constexpr double kLargestChange = 1e300;

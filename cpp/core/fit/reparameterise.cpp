@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/exact/propagation.hpp"
 #include "core/simd/kernels.hpp"
 
@@ -12,11 +12,8 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kWide = 100.0;      // between the largest and the least: below it no weight gets lost
 constexpr double kNothing = -600.0;  // as low as a conditional probability's logarithm is kept
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The given clique that has all cells of a node; -1 if there is none.
 int filling(const JunctionTree& tree, const TreeNode& node) {

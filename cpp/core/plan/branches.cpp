@@ -5,6 +5,7 @@
 #include <queue>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/plan/junction_tree.hpp"
 
 namespace pypgm {
@@ -12,8 +13,6 @@ namespace pypgm {
 namespace {
 
 constexpr double kTeam = 8;  // threads the trunk is chosen for; what suits them suits fewer
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 struct Subtree {
   double cells;

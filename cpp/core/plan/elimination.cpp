@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/numbers.hpp"
+#include "core/plan/elimination_bound.hpp"
 #include "core/plan/elimination_graph.hpp"
 #include "core/plan/elimination_state.hpp"
 
@@ -20,7 +22,6 @@ constexpr double kLargeWork = 1e8;     // and for more;
 constexpr double kMostWork = 4e8;      // and what ends it where they are not
 constexpr int kPatience = 10;          // rounds without a better tree that end the short search
 constexpr double kMostCells = 1e7;     // a larger tree is not searched for as long as it would run
-constexpr std::size_t kDense = 8192;   // attributes of the largest graph kept as bits: 8 MiB
 constexpr double kLargeScore = 1e300;  // what scores are cut to, so that none looks like one taken out
 
 /// Operations of one propagation, an operation being about a nanosecond: passes over the cells, and what each
@@ -41,8 +42,8 @@ double tree_cells(std::span<const std::size_t> sizes, const Steps& steps) {
     std::size_t next = n;
     double table = static_cast<double>(sizes[static_cast<std::size_t>(steps.order[i])]);
     for (const std::int32_t u : steps.neighbours(i)) {
-      next = std::min(next, position[static_cast<std::size_t>(u)]);
-      table *= static_cast<double>(sizes[static_cast<std::size_t>(u)]);
+      next = std::min(next, position[at(u)]);
+      table *= static_cast<double>(sizes[at(u)]);
     }
     if (next < n && steps.neighbours(next).size() + 1 == steps.neighbours(i).size()) contained[next] = 1;
     if (contained[i] == 0) cells += table;
@@ -83,22 +84,6 @@ std::vector<std::int32_t> shuffled(std::size_t n, std::uint64_t round) {
 
 using Edge = std::pair<std::int32_t, std::int32_t>;
 
-constexpr auto kNobody = [](std::int32_t) {};
-
-/// The graph of a set of cliques, fill counted if `scored`.
-template <class Graph>
-State<Graph> graph_of(std::vector<double> weights, std::span<const Scope> cliques, bool scored) {
-  State<Graph> state(std::move(weights));
-  for (const Scope& clique : cliques) {
-    for (std::size_t i = 0; i < clique.size(); ++i) {
-      for (std::size_t j = i + 1; j < clique.size(); ++j) {
-        if (!state.graph.adjacent(clique[i], clique[j])) state.join(clique[i], clique[j], scored, kNobody);
-      }
-    }
-  }
-  return state;
-}
-
 /// What remains when attributes whose neighbours all know each other have gone: they fill nothing, and go
 /// first under every rule that is any good. Searched again and again, so it is small and has names 0, 1, ….
 struct Core {
@@ -122,10 +107,10 @@ Core core_of(std::span<const std::size_t> sizes, std::span<const Scope> cliques)
   while (queue.least() == 0) {
     const std::int32_t v = queue.argmin();
     queue.take_out(v);
-    name[static_cast<std::size_t>(v)] = -1;
+    name[at(v)] = -1;
     state.take_out(v, true, near, touched);
     core.steps.add(v, near);
-    for (const std::int32_t u : touched) queue.set(u, state.fill[static_cast<std::size_t>(u)]);
+    for (const std::int32_t u : touched) queue.set(u, state.fill[at(u)]);
   }
   for (std::size_t v = 0; v < n; ++v) {
     if (name[v] < 0) continue;
@@ -134,8 +119,7 @@ Core core_of(std::span<const std::size_t> sizes, std::span<const Scope> cliques)
     core.sizes.push_back(static_cast<double>(sizes[v]));
     core.fill.push_back(state.fill[v]);
     state.graph.for_neighbours(static_cast<std::int32_t>(v), [&](std::int32_t u) {
-      if (static_cast<std::size_t>(u) < v)
-        core.edges.emplace_back(name[static_cast<std::size_t>(u)], name[v]);
+      if (at(u) < v) core.edges.emplace_back(name[at(u)], name[v]);
     });
   }
   core.work = state.work;
@@ -169,12 +153,13 @@ State<Graph> renamed(const Core& core, Rule rule, std::span<const std::int32_t> 
   return state;
 }
 
-/// Eliminates the core by a rule, ties going to the smaller rank. Gives up, with an empty order, where the
-/// tables so far are certain to exceed `limit` cells: bags inside others at most double the sum of those that
-/// stay, as long as every attribute has two values.
+/// Eliminates the core by a rule, ties going to the smaller rank. Gives up, with an empty order, at a
+/// hopeless table, whose clique it leaves behind, or where the tables so far are certain to exceed `limit`
+/// cells: bags inside others at most double the sum of those that stay, as long as every attribute has two
+/// values.
 template <class Graph>
 Steps eliminate_core(const Core& core, Rule rule, std::span<const std::int32_t> ranks, double limit,
-                     double& work) {
+                     double& work, Scope& hopeless) {
   const std::size_t n = core.names.size();
   Scope named(n);
   for (std::size_t i = 0; i < n; ++i) named[static_cast<std::size_t>(ranks[i])] = core.names[i];
@@ -184,14 +169,14 @@ Steps eliminate_core(const Core& core, Rule rule, std::span<const std::int32_t> 
   State<Graph> state = renamed<Graph>(core, rule, ranks);
   const bool scored = rule == Rule::fill || rule == Rule::weighted_fill;
   const auto table = [&](std::int32_t v) {
-    double cells = sizes[static_cast<std::size_t>(v)];
-    state.graph.for_neighbours(v, [&](std::int32_t u) { cells *= sizes[static_cast<std::size_t>(u)]; });
-    state.work += state.graph.reads(v, v) + state.degree[static_cast<std::size_t>(v)];
+    double cells = sizes[at(v)];
+    state.graph.for_neighbours(v, [&](std::int32_t u) { cells *= sizes[at(u)]; });
+    state.work += state.graph.reads(v, v) + state.degree[at(v)];
     return std::min(cells, kLargeScore);
   };
   const auto score = [&](std::int32_t v) {
-    if (rule == Rule::neighbours) return static_cast<double>(state.degree[static_cast<std::size_t>(v)]);
-    return scored ? std::min(state.fill[static_cast<std::size_t>(v)], kLargeScore) : table(v);
+    if (rule == Rule::neighbours) return static_cast<double>(state.degree[at(v)]);
+    return scored ? std::min(state.fill[at(v)], kLargeScore) : table(v);
   };
   MinTree queue(n);
   for (std::size_t v = 0; v < n; ++v) {
@@ -201,15 +186,21 @@ Steps eliminate_core(const Core& core, Rule rule, std::span<const std::int32_t> 
   Scope near, touched, names_near;
   const auto add = [&](std::int32_t v) {
     names_near.clear();
-    for (const std::int32_t u : near) names_near.push_back(named[static_cast<std::size_t>(u)]);
-    steps.add(named[static_cast<std::size_t>(v)], names_near);
+    for (const std::int32_t u : near) names_near.push_back(named[at(u)]);
+    steps.add(named[at(v)], names_near);
   };
   double cells = 0;
   for (std::size_t left = n; left > 0; --left) {
     const std::int32_t v = queue.argmin();
     queue.take_out(v);
-    cells += table(v);
-    if (all_choose && cells > 2 * limit) {
+    const double own = table(v);
+    if (own > kHopelessCells) {
+      hopeless = {named[at(v)]};
+      state.graph.for_neighbours(v, [&](std::int32_t u) { hopeless.push_back(named[at(u)]); });
+      std::sort(hopeless.begin(), hopeless.end());
+    }
+    cells += own;
+    if (own > kHopelessCells || (all_choose && cells > 2 * limit)) {
       work += state.work;
       return {};
     }
@@ -238,6 +229,7 @@ Elimination search(std::span<const std::size_t> sizes, std::span<const Scope> cl
   const std::size_t n = core.names.size();
   if (n == 0) return finished(sizes, core.steps, core.work);
   Steps best;
+  Scope hopeless;
   double least = std::numeric_limits<double>::infinity();
   double work = core.work;
   int improved = 0;
@@ -253,7 +245,7 @@ Elimination search(std::span<const std::size_t> sizes, std::span<const Scope> cl
     const std::vector<std::int32_t> ranks = shuffled(n, static_cast<std::uint64_t>(round));
     for (const Rule rule : kRules) {
       if (enough(round)) return finished(sizes, best, work);
-      Steps next = eliminate_core<Graph>(core, rule, ranks, least, work);
+      Steps next = eliminate_core<Graph>(core, rule, ranks, least, work, hopeless);
       if (next.order.empty()) continue;
       const double cells = tree_cells(sizes, next);
       work += 2 * static_cast<double>(next.near.size() + next.order.size());
@@ -263,6 +255,7 @@ Elimination search(std::span<const std::size_t> sizes, std::span<const Scope> cl
         best = std::move(next);
       }
     }
+    if (best.order.empty()) throw HopelessElimination(hopeless);
   }
   return finished(sizes, best, work);
 }
@@ -274,8 +267,12 @@ Elimination greedily(std::span<const std::size_t> sizes, std::span<const Scope> 
   if (core.names.empty()) return finished(sizes, core.steps, work);
   const std::vector<std::int32_t> ranks = shuffled(core.names.size(), 0);
   const double no_limit = std::numeric_limits<double>::infinity();
-  const Steps steps = eliminate_core<Graph>(core, rule, ranks, no_limit, work);
-  return finished(sizes, steps, work);
+  Scope hopeless;
+  const Steps steps = eliminate_core<Graph>(core, rule, ranks, no_limit, work, hopeless);
+  if (!steps.order.empty()) return finished(sizes, steps, work);
+  Elimination none;
+  none.cells = kInfinity;
+  return none;
 }
 
 template <class Graph>
@@ -286,6 +283,7 @@ Elimination in_order(std::span<const std::size_t> sizes, std::span<const Scope> 
   Scope near, touched;
   for (const std::int32_t v : order) {
     state.take_out(v, false, near, touched);
+    check_table(sizes, v, near);
     steps.add(v, near);
   }
   return finished(sizes, steps, state.work);
@@ -306,6 +304,7 @@ Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<con
 }
 
 Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive) {
+  check_bound(sizes, cliques);
   return sizes.size() <= kDense ? search<BitGraph>(sizes, cliques, exhaustive)
                                 : search<ListGraph>(sizes, cliques, exhaustive);
 }

@@ -2,11 +2,30 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "core/base/scope.hpp"
 
 namespace pypgm {
+
+/// A table of more cells than any machine holds: no order that makes one is followed to its end.
+inline constexpr double kHopelessCells = 0x1p50;
+
+/// Every order makes a table of more than kHopelessCells.
+class HopelessElimination : public std::length_error {
+ public:
+  explicit HopelessElimination(Scope clique)
+      : std::length_error("every elimination order makes a table too large for any memory"),
+        clique_(std::move(clique)) {}
+
+  /// One whose table is too large, among the smallest of those met; ascending.
+  const Scope& clique() const { return clique_; }
+
+ private:
+  Scope clique_;
+};
 
 /// What a greedy elimination prefers next: the fewest missing edges between the neighbours, the smallest
 /// table, the fewest missing edges weighted by the sizes at their ends, or the fewest neighbours.
@@ -21,10 +40,12 @@ struct Elimination {
 };
 
 /// Eliminates attributes whose neighbours all know each other as long as there are any, and then greedily by
-/// a rule. Ties go to the smaller attribute.
+/// a rule. Ties go to the smaller attribute. Where that makes a table of more than kHopelessCells the order
+/// is empty, and cells infinite.
 Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, Rule rule);
 
-/// Eliminates in the order given, a permutation of the attributes.
+/// Eliminates in the order given, a permutation of the attributes. Throws HopelessElimination where that
+/// makes a table too large for any memory.
 Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
                                std::span<const std::int32_t> order);
 

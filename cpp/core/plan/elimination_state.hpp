@@ -92,6 +92,22 @@ struct State {
   double work = 0;
 };
 
+inline constexpr auto kNobody = [](std::int32_t) {};
+
+/// The graph of a set of cliques, fill counted if `scored`.
+template <class Graph>
+State<Graph> graph_of(std::vector<double> weights, std::span<const Scope> cliques, bool scored) {
+  State<Graph> state(std::move(weights));
+  for (const Scope& clique : cliques) {
+    for (std::size_t i = 0; i < clique.size(); ++i) {
+      for (std::size_t j = i + 1; j < clique.size(); ++j) {
+        if (!state.graph.adjacent(clique[i], clique[j])) state.join(clique[i], clique[j], scored, kNobody);
+      }
+    }
+  }
+  return state;
+}
+
 /// The steps of an elimination: who goes, and its neighbours then, one list behind the other.
 struct Steps {
   Scope order;

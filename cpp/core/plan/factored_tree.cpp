@@ -4,11 +4,11 @@
 #include <bit>
 #include <cassert>
 
+#include "core/base/numbers.hpp"
+
 namespace pypgm {
 
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::size_t kLong = 8;  // values that fill the lanes of a loop
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/base/numbers.hpp"
 #include "core/plan/factored_tree.hpp"
 #include "core/plan/traversal.hpp"
 
@@ -12,17 +13,15 @@ namespace pypgm {
 
 namespace {
 
-struct Edge {
+struct CliqueEdge {
   int a;
   int b;
 };
 
 struct Forest {
   std::vector<Scope> cliques;
-  std::vector<Edge> edges;
+  std::vector<CliqueEdge> edges;
 };
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 /// The maximal bags and the edges between them. A bag is joined to the bag of whichever of its other
 /// attributes goes next; where that one is no more than the rest of the bag, the two are one clique.
@@ -31,7 +30,7 @@ Forest maximal_bags(std::size_t n_attributes, const Elimination& elimination) {
   std::vector<int> position(n_attributes);
   for (std::size_t i = 0; i < bags.size(); ++i) position[at(elimination.order[i])] = static_cast<int>(i);
   std::vector<int> clique_of(bags.size(), -1);
-  std::vector<Edge> bag_edges;
+  std::vector<CliqueEdge> bag_edges;
   Forest forest;
   for (std::size_t i = 0; i < bags.size(); ++i) {
     if (clique_of[i] < 0) {
@@ -49,8 +48,8 @@ Forest maximal_bags(std::size_t n_attributes, const Elimination& elimination) {
       bag_edges.push_back({static_cast<int>(i), next});
     }
   }
-  for (const Edge& e : bag_edges) {
-    const Edge joined{clique_of[at(e.a)], clique_of[at(e.b)]};
+  for (const CliqueEdge& e : bag_edges) {
+    const CliqueEdge joined{clique_of[at(e.a)], clique_of[at(e.b)]};
     if (joined.a != joined.b) forest.edges.push_back(joined);
   }
   return forest;
@@ -121,7 +120,7 @@ int centre(int start, const Neighbours& beside, const std::vector<double>& cells
 void root_forest(JunctionTree& tree, const Forest& forest) {
   const std::size_t n = forest.cliques.size();
   Neighbours beside(n);
-  for (const Edge& e : forest.edges) {
+  for (const CliqueEdge& e : forest.edges) {
     beside[at(e.a)].push_back(e.b);
     beside[at(e.b)].push_back(e.a);
   }

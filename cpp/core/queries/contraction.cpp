@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/tables/layout.hpp"
 
 namespace pypgm {
@@ -11,11 +12,6 @@ namespace pypgm {
 namespace {
 
 constexpr std::size_t kShort = 8;  // an innermost loop shorter than this costs more to start than to run
-
-template <class T>
-std::size_t at(T i) {
-  return static_cast<std::size_t>(i);
-}
 
 double cells_of(const std::vector<std::size_t>& sizes, const Axes& axes) {
   double cells = 1;

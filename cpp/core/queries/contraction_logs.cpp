@@ -1,15 +1,13 @@
 #include "core/queries/contraction_logs.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "core/base/numbers.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Calls body(left offset, right offset, out offset, innermost loop) for each innermost run.
 template <class Body>

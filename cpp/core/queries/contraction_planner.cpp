@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/plan/elimination.hpp"
 
 namespace pypgm {
@@ -13,11 +14,6 @@ namespace pypgm {
 namespace {
 
 constexpr std::size_t kFew = 12;  // of so many tables all pairs are compared
-
-template <class T>
-std::size_t at(T i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// The attributes some leaf or the answer has, ascending: planning does not touch the others.
 Axes attributes_of(const std::vector<Leaf>& leaves, const Axes& keep) {
@@ -84,18 +80,27 @@ Axes find_order(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& 
   for (const Leaf& leaf : leaves) cliques.push_back(compact(leaf.axes));
   const Scope last = compact(keep);
   cliques.push_back(last);
+  const auto elimination = [&] {
+    try {
+      return eliminate(own, cliques, false);
+    } catch (const HopelessElimination& error) {
+      Scope clique;
+      for (const std::int32_t v : error.clique()) clique.push_back(used[at(v)]);
+      throw HopelessElimination(clique);
+    }
+  };
   Axes order;
-  for (const std::int32_t v : order_ending_with(eliminate(own, cliques, false), last)) {
+  for (const std::int32_t v : order_ending_with(elimination(), last)) {
     if (!std::binary_search(last.begin(), last.end(), v)) order.push_back(used[at(v)]);
   }
   order.insert(order.end(), keep.begin(), keep.end());
   return order;
 }
 
-class Planner {
+class EliminationPlanner {
  public:
-  Planner(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& leaves, const Axes& order,
-          std::size_t n_keep)
+  EliminationPlanner(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& leaves,
+                     const Axes& order, std::size_t n_keep)
       : sizes_(sizes),
         rank_(sizes.size(), std::numeric_limits<std::size_t>::max()),
         kept_from_(order.size() - n_keep),
@@ -208,7 +213,7 @@ Contraction plan_elimination(std::vector<std::size_t> sizes, std::vector<Leaf> l
   std::erase_if(own, [&](std::int32_t a) { return std::find(keep.begin(), keep.end(), a) != keep.end(); });
   own.insert(own.end(), keep.begin(), keep.end());
   if (order.empty()) own = find_order(sizes, leaves, keep);
-  Planner planner(sizes, leaves, own, keep.size());
+  EliminationPlanner planner(sizes, leaves, own, keep.size());
   for (std::size_t i = 0; i + keep.size() < own.size(); ++i) planner.eliminate(own[i]);
   planner.finish(keep);
   const int last = static_cast<int>(leaves.size() + planner.steps.size()) - 1;

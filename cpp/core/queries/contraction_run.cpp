@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/queries/contraction_logs.hpp"
 #include "core/simd/kernels.hpp"
@@ -21,16 +21,10 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTiny = 1e-307;
 constexpr double kTolerated = 1e-17;
 constexpr int kExponents = 64;           // peaks stay within 2^-64 and 2^64
 constexpr std::size_t kTile = 1u << 14;  // cells of a product that stay in cache while they are summed into
-
-template <class T>
-std::size_t at(T i) {
-  return static_cast<std::size_t>(i);
-}
 
 struct Table {
   std::span<const double> cells;

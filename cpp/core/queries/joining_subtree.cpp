@@ -4,16 +4,11 @@
 #include <limits>
 #include <map>
 
+#include "core/base/numbers.hpp"
+
 namespace pypgm {
 
 namespace {
-
-template <class T>
-std::size_t at(T i) {
-  return static_cast<std::size_t>(i);
-}
-
-bool has(const Scope& scope, std::int32_t a) { return std::binary_search(scope.begin(), scope.end(), a); }
 
 /// The part of the tree in question, children before parents, and what would pass along its edges.
 class Part {
@@ -60,7 +55,7 @@ void Part::gather(const std::vector<int>& top) {
     bool all_here =
         std::none_of(pending.begin(), pending.end(), [](const auto& other) { return other.second; });
     for (std::size_t i = 0; i < axes_.size(); ++i) {
-      all_here = all_here && (homes_[i] >= clique || has(tree_.cliques[at(clique)], axes_[i].attribute));
+      all_here = all_here && (homes_[i] >= clique || contains(tree_.cliques[at(clique)], axes_[i].attribute));
     }
     if (all_here) {
       for (int& home : homes_) home = std::max(home, clique);
@@ -87,7 +82,7 @@ void Part::weigh() {
     for (std::size_t k = 0; k < cliques_.size(); ++k) {
       if (passed[k] != 0) {
         below_[k] *= size;
-      } else if (!has(tree_.separators[at(cliques_[k])], axes_[i].attribute)) {
+      } else if (!contains(tree_.separators[at(cliques_[k])], axes_[i].attribute)) {
         above_[k] *= size;
       }
     }
@@ -142,7 +137,7 @@ JoiningSubtree Part::way_to(std::size_t meeting) const {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     int home = stop_of[at(place_.at(homes_[i]))];
     const auto holds = [&](int stop) {
-      return has(tree_.cliques[at(way.stops[at(stop)].clique)], axes_[i].attribute);
+      return contains(tree_.cliques[at(way.stops[at(stop)].clique)], axes_[i].attribute);
     };
     while (way.stops[at(home)].next >= 0 && holds(way.stops[at(home)].next)) home = way.stops[at(home)].next;
     way.homes.push_back(home);

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/numbers.hpp"
+
 namespace pypgm {
 
 namespace {
-
-template <class T>
-std::size_t at(T i) {
-  return static_cast<std::size_t>(i);
-}
 
 bool among(const Axes& axes, std::int32_t a) { return std::find(axes.begin(), axes.end(), a) != axes.end(); }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/queries/joining_subtree.hpp"
 #include "core/queries/projection_tables.hpp"
 
@@ -16,11 +17,6 @@ namespace {
 
 using Key = ProjectionTables::Key;
 using Ref = ProjectionTables::Ref;
-
-template <class T>
-std::size_t at(T i) {
-  return static_cast<std::size_t>(i);
-}
 
 void merge(Scope& into, const Scope& more) {
   Scope both;
@@ -41,9 +37,9 @@ std::vector<std::size_t> sizes_by_id(const CalibratedTree& tree, const std::vect
   return sizes;
 }
 
-class Planner {
+class ProjectionPlanner {
  public:
-  Planner(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks)
+  ProjectionPlanner(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks)
       : tree_(tree),
         sizes_(sizes_by_id(tree, blocks)),
         tables_(sizes_),
@@ -96,7 +92,7 @@ class Planner {
 
 /// P(needed | separator) in a clique; needed holds the separator, that of the lower end of an edge of the
 /// clique.
-Ref Planner::conditional(int node, int edge, const Scope& needed) {
+Ref ProjectionPlanner::conditional(int node, int edge, const Scope& needed) {
   const Scope& separator = tree_.separators[at(edge)];
   const std::tuple key(node, edge, needed);
   const auto found = conditionals_.find(key);
@@ -110,7 +106,7 @@ Ref Planner::conditional(int node, int edge, const Scope& needed) {
   return result;
 }
 
-std::optional<Key> Planner::smallest_holder(const Scope& scope) const {
+std::optional<Key> ProjectionPlanner::smallest_holder(const Scope& scope) const {
   std::optional<Key> best;
   double least = std::numeric_limits<double>::infinity();
   const auto look = [&](const Key& key) {
@@ -136,7 +132,7 @@ std::optional<Key> Planner::smallest_holder(const Scope& scope) const {
 }
 
 /// The tables to multiply into a clique; `needed` receives the attributes of the clique they ask for.
-std::vector<Ref> Planner::factors_of(const Pending& pending, Scope& needed) {
+std::vector<Ref> ProjectionPlanner::factors_of(const Pending& pending, Scope& needed) {
   std::vector<Ref> factors;
   for (const Message& m : pending.messages) {
     merge(needed, tree_.separators[at(m.edge)]);
@@ -150,7 +146,7 @@ std::vector<Ref> Planner::factors_of(const Pending& pending, Scope& needed) {
 }
 
 /// What a clique tells the next one on the way, from all it was told and what is asked of itself.
-Message Planner::message(int node, int to, const Pending& pending) {
+Message ProjectionPlanner::message(int node, int to, const Pending& pending) {
   const int edge = std::max(node, to);  // children come after parents
   Message result{{Ref::leaf, 0}, pending.axes, edge};
   for (const Message& m : pending.messages) {
@@ -173,7 +169,7 @@ Message Planner::message(int node, int to, const Pending& pending) {
 }
 
 /// The answer itself, at the table where all of it has come together.
-void Planner::conclude(const Key& key, const Pending& pending, const Axes& out) {
+void ProjectionPlanner::conclude(const Key& key, const Pending& pending, const Axes& out) {
   Scope needed;
   const std::vector<Ref> factors = factors_of(pending, needed);
   const Ref base = tables_.marginal(key, scope_of(key), needed);
@@ -182,7 +178,8 @@ void Planner::conclude(const Key& key, const Pending& pending, const Axes& out) 
 }
 
 /// Sends messages along the way to the meeting place, and concludes there.
-void Planner::collect(const JoiningSubtree& way, const std::vector<AnswerAxis>& axes, const Axes& out) {
+void ProjectionPlanner::collect(const JoiningSubtree& way, const std::vector<AnswerAxis>& axes,
+                                const Axes& out) {
   std::vector<Pending> pending(way.stops.size());
   for (std::size_t i = 0; i < axes.size(); ++i) pending[at(way.homes[i])].axes.push_back(axes[i]);
   for (std::size_t k = way.stops.size(); k-- > 1;) {
@@ -194,7 +191,7 @@ void Planner::collect(const JoiningSubtree& way, const std::vector<AnswerAxis>& 
   conclude({Source::clique, way.stops[0].clique}, pending[0], out);
 }
 
-void Planner::answer(const Projection& projection) {
+void ProjectionPlanner::answer(const Projection& projection) {
   std::vector<AnswerAxis> all;
   Axes out;
   Scope scope = projection.attributes;
@@ -214,7 +211,7 @@ void Planner::answer(const Projection& projection) {
 
 ProjectionPlan plan_projections(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks,
                                 const std::vector<Projection>& projections) {
-  Planner planner(tree, blocks);
+  ProjectionPlanner planner(tree, blocks);
   for (const Projection& projection : projections) planner.answer(projection);
   return planner.finish();
 }

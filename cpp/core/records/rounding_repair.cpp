@@ -11,7 +11,7 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kNoCell = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kPartners = 8;  // rows tried for a value in common
 // Of moves towards the means against shares. Without the first, counts stray further from their means;
 // without the second, rare values gain: at 1 to 4 the bias of a count is a few hundredths of a record and at
@@ -52,12 +52,12 @@ class Repair {
   /// How far a cell stands below its mean, in records; negative if above.
   double shortfall(std::size_t row, std::size_t value) { return table_.mean(row, value) - count(row, value); }
 
-  /// A new value with probability proportional to choice_, or kNone if that is 0 everywhere.
+  /// A new value with probability proportional to choice_, or kNoCell if that is 0 everywhere.
   std::size_t choose() {
     const double sum = std::accumulate(choice_.begin(), choice_.end(), 0.0);
-    if (!(sum > 0)) return kNone;
+    if (!(sum > 0)) return kNoCell;
     double left = random_.uniform() * sum;
-    std::size_t chosen = kNone;
+    std::size_t chosen = kNoCell;
     for (std::size_t value = 0; value < n_new_ && left >= 0; ++value) {
       if (choice_[value] == 0) continue;
       chosen = value;
@@ -66,9 +66,9 @@ class Repair {
     return chosen;
   }
 
-  /// A new value that one row may gain and the other lose, or kNone. The first kind of weight makes the moves
-  /// that leave both cells a mean rounded down or up likely; the shares beside it are why a rare value is not
-  /// taken for want of such moves. Where they vanish, the first row's weights decide.
+  /// A new value that one row may gain and the other lose, or kNoCell. The first kind of weight makes the
+  /// moves that leave both cells a mean rounded down or up likely; the shares beside it are why a rare value
+  /// is not taken for want of such moves. Where they vanish, the first row's weights decide.
   std::size_t choose_common(std::size_t to, std::size_t from) {
     for (const bool vanished : {false, true}) {
       for (std::size_t value = 0; value < n_new_; ++value) {
@@ -79,9 +79,9 @@ class Repair {
         choice_[value] = vanished ? weight(to, value) : kPreference * gains + shares;
       }
       const std::size_t value = choose();
-      if (value != kNone) return value;
+      if (value != kNoCell) return value;
     }
-    return kNone;
+    return kNoCell;
   }
 
   /// Direct moves between random pairs. What is left in the lists has found no value in common.
@@ -89,12 +89,12 @@ class Repair {
     const std::size_t pairs = std::min(lacking.size(), surplus.size());
     std::size_t left = 0;
     for (std::size_t pair = 0; pair < pairs; ++pair) {
-      std::size_t value = kNone;
-      for (std::size_t other = pair; other < std::min(pairs, pair + kPartners) && value == kNone; ++other) {
+      std::size_t value = kNoCell;
+      for (std::size_t other = pair; other < std::min(pairs, pair + kPartners) && value == kNoCell; ++other) {
         value = choose_common(lacking[pair], surplus[other]);
-        if (value != kNone) std::swap(surplus[pair], surplus[other]);
+        if (value != kNoCell) std::swap(surplus[pair], surplus[other]);
       }
-      if (value != kNone) {
+      if (value != kNoCell) {
         ++count(lacking[pair], value);
         --count(surplus[pair], value);
       } else {
@@ -124,18 +124,18 @@ class Repair {
           choice_[value] = holders[value].empty() ? 0 : weight(row, value);
         }
         const std::size_t value = choose();
-        if (value == kNone) return false;
+        if (value == kNoCell) return false;
         const std::size_t place = holders[value].back();
         const std::size_t from = surplus[place];
         holders[value].pop_back();
-        if (from == kNone || count(from, value) == 0) continue;
-        surplus[place] = kNone;
+        if (from == kNoCell || count(from, value) == 0) continue;
+        surplus[place] = kNoCell;
         ++count(row, value);
         --count(from, value);
         return true;
       }
     });
-    std::erase(surplus, kNone);
+    std::erase(surplus, kNoCell);
   }
 
   void count_columns() {
@@ -169,8 +169,8 @@ class Repair {
     for (const std::size_t row : surplus) ++too_many_[row];
     const std::size_t vertices = n_rows_ + table_.n_columns + 1;
     reached_.assign(vertices, 0);
-    from_.assign(vertices, kNone);
-    value_.assign(vertices, kNone);
+    from_.assign(vertices, kNoCell);
+    value_.assign(vertices, kNoCell);
     std::erase_if(lacking, [this](std::size_t row) { return move_along_chain(row); });
     surplus.clear();
     for (std::size_t row = 0; row < n_rows_; ++row) {
@@ -198,7 +198,7 @@ class Repair {
         spread_column(vertex);
       } else {
         for (std::size_t column = 0; column < table_.n_columns; ++column) {
-          if (has_room(column, -1)) reach(n_rows_ + column, vertex, kNone);
+          if (has_room(column, -1)) reach(n_rows_ + column, vertex, kNoCell);
         }
       }
     }
@@ -221,7 +221,7 @@ class Repair {
         if (count(row, value) > 0 && is_near(row, value, -1)) reach(row, vertex, value);
       }
     }
-    if (has_room(column, 1)) reach(pool(), vertex, kNone);
+    if (has_room(column, 1)) reach(pool(), vertex, kNoCell);
   }
 
   void reach(std::size_t vertex, std::size_t from, std::size_t value) {
@@ -251,8 +251,8 @@ class Repair {
   /// Adds a record to a row (by = 1) or takes one away (by = -1): at best in a column with room and a cell on
   /// the far side of its mean, else in such a cell, else in such a column.
   void change(std::size_t row, int by) {
-    std::size_t chosen = kNone;
-    for (int tier = 0; tier < 4 && chosen == kNone; ++tier) {
+    std::size_t chosen = kNoCell;
+    for (int tier = 0; tier < 4 && chosen == kNoCell; ++tier) {
       for (std::size_t value = 0; value < n_new_; ++value) {
         const bool admitted = by > 0 ? weight(row, value) > 0 : count(row, value) > 0;
         const bool room = tier == 1 || tier == 3 || has_room(table_.column_of[value], by);
@@ -263,7 +263,7 @@ class Repair {
       }
       chosen = choose();
     }
-    assert(chosen != kNone);
+    assert(chosen != kNoCell);
     count(row, chosen) += by;
     column_counts_[table_.column_of[chosen]] += by;
   }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/base/threads.hpp"
 #include "core/simd/kernels.hpp"
@@ -15,10 +15,6 @@ namespace pypgm {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFloor = 1e-250;  // of a probability whose logarithm is taken
 constexpr std::size_t kChunk = 16384;
 constexpr std::size_t kWorth = 16;  // entries of a plain pass that take as long as a parent's cell of a sweep
 
@@ -196,12 +192,12 @@ void ConvexGbp::meet(int child) {
   const double* m = marginals_.data() + place_[at(child)];
   double* logarithm = logarithms_.data() + place_[at(child)];
   double weight = kappa_[at(child)];
-  k.log_floored(b.data(), r.cells, kFloor, mean);
+  k.log_floored(b.data(), r.cells, kLeastBelief, mean);
   k.scale(mean, r.cells, weight);
   bool positive = false;  // whether some parent gives every cell a weight
   for (const int e : r.up) {
     const double kappa = kappa_[at(graph_->edges[at(e)].parent)];
-    positive = message_kernels().take_up(m, kFloor, kappa, r.cells, logarithm, mean) || positive;
+    positive = message_kernels().take_up(m, kLeastBelief, kappa, r.cells, logarithm, mean) || positive;
     weight += kappa;
     m += r.cells;
     logarithm += r.cells;
@@ -224,8 +220,8 @@ void ConvexGbp::scatter(int child, int n_threads) {
   for (const int e : r.up) {
     const RegionEdge& edge = graph_->edges[at(e)];
     const auto ratio = std::span<double>(marginals_).subspan(place, r.cells);
-    message_kernels().answer(mean, logarithms_.data() + place, b.data(), kFloor, kappa_[at(edge.parent)],
-                             r.cells, message(e).data(), ratio.data());
+    message_kernels().answer(mean, logarithms_.data() + place, b.data(), kLeastBelief,
+                             kappa_[at(edge.parent)], r.cells, message(e).data(), ratio.data());
     expand(Expand::multiply, belief(edge.parent), edge.layout, ratio, n_threads);
     place += r.cells;
   }

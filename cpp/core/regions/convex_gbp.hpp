@@ -7,6 +7,9 @@
 
 namespace pypgm {
 
+/// Beliefs below it are taken as large when their logarithm is.
+inline constexpr double kLeastBelief = 1e-250;
+
 /// Convex generalised belief propagation: the beliefs b (each sums to 1) that maximise
 /// sum of <theta_r, b_r> + kappa_r H(b_r) over the local polytope, by messages lam from children to parents,
 /// b_r ~ exp((theta_r + sum of lam from its children - sum of lam to its parents) / kappa_r).

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/reduce.hpp"
@@ -12,7 +12,6 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMet = 1e-13;       // mean L1 distance at which targets count as met: rounding
 constexpr double kNearlyMet = 1e-8;  // the same, where the sweeps have run out
 constexpr int kSlowSweeps = 8;       // over so many sweeps ...

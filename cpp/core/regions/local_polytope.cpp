@@ -5,17 +5,10 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/simd/reduce.hpp"
 
 namespace pypgm {
-
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 double consistent_value(const RegionGraph& graph, std::span<const double> counting_numbers,
                         std::span<const double> theta, std::vector<double> beliefs) {

@@ -1,8 +1,8 @@
 #include "core/regions/region_bound.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/reduce.hpp"
@@ -11,9 +11,6 @@ namespace pypgm {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMostSteps = 60;        // towards a threshold: each drops a value, or ends
 constexpr double kOvershoot = 1e-13;  // of the total: a threshold as good as exact
 

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <numeric>
 #include <unordered_map>
 
+#include "core/base/numbers.hpp"
 #include "core/tables/layout.hpp"
 
 namespace pypgm {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 struct ScopeHash {
   std::size_t operator()(const Scope& scope) const {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/regions/local_polytope.hpp"
 #include "core/regions/region_bound.hpp"
@@ -14,10 +14,6 @@ namespace pypgm {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFloor = 1e-250;  // of an average whose logarithm is taken
 constexpr int kMoreSweeps = 3;
 
 }  // namespace
@@ -285,7 +281,7 @@ std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
   over_regions([&](int r, PathSums&) {
     const auto theta = table(theta_, r);
     const auto logarithm = table(z_, r);
-    kernels().log_floored(table(x_, r).data(), theta.size(), kFloor, logarithm.data());
+    kernels().log_floored(table(x_, r).data(), theta.size(), kLeastBelief, logarithm.data());
     for (std::size_t i = 0; i < theta.size(); ++i) {
       if (theta[i] != -kInfinity) theta[i] = kappa[at(r)] * logarithm[i];
     }

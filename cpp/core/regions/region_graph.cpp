@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "core/base/numbers.hpp"
 #include "core/tables/blocks.hpp"
 
 namespace pypgm {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Regions with parents by number of attributes, those of one number coloured greedily: two that share a
 /// parent get different colours.

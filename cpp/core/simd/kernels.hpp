@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <span>
 
 #include "core/tables/layout.hpp"
 
@@ -55,5 +56,10 @@ struct Kernels {
 
 /// The fastest set of loops this machine runs, chosen at the first call.
 const Kernels& kernels();
+
+/// Requires arrays of one length.
+inline double dot(std::span<const double> a, std::span<const double> b) {
+  return kernels().dot(a.data(), b.data(), a.size());
+}
 
 }  // namespace pypgm

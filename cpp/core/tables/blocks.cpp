@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 
 namespace pypgm {
@@ -9,8 +10,6 @@ namespace pypgm {
 namespace {
 
 constexpr std::size_t kMostPieces = 16;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 /// Where the axes of a table are cut: the axes behind `axis` and `chunk` values of it make a block.
 struct Cut {
