@@ -15,6 +15,7 @@ __all__: list[str] = [
     "Contraction",
     "ConvexGbp",
     "Descent",
+    "HopelessElimination",
     "JunctionTree",
     "ProportionalFitting",
     "RATE_BITS",
@@ -54,6 +55,9 @@ __all__: list[str] = [
     "solve_locally",
     "tangent",
 ]
+
+class HopelessElimination(MemoryError):
+    pass
 
 class JunctionTree:
     """
