@@ -10,9 +10,9 @@ from pypgm.data import Dataset, read_table
 from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ConditionWarning, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation import Constraint, LinearMeasurement, losses
-from pypgm.evaluate import Evaluation, evaluate
+from pypgm.evaluation import Evaluation, evaluate
 from pypgm.factor import Factor
-from pypgm.graphs import JunctionTree, RegionGraph
+from pypgm.graphs import JunctionTree, Likelihood, RegionGraph
 from pypgm.inference import convex_gbp, marginals, variable_elimination
 from pypgm.io import read_uai, write_uai
 from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate, load
@@ -35,6 +35,7 @@ __all__ = [
     "JunctionTree",
     "KroneckerQuery",
     "Ledger",
+    "Likelihood",
     "LinearMeasurement",
     "ModelTooLargeError",
     "Privacy",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ from pypgm.memory import check_fits, short
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CliqueVector"]
+__all__ = ["CliqueVector", "read_only"]
 
 
 class CliqueVector:
@@ -48,6 +48,7 @@ class CliqueVector:
     """
 
     __slots__ = ("_first", "_offsets", "cliques", "domain", "values")
+    __array_priority__ = 1000.0  # a NumPy number times a vector is a vector
 
     domain: Domain
     cliques: tuple[Clique, ...]
@@ -96,7 +97,7 @@ class CliqueVector:
         canonical = self.domain.canonical(asked)
         if canonical not in self._first:
             raise KeyError(f"no table over {asked}; the cliques are {_some(self.cliques)}")
-        factor = Factor(self.domain.project(canonical), self.table(self._first[canonical]))
+        factor = Factor.over(self.domain.project(canonical), self.table(self._first[canonical]))
         return factor if asked == canonical else factor.transpose(asked)
 
     def project(self, clique: str | Iterable[str]) -> Factor:
@@ -116,6 +117,17 @@ class CliqueVector:
 
     def __len__(self) -> int:
         return len(self.cliques)
+
+    def __iter__(self) -> Iterator[Clique]:
+        """Iterate over the cliques, in the order given."""
+        return iter(self.cliques)
+
+    def __contains__(self, clique: str | Iterable[str]) -> bool:
+        """Return whether there is a table over a clique, its attributes in any order."""
+        try:
+            return self.domain.canonical(clique) in self._first
+        except (TypeError, ValueError):
+            return False
 
     def __add__(self, other: CliqueVector | float) -> CliqueVector:
         return self.like(self.values + self._cells_of(other))
@@ -153,7 +165,9 @@ class CliqueVector:
         return CliqueVector.from_factors(self.domain, [t.normalize(total) for t in tables])
 
     def __repr__(self) -> str:
-        return f"CliqueVector({len(self.cliques)} cliques, {self.values.size} cells: {_some(self.cliques)})"
+        with np.printoptions(precision=6, suppress=True, threshold=12, edgeitems=3, linewidth=1000):
+            cells = np.array2string(self.values, separator=", ")
+        return f"CliqueVector({len(self.cliques)} cliques, {self.values.size} cells: {_some(self.cliques)}; {cells})"
 
     def _checked(self, values: ArrayLike) -> NDArray[np.float64]:
         cells = np.ascontiguousarray(values, dtype=np.float64)
@@ -169,6 +183,13 @@ class CliqueVector:
                 f"both vectors need the same cliques, got {_some(self.cliques)} and {_some(other.cliques)}"
             )
         return other.values
+
+
+def read_only(vector: CliqueVector) -> CliqueVector:
+    """Return a view of a vector through which its values cannot be changed."""
+    values = vector.values.view()
+    values.flags.writeable = False
+    return vector.like(values)
 
 
 def _some(cliques: Sequence[Clique]) -> str:

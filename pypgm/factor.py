@@ -29,7 +29,7 @@ class Factor:
     domain : Domain
         The attributes, in the order of the axes.
     values : array_like of float, shape ``domain.shape`` or ``(domain.size(),)``
-        The table, or its cells in C order.
+        The table, or its cells in C order; copied.
 
     Raises
     ------
@@ -44,15 +44,37 @@ class Factor:
     """
 
     __slots__ = ("_cells", "domain")
+    __array_priority__ = 1000.0  # a NumPy number times a factor is a factor
 
     domain: Domain
 
     def __init__(self, domain: Domain, values: ArrayLike) -> None:
-        cells = np.ascontiguousarray(values, dtype=np.float64)
+        cells = np.array(values, dtype=np.float64, order="C")
         if cells.shape not in {domain.shape, (domain.size(),)}:
             raise ValueError(f"a table over {domain} needs shape {domain.shape}, got {cells.shape}")
         self.domain = domain
         self._cells = cells.reshape(-1)
+
+    @classmethod
+    def over(cls, domain: Domain, cells: NDArray[np.float64]) -> Factor:
+        """Return a factor that is a view of flat, contiguous float64 cells: what changes one changes the other.
+
+        Examples
+        --------
+        >>> cells = np.zeros(2)
+        >>> factor = Factor.over(Domain({"a": 2}), cells)
+        >>> cells[0] = 5
+        >>> factor.values
+        array([5., 0.])
+        """
+        if cells.shape != (domain.size(),) or cells.dtype != np.float64 or not cells.flags.c_contiguous:
+            raise ValueError(
+                f"a view over {domain} needs {domain.size()} contiguous float64 cells, got {cells.dtype} {cells.shape}"
+            )
+        factor = object.__new__(cls)
+        factor.domain = domain
+        factor._cells = cells
+        return factor
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -75,7 +97,7 @@ class Factor:
         clique = as_clique(attributes)
         if sorted(self.domain.indices(clique)) != list(range(len(self.domain))):
             raise ValueError(f"a transpose needs all of {self.domain.attributes}, got {clique}")
-        return Factor(self.domain.project(clique), transpose_cells(self._cells, self.domain, clique))
+        return Factor.over(self.domain.project(clique), transpose_cells(self._cells, self.domain, clique))
 
     def expand(self, domain: Domain) -> Factor:
         """Repeat the table along the attributes of `domain` it does not have; axes come in that domain's order."""
@@ -86,7 +108,7 @@ class Factor:
         small = self._reordered(a for a in domain.attributes if a in self.domain)
         large = np.empty(domain.size())
         _core.expand_assign(large, domain.shape, small, kept)
-        return Factor(domain, large)
+        return Factor.over(domain, large)
 
     def project(self, attributes: str | Iterable[str]) -> Factor:
         """Sum onto some attributes; axes come in the order asked."""
@@ -106,12 +128,12 @@ class Factor:
 
     def exp(self) -> Factor:
         """Return exp of every cell."""
-        return Factor(self.domain, np.exp(self._cells))
+        return Factor.over(self.domain, np.exp(self._cells))
 
     def log(self) -> Factor:
         """Return the natural log of every cell; log 0 is -inf."""
         with np.errstate(divide="ignore"):
-            return Factor(self.domain, np.log(self._cells))
+            return Factor.over(self.domain, np.log(self._cells))
 
     def normalize(self, total: float = 1.0, *, log: bool = False) -> Factor:
         """Scale the table to a sum of `total`; with `log`, a table of logarithms is shifted likewise.
@@ -124,7 +146,7 @@ class Factor:
         mass = float(self.logsumexp().datavector()[0]) if log else float(self.sum().datavector()[0])
         if mass == (-np.inf if log else 0.0):
             raise ValueError(f"the table over {self.domain.attributes} has no weight to normalize")
-        return Factor(self.domain, self._cells - mass + np.log(total) if log else self._cells * (total / mass))
+        return Factor.over(self.domain, self._cells - mass + np.log(total) if log else self._cells * (total / mass))
 
     def dot(self, other: Factor) -> float:
         """Return the sum of cell-wise products with a table over the same attributes."""
@@ -146,25 +168,37 @@ class Factor:
     __radd__ = __add__
     __rmul__ = __mul__
 
+    def __rsub__(self, other: float) -> Factor:
+        return -self + other
+
+    def __rtruediv__(self, other: float) -> Factor:
+        """Divide a number by each cell; 0 / 0 is 0."""
+        return Factor.over(self.domain, _divide(np.asarray(other, dtype=np.float64), self._cells))
+
     def __neg__(self) -> Factor:
-        return Factor(self.domain, -self._cells)
+        return Factor.over(self.domain, -self._cells)
 
     def __repr__(self) -> str:
-        return f"Factor({self.domain!r}, {self.domain.size()} cells, sum {self._cells.sum():.6g})"
+        with np.printoptions(precision=6, suppress=True, threshold=12, edgeitems=3, linewidth=1000):
+            cells = np.array2string(self._cells, separator=", ")
+        return f"Factor({self.domain!r}, {cells}, sum {self._cells.sum():.6g})"
 
     def _combine(
         self, other: Factor | float, op: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
     ) -> Factor:
         if not isinstance(other, Factor):
-            return Factor(self.domain, op(self._cells, np.asarray(other, dtype=np.float64)))
+            number = np.asarray(other, dtype=np.float64)
+            if number.ndim and number.shape != self.domain.shape:
+                raise ValueError(f"a table over {self.domain} combines with a number, got shape {number.shape}")
+            return Factor.over(self.domain, op(self._cells, number.reshape(-1) if number.ndim else number))
         domain = _merge(self.domain, other.domain)
-        return Factor(domain, op(self.expand(domain)._cells, other.expand(domain)._cells))
+        return Factor.over(domain, op(self.expand(domain)._cells, other.expand(domain)._cells))
 
     def _reduce(self, reduce: Callable[..., NDArray[np.float64]], clique: Clique) -> Factor:
         self.domain.indices(clique)
         kept = [1 if a in clique else 0 for a in self.domain.attributes]
         own_order = [a for a in self.domain.attributes if a in clique]
-        result = Factor(self.domain.project(own_order), reduce(self._cells, self.domain.shape, kept))
+        result = Factor.over(self.domain.project(own_order), reduce(self._cells, self.domain.shape, kept))
         return result if tuple(own_order) == clique else result.transpose(clique)
 
     def _without(self, attributes: str | Iterable[str] | None) -> Clique:

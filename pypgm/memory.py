@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["check_fits", "hopeless_refused", "memory_limit", "short"]
 
 _GIB = 2.0**30
+_VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes")  # files of a control group
+_VERSION_2 = ("memory.max", "memory.current")
 _WAY_OUT = 'use oracle="region_graph", fewer or smaller cliques, or max_bytes'
 _ALWAYS = 2**24  # bytes that fit anywhere: not worth asking the system
 
@@ -100,13 +102,37 @@ def _system_available() -> float | None:
         return None
 
 
-def _cgroup_available() -> float | None:
+def _cgroup_available(proc: Path = Path("/proc/self"), mount: Path = Path("/sys/fs/cgroup")) -> float | None:
+    """Return what the process's control group and those around it leave, bytes; None where none sets a limit.
+
+    Lines of ``/proc/self/cgroup`` are ``number:controllers:path``; version 2 has one, without controllers, and
+    version 1 keeps memory in a hierarchy of its own. Inside a container the path may be the one outside it.
+    """
     try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
+        lines = (proc / "cgroup").read_text(encoding="ascii").splitlines()
     except OSError:
         return None
-    return None if limit == "max" else max(0.0, float(limit) - float(used))
+    left = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        root, names = (mount / "memory", _VERSION_1) if controllers else (mount, _VERSION_2)
+        group = root / path.lstrip("/")
+        for folder in (group, *group.parents):
+            left.append(_left_in(*(folder / name for name in names)))
+            if folder == root:
+                break
+    return min((x for x in left if x is not None), default=None)
+
+
+def _left_in(limit: Path, usage: Path) -> float | None:
+    try:
+        bound = limit.read_text(encoding="ascii").strip()
+        used = usage.read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+    return None if bound == "max" else max(0.0, float(bound) - float(used))
 
 
 def _windows_available() -> float | None:

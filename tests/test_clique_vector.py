@@ -95,8 +95,10 @@ def test_tables_of_seventy_attributes():
 
 
 def test_repr_tells_cliques_and_cells(vector):
-    assert repr(vector) == "CliqueVector(5 cliques, 21 cells: (a, b), (c), (), (b, c), (a, b))"
-    assert repr(CliqueVector(DOMAIN, ["a"] * 9)).endswith("… (9 in all))")
+    assert repr(vector) == (
+        "CliqueVector(5 cliques, 21 cells: (a, b), (c), (), (b, c), (a, b); [ 0.,  1.,  2., ..., 18., 19., 20.])"
+    )
+    assert "… (9 in all); [0., " in repr(CliqueVector(DOMAIN, ["a"] * 9))
 
 
 REFUSED = [
@@ -125,3 +127,19 @@ def test_other_values_for_the_same_cliques_need_as_many_numbers():
     assert vector.like(np.arange(9.0))["b"].values.tolist() == [6, 7, 8]
     with pytest.raises(ValueError, match="2 cliques need 9 values"):
         vector.like(np.zeros(8))
+
+
+def test_a_vector_is_gone_through_by_its_cliques(vector):
+    assert list(vector) == list(vector.cliques)
+    assert len(vector) == len(list(vector))
+    assert all(clique in vector for clique in vector)
+    assert ("b", "a") in vector
+    assert "c" in vector
+    for absent in (("a", "c"), "unknown", ("a", "a"), 3):
+        assert absent not in vector
+
+
+def test_a_numpy_number_times_a_vector_is_a_vector(vector):
+    doubled = np.float64(2) * vector
+    assert type(doubled) is CliqueVector
+    np.testing.assert_array_equal(doubled.values, 2 * vector.values)

@@ -187,7 +187,7 @@ def test_no_attributes_is_one_number():
 
 
 def test_repr_tells_attributes_cells_and_sum(table):
-    assert repr(table) == "Factor(Domain(a: 2, b: 3), 6 cells, sum 21)"
+    assert repr(table) == "Factor(Domain(a: 2, b: 3), [1., 2., 3., 4., 5., 6.], sum 21)"
 
 
 REFUSED = [
@@ -210,3 +210,42 @@ REFUSED = [
 def test_refusals(table, refused, message):
     with pytest.raises(ValueError, match=message):
         refused(table)
+
+
+def test_a_numpy_number_times_a_factor_is_a_factor():
+    table = Factor(Domain({"a": 2}), [1.0, 3.0])
+    for two in (2, np.float64(2), np.int64(2), np.asarray(2.0)):
+        for result, wanted in [
+            (two * table, [2.0, 6.0]),
+            (table * two, [2.0, 6.0]),
+            (two + table, [3.0, 5.0]),
+            (two - table, [1.0, -1.0]),
+            (table - two, [-1.0, 1.0]),
+            (two / table, [2.0, 2 / 3]),
+            (table / two, [0.5, 1.5]),
+        ]:
+            assert type(result) is Factor
+            np.testing.assert_allclose(result.values, wanted)
+
+
+def test_an_array_combines_cell_by_cell_or_not_at_all():
+    table = Factor(Domain({"a": 2, "b": 2}), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal((table * np.array([[1, 0], [0, 1]])).values, [[1, 0], [0, 4]])
+    np.testing.assert_array_equal((np.array([[1, 0], [0, 1]]) * table).values, [[1, 0], [0, 4]])
+    with pytest.raises(ValueError, match=r"combines with a number, got shape \(2,\)"):
+        table * np.array([1, 2])
+
+
+def test_a_factor_keeps_what_it_was_given():
+    given = np.array([1.0, 2.0])
+    factor = Factor(Domain({"a": 2}), given)
+    given[0] = 9
+    assert factor.values.tolist() == [1.0, 2.0]
+    factor.values[1] = 7
+    assert given.tolist() == [9.0, 2.0]
+
+
+@pytest.mark.parametrize("cells", [np.zeros(3), np.zeros(2, dtype=np.float32), np.zeros((2, 1)), np.zeros(4)[::2]])
+def test_a_view_needs_cells_that_can_be_one(cells):
+    with pytest.raises(ValueError, match="needs 2 contiguous float64 cells"):
+        Factor.over(Domain({"a": 2}), cells)

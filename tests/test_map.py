@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from libdai import read_fg
 from models import chain, evidence_on, models
 
-from pypgm import CliqueVector, Domain, ImpossibleEvidenceError, JunctionTree
+import pypgm
+from pypgm import CliqueVector, Domain, GraphicalModel, ImpossibleEvidenceError, JunctionTree
 
 
 def value_of(potentials, codes, likelihoods=None):
@@ -167,3 +168,30 @@ def test_hash_order_of_evidence_does_not_matter():
     pairs = [("x0", 1), ("x5", 2), ("x3", [0, 1])]
     answers = [found_map(potentials, dict(order)) for order in itertools.permutations(pairs)]
     assert all(codes == answers[0][0] for codes, _ in answers)
+
+
+@given(models_with_evidence())
+def test_a_model_has_the_map_and_the_log_partition_of_its_tree(case):
+    potentials, evidence, _ = case
+    try:
+        model = GraphicalModel(potentials, 7.0)
+        wanted = model.tree.map(potentials, evidence)
+    except ImpossibleEvidenceError:
+        return
+    assert model.map(evidence) == wanted
+    assert model.map() == model.tree.map(potentials)
+    assert model.log_partition(evidence) == model.tree.log_partition(potentials, evidence)
+    assert model.log_partition() == model.tree.log_partition(potentials)
+
+
+def test_attributes_that_are_functions_of_others_are_in_the_map_of_a_model():
+    domain = Domain({"zip": 4, "state": ["A", "B"], "c": 2})
+    counts = np.array([[5.0, 1], [2, 3], [4, 30], [6, 7]])
+    measured = [pypgm.LinearMeasurement(counts, ("zip", "c"), stddev=0.1)]
+    mapping = pypgm.Constraint(("zip", "state"), mapping=[0, 0, 1, 1])
+    model = pypgm.estimate(domain, measured, constraints=[mapping], stop="optimum")
+    assert model.map()[0] == {"zip": 2, "state": "B", "c": 1}
+    assert model.map({"state": "A"})[0] == {"zip": 0, "state": "A", "c": 0}
+    found, log_weight = model.map({"c": 0})
+    assert found == {"zip": 3, "state": "B", "c": 0}
+    assert np.exp(log_weight - model.log_partition()) == pytest.approx(6 / 58, rel=0.01)

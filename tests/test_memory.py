@@ -33,3 +33,36 @@ def test_small_tables_always_fit(monkeypatch):
     memory.check_fits(1000, None, "it")
     with pytest.raises(ModelTooLargeError):
         memory.check_fits(2**25, None, "it")
+
+
+def test_the_own_control_group_counts_and_those_around_it(tmp_path):
+    def group(path, **texts):
+        (tmp_path / path).mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (tmp_path / path / name.replace("_", ".", 1)).write_text(text, encoding="ascii")
+
+    group("proc")
+    (tmp_path / "proc" / "cgroup").write_text("0::/slice/job\n", encoding="ascii")
+
+    def found():
+        return memory._cgroup_available(tmp_path / "proc", tmp_path / "mount")
+
+    assert found() is None
+    group("mount/slice/job", memory_max="max\n", memory_current="10\n")
+    assert found() is None
+    group("mount/slice", memory_max="500\n", memory_current="100\n")
+    assert found() == 400
+    group("mount/slice/job", memory_max="200\n", memory_current="50\n")
+    assert found() == 150
+    group("mount", memory_max="100\n", memory_current="130\n")
+    assert found() == 0
+
+
+def test_control_groups_of_version_1_keep_memory_apart(tmp_path):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "cgroup").write_text("3:cpu,cpuacct:/a\n2:memory:/outside/the/container\n", encoding="ascii")
+    root = tmp_path / "mount" / "memory"
+    root.mkdir(parents=True)
+    (root / "memory.limit_in_bytes").write_text("1000\n", encoding="ascii")
+    (root / "memory.usage_in_bytes").write_text("300\n", encoding="ascii")
+    assert memory._cgroup_available(tmp_path / "proc", tmp_path / "mount") == 700

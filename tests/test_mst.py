@@ -13,7 +13,7 @@ import pypgm
 from pypgm import Domain, LinearMeasurement
 from pypgm.data import Dataset
 from pypgm.mechanisms import Release, mst
-from pypgm.mechanisms.mst import nearest_counts
+from pypgm.mechanisms._mst import nearest_counts
 from pypgm.privacy import Budget, Privacy
 from pypgm.queries import Partition
 

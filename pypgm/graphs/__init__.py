@@ -1,6 +1,7 @@
 """Junction trees, region graphs, and what is known about their attributes."""
 
+from pypgm.graphs.evidence import Likelihood
 from pypgm.graphs.junction_tree import JunctionTree, TreeCost, TreeNode
 from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["JunctionTree", "RegionGraph", "TreeCost", "TreeNode"]
+__all__ = ["JunctionTree", "Likelihood", "RegionGraph", "TreeCost", "TreeNode"]

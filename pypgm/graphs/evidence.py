@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,45 @@ import numpy as np
 from pypgm.domain import Domain
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Evidence", "code_of", "log_likelihoods"]
+__all__ = ["Evidence", "Likelihood", "code_of", "log_likelihoods"]
 
 Evidence = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Likelihood:
+    """How likely what was observed is under each value of an attribute.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (size of the attribute,)
+        Finite, at least 0, not all 0; copied. Only their ratios matter, but to the probability of the evidence.
+
+    Raises
+    ------
+    ValueError
+        If the values are no such numbers.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> model = pypgm.GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 2}), ["a"]), total=10.0)
+    >>> model.query("a", {"a": Likelihood([1, 3])}).values
+    array([0.25, 0.75])
+    """
+
+    values: NDArray[np.float64]
+
+    def __init__(self, values: ArrayLike) -> None:
+        own = np.array(values, dtype=np.float64)
+        if own.ndim != 1 or not own.size:
+            raise ValueError(f"a likelihood needs one number for each value of an attribute, got shape {own.shape}")
+        if not (np.isfinite(own).all() and (own >= 0).all() and own.any()):
+            raise ValueError("a likelihood needs finite numbers of at least 0, not all 0")
+        own.flags.writeable = False
+        object.__setattr__(self, "values", own)
 
 
 def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int, NDArray[np.float64]]]:
@@ -26,8 +61,8 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
         The attributes.
     evidence : mapping of attribute to value, values or likelihood vector
         A value is a label where the attribute has labels (an integer is a code only if no label is an
-        integer), else a code. A list, tuple or set allows each of its values. A NumPy float array of the
-        attribute's size holds the likelihood of each value.
+        integer), else a code. A list, tuple, set or NumPy array of integers allows each of its values. A
+        `Likelihood`, or a NumPy float array of the attribute's size, holds the likelihood of each value.
 
     Raises
     ------
@@ -43,6 +78,7 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
 
 def _likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:
     size = domain.size(attribute)
+    given = given.values if isinstance(given, Likelihood) else given
     if isinstance(given, np.ndarray) and given.dtype.kind == "f":
         if given.shape != (size,):
             raise ValueError(f"a likelihood of {attribute!r} needs shape ({size},), got {given.shape}")

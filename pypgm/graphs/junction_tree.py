@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -119,6 +119,10 @@ class JunctionTree:
         )
         self._max_bytes = max_bytes
         self._check_fits(self.cost.bytes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The order makes the same tree again.
+        return _planned, (self.domain, self.cliques, self.order, self._max_bytes)
 
     @cached_property
     def nodes(self) -> tuple[TreeNode, ...]:
@@ -308,6 +312,10 @@ class JunctionTree:
             raise ValueError(f"the tree was built for {self.cliques[:6]} …, got potentials over {potentials!r}")
         check_logarithms(potentials)
         return potentials.values
+
+
+def _planned(domain: Domain, cliques: tuple[Clique, ...], order: Clique, max_bytes: float | None) -> JunctionTree:
+    return JunctionTree(domain, cliques, order=order, max_bytes=max_bytes)
 
 
 def check_logarithms(potentials: CliqueVector) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pypgm import _core
 from pypgm.domain import Clique, Domain, listed
@@ -91,6 +91,10 @@ class RegionGraph:
             f"{short(domain.size(largest))} cells",
             way_out="fewer or smaller cliques, or max_bytes",
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        regions = [self.domain.indices(r) for r in self.regions]
+        return RegionGraph, (self.domain, self.cliques, regions, self.edges)
 
     @classmethod
     def saturated(

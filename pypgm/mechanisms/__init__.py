@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pypgm.mechanisms.mst import mst
+from pypgm.mechanisms._mst import mst
 from pypgm.mechanisms.release import Release
 
 __all__ = ["Release", "mst"]

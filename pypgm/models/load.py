@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copyreg
+import io
 from typing import TYPE_CHECKING, Any
 
 from pypgm.clique_vector import CliqueVector
@@ -12,7 +14,7 @@ from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
 from pypgm.models.region_model import RegionGraphModel
-from pypgm.models.storage import read_archive
+from pypgm.models.storage import archive_bytes, parse_archive, read_archive
 
 if TYPE_CHECKING:
     import os
@@ -44,7 +46,10 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
     >>> pypgm.load(path).project("a").values
     array([5., 5.])
     """
-    header, arrays = read_archive(path)
+    return _model(*read_archive(path), str(path))
+
+
+def _model(header: dict[str, Any], arrays: dict[str, Any], path: str) -> GraphicalModel | RegionGraphModel:
     try:
         domain = Domain(header["attributes"], header["shape"], header["labels"])
         read = _region_model if header.get("kind") == "region graph" else _graphical_model
@@ -53,6 +58,19 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
     return model
+
+
+def _unpickled(packed: bytes) -> GraphicalModel | RegionGraphModel:
+    return _model(*parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")
+
+
+def _pickled(model: GraphicalModel | RegionGraphModel) -> tuple[Any, ...]:
+    return _unpickled, (archive_bytes(*model.archive()),)
+
+
+# A model is pickled and copied as what its file holds: plans and caches are made anew.
+copyreg.pickle(GraphicalModel, _pickled)
+copyreg.pickle(RegionGraphModel, _pickled)
 
 
 def _fit(header: dict[str, Any]) -> Fit | None:

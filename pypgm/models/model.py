@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pypgm.clique_vector import CliqueVector
+from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, Domain, Label, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
+from pypgm.graphs.evidence import code_of
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import FoldedCalibrated, Folding
@@ -80,14 +81,14 @@ class GraphicalModel(Queryable):
         folding: Folding | None = None,
         origin: Origin | None = None,
     ) -> None:
-        self.potentials = potentials
+        self.potentials = read_only(potentials)
         self.origin = origin
         self.folding = folding
         self.total = checked_total(total)
         self.fit = fit
         self.not_private = ""
         self.tree = JunctionTree(potentials.domain, potentials.cliques) if tree is None else tree
-        self.marginals = self.tree.marginals(potentials, total) if marginals is None else marginals
+        self.marginals = read_only(self.tree.marginals(potentials, total) if marginals is None else marginals)
 
     @property
     def domain(self) -> Domain:
@@ -225,6 +226,60 @@ class GraphicalModel(Queryable):
             raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence)} has probability zero")
         return log_weight - self._log_z
 
+    def log_partition(self, evidence: Evidence | None = None) -> float:
+        """Return log Z of the potentials: the natural log of the summed weights of all joint assignments.
+
+        Parameters
+        ----------
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector; -inf if it has probability zero.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> model = GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 4}), ["a"]), total=10.0)
+        >>> round(model.log_partition(), 6)
+        1.386294
+        """
+        return self.tree.log_partition(self.potentials, self._inner(evidence)) if evidence else self._log_z
+
+    def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
+        """Return the most probable joint assignment, and the natural log of its weight; see `JunctionTree.map`.
+
+        Subtract `log_partition` for the log-probability of the assignment.
+
+        Parameters
+        ----------
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector.
+
+        Returns
+        -------
+        assignment : dict of str to label or code
+            One value for each attribute, in the order of the domain.
+        log_weight : float
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If no joint assignment is left any weight.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> domain = pypgm.Domain({"a": 2, "sex": ["F", "M"]})
+        >>> GraphicalModel(pypgm.CliqueVector(domain, [("a", "sex")], [0.0, 1.0, 3.0, 0.0]), total=9.0).map()
+        ({'a': 1, 'sex': 'F'}, 3.0)
+        """
+        found, log_weight = self.tree.map(self.potentials, self._inner(evidence) if evidence else None)
+        if self.folding is None:
+            return found, log_weight
+        inner = self.potentials.domain
+        codes = {a: np.array([code_of(inner, a, value)]) for a, value in found.items()}
+        labels = self.domain.labels
+        records = {a: int(column[0]) for a, column in self.folding.records(codes).items()}
+        return {a: labels[a][code] if a in labels else code for a, code in records.items()}, log_weight
+
     def standard_error(
         self,
         clique: str | Iterable[str],
@@ -359,6 +414,10 @@ class GraphicalModel(Queryable):
         OSError
             If the file cannot be written; nothing is left behind then.
         """
+        write_archive(path, *self.archive())
+
+    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the header and the arrays of the model's file."""
         functions = {} if self.folding is None else self.folding.as_lists()
         header = model_header(self) | {"functions": functions}
         arrays: dict[str, NDArray[Any]] = {"potentials": self.potentials.values}
@@ -366,7 +425,7 @@ class GraphicalModel(Queryable):
         if packed is not None:
             header["origin"] = packed[0]
             arrays |= packed[1]
-        write_archive(path, header, arrays)
+        return header, arrays
 
     def __repr__(self) -> str:
         private = ", not private" if self.not_private else ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from pypgm.clique_vector import CliqueVector
+from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
@@ -141,8 +141,8 @@ class RegionGraphModel(Queryable):
                 potentials = CliqueVector(graph.domain, graph.regions, np.log(marginals.values / self.total))
         elif potentials.cliques != graph.regions:
             raise ValueError(f"potentials need a table for each of {graph.regions[:6]} …, got {potentials!r}")
-        self.marginals = marginals
-        self.potentials = potentials
+        self.marginals = read_only(marginals)
+        self.potentials = read_only(potentials)
         self.fit = fit
         self.measurements = tuple(measurements)
         self.prior_cells = (
@@ -280,13 +280,17 @@ class RegionGraphModel(Queryable):
         OSError
             If the file cannot be written; nothing is left behind then.
         """
+        write_archive(path, *self.archive())
+
+    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the header and the arrays of the model's file."""
         header = model_header(self) | {
             "kind": "region graph",
             "regions": self.graph.regions,
             "edges": self.graph.edges,
             "prior_cells": self.prior_cells,
         }
-        write_archive(path, header, {"potentials": self.potentials.values, "marginals": self.marginals.values})
+        return header, {"potentials": self.potentials.values, "marginals": self.marginals.values}
 
     def __repr__(self) -> str:
         private = ", not private" if self.not_private else ""

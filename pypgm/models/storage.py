@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pypgm.models.model import GraphicalModel
     from pypgm.models.region_model import RegionGraphModel
 
-__all__ = ["model_header", "read_archive", "write_archive"]
+__all__ = ["archive_bytes", "model_header", "parse_archive", "read_archive", "write_archive"]
 
 _FORMAT = "pypgm model"
 _VERSION = 1
@@ -39,14 +40,21 @@ def model_header(model: GraphicalModel | RegionGraphModel) -> dict[str, Any]:
 
 def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Write a header and arrays to a file, whole or not at all; ``OSError`` if it cannot be written."""
+    with replacing(path) as file:
+        file.write(archive_bytes(header, arrays))
+
+
+def archive_bytes(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Return the bytes of a model file."""
     marked = {"format": _FORMAT, "version": _VERSION, **header}
     text = np.frombuffer(json.dumps(marked, default=_plain).encode(), dtype=np.uint8)
-    with replacing(path) as file:
-        np.savez_compressed(file, allow_pickle=False, header=text, **arrays)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, header=text, **arrays)
+    return buffer.getvalue()
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `write_archive` wrote.
+    """Read what `write_archive` wrote; see `parse_archive`, whose errors then name the file.
 
     Raises
     ------
@@ -57,17 +65,28 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     """
     # Opened here, because NumPy leaves a file it opened itself open when the archive is broken.
     with Path(path).open("rb") as file:
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                header = json.loads(archive["header"].tobytes().decode())
-                arrays = {name: archive[name] for name in archive.files if name != "header"}
-        except Exception as error:
-            # One damaged byte makes the readers of archives raise errors of a dozen kinds.
-            raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
+        return parse_archive(file, str(path))
+
+
+def parse_archive(file: BinaryIO, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays of a model file that is open.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a model file, is truncated, or is of another version.
+    """
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            header = json.loads(archive["header"].tobytes().decode())
+            arrays = {key: archive[key] for key in archive.files if key != "header"}
+    except Exception as error:
+        # One damaged byte makes the readers of archives raise errors of a dozen kinds.
+        raise ValueError(f"{name}: not a whole pypgm model file ({error})") from error
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise ValueError(f"{path}: not a pypgm model file")
+        raise ValueError(f"{name}: not a pypgm model file")
     if header.get("version") != _VERSION:
-        raise ValueError(f"{path}: model files of version {_VERSION} can be read, got version {header.get('version')}")
+        raise ValueError(f"{name}: model files of version {_VERSION} can be read, got version {header.get('version')}")
     return header, arrays
 
 
