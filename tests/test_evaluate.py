@@ -84,7 +84,7 @@ def test_many_cliques_go_through_a_bounded_buffer(model, monkeypatch):
     data = records(2)
     wanted = evaluate(model, data, cliques=CLIQUES).values
     # The package's attribute of that name is the function.
-    monkeypatch.setattr(sys.modules["pypgm.evaluate"], "_CELLS_AT_ONCE", 7)
+    monkeypatch.setattr(sys.modules["pypgm.evaluation"], "_CELLS_AT_ONCE", 7)
     np.testing.assert_array_equal(evaluate(model, data, cliques=CLIQUES).values, wanted)
 
 

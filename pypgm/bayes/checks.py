@@ -86,8 +86,9 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: ArrayLike 
         found = float(values[tuple(position)].sum())
         where = _row(domain, parents, position)
         raise NetworkError(child, f"probabilities of {child!r}{where} need to sum to 1 within {_CLOSE:g}, got {found}")
+    values = np.ascontiguousarray(values).reshape(-1)
     values.flags.writeable = False
-    return Factor(domain.project(scope), values)
+    return Factor.over(domain.project(scope), values)
 
 
 def row_error(values: NDArray[np.float64]) -> float:
