@@ -1,5 +1,6 @@
 // Everything the compiled core offers to Python, one line a stem.
 #include "bindings.hpp"
+#include "core/simd/kernels.hpp"
 
 namespace pypgm::bind {
 void bind_build_info(py::module_& m);
@@ -27,6 +28,7 @@ PYBIND11_MODULE(_core, m) {
   using namespace pypgm::bind;
   m.doc() = "Compiled kernels, plans and exact noise of pypgm.";
   m.attr("__version__") = PYPGM_VERSION;
+  pypgm::kernels();  // an import with an instruction set this machine lacks is an ImportError
   bind_build_info(m);
   bind_junction_tree(m);
   bind_contraction(m);

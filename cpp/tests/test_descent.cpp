@@ -80,6 +80,21 @@ TEST_CASE("the gap is the gradient's drop to its best single assignment") {
   }
 }
 
+TEST_CASE("the gap leaves the candidate alone") {
+  std::mt19937_64 random(14);
+  for (int round = 0; round < 20; ++round) {
+    const Problem p = random_problem(random);
+    Descent descent = descent_of(p);
+    Descent other = descent_of(p);
+    descent.try_step(0.05);
+    other.try_step(0.05);
+    descent.gap();
+    descent.accept();
+    other.accept();
+    CHECK(descent.potentials() == other.potentials());
+  }
+}
+
 TEST_CASE("a descent on one clique ends at the values themselves if they are counts") {
   Problem p;
   p.structure.sizes = {4};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "core/fit/l2_loss.hpp"
@@ -47,6 +48,21 @@ TEST_CASE("value, gradient, validation and curvature by hand") {
     const std::vector<double> wanted = test::gradient_by_hand(p, tables);
     for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(gradient[i] - wanted[i]) < 1e-8);
   }
+}
+
+TEST_CASE("held-out counts are needed of all measurements or of none") {
+  test::Problem p;
+  p.structure.sizes = {2};
+  p.structure.cliques = {{0}};
+  const JunctionTree tree = test::tree_of(p.structure);
+  const Measured with{0, {}, {1, 2}, {1, 1}, {3, 4}};
+  const Measured without{0, {}, {1, 2}, {1, 1}, {}};
+  const Measured sums_without{0, {0, 0}, {3}, {1}, {}};
+  CHECK_THROWS_AS(L2Loss(tree, {with, without}), std::invalid_argument);
+  CHECK_THROWS_AS(L2Loss(tree, {without, with}), std::invalid_argument);
+  CHECK_THROWS_AS(L2Loss(tree, {with, sums_without}), std::invalid_argument);
+  L2Loss both(tree, {with, with});
+  CHECK(both.validation(0, std::vector<double>{3, 4}) == 0);
 }
 
 }  // namespace

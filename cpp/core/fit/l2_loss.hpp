@@ -39,6 +39,7 @@ class L2Loss {
     double holdout_constant = 0;
   };
 
+  /// Throws std::invalid_argument where some measurements have held-out counts and others have not.
   L2Loss(const JunctionTree& tree, std::vector<Measured> measurements);
 
   /// The term of L(mu); writes its gradient.
