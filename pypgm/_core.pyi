@@ -11,7 +11,6 @@ import typing
 __all__: list[str] = [
     "Acceleration",
     "CalibratedTree",
-    "Certificate",
     "Contraction",
     "ConvexGbp",
     "Descent",
@@ -330,45 +329,6 @@ class Acceleration:
     def average(self) -> numpy.typing.NDArray[numpy.float64]: ...
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
-
-class Certificate:
-    """
-    Bounds from below the least weighted L2 loss, by column generation.
-    """
-    @staticmethod
-    def suits(tree: JunctionTree) -> bool:
-        """
-        Whether inference goes with implicit cliques.
-        """
-    def __init__(
-        self,
-        tree: JunctionTree,
-        measurements: collections.abc.Sequence[
-            tuple[
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-            ]
-            | tuple[
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                bool,
-            ]
-        ],
-        total: typing.SupportsFloat | typing.SupportsIndex,
-        potentials: numpy.typing.NDArray[numpy.float64],
-        marginals: numpy.typing.NDArray[numpy.float64],
-        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
-    ) -> None: ...
-    def round(self) -> float:
-        """
-        Find more columns; return the highest bound so far.
-        """
 
 class SeededWords:
     """

@@ -86,7 +86,7 @@ def test_a_warm_start_saves_iterations_when_cliques_come_and_go(before, method, 
     options = {"method": method, "stop": "optimum", "tolerance": tolerance}
     for seed in range(4):
         truth = table(seed)
-        earlier = pypgm.estimate(DOMAIN, measured(truth, before, 3.0, seed), 2000.0, stop="optimum")
+        earlier = pypgm.estimate(DOMAIN, measured(truth, before, 3.0, seed), 2000.0, stop="optimum", tolerance=1e-3)
         ms = measured(truth, PAIRS, 3.0, seed)
         cold += pypgm.estimate(DOMAIN, ms, 2000.0, **options).fit.iterations
         warm += pypgm.estimate(DOMAIN, ms, 2000.0, warm_start=earlier, **options).fit.iterations

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pypgm.estimation.certificate import certified
 from pypgm.estimation.fit import Options, Status, Watch
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.path import Averaging
@@ -23,7 +21,6 @@ __all__ = [
 ]
 
 _FAST = (2.0, 5)  # on the way to the optimum: a third to two thirds of the iterations that the fine ones take
-_NEARER = 50  # oracle calls between a path's end and its certificate, at most half of what is left
 _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
 _MAX_TRIALS = 40  # of a first step
 STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
@@ -85,10 +82,7 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
         here = here.with_loss(stage)
         last = stage is stages[-1]
         run = _path(here, options if last else rough, watch, calls, "shed")
-        certifies = last and here.is_certifiable()
-        status = run.follow(options.iterations, to_tolerance=True, until=run.is_certificate_due if certifies else None)
-        if certifies and status is None and run.calls < options.iterations:
-            run, status = _certified(here, run, options, watch)
+        status = run.follow(options.iterations, to_tolerance=True)
         calls = run.calls
         if last or status != "converged":
             break
@@ -97,41 +91,6 @@ def _to_the_optimum(problem: Problem, options: Options, watch: Watch, calls: int
         if loss - run.lower <= options.tolerance * (1 + abs(loss)):
             break
     return run, status or "iterations"
-
-
-def _certified(problem: Problem, run: TreePath, options: Options, watch: Watch) -> tuple[TreePath, Status | None]:
-    """Prove that a path has come near the optimum; go on from there where it has not."""
-    point = run.whole()
-    try:
-        run, status = _nearer(problem, run, options, watch)
-        status = status or certified(problem, run, point, options, watch)
-    except KeyboardInterrupt:
-        return run, "interrupted"
-    if status is not None:
-        return run, status
-    run = _continued(problem, run, run.settled(), options, watch)
-    return run, run.follow(options.iterations, to_tolerance=True)
-
-
-def _nearer(problem: Problem, run: TreePath, options: Options, watch: Watch) -> tuple[TreePath, Status | None]:
-    """Go a little further from potentials roughly fitted to where a path ended.
-
-    The average of these steps is soon the better one, and potentials are easily fitted to it, as they are near it.
-    """
-    further = _continued(problem, run, run.nearly_settled(), options, watch)
-    status = further.follow(run.calls + min(_NEARER, (options.iterations - run.calls) // 2))
-    if further.history[-1] <= run.history[-1]:
-        return further, status
-    run.calls, run.history = further.calls, [*further.history, run.history[-1]]
-    return run, status
-
-
-def _continued(
-    problem: Problem, run: TreePath, potentials: NDArray[np.float64], options: Options, watch: Watch
-) -> TreePath:
-    further = _path(problem.started(problem.vector(potentials)), options, watch, run.calls, "shed")
-    further.lower, further.history = run.lower, run.history + further.history
-    return further
 
 
 def _validated(

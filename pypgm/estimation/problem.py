@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.certificate import certifies
 from pypgm.estimation.compiled import compiled_measurements, is_compiled
 from pypgm.estimation.fit import Fit, Options
 from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, Oracle, SteadyDescent
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.residual_losses import L2
-from pypgm.queries import Prefix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,20 +72,6 @@ class Problem:
             return _core.Acceleration(self.tree.plan, arrays, self.total, self.start.values, n_threads)
         validation = L2(held_out) if held_out else None
         return GeneralAcceleration(self.oracle(n_threads), self.loss, self.start.values, validation)
-
-    def is_certifiable(self) -> bool:
-        """Return whether a certificate can be had: for a weighted L2 loss of sums over not too many cells."""
-        measurements = self.loss.measurements
-        sums = bool(measurements) and not any(isinstance(m.query, Prefix) for m in measurements)
-        small = certifies(self.start.values.size) and _core.Certificate.suits(self.tree.plan)
-        return sums and small and self._compiles()
-
-    def certificate(
-        self, potentials: NDArray[np.float64], marginals: NDArray[np.float64], n_threads: int
-    ) -> _core.Certificate:
-        """Return what bounds the least loss better than a gradient does, from a point near the optimum."""
-        arrays = compiled_measurements(self.tree, self.loss.measurements)
-        return _core.Certificate(self.tree.plan, arrays, self.total, potentials, marginals, n_threads)
 
     def oracle(self, n_threads: int) -> Oracle:
         """Return exact inference on the tree."""

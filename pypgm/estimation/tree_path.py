@@ -6,7 +6,6 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from pypgm.estimation.certificate import is_late, is_worthwhile, levelled_off
 from pypgm.estimation.fit import Fit, Options, Status, Watch
 from pypgm.estimation.path import CHECK_EVERY, Averaging, Path
 from pypgm.estimation.steps import Steps
@@ -68,11 +67,6 @@ class TreePath(Path):
         self._settled = oracle.settled(last, average, _SWEEPS, start=start, misfit=misfit)
         return self._settled
 
-    def nearly_settled(self) -> NDArray[np.float64]:
-        """Return potentials whose marginals are about the average, by a short fit."""
-        average, last, _ = self.given_back()
-        return self.problem.oracle(self._options.n_threads).settled(last, average, 1, misfit=lambda _: 0.0)
-
     def given_back(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return the average, the last potentials and the loss; the solver's memory is free from the first call on."""
         if self._end is None:
@@ -120,18 +114,6 @@ class TreePath(Path):
             self.core.open_window()
             self._opened = self.taken
         return self._gap is not None and self._gap <= tolerance * (1 + abs(self.core.loss()))
-
-    def is_certificate_due(self) -> bool:
-        """Return whether the rest is better left to a certificate."""
-        options = self._options
-        if options.tolerance == 0 or self.taken % CHECK_EVERY or not self.taken:
-            return False
-        seconds = time.perf_counter() - options.started
-        late = is_late(self.calls, options.iterations, seconds, options.time_limit)
-        if not late and not levelled_off(self.history, options.tolerance):
-            return False
-        enough = options.tolerance * (1 + abs(self.core.loss()))
-        return self._gap is not None and is_worthwhile(self.problem, self.taken, self._gap, enough)
 
     def look(self) -> None:
         """Bound the least loss, from the average, the whole one and that of the gradients; keep the best bound.

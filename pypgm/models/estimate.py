@@ -35,7 +35,7 @@ from pypgm.models.tree_problem import tree_problem
 
 __all__ = ["estimate"]
 
-_TOLERANCE = 1e-3
+_TOLERANCE = 1e-2
 _REGION_TOLERANCE = 1e-6
 _METHODS: dict[str, Estimator] = {
     "accelerated": accelerated,
@@ -170,7 +170,7 @@ def estimate(
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
         Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
-        less over 50 iterations; 1e-3 by default, 1e-6 on a region graph. 0 runs all iterations.
+        less over 50 iterations; 1e-2 by default, 1e-6 on a region graph. 0 runs all iterations.
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
         The best point is returned where the loss did not fall steadily.
@@ -258,7 +258,6 @@ def estimate(
         masks=masks,
         **starts,
         max_bytes=max_bytes,
-        to_optimum=until == "optimum" and within > 0,
         n_threads=n_threads,
     )
     potentials, _, fit = _METHODS[chosen](problem, options)

@@ -34,7 +34,6 @@ def tree_problem(
     prior: GraphicalModel | None = None,
     warm_start: GraphicalModel | None = None,
     max_bytes: float | None = None,
-    to_optimum: bool = False,
     n_threads: int = 0,
 ) -> Problem:
     """Plan a junction tree for all cliques that matter, and start there from what is known.
@@ -58,8 +57,6 @@ def tree_problem(
         At most one of them, to start from; all cliques of a prior stay in the model.
     max_bytes : float, optional
         Memory the estimate may take.
-    to_optimum : bool
-        Whether an answer has to be certified.
     n_threads : int
         0 for all threads.
 
@@ -75,7 +72,7 @@ def tree_problem(
     if prior is not None:
         cliques += kept_cliques(prior, cliques)
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
-    check_estimate_fits(tree, measurements, method, max_bytes, to_optimum=to_optimum)
+    check_estimate_fits(tree, measurements, method, max_bytes)
     uniform = CliqueVector(domain, cliques)
     suggested = independent_start(tree, total, masks)
     start_for = None
