@@ -285,13 +285,10 @@ class Acceleration:
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
     def advance(
-        self,
-        s: typing.SupportsFloat | typing.SupportsIndex,
-        a: typing.SupportsFloat | typing.SupportsIndex,
-        share: typing.SupportsFloat | typing.SupportsIndex = 1.0,
+        self, s: typing.SupportsFloat | typing.SupportsIndex, a: typing.SupportsFloat | typing.SupportsIndex
     ) -> tuple:
         """
-        One step: loss of the answer, validation loss of the average and of the answer, slope, curvature. The answer is the average, or moves towards it by a share less than 1.
+        One step: loss and validation loss of the average, slope, curvature.
         """
     def gap(self) -> float:
         """
@@ -312,10 +309,6 @@ class Acceleration:
     def open_window(self) -> None:
         """
         Begin to average the points of the gradients.
-        """
-    def restart(self) -> bool:
-        """
-        Start the average anew where the last point is better.
         """
     def set_average(self, marginals: numpy.typing.NDArray[numpy.float64]) -> None:
         """
@@ -418,28 +411,22 @@ class RegionDescent:
         self,
         s: typing.SupportsFloat | typing.SupportsIndex,
         a: typing.SupportsFloat | typing.SupportsIndex,
-        share: typing.SupportsFloat | typing.SupportsIndex,
         stretch: typing.SupportsFloat | typing.SupportsIndex,
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
-        One step: loss of the answer, validation loss of the average and of the answer, slope, curvature, feasibility, sweeps.
+        One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.
         """
     def advance_along(
         self,
         gradient: numpy.typing.NDArray[numpy.float64],
         s: typing.SupportsFloat | typing.SupportsIndex,
         a: typing.SupportsFloat | typing.SupportsIndex,
-        share: typing.SupportsFloat | typing.SupportsIndex,
         stretch: typing.SupportsFloat | typing.SupportsIndex,
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
         One step along a gradient; of what is measured only the slope is known.
-        """
-    def average(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        Counts of the answer, which is the average or an average of averages.
         """
     def begin(
         self,
@@ -502,9 +489,9 @@ class RegionDescent:
         """
         Tell of a step of a loss given.
         """
-    def restart(self, always: bool) -> bool:
+    def restart(self) -> None:
         """
-        Start the average anew where the last point is better.
+        Start the average at the last point.
         """
     def settle(
         self,

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "core/fit/l2_loss.hpp"
@@ -47,6 +48,20 @@ TEST_CASE("value, gradient, validation and curvature by hand") {
     const std::vector<double> wanted = test::gradient_by_hand(p, tables);
     for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(gradient[i] - wanted[i]) < 1e-8);
   }
+}
+
+TEST_CASE("counts to validate with come with all measurements or with none") {
+  std::mt19937_64 random(22);
+  const test::Problem p = test::random_problem(random);
+  const JunctionTree tree = test::tree_of(p.structure);
+  const std::size_t cells = tree.factors[0].layout.small;
+  const std::vector<double> ones(cells, 1.0);
+  const Measured with{0, {}, ones, ones, ones};
+  const Measured without{0, {}, ones, ones, {}};
+  CHECK(L2Loss(tree, {with, with}).validates());
+  CHECK_FALSE(L2Loss(tree, {without, without}).validates());
+  CHECK_THROWS_AS(L2Loss(tree, {with, without}), std::invalid_argument);
+  CHECK_THROWS_AS(L2Loss(tree, {without, with}), std::invalid_argument);
 }
 
 }  // namespace

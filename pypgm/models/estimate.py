@@ -20,9 +20,9 @@ from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
-from pypgm.estimation.problem import Estimator
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
+from pypgm.estimation.tree_problem import Estimator
 from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding

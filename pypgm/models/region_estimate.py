@@ -9,8 +9,8 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
+from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.independence import independent_potentials
-from pypgm.estimation.region_descent import region_descent
 from pypgm.estimation.region_problem import RegionProblem
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.models.region_model import RegionGraphModel
@@ -77,8 +77,10 @@ def estimate_on_regions(
     start = independent_potentials(domain, [(a,) for a in domain], measurements, total)
     if prior is not None:
         start = _start(graph, prior, start)
-    problem = RegionProblem(graph, loss, total, start, np.ones(len(graph.regions)))
-    potentials, marginals, fit = region_descent(problem, options)
+    problem = RegionProblem(
+        loss=loss, total=total, start=start, graph=graph, counting_numbers=np.ones(len(graph.regions))
+    )
+    potentials, marginals, fit = accelerated(problem, options)
     return RegionGraphModel(
         graph,
         marginals,

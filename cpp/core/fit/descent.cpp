@@ -84,8 +84,8 @@ Change Descent::change() {
 void Descent::accept() { std::swap(current_, candidate_); }
 
 double Descent::gap() {
-  return frank_wolfe_gap(*tree_, current_.gradient, current_.marginals, current_.potentials, total_,
-                         candidate_.potentials, work_, n_threads_);
+  return frank_wolfe_gap(*tree_, current_.gradient, current_.marginals, current_.potentials, total_, moved_,
+                         work_, n_threads_);
 }
 
 }  // namespace pypgm

@@ -1,6 +1,7 @@
 #include "core/fit/l2_loss.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "core/base/numbers.hpp"
@@ -52,8 +53,11 @@ bool all_equal(const std::vector<double>& numbers) {
 
 L2Loss::L2Loss(const JunctionTree& tree, std::vector<Measured> measurements)
     : cells_(tree.factors.size()), others_of_(tree.factors.size()), answers_(tree.factors.size()) {
+  validates_ = !measurements.empty() && !measurements.front().holdout.empty();
   for (Measured& m : measurements) {
-    validates_ = validates_ || !m.holdout.empty();
+    if (m.holdout.size() != (validates_ ? m.values.size() : 0)) {
+      throw std::invalid_argument("counts to validate with are needed for all measurements or for none");
+    }
     if (m.question == Question::sums && m.rows.empty()) {
       merge(std::move(m));
       continue;

@@ -18,9 +18,8 @@ struct RegionProgress {
 };
 
 /// Accelerated mirror descent over the local polytope for L = 1/2 sum of w (Q total b - y)^2, one sweep a
-/// step: potentials theta with beliefs z, an average x of the z, and an average y of the x, which is the
-/// answer; y is x until a step says otherwise. Potentials change where there are measurements. Nothing but
-/// the first step and the first of a share allocates.
+/// step: potentials theta with beliefs z, and an average x of the z, which is the answer. Potentials change
+/// where there are measurements. Nothing but the first step allocates.
 class RegionDescent {
  public:
   /// Potentials start at 0.
@@ -37,19 +36,17 @@ class RegionDescent {
   int begin(double tolerance, int max_sweeps);
 
   /// theta -= s * gradient at (1-a) x + a z; messages move on by `stretch` times their last change; a sweep,
-  /// and up to three more where feasibility is above `loose`; x = (1-a) x + a z'; y = (1-share) y + share x.
-  RegionProgress advance(double s, double a, double share, double stretch, double loose);
+  /// and up to three more where feasibility is above `loose`; x = (1-a) x + a z'.
+  RegionProgress advance(double s, double a, double stretch, double loose);
   /// The same along a gradient given (over all region tables), of a loss that is not here: loss, validation
   /// and curvature are 0.
-  RegionProgress advance_along(std::span<const double> gradient, double s, double a, double share,
-                               double stretch, double loose);
+  RegionProgress advance_along(std::span<const double> gradient, double s, double a, double stretch,
+                               double loose);
   /// (1-a) x + a z over all region tables, times the total.
   void mean(double a, std::span<double> out);
-  /// y over all region tables, times the total.
-  void average(std::span<double> out);
-  /// Starts both averages anew from z if z has the lower loss than x, or in any case; tells whether it did.
-  bool restart(bool always);
-  /// L of y, and of z.
+  /// Starts the average anew from z.
+  void restart();
+  /// L of x, and of z.
   double loss();
   double loss_of_beliefs();
 
@@ -60,7 +57,7 @@ class RegionDescent {
   /// Bound from below of the loss over the local polytope, from the steps since the window was opened.
   double lower_bound();
 
-  /// theta_r = kappa_r log y_r, without messages, then sweeps: the answer is locally consistent to
+  /// theta_r = kappa_r log x_r, without messages, then sweeps: the answer is locally consistent to
   /// `tolerance`. Returns the feasibility reached and the sweeps taken.
   std::pair<double, int> settle(double tolerance, int max_sweeps);
 
@@ -73,11 +70,8 @@ class RegionDescent {
   void sum_terms();
   bool keeps_average(int region) const;
   void descend(int region, double s, double a);
-  void follow(int region, double a, double share, PathSums& sums);
-  void average_twice(double share);  ///< makes room for y where it is no longer x
-  /// x += a (z - x) and y += share (x - y), for the cells of a region.
-  void average_beliefs(int region, double a, double share);
-  std::vector<double>& answer() { return y_.empty() ? x_ : y_; }
+  void follow(int region, double a, PathSums& sums);
+  void average_beliefs(int region, double a);  ///< x += a (z - x), for the cells of a region
   double loss_of(int region, std::span<const double> beliefs);
   double loss_of(std::span<const double> beliefs);
   template <class Before, class After>
@@ -90,7 +84,6 @@ class RegionDescent {
   ConvexGbp gbp_;
   std::vector<std::vector<RegionTerm>> terms_;  ///< by region
   std::vector<double> theta_, x_, z_;
-  std::vector<double> y_;       ///< empty while it is x
   std::vector<PathSums> sums_;  ///< by block
   bool external_ = false;       ///< whether nothing is measured here: gradients are given
   std::vector<double> window_theta_, window_messages_;  ///< at its start; the first of a loss given

@@ -25,9 +25,9 @@ struct RegionTerm {
   SharedNumbers values, holdout;
   std::vector<double> weights;
   double beyond = 0;
-  double constant = 0;             ///< what joining took from the loss
-  double held_constant = 0;        ///< and from the validation
-  std::vector<double> x, y, z, b;  ///< sums over groups, of four sets of beliefs; none without groups
+  double constant = 0;          ///< what joining took from the loss
+  double held_constant = 0;     ///< and from the validation
+  std::vector<double> x, z, b;  ///< sums over groups, of three sets of beliefs; none without groups
 
   double weight(std::size_t i) const { return weights[weights.size() == 1 ? 0 : i]; }
   double held_out(std::size_t i) const { return holdout[i] + beyond * (holdout[i] - values[i]); }
@@ -47,9 +47,9 @@ double term_loss(const RegionTerm& term, double total, std::span<const double> s
 void descend_term(RegionTerm& term, double total, double s, double a, std::span<const double> x,
                   std::span<const double> z, std::span<double> theta);
 
-/// Moves the averages x on by a (b - x), and unless there is none their average y by share (x - y), of cells
-/// only where the term is of every cell, and adds what the move from z to b shows.
-void follow_term(RegionTerm& term, double total, double a, double share, std::span<const double> b,
-                 std::span<const double> z, std::span<double> x, std::span<double> y, PathSums& sums);
+/// Moves the averages x on by a (b - x), of cells only where the term is of every cell, and adds what the
+/// move from z to b shows.
+void follow_term(RegionTerm& term, double total, double a, std::span<const double> b,
+                 std::span<const double> z, std::span<double> x, PathSums& sums);
 
 }  // namespace pypgm

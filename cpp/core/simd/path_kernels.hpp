@@ -15,18 +15,15 @@ struct PathTable {
   std::size_t n;
 };
 
-/// What a step shows of the cells it moved, in count units, the average x and its own average, the answer,
-/// being where they are after it.
+/// What a step shows of the cells it moved, in count units, the average x being where it is after it.
 struct PathSums {
-  double loss = 0;             ///< L at the answer
-  double mean_validation = 0;  ///< the same of x, against the counts to validate with; 0 without them
-  double validation = 0;       ///< and of the answer
-  double slope = 0;            ///< <g, z' - z>, g the gradient the step went along
-  double curvature = 0;        ///< <g', z' - z>, g' the change of the gradient from z to z'
+  double loss = 0;        ///< L at x
+  double validation = 0;  ///< the same against the counts to validate with; 0 without them
+  double slope = 0;       ///< <g, z' - z>, g the gradient the step went along
+  double curvature = 0;   ///< <g', z' - z>, g' the change of the gradient from z to z'
 
   PathSums& operator+=(const PathSums& other) {
     loss += other.loss;
-    mean_validation += other.mean_validation;
     validation += other.validation;
     slope += other.slope;
     curvature += other.curvature;
@@ -39,12 +36,10 @@ struct PathSums {
 struct PathKernels {
   /// With v = total * (x + a (z - x)): theta -= step * w (v - y), and window += step * v unless it is null.
   void (*descend)(const PathTable& table, double total, double a, double step, double* theta, double* window);
-  /// With d = next - z and the v above: mean = x + a (next - x), which may lie where x does, and unless
-  /// second is null second += share (mean - second), the last of the two being the answer. Adds half w (total
-  /// m - y)^2 with m the answer, the same with the counts to validate with (if any) for both, w (v - y) d,
-  /// and w d^2.
-  void (*follow)(const PathTable& table, const double* next, double total, double a, double share,
-                 double* mean, double* second, PathSums& sums);
+  /// With d = next - z and the v above: mean = x + a (next - x), which may lie where x does. Adds half
+  /// w (total mean - y)^2, the same with the counts to validate with (if any), w (v - y) d, and w d^2.
+  void (*follow)(const PathTable& table, const double* next, double total, double a, double* mean,
+                 PathSums& sums);
 };
 
 /// The fastest set of loops this machine runs.
