@@ -128,7 +128,8 @@ def test_an_interruption_returns_what_there_is(after):
         if len(calls) == after:
             raise KeyboardInterrupt
 
-    model = pypgm.estimate(DOMAIN, measure(table(6, 1000.0), 2.0, 6), callback=stop_by_hand)
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="interrupted after"):
+        model = pypgm.estimate(DOMAIN, measure(table(6, 1000.0), 2.0, 6), callback=stop_by_hand)
     assert model.fit.status == "interrupted"
     assert np.isfinite(model.marginals.values).all()
 

@@ -171,7 +171,8 @@ def test_every_method_can_be_stopped(method, loss):
     def interrupt(state):
         raise KeyboardInterrupt
 
-    broken = pypgm.estimate(domain, measured, 200.0, callback=interrupt, **options)
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="interrupted after"):
+        broken = pypgm.estimate(domain, measured, 200.0, callback=interrupt, **options)
     assert broken.fit.status == "interrupted"
     for model in (short, stopped, broken):
         again = pypgm.marginals(model.potentials, model.total)

@@ -251,7 +251,8 @@ def test_callbacks_limits_and_interrupts():
         raise KeyboardInterrupt
 
     for stop in ("optimum", "validated"):
-        model = pypgm.estimate(DOMAIN, measurements, oracle="region_graph", stop=stop, callback=interrupt)
+        with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="interrupted after"):
+            model = pypgm.estimate(DOMAIN, measurements, oracle="region_graph", stop=stop, callback=interrupt)
         assert model.fit.status == "interrupted"
 
 

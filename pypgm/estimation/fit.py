@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from pypgm.errors import EstimateInterruptedWarning
+
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Fit", "FitState", "Options", "Status", "Watch", "watched"]
+__all__ = ["Fit", "FitState", "Options", "Status", "Watch", "warn_if_interrupted", "watched"]
 
 Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]
 StepSize = float | Callable[[int], float] | None
@@ -134,3 +137,10 @@ def watched(loop: Callable[[Watch], Status], options: Options) -> Status:
         return "interrupted"
     finally:
         watch.close()
+
+
+def warn_if_interrupted(fit: Fit | None) -> None:
+    """Warn whoever called `pypgm.estimate` that the answer is only the best so far."""
+    if fit is not None and fit.status == "interrupted":
+        text = f"the estimate was interrupted after {fit.iterations} oracle calls: it is the best point so far"
+        warnings.warn(text, EstimateInterruptedWarning, stacklevel=3)

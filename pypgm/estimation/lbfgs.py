@@ -63,13 +63,15 @@ def lbfgs(problem: TreeProblem, options: Options) -> Answer:
     except _Ended as ended:
         status = ended.status
     except KeyboardInterrupt:
+        if not watch.begun:
+            raise
         status = "interrupted"
     finally:
         watch.close()
     loss, potentials, marginals, gradient = run.best
     gap = max(0.0, run.oracle.gap(gradient, marginals, potentials)) if problem.loss.convex else None
     # That the optimiser finds no more descent in floating point certifies nothing: the gap does.
-    certified = gap is None or gap <= options.tolerance * (1 + abs(loss))
+    certified = gap is not None and options.meets(gap, loss)
     if status == "converged" and (run.calls >= options.iterations or not certified):
         status = "iterations"
     fit = Fit(status, loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))

@@ -54,6 +54,8 @@ def mirror_descent(problem: TreeProblem, options: Options) -> Answer:
     run = _Run(core, problem, options)
     status = run.to_the_end()
     gap = max(0.0, run.gap) if run.gap is not None and problem.loss.convex else None
+    if status == "converged" and gap is None:
+        status = "iterations"  # a gap certifies nothing of a loss that is not convex
     fit = Fit(status, core.loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
     return problem.vector(core.potentials), problem.vector(core.marginals), fit
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pypgm.errors import EstimateInterruptedWarning
 from pypgm.estimation.constraint import Constraint
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.standard_error import LeastSquares, least_squares
@@ -108,9 +110,13 @@ def _bootstrap(
     for _ in range(draws):
         noisy = [m.answered(e + _noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
         total = model.total if origin.total_is_known else None
-        drawn = estimate(
-            inner, noisy, total, prior=prior, constraints=constraints, n_threads=n_threads, **origin.options
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EstimateInterruptedWarning)
+            drawn = estimate(
+                inner, noisy, total, prior=prior, constraints=constraints, n_threads=n_threads, **origin.options
+            )
+        if drawn.fit is not None and drawn.fit.status == "interrupted":
+            raise KeyboardInterrupt
         if model.folding is not None:
             drawn = GraphicalModel(
                 drawn.potentials, drawn.total, marginals=drawn.marginals, tree=drawn.tree, folding=model.folding

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal, overload
 
 import numpy as np
@@ -15,7 +16,7 @@ from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.averaging import dual_averaging, interior_gradient
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
-from pypgm.estimation.fit import FitState, Options
+from pypgm.estimation.fit import FitState, Options, warn_if_interrupted
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
@@ -67,7 +68,7 @@ def estimate(
     oracle: Literal["exact"] = ...,
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
     method: Method = ...,
-    stop: Literal["validated", "optimum"] = ...,
+    stop: Literal["validated", "optimum"] | None = ...,
     iterations: int = ...,
     tolerance: float | None = ...,
     stepsize: float | Callable[[int], float] | None = ...,
@@ -92,7 +93,7 @@ def estimate(
     oracle: RegionOracle,
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
     method: Method = ...,
-    stop: Literal["validated", "optimum"] = ...,
+    stop: Literal["validated", "optimum"] | None = ...,
     iterations: int = ...,
     tolerance: float | None = ...,
     stepsize: float | Callable[[int], float] | None = ...,
@@ -116,7 +117,7 @@ def estimate(
     oracle: Literal["exact"] | RegionOracle = "exact",
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
     method: Method = "auto",
-    stop: Literal["validated", "optimum"] = "validated",
+    stop: Literal["validated", "optimum"] | None = None,
     iterations: int = 5000,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
@@ -162,10 +163,10 @@ def estimate(
         smoothness of the loss; "universal" is accelerated with a line search, for losses of any smoothness;
         "lbfgs" is quasi-Newton over the potentials. "auto" is mirror descent where there is a `stepsize`, or the loss
         is not convex, or neither smooth nor approached by smooth ones, else accelerated.
-    stop : {"validated", "optimum"}
+    stop : {"validated", "optimum"}, optional
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
-        least expected error, or at the minimum of the loss. The accelerated method validates losses that rest on
-        measurements; everything else, and any `warm_start`, ends at the optimum, as ``model.fit.status`` says.
+        least expected error, or at the minimum of the loss. By default "validated" where that can be: by the
+        accelerated method, without `warm_start`, for losses that rest on measurements.
     iterations : int
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
@@ -203,14 +204,14 @@ def estimate(
     Returns
     -------
     GraphicalModel or RegionGraphModel
-        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C ends the search and returns the best
-        point so far.
+        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C after the first iteration ends the
+        search and returns the best point so far, with a `RuntimeWarning`; a second one raises.
 
     Raises
     ------
     ValueError
-        If a measurement does not fit the domain, the total is neither given nor measured, or an option is out of
-        range.
+        If a measurement does not fit the domain, the total is neither given nor measured, an option is out of range,
+        ``stop="validated"`` is asked for where there is nothing to validate, or numbers are too far apart for doubles.
     ModelTooLargeError
         If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
 
@@ -231,23 +232,26 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    until: Literal["validated", "optimum"] = "optimum" if warm_start is not None else stop
     started = time.perf_counter()
     within = _within(tolerance, oracle)
-    options = Options(iterations, within, stepsize, time_limit, callback, progress, n_threads, until, rng, started)
-    _check_options(options, stop)
+    asked = stop or "validated"
+    options = Options(iterations, within, stepsize, time_limit, callback, progress, n_threads, asked, rng, started)
+    _check_options(options)
     folding, masks = fold(domain, constraints)
     inner = domain if folding is None else folding.inner
     fitting = [(m if folding is None else folded_measurement(folding, m)).checked(inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
     chosen = _chosen(method, options, objective)
+    options = replace(options, stop=_end(stop, chosen, objective, warm_start))
     records = estimate_total(inner, fitting)[0] if total is None else checked_total(total)
     if oracle != "exact":
         _check_region_options(chosen, constraints)
         start = warm_start if prior is None else prior
-        return estimate_on_regions(
+        model = estimate_on_regions(
             domain, objective, fitting, records, oracle=oracle, options=options, prior=start, max_bytes=max_bytes
         )
+        warn_if_interrupted(model.fit)
+        return model
     starts = _exact_starts(domain, folding, prior=prior, warm_start=warm_start)
     problem = tree_problem(
         inner,
@@ -261,14 +265,34 @@ def estimate(
         n_threads=n_threads,
     )
     potentials, _, fit = _METHODS[chosen](problem, options)
+    warn_if_interrupted(fit)
     origin = None
     if isinstance(loss, str) and not callable(stepsize):
-        how = {"loss": loss, "method": chosen, "stop": until, "stepsize": stepsize}
+        how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
         how |= {"iterations": iterations, "tolerance": tolerance}
         before = starts["prior"].potentials if "prior" in starts else None
         origin = Origin(tuple(fitting), total is not None, how, masks, before)
     # The model computes its marginals itself: a file read back then has the same bits.
     return GraphicalModel(potentials, records, fit=fit, tree=problem.tree, folding=folding, origin=origin)
+
+
+def _end(
+    stop: Literal["validated", "optimum"] | None, method: str, loss: Loss, warm_start: object
+) -> Literal["validated", "optimum"]:
+    """Return where the estimate ends; ``ValueError`` if it cannot end where it was asked to."""
+    if stop == "optimum":
+        return stop
+    reasons = {
+        "warm_start, which goes to the optimum": warm_start is not None,
+        f"method={method!r}, which goes to the optimum": method != "accelerated",
+        f"the loss {loss!r}, which does not rest on measurements alone": not (
+            loss.measurements and loss.refitted(loss.measurements)
+        ),
+    }
+    reason = next((reason for reason, holds in reasons.items() if holds), "")
+    if stop is not None and reason:
+        raise ValueError(f'stop="validated" cannot go with {reason}: leave stop out, or ask for "optimum"')
+    return "optimum" if reason else "validated"
 
 
 def _within(tolerance: float | None, oracle: Literal["exact"] | RegionOracle) -> float:
@@ -335,9 +359,9 @@ def _check_region_options(method: str, constraints: Sequence[Constraint]) -> Non
         raise ValueError("constraints need oracle='exact'")
 
 
-def _check_options(options: Options, stop: str) -> None:
-    if stop not in {"validated", "optimum"}:
-        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {stop!r}")
+def _check_options(options: Options) -> None:
+    if options.stop not in {"validated", "optimum"}:
+        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {options.stop!r}")
     if options.iterations < 1:
         raise ValueError(f"iterations needs to be at least 1, got {options.iterations}")
     if not 0 <= options.tolerance < math.inf:
