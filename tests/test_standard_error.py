@@ -14,6 +14,7 @@ import pypgm
 from pypgm import Constraint, Domain, LinearMeasurement, cli, queries
 from pypgm.estimation.path import Path
 from pypgm.estimation.standard_error import least_squares
+from pypgm.models.estimate import estimate_again
 from pypgm.models.origin import Origin
 
 DOMAIN = Domain({"a": 4, "b": 3, "c": 3})
@@ -188,7 +189,7 @@ def test_a_file_that_does_not_fit_is_refused(breaks):
     else:
         header["measurements"][0]["query"] = "groups"
     with pytest.raises((ValueError, KeyError)):
-        Origin.unpacked(DOMAIN, header, arrays)
+        Origin.unpacked(DOMAIN, header, arrays, estimate_again)
 
 
 # The command.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, overload
@@ -12,6 +13,7 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
+from pypgm.errors import EstimateInterruptedWarning
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.averaging import dual_averaging, interior_gradient
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
@@ -29,15 +31,14 @@ from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
-from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
+from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, estimate_on_regions
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.start import check_earlier
 from pypgm.models.tree_problem import tree_problem
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "estimate_again"]
 
 _TOLERANCE = 1e-2
-_REGION_TOLERANCE = 1e-6
 _METHODS: dict[str, Estimator] = {
     "accelerated": accelerated,
     "mirror_descent": mirror_descent,
@@ -247,11 +248,14 @@ def estimate(
     if oracle != "exact":
         _check_region_options(chosen, constraints)
         start = warm_start if prior is None else prior
-        model = estimate_on_regions(
+        graph, (potentials, marginals, fit) = estimate_on_regions(
             domain, objective, fitting, records, oracle=oracle, options=options, prior=start, max_bytes=max_bytes
         )
-        warn_if_interrupted(model.fit)
-        return model
+        warn_if_interrupted(fit)
+        previous = start if isinstance(start, RegionGraphModel) else None
+        return RegionGraphModel(
+            graph, marginals, records, potentials=potentials, fit=fit, measurements=fitting, previous=previous
+        )
     starts = _exact_starts(domain, folding, prior=prior, warm_start=warm_start)
     problem = tree_problem(
         inner,
@@ -271,9 +275,29 @@ def estimate(
         how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
         how |= {"iterations": iterations, "tolerance": tolerance}
         before = starts["prior"].potentials if "prior" in starts else None
-        origin = Origin(tuple(fitting), total is not None, how, masks, before)
+        origin = Origin(tuple(fitting), total is not None, how, masks, before, estimate_again)
     # The model computes its marginals itself: a file read back then has the same bits.
     return GraphicalModel(potentials, records, fit=fit, tree=problem.tree, folding=folding, origin=origin)
+
+
+def estimate_again(model: GraphicalModel, measurements: Sequence[LinearMeasurement], n_threads: int) -> GraphicalModel:
+    """Estimate a model like one given from other answers to its queries; Ctrl-C goes through."""
+    origin, inner = model.origin, model.potentials.domain
+    if origin is None:
+        raise ValueError("the model does not hold the measurements it was estimated from")
+    constraints = [Constraint(c, allowed=mask.reshape(inner.sizes(c))) for c, mask in origin.masks]
+    prior = None if origin.prior is None else GraphicalModel(origin.prior, model.total)
+    total = model.total if origin.total_is_known else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EstimateInterruptedWarning)
+        drawn = estimate(
+            inner, measurements, total, prior=prior, constraints=constraints, n_threads=n_threads, **origin.options
+        )
+    if drawn.fit is not None and drawn.fit.status == "interrupted":
+        raise KeyboardInterrupt
+    return GraphicalModel(
+        drawn.potentials, drawn.total, marginals=drawn.marginals, tree=drawn.tree, folding=model.folding
+    )
 
 
 def _end(
@@ -299,7 +323,7 @@ def _within(tolerance: float | None, oracle: Literal["exact"] | RegionOracle) ->
     """Return the tolerance asked for, or the oracle's own."""
     if tolerance is not None:
         return tolerance
-    return _TOLERANCE if oracle == "exact" else _REGION_TOLERANCE
+    return _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
 
 
 def _exact_starts(domain: Domain, folding: Folding | None, **models: object) -> dict[str, GraphicalModel]:
