@@ -23,6 +23,7 @@ from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
+from pypgm.estimation.number_range import check_range
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
 from pypgm.estimation.tree_problem import Estimator
@@ -245,6 +246,7 @@ def estimate(
     chosen = _chosen(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, warm_start))
     records = estimate_total(inner, fitting)[0] if total is None else checked_total(total)
+    check_range(fitting, records)
     if oracle != "exact":
         _check_region_options(chosen, constraints)
         start = warm_start if prior is None else prior

@@ -11,8 +11,9 @@ namespace {
 /// The weight-average of two numbers measured of the same, as their joint loss has it; adds to `constant`
 /// what that loss is at its least.
 double joined(double w1, double y1, double w2, double y2, double* constant) {
-  *constant += 0.5 * w1 * w2 / (w1 + w2) * (y1 - y2) * (y1 - y2);
-  return (w1 * y1 + w2 * y2) / (w1 + w2);
+  const double share = w2 / (w1 + w2);  // products of two weights may leave the doubles
+  *constant += 0.5 * w1 * share * (y1 - y2) * (y1 - y2);
+  return y1 + share * (y2 - y1);
 }
 
 RegionTerm as_term(RegionMeasurement m) {
