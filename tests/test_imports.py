@@ -12,8 +12,8 @@ import pypgm
 ROOT = Path(pypgm.__file__).parent
 # A package imports only from those above it; of one line, from each other without a cycle of modules.
 ORDER = [
-    {"_core", "errors", "memory", "_waiting"},
-    {"domain", "factor", "clique_vector"},
+    {"_core", "errors", "_waiting"},
+    {"domain", "factor", "clique_vector", "memory"},
     {"queries"},
     {"data"},
     {"graphs"},
