@@ -32,7 +32,7 @@ from pypgm.data import read_domain
 EPSILONS = [0.01, 0.0316227766, 0.1, 0.316227766, 1.0, 3.16227766, 10.0, 31.6227766, 100.0]
 PUBLISHED = [0.4375, 0.2848, 0.1724, 0.0908, 0.0433, 0.0187, 0.0074, 0.0037, 0.0027]
 TO_REACH = [0.38, 0.225, 0.112, 0.057, 0.0290, 0.0147, 0.0072, 0.0037, 0.0019]
-GAPS = [1e-3] * 6 + [3e-2] * 3  # relative, that the path to the optimum ends at
+GAPS = [1e-2] * 5 + [2e-2] + [3e-2] * 3  # relative, that the path to the optimum ends at
 FIRST_DRAW = 1000
 SECONDS = 60.0  # an estimate may take; half of it up to epsilon 10 with the validated stop
 TIME_LIMIT = 57.0  # seconds, for the path to the optimum; fitting potentials to its end comes on top

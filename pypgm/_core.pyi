@@ -11,7 +11,6 @@ import typing
 __all__: list[str] = [
     "Acceleration",
     "CalibratedTree",
-    "Certificate",
     "Contraction",
     "ConvexGbp",
     "Descent",
@@ -286,13 +285,10 @@ class Acceleration:
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
     def advance(
-        self,
-        s: typing.SupportsFloat | typing.SupportsIndex,
-        a: typing.SupportsFloat | typing.SupportsIndex,
-        share: typing.SupportsFloat | typing.SupportsIndex = 1.0,
+        self, s: typing.SupportsFloat | typing.SupportsIndex, a: typing.SupportsFloat | typing.SupportsIndex
     ) -> tuple:
         """
-        One step: loss of the answer, validation loss of the average and of the answer, slope, curvature. The answer is the average, or moves towards it by a share less than 1.
+        One step: loss and validation loss of the average, slope, curvature.
         """
     def gap(self) -> float:
         """
@@ -314,10 +310,6 @@ class Acceleration:
         """
         Begin to average the points of the gradients.
         """
-    def restart(self) -> bool:
-        """
-        Start the average anew where the last point is better.
-        """
     def set_average(self, marginals: numpy.typing.NDArray[numpy.float64]) -> None:
         """
         Make given marginals the average.
@@ -330,45 +322,6 @@ class Acceleration:
     def average(self) -> numpy.typing.NDArray[numpy.float64]: ...
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
-
-class Certificate:
-    """
-    Bounds from below the least weighted L2 loss, by column generation.
-    """
-    @staticmethod
-    def suits(tree: JunctionTree) -> bool:
-        """
-        Whether inference goes with implicit cliques.
-        """
-    def __init__(
-        self,
-        tree: JunctionTree,
-        measurements: collections.abc.Sequence[
-            tuple[
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-            ]
-            | tuple[
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                bool,
-            ]
-        ],
-        total: typing.SupportsFloat | typing.SupportsIndex,
-        potentials: numpy.typing.NDArray[numpy.float64],
-        marginals: numpy.typing.NDArray[numpy.float64],
-        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
-    ) -> None: ...
-    def round(self) -> float:
-        """
-        Find more columns; return the highest bound so far.
-        """
 
 class SeededWords:
     """
@@ -458,28 +411,22 @@ class RegionDescent:
         self,
         s: typing.SupportsFloat | typing.SupportsIndex,
         a: typing.SupportsFloat | typing.SupportsIndex,
-        share: typing.SupportsFloat | typing.SupportsIndex,
         stretch: typing.SupportsFloat | typing.SupportsIndex,
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
-        One step: loss of the result, validation loss of the average and of the result, slope, curvature, feasibility, sweeps.
+        One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.
         """
     def advance_along(
         self,
         gradient: numpy.typing.NDArray[numpy.float64],
         s: typing.SupportsFloat | typing.SupportsIndex,
         a: typing.SupportsFloat | typing.SupportsIndex,
-        share: typing.SupportsFloat | typing.SupportsIndex,
         stretch: typing.SupportsFloat | typing.SupportsIndex,
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
-        One step along a given gradient; loss, validation and curvature are 0.
-        """
-    def average(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        Counts of the result: the average, or the average of averages.
+        One step along a gradient; of what is measured only the slope is known.
         """
     def begin(
         self,
@@ -542,9 +489,9 @@ class RegionDescent:
         """
         Add a step of an external loss to the window.
         """
-    def restart(self, always: bool) -> bool:
+    def restart(self) -> None:
         """
-        Restart the average at the last beliefs if these have a lower loss.
+        Start the average at the last point.
         """
     def settle(
         self,

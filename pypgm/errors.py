@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["BudgetError", "ConditionWarning", "ImpossibleEvidenceError", "ModelTooLargeError"]
+__all__ = [
+    "BudgetError",
+    "ConditionWarning",
+    "EstimateInterruptedWarning",
+    "ImpossibleEvidenceError",
+    "ModelTooLargeError",
+]
 
 
 class BudgetError(ValueError):
@@ -11,6 +17,10 @@ class BudgetError(ValueError):
 
 class ConditionWarning(UserWarning):
     """Terms of opposite sign cancel, so that an answer has lost half of its digits or more."""
+
+
+class EstimateInterruptedWarning(RuntimeWarning):
+    """Ctrl-C ended an estimate, which is the best so far."""
 
 
 class ImpossibleEvidenceError(ValueError):

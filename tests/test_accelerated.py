@@ -76,7 +76,9 @@ def test_the_validated_stop_has_the_smaller_error(spread):
 def test_cells_that_all_but_vanish_leave_a_finite_model():
     # The optimum lies at the boundary.
     for seed in range(8, 12):
-        model = pypgm.estimate(WIDE, measure(table(seed, 1000.0, 0.2, WIDE), 10.0, seed, WIDE), stop="optimum")
+        model = pypgm.estimate(
+            WIDE, measure(table(seed, 1000.0, 0.2, WIDE), 10.0, seed, WIDE), stop="optimum", tolerance=0
+        )
         assert model.marginals.values.min() < 1e-100
         assert np.isfinite(model.marginals.values).all()
         assert np.isfinite(model.fit.gap)
@@ -102,9 +104,10 @@ def test_a_wrong_stddev_still_gives_a_model(factor):
 
 def test_the_same_bits_unless_another_generator_is_asked_for():
     measurements = measure(table(5, 1000.0), 20.0, 5)
-    first, second, other = (pypgm.estimate(DOMAIN, measurements, rng=r) for r in (None, None, 99))
+    first, second, *others = (pypgm.estimate(DOMAIN, measurements, rng=r) for r in (None, None, *range(95, 100)))
     assert first.marginals.values.tobytes() == second.marginals.values.tobytes()
-    assert first.marginals.values.tobytes() != other.marginals.values.tobytes()
+    # Another one may end at the same iteration.
+    assert any(first.marginals.values.tobytes() != other.marginals.values.tobytes() for other in others)
 
 
 def test_threads_do_not_change_a_bit():
@@ -125,7 +128,8 @@ def test_an_interruption_returns_what_there_is(after):
         if len(calls) == after:
             raise KeyboardInterrupt
 
-    model = pypgm.estimate(DOMAIN, measure(table(6, 1000.0), 2.0, 6), callback=stop_by_hand)
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="interrupted after"):
+        model = pypgm.estimate(DOMAIN, measure(table(6, 1000.0), 2.0, 6), callback=stop_by_hand)
     assert model.fit.status == "interrupted"
     assert np.isfinite(model.marginals.values).all()
 

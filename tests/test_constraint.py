@@ -147,7 +147,7 @@ def test_a_large_mapping_costs_what_it_has_values():
 # Cells.
 
 
-@pytest.mark.parametrize("stop", ["validated", "optimum"])
+@pytest.mark.parametrize("stop", [None, "optimum"])
 @pytest.mark.parametrize("method", ["accelerated", "mirror_descent"])
 def test_forbidden_cells_are_exactly_empty(stop, method):
     forbidden = [("A", 0), ("B", 4), ("B", 2)]

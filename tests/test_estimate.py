@@ -13,6 +13,7 @@ from models import cliques_of, domains
 
 import pypgm
 from pypgm import CliqueVector, Domain, GraphicalModel, LinearMeasurement
+from pypgm.estimation.path import Path
 from pypgm.queries import Identity, Partition
 
 SMALL = Domain({"a": 2, "b": 3, "c": 2})
@@ -300,12 +301,48 @@ def test_time_limit():
     assert len(fit.history) == 2
 
 
+def raising(names, *counts):
+    """Return a wrapper of functions that raises KeyboardInterrupt at some of the calls of any of them."""
+    calls = itertools.count(1)
+
+    def wrap(function):
+        def called(*arguments, **options):
+            if next(calls) in counts:
+                raise KeyboardInterrupt
+            return function(*arguments, **options)
+
+        return called
+
+    return {name: wrap(getattr(Path, name)) for name in names}
+
+
+@pytest.mark.parametrize("options", [{}, {"stop": "optimum"}, {"oracle": "region_graph"}])
+def test_before_the_first_iteration_an_interruption_raises(options, monkeypatch):
+    for name, function in raising(["_advance"], 1).items():
+        monkeypatch.setattr(Path, name, function)
+    with pytest.raises(KeyboardInterrupt):
+        pypgm.estimate(SMALL, measured(), **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"stop": "optimum"}, {"oracle": "region_graph"}])
+def test_a_second_interruption_raises(options, monkeypatch):
+    for name, function in raising(["_advance"], 3).items():
+        monkeypatch.setattr(Path, name, function)
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="best point so far"):
+        assert pypgm.estimate(SMALL, measured(), **options).fit.status == "interrupted"
+    for name, function in raising(["_advance", "answer"], 3, 4).items():
+        monkeypatch.setattr(Path, name, function)
+    with pytest.raises(KeyboardInterrupt):
+        pypgm.estimate(SMALL, measured(), **options)
+
+
 def test_interruption_returns_the_best_point():
     def interrupt(state):
         if state.iteration >= 10:
             raise KeyboardInterrupt
 
-    model = pypgm.estimate(SMALL, measured(), method="mirror_descent", callback=interrupt, tolerance=1e-12)
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="interrupted after"):
+        model = pypgm.estimate(SMALL, measured(), method="mirror_descent", callback=interrupt, tolerance=1e-12)
     assert model.fit.status == "interrupted"
     assert model.fit.loss == pytest.approx(min(model.fit.history), rel=1e-9)
     assert model.fit.gap is not None

@@ -156,7 +156,9 @@ def test_total_is_unbiased_and_as_spread_as_it_says():
 
 
 def test_total_is_at_least_one():
-    assert estimate_total(DOMAIN, [LinearMeasurement([-30, 2], "a")])[0] == 1.0
+    assert estimate_total(DOMAIN, [LinearMeasurement([-30, 2], "a", 20.0)])[0] == 1.0
+    with pytest.raises(ValueError, match=r"counts sum to -28, with a standard error of 1\.4"):
+        estimate_total(DOMAIN, [LinearMeasurement([-30, 2], "a")])
 
 
 def test_total_needs_a_measurement():

@@ -198,3 +198,17 @@ def test_pickles_are_refused(saved):
         np.savez(file, header=header, potentials=np.array([{}], dtype=object))
     with pytest.raises(ValueError, match=r"some\.model: not a"):
         pypgm.load(saved)
+
+
+@pytest.mark.parametrize("method", ["accelerated", "mirror_descent", "dual_averaging", "universal", "lbfgs"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_an_estimates_marginals_are_those_its_file_gives(method, wide, tmp_path):
+    # Wide trees go through implicit cliques.
+    domain = pypgm.Domain({f"x{i}": 12 for i in range(6)})
+    pairs = [(f"x{i}", f"x{j}") for i in range(3) for j in range(3, 6)] if wide else [("x0", "x1"), ("x2", "x1")]
+    rng = np.random.default_rng(2)
+    ms = [pypgm.LinearMeasurement(rng.poisson(20, 144) + 0.5, pair, 5.0) for pair in pairs]
+    model = pypgm.estimate(domain, ms, method=method, iterations=60)
+    model.save(tmp_path / "model.npz")
+    again = pypgm.load(tmp_path / "model.npz")
+    assert again.marginals.values.tobytes() == model.marginals.values.tobytes()

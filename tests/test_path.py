@@ -1,4 +1,4 @@
-"""What a path answers, beside averages by hand: what its average leaves out, and the average of averages."""
+"""What a path answers, beside averages by hand, and where it ends."""
 
 from __future__ import annotations
 
@@ -11,178 +11,128 @@ import pytest
 import pypgm
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.fit import Options, Watch
-from pypgm.estimation.general import GeneralAcceleration
-from pypgm.estimation.path import CHECK_EVERY
-from pypgm.estimation.problem import Problem
+from pypgm.estimation.path import CHECK_EVERY, Path
+from pypgm.estimation.problem import Step
 from pypgm.estimation.residual_losses import L2
-from pypgm.estimation.second_average import SecondAverage
-from pypgm.estimation.steps import FINE, MeasuredSteps
-from pypgm.estimation.tree_path import TreePath
+from pypgm.estimation.steps import MeasuredSteps
+from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.graphs import JunctionTree
 
 
-class EqualWeights:
-    """Steps whose ends have the same weight in the average, the first point too."""
-
-    def __init__(self):
-        self.weight = 1.0
-
-    def next(self):
-        self.weight += 1
-        return 1.0, 1 / self.weight
+class EqualSteps(MeasuredSteps):
+    """Steps of one length."""
 
     def learn(self, slope, curvature):
         """Learn nothing."""
 
-    def forget(self, share, /):
-        self.weight *= 1 - share
-
 
 class Iterates:
-    """A solver whose iterates are known beforehand; its loss is the squared distance of their average to zero.
+    """An engine whose iterates are known beforehand; its loss is the squared distance of their average to zero."""
 
-    Its held-out losses are known beforehand, too, and it restarts wherever it is asked to if it ``restarts``.
-    """
-
-    def __init__(self, points, held_out=None, *, restarts=False):
+    def __init__(self, points, held_out=None):
         self._points = iter(points)
-        self._held_out = iter(held_out or [(0.0, 0.0)] * len(points))
-        self._restarts = restarts
-        self.average = self._mean = next(self._points)
-        self.potentials = self.average
+        self._held_out = iter(held_out or [0.0] * len(points))
+        self.average = next(self._points)
+        self.calls = 1
+        self.restarts = 0
 
-    def advance(self, s, a, share):
-        self._mean = (1 - a) * self._mean + a * next(self._points)
-        self.average = (1 - share) * self.average + share * self._mean
-        return self.loss(), *next(self._held_out), -s, 1.0
+    def advance(self, s, a):
+        self.average = (1 - a) * self.average + a * next(self._points)
+        return Step(self.loss(), next(self._held_out), -s, 1.0, 1)
 
     def loss(self):
         return float(np.square(self.average).sum())
 
-    def set_average(self, marginals):
-        self.average = self._mean = marginals
-
     def restart(self):
-        if self._restarts:
-            self.average = self._mean = np.zeros_like(self._mean)
-        return self._restarts
-
-    def level(self):
-        """Do nothing."""
+        self.restarts += 1
+        return 3
 
 
-def new_path(points, averaging, *solver, **options):
+def new_path(points, held_out=None, *, exact=True):
     watched = Options(10**6, 0.0, None, None, None, False, 1, "optimum", None, time.perf_counter())
-    problem = SimpleNamespace(acceleration=lambda *_: Iterates(points, *solver, **options))
-    return TreePath(problem, EqualWeights(), watched, Watch(watched), averaging=averaging)
+    problem = SimpleNamespace(engine=lambda _: Iterates(points, held_out), exact=exact, held_out=())
+    return Path(problem, watched, Watch(watched), steps=EqualSteps(1.0, 1.0))
 
 
-def path_along(points, averaging, **options):
-    run = new_path(points, averaging, **options)
+def test_points_weigh_in_the_average_about_as_the_cube_of_their_place():
+    rng = np.random.default_rng(0)
+    points = list(rng.random((400, 3)))
+    run = new_path(points)
     run.follow(len(points))
-    return run
+    weights = np.arange(1.0, len(points)) ** 3  # the first step's end takes all
+    np.testing.assert_allclose(run.engine.average, np.average(points[1:], axis=0, weights=weights), rtol=2e-3)
 
 
-def far_then_near(seed, n=8 * CHECK_EVERY + 1):
-    rng = np.random.default_rng(seed)
-    return list(rng.random((n, 3)) + 50.0 * (np.arange(n) < CHECK_EVERY / 2)[:, None])
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_average_leaves_out_a_beginning_that_is_far_away(seed):
-    points = far_then_near(seed)
-    run = path_along(points, "shed")
-    average, _, loss = run.given_back()
-    suffixes = [np.mean(points[mark + 1 :], axis=0) for mark in range(CHECK_EVERY, len(points) - 1, CHECK_EVERY)]
-    assert any(np.allclose(average, mean, rtol=1e-9) for mean in suffixes)
-    assert loss == pytest.approx(float(np.square(average).sum()), rel=1e-12)
-    assert loss < 0.5 * path_along(points, "plain").given_back()[2]
-    np.testing.assert_allclose(run.whole(), np.mean(points, axis=0), rtol=1e-9)
-
-
-def test_the_average_keeps_a_beginning_that_is_nearer_than_the_rest():
-    points = list(np.arange(8.0 * CHECK_EVERY)[:, None])
-    for averaging in ("shed", "restarted", "plain"):
-        np.testing.assert_allclose(path_along(points, averaging).given_back()[0], np.mean(points, axis=0), rtol=1e-9)
-
-
-def test_losses_never_rise_where_something_is_left_out():
-    points = far_then_near(1)
-    shed, kept = (path_along(points, averaging).history for averaging in ("shed", "plain"))
-    assert len(shed) == len(kept) == len(points)
-    assert all(s <= k + 1e-9 for s, k in zip(shed, kept, strict=True))
-
-
-def test_the_average_of_averages_weighs_each_by_its_own_weight():
-    points = far_then_near(2)
-    means = [np.mean(points[: n + 1], axis=0) for n in range(1, len(points))]
-    weights = np.arange(2.0, len(points) + 1) ** 1.5
-    expected = np.average(means, axis=0, weights=weights)
-    np.testing.assert_allclose(path_along(points, "twice").given_back()[0], expected, rtol=1e-9)
-
-
-def test_averages_are_not_averaged_while_steps_grow():
-    steps, second = MeasuredSteps(1.0, *FINE), SecondAverage()
-    weight = 0.0
-    for _ in range(20):
+def test_a_step_times_its_share_is_the_longest_without_averaging():
+    steps = EqualSteps(0.3, 1.0)
+    for _ in range(50):
         s, a = steps.next()
-        assert second.share(s, a) == 1
-        weight = s / a
-        steps.learn(-1e9, 1.0)  # a far longer step were permitted
-    weights = [weight]
-    for curvature in (1e9, 1.0):  # the first time none but the safe step is; what grows later is no beginning
-        steps.learn(-1.0, curvature)
+        assert s * a == pytest.approx(0.3)
+    steps.restart()
+    assert steps.next() == (0.3, 1.0)
+
+
+def test_steps_are_what_the_last_moves_permit():
+    steps = MeasuredSteps(1.0, 1000.0)
+    lengths = []
+    for permitted in (1e9, 1e9, 1e9, 3.0, *[1e9] * 5, 0.1):
         s, a = steps.next()
-        weights.append(s / a)
-        assert second.share(s, a) == pytest.approx(weights[-1] ** 1.5 / np.sum(np.power(weights, 1.5)))
+        lengths.append(s * a)
+        steps.learn(-permitted / s, 1.0)
+    assert lengths[:4] == pytest.approx([1, 2, 4, 8])
+    assert lengths[4:9] == pytest.approx([2.7] * 5)
+    assert lengths[9] == pytest.approx(5.4)
+    s, a = steps.next()
+    assert s * a == pytest.approx(1.0)  # never less than the safe one
 
 
-def test_compiled_and_general_paths_average_twice_alike():
+def test_compiled_and_general_paths_agree():
     domain = pypgm.Domain(["a", "b", "c"], [3, 4, 2])
     rng = np.random.default_rng(5)
     cliques = [("a", "b"), ("b", "c")]
     held, measurements = (
         [pypgm.LinearMeasurement(100 * rng.random(domain.size(c)), c, stddev=10.0) for c in cliques] for _ in range(2)
     )
+
+    class General(L2):
+        """The same loss, unknown to the compiled loop."""
+
     tree = JunctionTree(domain, cliques)
-    problem = Problem(tree, L2(measurements), 500.0, CliqueVector(domain, tree.cliques))
-    compiled = problem.acceleration(1, held)
-    general = GeneralAcceleration(problem.oracle(1), problem.loss, problem.start.values, L2(held))
-    for s, a, share in [(0.01, 1.0, 1.0), (0.02, 0.7, 1.0), (0.02, 0.5, 0.6), (0.03, 0.4, 0.3), (0.03, 0.3, 1.0)]:
-        np.testing.assert_allclose(compiled.advance(s, a, share), general.advance(s, a, share), rtol=1e-7)
-        np.testing.assert_allclose(compiled.average, general.average, rtol=1e-9)
+    common = {"tree": tree, "total": 500.0, "start": CliqueVector(domain, tree.cliques), "held_out": tuple(held)}
+    compiled, general = (TreeProblem(loss=kind(measurements), **common).engine(1) for kind in (L2, General))
+    for s, a in [(0.01, 1.0), (0.02, 0.7), (0.02, 0.5), (0.03, 0.4), (0.03, 0.3)]:
+        one, two = compiled.advance(s, a), general.advance(s, a)
+        np.testing.assert_allclose(one, two, rtol=1e-7)
+        assert one.held_out > 0
         assert compiled.loss() == pytest.approx(general.loss(), rel=1e-9)
-        assert compiled.gap() == pytest.approx(general.gap(), rel=1e-7)
-    assert compiled.restart() == general.restart()
-    np.testing.assert_allclose(compiled.average, general.average, rtol=1e-9)
+        assert compiled.lower_bound() == pytest.approx(general.lower_bound(), rel=1e-6)
+    assert compiled.restart() == general.restart() == 1
+    assert compiled.loss() == pytest.approx(general.loss(), rel=1e-5)
 
 
 def falling_points(n):
     return [np.array([float(n - k)]) for k in range(n)]
 
 
-@pytest.mark.parametrize(("plain", "twice", "best"), [(2.0, 3.0, "plain"), (3.0, 2.0, "twice"), (2.0, 2.0, "plain")])
-def test_the_average_that_validates_better_answers(plain, twice, best):
-    # The two fall until iterations 40 and 46, and rise again.
-    held_out = [(plain + abs(k - 40), twice + abs(k - 46)) for k in range(1, 101)]
-    run = new_path(falling_points(101), "twice", held_out)
-    assert run.validate(100) == ("validated", {"plain": 40, "twice": 46}[best], best)
-    assert run.taken == 62  # a quarter of the way without a better one of either
+def test_a_path_ends_a_quarter_of_the_way_after_its_best_point():
+    # The held-out loss falls until iteration 40.
+    run = new_path(falling_points(101), [2.0 + abs(k - 40) for k in range(1, 101)])
+    assert run.validate(100) == ("validated", 40)
+    assert run.taken == 54
 
 
 def test_a_path_is_not_at_its_end_where_it_has_overshot():
-    points = [*falling_points(30), *([np.array([500.0])] * 30), *([np.array([0.0])] * 240)]
-    held_out = [(abs(k - 25.0) if k < 200 else 0.0 - k, 1e9) for k in range(1, 300)]
-    run = new_path(points, "twice", held_out)
-    status, best, averaging = run.validate(290)
-    assert (status, averaging) == ("iterations", "plain")
+    points = [*falling_points(30), *([np.array([5000.0])] * 30), *([np.array([0.0])] * 240)]
+    run = new_path(points, [abs(k - 25.0) if k < 200 else 0.0 - k for k in range(1, 300)])
+    status, best = run.validate(290)
+    assert status == "iterations"
     assert best > 200
 
 
-@pytest.mark.parametrize("averaging", ["plain", "twice"])
-def test_what_is_validated_is_never_begun_anew(averaging):
-    points = far_then_near(3)
-    kept, stayed = (path_along(points, averaging, restarts=restarts).given_back()[0] for restarts in (True, False))
-    np.testing.assert_array_equal(kept, stayed)
-    begun = path_along(points, "restarted", restarts=True).given_back()[0]
-    assert not np.allclose(begun, kept)
+def test_a_path_whose_steps_may_be_too_long_restarts_where_its_loss_has_risen():
+    points = [*falling_points(CHECK_EVERY), *([np.array([500.0])] * 20)]
+    for exact, restarts in ((True, 0), (False, 1)):
+        run = new_path(points, exact=exact)
+        run.follow(1000, len(points) - 1)
+        assert run.engine.restarts == restarts
+        assert run.calls == 1 + run.taken + 3 * restarts

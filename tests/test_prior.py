@@ -86,7 +86,7 @@ def test_a_warm_start_saves_iterations_when_cliques_come_and_go(before, method, 
     options = {"method": method, "stop": "optimum", "tolerance": tolerance}
     for seed in range(4):
         truth = table(seed)
-        earlier = pypgm.estimate(DOMAIN, measured(truth, before, 3.0, seed), 2000.0, stop="optimum")
+        earlier = pypgm.estimate(DOMAIN, measured(truth, before, 3.0, seed), 2000.0, stop="optimum", tolerance=1e-3)
         ms = measured(truth, PAIRS, 3.0, seed)
         cold += pypgm.estimate(DOMAIN, ms, 2000.0, **options).fit.iterations
         warm += pypgm.estimate(DOMAIN, ms, 2000.0, warm_start=earlier, **options).fit.iterations
@@ -109,9 +109,12 @@ def test_an_earlier_model_that_lost_cliques_never_starts_worse_than_independence
 
 def test_a_start_without_its_largest_clique_leads_to_the_same_optimum():
     truth = table(7)
-    earlier = pypgm.estimate(DOMAIN, measured(truth, [("a", "b", "c"), ("c", "d")], 3.0), 2000.0, stop="optimum")
+    earlier = pypgm.estimate(
+        DOMAIN, measured(truth, [("a", "b", "c"), ("c", "d")], 3.0), 2000.0, stop="optimum", tolerance=1e-3
+    )
     ms = measured(truth, PAIRS, 3.0)
-    cold, warm = (pypgm.estimate(DOMAIN, ms, 2000.0, warm_start=w, **TIGHT) for w in (None, earlier))
+    tighter = TIGHT | {"tolerance": 1e-7}
+    cold, warm = (pypgm.estimate(DOMAIN, ms, 2000.0, warm_start=w, **tighter) for w in (None, earlier))
     assert warm.fit.loss == pytest.approx(cold.fit.loss, rel=1e-5)
     assert warm.fit.iterations < 1.5 * cold.fit.iterations
 
@@ -173,3 +176,21 @@ def test_refusals(name):
     own = pypgm.estimate(DOMAIN, ms)
     with pytest.raises(ValueError, match="one"):
         pypgm.estimate(DOMAIN, ms, prior=own, warm_start=own)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"warm_start": None}, "warm_start"),
+        ({"method": "lbfgs"}, "method='lbfgs'"),
+        ({"stepsize": 1.0}, "method='mirror_descent'"),
+        ({"loss": lambda m: (0.5 * m.dot(m), m)}, "does not rest on measurements"),
+    ],
+)
+def test_what_goes_to_the_optimum_is_not_validated(options, named):
+    ms = measured(table(4), PAIRS, 10.0)
+    if "warm_start" in options:
+        options = {"warm_start": pypgm.estimate(DOMAIN, ms, 2000.0)}
+    with pytest.raises(ValueError, match=rf'stop="validated" cannot go with .*{named}'):
+        pypgm.estimate(DOMAIN, ms, 2000.0, stop="validated", **options)
+    assert pypgm.estimate(DOMAIN, ms, 2000.0, iterations=20, **options).fit.status != "validated"

@@ -51,9 +51,9 @@ def test_on_a_junction_tree_it_is_the_exact_estimate(seed, sigma):
 @settings(max_examples=8)
 @given(st.integers(0, 2**32 - 1))
 def test_counting_numbers_and_edges_do_not_change_the_estimate(seed):
+    from pypgm.estimation.accelerated import accelerated
     from pypgm.estimation.fit import Options
     from pypgm.estimation.independence import independent_potentials
-    from pypgm.estimation.region_descent import region_descent
     from pypgm.estimation.region_problem import RegionProblem
 
     measurements = measure(records(seed), CYCLE, 10.0, seed)
@@ -63,9 +63,10 @@ def test_counting_numbers_and_edges_do_not_change_the_estimate(seed):
     for i in range(3):
         graph = RegionGraph.saturated(DOMAIN, CYCLE, minimal=i == 2)
         kappa = np.ones(len(graph.regions)) if i == 0 else rng.uniform(0.3, 3.0, len(graph.regions))
-        problem = RegionProblem(graph, pypgm.losses.L2(measurements), 1000.0, start, kappa)
+        loss = pypgm.losses.L2(measurements)
+        problem = RegionProblem(loss=loss, total=1000.0, start=start, graph=graph, counting_numbers=kappa)
         options = Options(20_000, 1e-10, None, None, None, False, 1, "optimum", None, 0.0)
-        potentials, marginals, fit = region_descent(problem, options)
+        potentials, marginals, fit = accelerated(problem, options)
         losses.append(fit.loss)
         again = convex_gbp(potentials, graph, kappa, 1000.0, tolerance=1e-10)
         np.testing.assert_allclose(again.marginals.values, marginals.values, atol=1e-3)
@@ -130,9 +131,10 @@ def test_the_validated_stop_is_nearer_the_truth():
 
 def test_another_source_of_thinning_changes_the_validated_answer_only():
     measurements = measure(records(4), CYCLE, 20.0, 4)
-    runs = [pypgm.estimate(DOMAIN, measurements, oracle="region_graph", rng=r) for r in (None, None, 5)]
+    runs = [pypgm.estimate(DOMAIN, measurements, oracle="region_graph", rng=r) for r in (None, None, *range(5, 10))]
     np.testing.assert_array_equal(runs[0].marginals.values, runs[1].marginals.values)
-    assert np.abs(runs[0].marginals.values - runs[2].marginals.values).max() > 0
+    # Another one may end at the same iteration.
+    assert any(np.abs(runs[0].marginals.values - run.marginals.values).max() > 0 for run in runs[2:])
 
 
 def test_noise_free_measurements_are_met():
@@ -249,7 +251,8 @@ def test_callbacks_limits_and_interrupts():
         raise KeyboardInterrupt
 
     for stop in ("optimum", "validated"):
-        model = pypgm.estimate(DOMAIN, measurements, oracle="region_graph", stop=stop, callback=interrupt)
+        with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="interrupted after"):
+            model = pypgm.estimate(DOMAIN, measurements, oracle="region_graph", stop=stop, callback=interrupt)
         assert model.fit.status == "interrupted"
 
 

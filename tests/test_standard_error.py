@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import reference
@@ -10,7 +12,9 @@ from hypothesis import strategies as st
 
 import pypgm
 from pypgm import Constraint, Domain, LinearMeasurement, cli, queries
+from pypgm.estimation.path import Path
 from pypgm.estimation.standard_error import least_squares
+from pypgm.models.estimate import estimate_again
 from pypgm.models.origin import Origin
 
 DOMAIN = Domain({"a": 4, "b": 3, "c": 3})
@@ -185,7 +189,7 @@ def test_a_file_that_does_not_fit_is_refused(breaks):
     else:
         header["measurements"][0]["query"] = "groups"
     with pytest.raises((ValueError, KeyError)):
-        Origin.unpacked(DOMAIN, header, arrays)
+        Origin.unpacked(DOMAIN, header, arrays, estimate_again)
 
 
 # The command.
@@ -259,3 +263,18 @@ def test_errors_are_those_of_a_simulation(stop, concentration, spread, noise):
         assert np.sqrt(np.mean(told**2) / np.mean(actual**2)) == pytest.approx(1, abs=0.2)
         # Cell by cell, where neither side's own sampling error is what differs.
         assert np.median(told / actual) == pytest.approx(1, abs=0.2)
+
+
+def test_an_interruption_of_error_bars_goes_through(monkeypatch):
+    domain = Domain({"a": 4})
+    model = pypgm.estimate(domain, [LinearMeasurement([10.0, 20, 30, 40], "a", 5.0)])
+    advance, calls = Path._advance, itertools.count(1)
+
+    def interrupted(path):
+        if next(calls) == 30:
+            raise KeyboardInterrupt
+        return advance(path)
+
+    monkeypatch.setattr(Path, "_advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.standard_error("a", method="bootstrap", draws=20)

@@ -112,7 +112,7 @@ void bench_region_sweep_estimate(benchmark::State& state) {
   }
   if (descent.begin(1e-6, 100) < 0) return state.SkipWithError("no weight is left");
   const double before = descent.loss();
-  const auto advance = [&] { return descent.advance(1e-4, 0.5, 1, 1.0, 1.0); };
+  const auto advance = [&] { return descent.advance(1e-4, 0.5, 1.0, 1.0); };
   for (int i = 0; i < 20; ++i) advance();
   if (!(descent.loss() < before)) return state.SkipWithError("the loss does not fall");
   const limits::Stopwatch watch;

@@ -20,9 +20,7 @@ std::unique_ptr<Solver> make_solver(const std::shared_ptr<JunctionTree>& tree,
   return std::make_unique<Solver>(tree, std::move(checked), total, std::move(start), n_threads);
 }
 
-py::tuple as_tuple(const PathSums& p) {
-  return py::make_tuple(p.loss, p.mean_validation, p.validation, p.slope, p.curvature);
-}
+py::tuple as_tuple(const PathSums& p) { return py::make_tuple(p.loss, p.validation, p.slope, p.curvature); }
 
 }  // namespace
 
@@ -51,19 +49,15 @@ void bind_descent(py::module_& m) {
            py::arg("potentials").noconvert(), py::arg("n_threads") = 0)
       .def(
           "advance",
-          [](Acceleration& self, double s, double a, double share) {
+          [](Acceleration& self, double s, double a) {
             PathSums sums;
             {
               const py::gil_scoped_release unlocked;
-              sums = self.advance(s, a, share);
+              sums = self.advance(s, a);
             }
             return as_tuple(sums);
           },
-          py::arg("s"), py::arg("a"), py::arg("share") = 1.0,
-          "One step: loss of the answer, validation loss of the average and of the answer, slope, "
-          "curvature. The answer is the average, or moves towards it by a share less than 1.")
-      .def("restart", &Acceleration::restart, py::call_guard<py::gil_scoped_release>(),
-           "Start the average anew where the last point is better.")
+          py::arg("s"), py::arg("a"), "One step: loss and validation loss of the average, slope, curvature.")
       .def("gap", &Acceleration::gap, py::call_guard<py::gil_scoped_release>(),
            "Bound on the loss above the optimum.")
       .def("open_window", &Acceleration::open_window, "Begin to average the points of the gradients.")

@@ -83,8 +83,7 @@ void measure(RegionDescent& self, int region, const Array<std::int32_t>& groups,
 
 py::tuple as_tuple(const RegionProgress& p) {
   const PathSums& s = p.sums;
-  return py::make_tuple(s.loss, s.mean_validation, s.validation, s.slope, s.curvature, p.feasibility,
-                        p.sweeps);
+  return py::make_tuple(s.loss, s.validation, s.slope, s.curvature, p.feasibility, p.sweeps);
 }
 
 }  // namespace
@@ -109,32 +108,31 @@ void bind_region_descent(py::module_& m) {
            "Sweep until the start is locally consistent; the number of sweeps, -1 if no weight is left.")
       .def(
           "advance",
-          [](RegionDescent& self, double s, double a, double share, double stretch, double loose) {
+          [](RegionDescent& self, double s, double a, double stretch, double loose) {
             RegionProgress progress;
             {
               const py::gil_scoped_release unlocked;
-              progress = self.advance(s, a, share, stretch, loose);
+              progress = self.advance(s, a, stretch, loose);
             }
             return as_tuple(progress);
           },
-          py::arg("s"), py::arg("a"), py::arg("share"), py::arg("stretch"), py::arg("loose"),
-          "One step: loss of the result, validation loss of the average and of the result, slope, curvature, "
-          "feasibility, sweeps.")
+          py::arg("s"), py::arg("a"), py::arg("stretch"), py::arg("loose"),
+          "One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.")
       .def(
           "advance_along",
-          [](RegionDescent& self, const Array<double>& gradient, double s, double a, double share,
-             double stretch, double loose) {
+          [](RegionDescent& self, const Array<double>& gradient, double s, double a, double stretch,
+             double loose) {
             check_size("gradient", self.potentials().size(), static_cast<std::size_t>(gradient.size()));
             const auto g = view(gradient);
             RegionProgress progress;
             {
               const py::gil_scoped_release unlocked;
-              progress = self.advance_along(g, s, a, share, stretch, loose);
+              progress = self.advance_along(g, s, a, stretch, loose);
             }
             return as_tuple(progress);
           },
-          py::arg("gradient").noconvert(), py::arg("s"), py::arg("a"), py::arg("share"), py::arg("stretch"),
-          py::arg("loose"), "One step along a given gradient; loss, validation and curvature are 0.")
+          py::arg("gradient").noconvert(), py::arg("s"), py::arg("a"), py::arg("stretch"), py::arg("loose"),
+          "One step along a gradient; of what is measured only the slope is known.")
       .def(
           "mean",
           [](RegionDescent& self, double a) {
@@ -143,16 +141,8 @@ void bind_region_descent(py::module_& m) {
             return out;
           },
           py::arg("a"), "Counts between the average (a = 0) and the last beliefs (a = 1).")
-      .def(
-          "average",
-          [](RegionDescent& self) {
-            Array<double> out = allocate<double>(self.potentials().size());
-            self.average(mutable_view(out));
-            return out;
-          },
-          "Counts of the result: the average, or the average of averages.")
-      .def("restart", &RegionDescent::restart, py::arg("always"), py::call_guard<py::gil_scoped_release>(),
-           "Restart the average at the last beliefs if these have a lower loss.")
+      .def("restart", &RegionDescent::restart, py::call_guard<py::gil_scoped_release>(),
+           "Start the average at the last point.")
       .def("loss", &RegionDescent::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
       .def("loss_of_beliefs", &RegionDescent::loss_of_beliefs, py::call_guard<py::gil_scoped_release>(),
            "The loss of the last beliefs.")

@@ -4,7 +4,6 @@
 
 namespace pypgm::bind {
 void bind_build_info(py::module_& m);
-void bind_certificate(py::module_& m);
 void bind_contraction(py::module_& m);
 void bind_convex_gbp(py::module_& m);
 void bind_descent(py::module_& m);
@@ -33,7 +32,6 @@ PYBIND11_MODULE(_core, m) {
   bind_junction_tree(m);
   bind_contraction(m);
   bind_descent(m);
-  bind_certificate(m);
   bind_gauge(m);
   bind_random_bits(m);
   bind_local_answers(m);

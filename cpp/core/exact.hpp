@@ -1,7 +1,6 @@
 #pragma once
 // Exact inference: upward and downward passes over a junction tree, sums and maxima, tangents.
 // May include base, tables, simd and plan.
-#include "core/exact/assignments.hpp"         // joint assignments: max-marginals, samples
 #include "core/exact/block_product.hpp"       // product and sums of one block of a clique
 #include "core/exact/contract.hpp"            // a contraction of two tables
 #include "core/exact/evidence.hpp"            // log-likelihoods of one attribute

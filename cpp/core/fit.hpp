@@ -2,7 +2,6 @@
 // Losses and the compiled steps of estimators on a junction tree.
 // May include base, tables, simd, plan, exact and queries.
 #include "core/fit/acceleration.hpp"          // accelerated mirror descent on a tree
-#include "core/fit/certificate.hpp"           // a bound on how far the loss is from its minimum
 #include "core/fit/descent.hpp"               // mirror descent with a line search
 #include "core/fit/fitting_groups.hpp"        // targets that are fitted together
 #include "core/fit/l2_loss.hpp"               // the weighted L2 loss and its gradient

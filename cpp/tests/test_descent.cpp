@@ -22,6 +22,18 @@ Descent descent_of(const Problem& p) {
           1};
 }
 
+TEST_CASE("the bound leaves the candidate as it is") {
+  std::mt19937_64 random(24);
+  const test::Problem p = test::random_problem(random);
+  Descent bounded = descent_of(p);
+  Descent plain = descent_of(p);
+  for (Descent* descent : {&bounded, &plain}) descent->try_step(0.01);
+  bounded.gap();
+  for (Descent* descent : {&bounded, &plain}) descent->accept();
+  CHECK(bounded.potentials() == plain.potentials());
+  CHECK(bounded.loss() == plain.loss());
+}
+
 TEST_CASE("loss, slope and curvature of a step by brute force") {
   std::mt19937_64 random(12);
   for (int round = 0; round < 150; ++round) {

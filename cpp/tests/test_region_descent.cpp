@@ -32,7 +32,7 @@ TEST_CASE("consistent measurements are met") {
   descent.open_window();
   RegionProgress progress{};
   for (int i = 0; i < 300; ++i)
-    progress = descent.advance(0.02, i == 0 ? 1.0 : 0.2, 1, i == 0 ? 0.0 : 1.0, 1e-3);
+    progress = descent.advance(0.02, i == 0 ? 1.0 : 0.2, i == 0 ? 0.0 : 1.0, 1e-3);
   CHECK(progress.sums.loss < 1e-6);
   CHECK(progress.sweeps == 1);
   CHECK(descent.lower_bound() <= progress.sums.loss);
@@ -60,7 +60,7 @@ TEST_CASE("measurements of the same cells are joined without changing the loss")
     held += 0.5 * (2 * std::pow(2.5 - one, 2) + w * std::pow(2.5 - other, 2));
   }
   CHECK(apart.loss() == doctest::Approx(wanted));
-  const RegionProgress progress = apart.advance(1e-12, 1.0, 1, 0.0, 1.0);
+  const RegionProgress progress = apart.advance(1e-12, 1.0, 0.0, 1.0);
   CHECK(progress.sums.loss == doctest::Approx(wanted));
   CHECK(progress.sums.validation == doctest::Approx(held));
 }
@@ -77,8 +77,8 @@ TEST_CASE("groups are sums of cells, and a given gradient does what the measurem
     std::vector<double> gradient(mean.size());
     gradient[0] = gradient[1] = mean[0] + mean[1] - 70;
     gradient[2] = gradient[3] = mean[2] + mean[3] - 30;
-    const RegionProgress one = grouped.advance(0.01, 1.0, 1, i == 0 ? 0.0 : 1.0, 1.0);
-    const RegionProgress two = given.advance_along(gradient, 0.01, 1.0, 1, i == 0 ? 0.0 : 1.0, 1.0);
+    const RegionProgress one = grouped.advance(0.01, 1.0, i == 0 ? 0.0 : 1.0, 1.0);
+    const RegionProgress two = given.advance_along(gradient, 0.01, 1.0, i == 0 ? 0.0 : 1.0, 1.0);
     CHECK(two.sums.slope == doctest::Approx(one.sums.slope));
   }
   for (std::size_t i = 0; i < given.potentials().size(); ++i) {
@@ -88,7 +88,7 @@ TEST_CASE("groups are sums of cells, and a given gradient does what the measurem
   CHECK(b[0] + b[1] > 0.6);
 }
 
-TEST_CASE("the answer is an average of averages, however they are measured") {
+TEST_CASE("the answer is an average, however it is measured") {
   auto cells = make(chain(), 100);
   cells.measure({0, {}, {40, 10, 15, 35}, {1.0}, {38, 12, 17, 33}});
   auto groups = make(chain(), 100);
@@ -96,41 +96,43 @@ TEST_CASE("the answer is an average of averages, however they are measured") {
   cells.begin(1e-10, 10);
   groups.begin(1e-10, 10);
   std::vector<double> x(cells.potentials().size());
-  cells.mean(0.0, x);
-  std::vector<double> y = x;
+  std::vector<double> z(x.size());
   std::vector<double> answer(x.size());
+  cells.mean(0.0, x);
   double stretch = 0.0;
-  for (const auto& [a, share] : {std::pair{1.0, 1.0}, {0.6, 1.0}, {0.5, 0.7}, {0.4, 0.5}, {0.3, 1.0}}) {
-    const RegionProgress one = cells.advance(0.01, a, share, stretch, 1.0);
-    const RegionProgress two = groups.advance(0.01, a, share, stretch, 1.0);
+  for (const double a : {1.0, 0.6, 0.5, 0.4, 0.3}) {
+    const RegionProgress one = cells.advance(0.01, a, stretch, 1.0);
+    const RegionProgress two = groups.advance(0.01, a, stretch, 1.0);
     stretch = 1.0;
-    cells.mean(0.0, x);
-    cells.average(answer);
+    cells.mean(1.0, z);
+    cells.mean(0.0, answer);
     double loss = 0;
     double held = 0;
-    double held_by_mean = 0;
     for (std::size_t i = 0; i < 4; ++i) {
-      y[i] += share * (x[i] - y[i]);
-      CHECK(answer[i] == doctest::Approx(y[i]));
-      loss += 0.5 * std::pow(y[i] - std::vector<double>{40, 10, 15, 35}[i], 2);
-      held += 0.5 * std::pow(y[i] - std::vector<double>{38, 12, 17, 33}[i], 2);
-      held_by_mean += 0.5 * std::pow(x[i] - std::vector<double>{38, 12, 17, 33}[i], 2);
+      x[i] += a * (z[i] - x[i]);
+      CHECK(answer[i] == doctest::Approx(x[i]));
+      loss += 0.5 * std::pow(x[i] - std::vector<double>{40, 10, 15, 35}[i], 2);
+      held += 0.5 * std::pow(x[i] - std::vector<double>{38, 12, 17, 33}[i], 2);
     }
     CHECK(one.sums.loss == doctest::Approx(loss));
     CHECK(one.sums.validation == doctest::Approx(held));
-    CHECK(one.sums.mean_validation == doctest::Approx(held_by_mean));
     CHECK(cells.loss() == doctest::Approx(loss));
     CHECK(two.sums.loss == doctest::Approx(one.sums.loss));
     CHECK(two.sums.validation == doctest::Approx(one.sums.validation));
-    CHECK(two.sums.mean_validation == doctest::Approx(one.sums.mean_validation));
     CHECK(two.sums.slope == doctest::Approx(one.sums.slope));
   }
   cells.fit_potentials(1e-12, 200);
-  for (std::size_t i = 0; i < 4; ++i) CHECK(100 * cells.propagation().belief(0)[i] == doctest::Approx(y[i]));
-  CHECK(groups.restart(true));
-  groups.mean(0.0, x);
-  groups.average(answer);
-  CHECK(answer == x);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(100 * cells.propagation().belief(0)[i] == doctest::Approx(x[i]));
+  groups.restart();
+  groups.mean(0.0, answer);
+  groups.mean(1.0, z);
+  CHECK(answer == z);
+}
+
+TEST_CASE("counts to validate with come with all measurements of a region or with none") {
+  auto descent = make(chain(), 100);
+  descent.measure({0, {}, {40, 10, 15, 35}, {1.0}, {38, 12, 17, 33}});
+  CHECK_THROWS_AS(descent.measure({0, {}, {40, 10, 15, 35}, {1.0}, {}}), std::invalid_argument);
 }
 
 TEST_CASE("a start is entered region by region or wherever a scope is held") {
@@ -144,5 +146,5 @@ TEST_CASE("a start is entered region by region or wherever a scope is held") {
   CHECK(std::accumulate(mean.begin(), mean.begin() + 4, 0.0) == doctest::Approx(1.0));
   CHECK(mean[0] == doctest::Approx(0.4));
   CHECK(mean[4] + mean[5] == doctest::Approx(0.7));
-  CHECK(descent.restart(true));
+  descent.restart();
 }

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import math
 
-from pypgm.estimation.fit import Options, Watch
-from pypgm.estimation.problem import Answer, Problem
+from pypgm.estimation.fit import Options, Status, Watch, watched
+from pypgm.estimation.path import Path
+from pypgm.estimation.problem import Answer
 from pypgm.estimation.steps import Steps
-from pypgm.estimation.tree_path import TreePath, settled_answer
+from pypgm.estimation.tree_problem import TreeProblem
 
 __all__ = ["dual_averaging", "interior_gradient"]
 
 
-def dual_averaging(problem: Problem, options: Options) -> Answer:
+def dual_averaging(problem: TreeProblem, options: Options) -> Answer:
     r"""Minimise a smooth convex loss by accelerated regularised dual averaging.
 
     With :math:`c_t = 2 / (t + 1)` the gradient is taken at :math:`(1 - c_t) \mu + c_t \nu`, gradients are averaged
     with the same weights, :math:`\theta = \theta_0 - \frac{t (t + 1)}{4 K N} \bar g`, and the answer :math:`\mu` is
     the average of the marginals :math:`\nu` of these potentials. K is the smoothness of the loss relative to the
     entropy of the joint distribution and N the total: with the largest eigenvalue of the queries in its place the
-    method crawls, with that of a single clique it diverges. Every 50 iterations it begins anew where the last
-    marginals are better than their average.
+    method crawls, with that of a single clique it diverges.
 
     Parameters
     ----------
-    problem : Problem
+    problem : TreeProblem
         The loss, whose smoothness must be known, the total and the start.
     options : Options
         Limits, tolerance, callback, and when the work began.
@@ -42,7 +42,7 @@ def dual_averaging(problem: Problem, options: Options) -> Answer:
     return _averaged(problem, options, _DualAveraging(_known_step(problem, "dual_averaging")))
 
 
-def interior_gradient(problem: Problem, options: Options) -> Answer:
+def interior_gradient(problem: TreeProblem, options: Options) -> Answer:
     r"""Minimise a smooth convex loss by the interior gradient method with a constant step.
 
     With :math:`c_0 = 1`, :math:`a = (\sqrt{c^2 + 4 c} - c) / 2` and then :math:`c \leftarrow c (1 - a)`, the gradient
@@ -51,7 +51,7 @@ def interior_gradient(problem: Problem, options: Options) -> Answer:
 
     Parameters
     ----------
-    problem : Problem
+    problem : TreeProblem
         The loss, whose smoothness K must be known, the total N and the start.
     options : Options
         Limits, tolerance, callback, and when the work began.
@@ -82,8 +82,8 @@ class _DualAveraging:
     def learn(self, slope: float, curvature: float) -> None:
         """Learn nothing: the step is fixed."""
 
-    def forget(self, _: float) -> None:
-        """Begin anew: nothing but all is ever left out here."""
+    def restart(self) -> None:
+        """Begin with the first step again."""
         self._t = 0
 
 
@@ -100,22 +100,23 @@ class _InteriorGradient:
     def learn(self, slope: float, curvature: float) -> None:
         """Learn nothing: the step is fixed."""
 
-    def forget(self, _: float) -> None:
-        """Begin anew: nothing but all is ever left out here."""
+    def restart(self) -> None:
+        """Begin with the first step again."""
         self._c = 1.0
 
 
-def _averaged(problem: Problem, options: Options, steps: Steps) -> Answer:
-    watch = Watch(options)
-    try:
-        run = TreePath(problem, steps, options, watch)
-        status = run.follow(options.iterations, to_tolerance=True) or "iterations"
-    finally:
-        watch.close()
-    return settled_answer(problem, run, status, options)
+def _averaged(problem: TreeProblem, options: Options, steps: Steps) -> Answer:
+    paths: list[Path] = []
+
+    def follow(watch: Watch) -> Status:
+        paths.append(Path(problem, options, watch, steps=steps))
+        return paths[0].follow(options.iterations, to_tolerance=True) or "iterations"
+
+    status = watched(follow, options)
+    return paths[0].answer(problem.loss, status)
 
 
-def _known_step(problem: Problem, method: str) -> float:
+def _known_step(problem: TreeProblem, method: str) -> float:
     safe = problem.safe_step()
     if safe is None:
         ways = "give it lipschitz=, or use 'accelerated', 'universal' or 'mirror_descent', which measure their steps"

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from pypgm.errors import EstimateInterruptedWarning
+
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Fit", "FitState", "Options", "Status", "Watch", "watched"]
+__all__ = ["Fit", "FitState", "Options", "Status", "Watch", "warn_if_interrupted", "watched"]
 
 Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]
 StepSize = float | Callable[[int], float] | None
@@ -37,8 +40,7 @@ class Fit:
     """How an estimate ended."""
 
     status: Status
-    """Why it ended: where noise begins to be fitted, the gap met the tolerance or rounding hides any descent left,
-    or what ran out or stopped it."""
+    """Why it ended: where noise begins to be fitted, the tolerance was met, or what ran out or stopped it."""
     loss: float
     """The loss at the answer, on counts."""
     gap: float | None
@@ -67,6 +69,10 @@ class Options:
     started: float
     """``time.perf_counter()`` when the work began."""
 
+    def meets(self, distance: float, loss: float) -> bool:
+        """Return whether a distance between losses is within the tolerance."""
+        return distance <= self.tolerance * (1 + abs(loss))
+
     def step(self, t: int) -> float | None:
         """Return the step asked for at iteration t = 1, 2, …, None if it is the method's to choose."""
         if self.stepsize is None:
@@ -78,14 +84,22 @@ class Options:
 
 
 class Watch:
-    """Shows a running estimate on standard error, asks its callback, and looks at the clock."""
+    """Shows a running estimate on standard error, asks its callback, and looks at the clock.
+
+    Attributes
+    ----------
+    begun : bool
+        Whether an iteration is done, so that there is something to return.
+    """
 
     def __init__(self, options: Options) -> None:
+        self.begun = False
         self._options = options
         self._shown = -1.0
 
     def ended(self, iteration: int, loss: float, gap: float | None) -> Status | None:
         """Tell of an iteration; return why the estimate has to end, None if it has not."""
+        self.begun = True
         options = self._options
         state = FitState(iteration, loss, gap, time.perf_counter() - options.started)
         self._show(state)
@@ -113,11 +127,20 @@ class Watch:
 
 
 def watched(loop: Callable[[Watch], Status], options: Options) -> Status:
-    """Run a loop to its end and return why it ended; Ctrl-C interrupts it."""
+    """Run a loop to its end and return why it ended; Ctrl-C interrupts it once an iteration is done."""
     watch = Watch(options)
     try:
         return loop(watch)
     except KeyboardInterrupt:
+        if not watch.begun:
+            raise
         return "interrupted"
     finally:
         watch.close()
+
+
+def warn_if_interrupted(fit: Fit | None) -> None:
+    """Warn whoever called `pypgm.estimate` that the answer is only the best so far."""
+    if fit is not None and fit.status == "interrupted":
+        text = f"the estimate was interrupted after {fit.iterations} oracle calls: it is the best point so far"
+        warnings.warn(text, EstimateInterruptedWarning, stacklevel=3)

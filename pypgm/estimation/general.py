@@ -98,7 +98,7 @@ class Oracle:
                 best, least = fitted, left
             if least <= 1:
                 return best
-        return best if least < misfit(potentials) else potentials
+        return best if least <= misfit(potentials) else potentials
 
     def _fitted(
         self, potentials: NDArray[np.float64], average: NDArray[np.float64], sweeps: int
@@ -195,19 +195,18 @@ class GeneralAcceleration:
         self, oracle: Oracle, loss: Loss, potentials: NDArray[np.float64], validation: Loss | None = None
     ) -> None:
         self._oracle = oracle
-        tree = oracle.tree
-        self._evaluate = loss.on(tree.domain, tree.cliques)
-        self._validate = None if validation is None else validation.on(tree.domain, tree.cliques)
+        domain, cliques = oracle.tree.domain, oracle.tree.cliques
+        self._evaluate = loss.on(domain, cliques)
+        self._validate = None if validation is None else validation.on(domain, cliques)
         self.potentials = np.array(potentials)
-        self._mean: NDArray[np.float64]  # of the points; `average` is one of such means
-        self._last = self._oracle.marginals(self.potentials)
-        self.set_average(self._last)
-        self._window, self._window_steps = np.zeros(0), 0.0
+        self._last = self.average = oracle.marginals(self.potentials)
+        self._loss, self._gradient = self._evaluate(self.average)
+        self._window, self._window_steps = np.zeros(0), 0.0  # sum of the points stepped from, times the steps
 
-    def advance(self, s: float, a: float, share: float = 1.0) -> tuple[float, float, float, float, float]:
-        """Take one step; return loss, validation loss of the mean and of the average, slope, curvature."""
-        at = self._mean + a * (self._last - self._mean)
-        _, gradient = self._evaluate(at)
+    def advance(self, s: float, a: float) -> tuple[float, float, float, float]:
+        """Take one step; return loss and validation loss of the average, slope and curvature."""
+        at = self.average + a * (self._last - self.average)
+        gradient = self._evaluate(at)[1]
         if self._window.size:
             self._window += s * at
             self._window_steps += s
@@ -215,32 +214,11 @@ class GeneralAcceleration:
         last = self._oracle.marginals(self.potentials)
         moved = last - self._last
         self._last = last
-        self._mean = self._mean + a * (last - self._mean)
-        self._mean_loss, at_mean = self._evaluate(self._mean)
-        if share == 1:
-            self.average, self._loss, self._gradient = self._mean, self._mean_loss, at_mean
-        else:
-            self.average = self.average + share * (self._mean - self.average)
-            self._loss, self._gradient = self._evaluate(self.average)
-        held_out = (0.0, 0.0)
-        if self._validate is not None:
-            of_mean = self._validate(self._mean)[0]
-            held_out = of_mean, of_mean if share == 1 else self._validate(self.average)[0]
-        # The mean moved from `at` by a times what the last point moved.
-        return self._loss, *held_out, dot(gradient, moved), dot(at_mean - gradient, moved) / a
-
-    def restart(self) -> bool:
-        """Start both averages anew where the last point is better than the inner one."""
-        if self._evaluate(self._last)[0] >= self._mean_loss:
-            return False
-        self.set_average(self._last)
-        return True
-
-    def set_average(self, marginals: NDArray[np.float64]) -> None:
-        """Make given marginals both averages."""
-        self._mean = self.average = marginals
-        self._loss, self._gradient = self._evaluate(marginals)
-        self._mean_loss = self._loss
+        self.average = self.average + a * (last - self.average)
+        self._loss, self._gradient = self._evaluate(self.average)
+        held_out = 0.0 if self._validate is None else self._validate(self.average)[0]
+        # The average moved from `at` by a times what the last point moved.
+        return self._loss, held_out, dot(gradient, moved), dot(self._gradient - gradient, moved) / a
 
     def gap(self) -> float:
         """Return a bound on the loss above the optimum."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.estimation.fit import Fit, Options, Status, Watch
-from pypgm.estimation.problem import Answer, Problem
+from pypgm.estimation.problem import Answer
+from pypgm.estimation.tree_problem import TreeProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,7 @@ _GAP_EVERY = 25
 _MEMORY = 20
 
 
-def lbfgs(problem: Problem, options: Options) -> Answer:
+def lbfgs(problem: TreeProblem, options: Options) -> Answer:
     r"""Minimise a smooth loss directly over the potentials, by L-BFGS.
 
     The gradient is exact: the Jacobian of the marginals is symmetric, so
@@ -28,7 +29,7 @@ def lbfgs(problem: Problem, options: Options) -> Answer:
 
     Parameters
     ----------
-    problem : Problem
+    problem : TreeProblem
         The loss, the total and the start; -inf potentials stay as they are.
     options : Options
         Limits, tolerance, callback, and when the work began.
@@ -62,13 +63,15 @@ def lbfgs(problem: Problem, options: Options) -> Answer:
     except _Ended as ended:
         status = ended.status
     except KeyboardInterrupt:
+        if not watch.begun:
+            raise
         status = "interrupted"
     finally:
         watch.close()
     loss, potentials, marginals, gradient = run.best
     gap = max(0.0, run.oracle.gap(gradient, marginals, potentials)) if problem.loss.convex else None
     # That the optimiser finds no more descent in floating point certifies nothing: the gap does.
-    certified = gap is None or gap <= options.tolerance * (1 + abs(loss))
+    certified = gap is not None and options.meets(gap, loss)
     if status == "converged" and (run.calls >= options.iterations or not certified):
         status = "iterations"
     fit = Fit(status, loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
@@ -89,7 +92,7 @@ class _Run:
     watch: Watch
     best: tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
-    def __init__(self, problem: Problem, options: Options) -> None:
+    def __init__(self, problem: TreeProblem, options: Options) -> None:
         self.oracle = problem.oracle(options.n_threads)
         self.free = ~np.isneginf(problem.start.values)
         self.calls = 0

@@ -7,8 +7,9 @@ import time
 from typing import TYPE_CHECKING
 
 from pypgm.estimation.fit import Fit, Options, Status, Watch, watched
-from pypgm.estimation.problem import Answer, Problem, Searching
+from pypgm.estimation.problem import Answer
 from pypgm.estimation.subgradient import subgradient_descent
+from pypgm.estimation.tree_problem import Searching, TreeProblem
 
 if TYPE_CHECKING:
     from pypgm.estimation.general import SteadyDescent
@@ -22,7 +23,7 @@ _GROWTH = 1.5
 _MAX_GROWTH = 1000.0  # of the step over the safe one
 
 
-def mirror_descent(problem: Problem, options: Options) -> Answer:
+def mirror_descent(problem: TreeProblem, options: Options) -> Answer:
     r"""Minimise a loss over the marginals of distributions on a domain, going down step by step.
 
     The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
@@ -31,7 +32,7 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
 
     Parameters
     ----------
-    problem : Problem
+    problem : TreeProblem
         The loss, the total and the start.
     options : Options
         Limits, tolerance, step size, callback, and when the work began.
@@ -53,6 +54,8 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
     run = _Run(core, problem, options)
     status = run.to_the_end()
     gap = max(0.0, run.gap) if run.gap is not None and problem.loss.convex else None
+    if status == "converged" and gap is None:
+        status = "iterations"  # a gap certifies nothing of a loss that is not convex
     fit = Fit(status, core.loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
     return problem.vector(core.potentials), problem.vector(core.marginals), fit
 
@@ -60,7 +63,7 @@ def mirror_descent(problem: Problem, options: Options) -> Answer:
 class _Run:
     """One descent and where it stands; the core keeps the best point."""
 
-    def __init__(self, core: Searching | SteadyDescent, problem: Problem, options: Options) -> None:
+    def __init__(self, core: Searching | SteadyDescent, problem: TreeProblem, options: Options) -> None:
         self.core = core
         self.options = options
         safe = problem.safe_step()
@@ -85,11 +88,12 @@ class _Run:
         while self.calls < options.iterations:
             if options.tolerance > 0 and self.steps % _GAP_EVERY == 0:
                 self.gap = self.core.gap()
-                if self.gap <= options.tolerance * (1 + abs(self.core.loss)):
+                if options.meets(self.gap, self.core.loss):
                     return "converged"
             if not self._advance():
+                # That rounding hides any descent left certifies nothing: the gap does.
                 self.gap = self.core.gap()
-                return "converged"
+                return "converged" if options.meets(self.gap, self.core.loss) else "iterations"
             ended = watch.ended(self.calls, self.loss, self.gap)
             if ended is not None:
                 return ended

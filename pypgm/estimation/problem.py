@@ -1,120 +1,146 @@
-"""What an estimator is given: a loss over the marginals of a junction tree, a total, a start."""
+"""What an estimator is given: a loss, a total, a start, and the engine that follows it over trees or region graphs."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 
-from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.certificate import certifies
-from pypgm.estimation.compiled import compiled_measurements, is_compiled
 from pypgm.estimation.fit import Fit, Options
-from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, Oracle, SteadyDescent
 from pypgm.estimation.loss import Loss
-from pypgm.estimation.residual_losses import L2
-from pypgm.queries import Prefix
+from pypgm.estimation.objective import Objective
+from pypgm.estimation.steps import MeasuredSteps
+from pypgm.estimation.thinning import answers_to_fit
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
+    from pypgm.domain import Domain
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.graphs import JunctionTree
 
-__all__ = ["Answer", "Estimator", "Problem", "Searching", "StartFor"]
+__all__ = ["Answer", "Engine", "Point", "Problem", "StartFor", "Step"]
 
-Searching = _core.Descent | GeneralDescent
 Answer = tuple[CliqueVector, CliqueVector, Fit]
 """Potentials (natural logs), their marginals (counts), and how it ended."""
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
 """The potentials that measurements suggest to start from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A loss to be minimised over the marginals of all distributions on a domain."""
+Of = TypeVar("Of", bound="Problem")
 
-    tree: JunctionTree
-    """Built for the distinct cliques the loss reads."""
+
+class Step(NamedTuple):
+    """What one iteration showed."""
+
+    loss: float
+    """At the average."""
+    held_out: float
+    """The loss of the average against the measurements to validate with; 0 without them."""
+    slope: float
+    """Of the loss over the step."""
+    curvature: float
+    """Of the loss over the step, which changed it by slope + curvature / 2."""
+    calls: int
+    """Oracle calls taken."""
+
+
+class Point(NamedTuple):
+    """Where a path ended, as a model."""
+
+    potentials: CliqueVector
+    """Natural logs."""
+    marginals: CliqueVector
+    """Those of the potentials, counts."""
+    loss: float
+    lower: float
+    """What the gradient there says the least loss is not below; -inf where it says nothing."""
+    start: CliqueVector
+    """Where a path over a nearby loss starts to go on from here."""
+
+
+class Engine(Protocol):
+    """Accelerated mirror descent, one iteration at a time: marginals of potentials, and their average."""
+
+    calls: int
+    """Oracle calls that the first point took."""
+
+    def advance(self, s: float, a: float) -> Step:
+        """Step by s along the gradient at (1 - a) average + a last; move the average by a share a to the end."""
+
+    def loss(self) -> float:
+        """Return the loss of the average."""
+
+    def lower_bound(self) -> float:
+        """Return what the iterates so far say the least loss is not below."""
+
+    def restart(self) -> int:
+        """Make the average the last point too; return the oracle calls that took."""
+
+    def answer(self, loss: Loss, *, rough: bool = False) -> Point:
+        """Fit potentials to the average, roughly where the path goes on from there; nothing else may follow.
+
+        The loss of the point is that of another stage, if so wished.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem(ABC):
+    """A loss to be minimised over marginals that are consistent with each other."""
+
+    exact: ClassVar[bool]
+    """Whether marginals are those of the potentials: gradients then bound the least loss, measured steps are safe."""
+
     loss: Loss
     """Of the marginals, counts."""
     total: float
     """Number of records, counts."""
     start: CliqueVector
-    """Potentials to start from, natural logs; -inf entries are structural zeros and stay."""
+    """Natural logs; -inf entries are structural zeros and stay."""
     start_for: StartFor | None = None
     """The start that other answers to the same queries suggest; None where the start does not rest on answers."""
+    held_out: tuple[LinearMeasurement, ...] = ()
+    """What was measured, where the loss has thinned answers to the same queries: the rest of it validates."""
+    objective: Objective | None = None
+    """The loss as the compiled solvers take it, None if they do not; the answers are those of the loss."""
 
-    def safe_step(self) -> float | None:
-        """Return the step, in count space, below which mirror descent never raises the loss; None if not known."""
-        smoothness = self.loss.smoothness(self.tree)
-        if smoothness is None:
-            return None
-        return 1.0 / (self.total * smoothness) if smoothness > 0 else 1.0 / self.total
+    def __post_init__(self) -> None:
+        if self.objective is None:
+            object.__setattr__(self, "objective", self._lowered())
 
-    def descent(self, n_threads: int) -> Searching:
-        """Return a solver that tries and accepts steps, compiled where the loss is weighted L2 of simple queries."""
-        if self._compiles():
-            arrays = compiled_measurements(self.tree, self.loss.measurements)
-            return _core.Descent(self.tree.plan, arrays, self.total, self.start.values, n_threads)
-        return GeneralDescent(self.oracle(n_threads), self.loss, self.start.values)
+    @property
+    @abstractmethod
+    def domain(self) -> Domain:
+        """All attributes."""
 
-    def steady_descent(self, first: float, n_threads: int) -> SteadyDescent:
-        """Return a solver that takes steps known beforehand, of which this is the first."""
-        return SteadyDescent(self.descent(n_threads), first)
+    @abstractmethod
+    def engine(self, n_threads: int) -> Engine:
+        """Return the solver at its start."""
 
-    def acceleration(
-        self, n_threads: int, held_out: Sequence[LinearMeasurement] = ()
-    ) -> _core.Acceleration | GeneralAcceleration:
-        """Return a solver that averages its iterates, with measurements to validate them on if there are any."""
-        if self._compiles():
-            arrays = compiled_measurements(self.tree, self.loss.measurements, held_out)
-            return _core.Acceleration(self.tree.plan, arrays, self.total, self.start.values, n_threads)
-        validation = L2(held_out) if held_out else None
-        return GeneralAcceleration(self.oracle(n_threads), self.loss, self.start.values, validation)
+    @abstractmethod
+    def _lowered(self) -> Objective | None:
+        """Return the loss as the compiled solvers take it, None if they do not."""
 
-    def is_certifiable(self) -> bool:
-        """Return whether a certificate can be had: for a weighted L2 loss of sums over not too many cells."""
-        measurements = self.loss.measurements
-        sums = bool(measurements) and not any(isinstance(m.query, Prefix) for m in measurements)
-        small = certifies(self.start.values.size) and _core.Certificate.suits(self.tree.plan)
-        return sums and small and self._compiles()
+    @abstractmethod
+    def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
+        """Return how far its iterations step, and how many oracle calls it took to find out."""
 
-    def certificate(
-        self, potentials: NDArray[np.float64], marginals: NDArray[np.float64], n_threads: int
-    ) -> _core.Certificate:
-        """Return what bounds the least loss better than a gradient does, from a point near the optimum."""
-        arrays = compiled_measurements(self.tree, self.loss.measurements)
-        return _core.Certificate(self.tree.plan, arrays, self.total, potentials, marginals, n_threads)
+    def with_loss(self: Of, loss: Loss) -> Of:
+        """Return the problem with another loss over the same cliques."""
+        return self if loss is self.loss else replace(self, loss=loss, objective=None)
 
-    def oracle(self, n_threads: int) -> Oracle:
-        """Return exact inference on the tree."""
-        return Oracle(self.tree, self.total, n_threads)
+    def started(self: Of, start: CliqueVector) -> Of:
+        """Return the problem with another start."""
+        return replace(self, start=start)
 
-    def refitted(self, measurements: Sequence[LinearMeasurement]) -> Problem | None:
-        """Return the problem that other answers to the same queries pose; None if the loss rests on more than them."""
-        loss = self.loss.refitted(measurements)
+    def thinned(self: Of, rng: np.random.Generator | int | None) -> Of | None:
+        """Return the problem that thinned measurements pose; None if the loss rests on more than measurements."""
+        own = self.loss.measurements
+        fitted = [m.answered(y) for m, y in zip(own, answers_to_fit(self.domain, own, rng), strict=True)]
+        loss = self.loss.refitted(fitted) if fitted else None
         if loss is None:
             return None
-        return replace(self, loss=loss, start=self.start if self.start_for is None else self.start_for(measurements))
-
-    def with_loss(self, loss: Loss) -> Problem:
-        """Return the problem with another loss over the same cliques."""
-        return replace(self, loss=loss)
-
-    def started(self, potentials: CliqueVector) -> Problem:
-        """Return the problem with another start."""
-        return replace(self, start=potentials)
-
-    def vector(self, values: NDArray[np.float64]) -> CliqueVector:
-        """Return flat tables of the tree's cliques with their names."""
-        return self.start.like(values)
-
-    def _compiles(self) -> bool:
-        return type(self.loss) is L2 and all(map(is_compiled, self.loss.measurements))
-
-
-Estimator = Callable[[Problem, Options], Answer]
-"""An algorithm: what all of `pypgm.estimate`'s methods are."""
+        # What is fitted starts from its own answers: a start that knew the held-out ones would look too good on them.
+        start = self.start if self.start_for is None else self.start_for(fitted)
+        return replace(self, loss=loss, start=start, held_out=own)

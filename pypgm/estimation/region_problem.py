@@ -1,9 +1,9 @@
-"""What is minimised over a local polytope: a loss over the tables of a region graph, and where to start."""
+"""A loss over the locally consistent marginals of a region graph, by convex generalised belief propagation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,39 +13,49 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.compiled import is_compiled
+from pypgm.estimation.general import dot
 from pypgm.estimation.loss import Evaluate, Loss
+from pypgm.estimation.objective import Objective, Term
+from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.residual_losses import L2, Huber
 from pypgm.estimation.smoothness import column_squares, largest_column_distance
-from pypgm.estimation.thinning import BEYOND
+from pypgm.estimation.steps import MeasuredSteps
+from pypgm.estimation.thinning import BEYOND, left_to_validate
 from pypgm.factor import Factor
-from pypgm.queries import Identity
+from pypgm.queries import Identity, Prefix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pypgm.estimation.fit import Options
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["CompiledRegionDescent", "GeneralRegionDescent", "RegionProblem", "on_regions"]
+__all__ = ["RegionEngine", "RegionProblem", "on_regions"]
 
 _START_FEASIBILITY = 1e-8
 _START_SWEEPS = 100
+_MAX_GROWTH = 100.0  # of a step over the safe one
+_LOOSE = 1e-3  # feasibility above which an iteration takes more sweeps
+_REFIT = 30  # sweeps at most
+_WINDOW = 100  # iterations between bounds
+_FEASIBILITY = 1e-8  # of the answer
+_POLISH = 1000  # sweeps at most
+_LEAST = 1e-30  # of a belief to go on from
 
 
-@dataclass(frozen=True, slots=True)
-class RegionProblem:
-    """A loss to be minimised over the locally consistent marginals of a region graph."""
+@dataclass(frozen=True, kw_only=True)
+class RegionProblem(Problem):
+    """A loss to be minimised over the locally consistent marginals of a region graph.
+
+    It starts from tables over regions, and over single attributes, of which a region without a table of its own starts
+    from the product; attributes without one are uniform.
+    """
+
+    exact = False  # the Lagrangian dual rises too slowly
 
     graph: RegionGraph
     """A region holds each clique the loss reads."""
-    loss: Loss
-    """Of the marginals, counts."""
-    total: float
-    """Number of records, counts."""
-    start: CliqueVector
-    """Natural logs of marginals to start from: tables over regions, and over single attributes, of which a region
-    without a table of its own starts from the product; attributes without one are uniform. -inf entries are
-    structural zeros and stay."""
     counting_numbers: NDArray[np.float64]
     """One positive number a region."""
 
@@ -54,11 +64,36 @@ class RegionProblem:
         """All attributes."""
         return self.graph.domain
 
-    def with_loss(self, loss: Loss) -> RegionProblem:
-        """Return the problem with another loss over the same cliques."""
-        return replace(self, loss=loss)
+    def engine(self, n_threads: int) -> RegionEngine:
+        """Return the solver at its start; see `Problem`."""
+        return RegionEngine(self, n_threads)
 
-    def safe_step(self) -> float:
+    def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
+        """Return how far iterations step; see `Problem`."""
+        del options
+        return MeasuredSteps(self._safe_step(), _MAX_GROWTH), 0
+
+    def core(self, n_threads: int) -> _core.RegionDescent:
+        """Return the compiled loop, potentials and measurements entered."""
+        core = _core.RegionDescent(self.graph.plan, self.counting_numbers, self.total, n_threads)
+        own = {self.graph.region_of(c): i for i, c in enumerate(self.start.cliques) if c in self.graph}
+        for region, i in own.items():
+            core.enter(region, self.start.table(i))
+        holders: dict[str, NDArray[np.uint8]] = {a: np.zeros(len(self.graph.regions), np.uint8) for a in self.domain}
+        for k, names in enumerate(self.graph.regions):
+            for attribute in names if k not in own else ():
+                holders[attribute][k] = 1
+        for i, clique in enumerate(self.start.cliques):
+            if len(clique) == 1:
+                core.enter_everywhere(self.domain.indices(clique), self.start.table(i), holders[clique[0]])
+        if self.objective is not None:
+            held_out = [y for _, y in self.objective.answered(self.held_out)] if self.held_out else None
+            for i, (term, y) in enumerate(self.objective.answered(self.loss.measurements)):
+                held = np.empty(0) if held_out is None else held_out[i]
+                core.measure(term.place, term.rows, y, term.weights, held, BEYOND)
+        return core
+
+    def _safe_step(self) -> float:
         """Return the step, in count space, below which plain mirror descent never raises the loss, if that is known.
 
         Regions are blocks of their own: the least over regions of kappa / (total * K), K a quarter of the largest
@@ -75,24 +110,116 @@ class RegionProblem:
             return 1.0 / self.total
         return float((self.counting_numbers[measured] / smoothness[measured]).min() / self.total)
 
-    def compiles(self) -> bool:
-        """Return whether the compiled loop knows the loss: weighted L2 of cells and of sums over groups of cells."""
-        return type(self.loss) is L2 and all(map(is_compiled, self.loss.measurements))
+    def _lowered(self) -> Objective | None:
+        own = self.loss.measurements
+        if type(self.loss) is not L2 or any(isinstance(m.query, Prefix) or not is_compiled(m) for m in own):
+            return None
+        return Objective(self.domain, [self._term(m) for m in own])
 
-    def core(self, n_threads: int) -> _core.RegionDescent:
-        """Return the compiled loop, potentials entered, no measurements."""
-        core = _core.RegionDescent(self.graph.plan, self.counting_numbers, self.total, n_threads)
-        own = {self.graph.region_of(c): i for i, c in enumerate(self.start.cliques) if c in self.graph}
-        for region, i in own.items():
-            core.enter(region, self.start.table(i))
-        holders: dict[str, NDArray[np.uint8]] = {a: np.zeros(len(self.graph.regions), np.uint8) for a in self.domain}
-        for k, names in enumerate(self.graph.regions):
-            for attribute in names if k not in own else ():
-                holders[attribute][k] = 1
-        for i, clique in enumerate(self.start.cliques):
-            if len(clique) == 1:
-                core.enter_everywhere(self.domain.indices(clique), self.start.table(i), holders[clique[0]])
-        return core
+    def _term(self, m: LinearMeasurement) -> Term:
+        domain, region = self.domain, self.graph.region_of(m.clique)
+        clique, own = domain.canonical(m.clique), self.graph.regions[region]
+        groups = m.groups(domain)
+        if own != clique:
+            groups = np.arange(domain.size(clique), dtype=np.int32) if groups is None else groups
+            groups = Factor(domain.project(clique), groups).expand(domain.project(own)).datavector().astype(np.int32)
+        weights = np.array([m.stddev**-2.0]) if isinstance(m.stddev, float) else m.in_order(domain, m.weights())
+        return Term(region, np.empty(0, dtype=np.int32) if groups is None else groups, weights, False)
+
+
+class RegionEngine:
+    """A path by one sweep of belief propagation an iteration, messages extrapolated so that they do not lag.
+
+    A loss that the compiled loop does not know is evaluated two times an iteration. See `Engine`.
+    """
+
+    def __init__(self, problem: RegionProblem, n_threads: int) -> None:
+        self._problem = problem
+        self._core = problem.core(n_threads)
+        self.calls = self._core.begin(_START_FEASIBILITY, _START_SWEEPS)
+        if self.calls < 0:
+            raise ImpossibleEvidenceError("structural zeros of the start leave a region no weight")
+        self._evaluate: Evaluate | None = None
+        self._validate: Evaluate | None = None
+        if problem.objective is None:
+            self._evaluate = on_regions(problem.graph, problem.loss)
+            rest = left_to_validate(problem.held_out, problem.loss.measurements) if problem.held_out else ()
+            self._validate = on_regions(problem.graph, L2(rest)) if rest else None
+        self._last = 0.0  # length of the step before
+        self._taken = 0
+        self._bound = -math.inf
+        self._end: Point | None = None
+        self._core.open_window()
+
+    def advance(self, s: float, a: float) -> Step:
+        """Take one step; see `Engine`."""
+        stretch = s / self._last if self._last > 0 else 0.0
+        self._last = s
+        if self._evaluate is None:
+            loss, held_out, slope, curvature, _, sweeps = self._core.advance(s, a, stretch, _LOOSE)
+            step = Step(loss, held_out, slope, self._problem.total * curvature, sweeps)
+        else:
+            step = self._advance_along(self._evaluate, s, a, stretch)
+        self._taken += 1
+        if self._taken % _WINDOW == 0:
+            self._close_window()
+        return step
+
+    def loss(self) -> float:
+        """Return the loss of the average."""
+        return self._core.loss() if self._evaluate is None else self._evaluate(self._core.mean(0.0))[0]
+
+    def lower_bound(self) -> float:
+        """Return the Lagrangian dual's highest bound; see `Engine`."""
+        if self._end is None:
+            self._bound = max(self._bound, self._core.lower_bound())
+        return self._bound
+
+    def restart(self) -> int:
+        """Start again at the average, with fresh messages; see `Engine`."""
+        self._close_window()
+        sweeps = self._core.settle(_LOOSE, _REFIT)[1]
+        self._core.restart()
+        self._core.open_window()
+        self._last = 0.0
+        return sweeps
+
+    def answer(self, loss: Loss, *, rough: bool = False) -> Point:
+        """Make the average consistent, with potentials to it; see `Engine`."""
+        if self._end is None:
+            self._end = self._fitted(loss, rough)
+        return self._end
+
+    def _fitted(self, loss: Loss, rough: bool) -> Point:
+        own, core = self._problem, self._core
+        self._close_window()
+        core.settle(_LOOSE if rough else _FEASIBILITY, _REFIT if rough else _POLISH)
+        value = core.loss_of_beliefs()
+        potentials, marginals = core.take_potentials(), core.take_beliefs()
+        # Cells that are merely rare do not become zeros where another path starts.
+        logs = np.log(np.maximum(marginals, _LEAST), out=np.full(marginals.size, -np.inf), where=marginals > 0)
+        marginals *= own.total
+        if self._evaluate is not None or loss is not own.loss:
+            value = on_regions(own.graph, loss)(marginals)[0]
+        vectors = [CliqueVector(own.domain, own.graph.regions, v) for v in (potentials, marginals, logs)]
+        return Point(vectors[0], vectors[1], value, -math.inf, vectors[2])
+
+    def _advance_along(self, evaluate: Evaluate, s: float, a: float, stretch: float) -> Step:
+        core = self._core
+        at = core.mean(a)
+        value, gradient = evaluate(at)
+        _, _, slope, _, _, sweeps = core.advance_along(gradient, s, a, stretch, _LOOSE)
+        core.record(s, value - dot(gradient, at))
+        mean = core.mean(0.0)
+        loss, there = evaluate(mean)
+        # The mean moved from `at` by a times what the last point moved.
+        curvature = dot(there - gradient, mean - at) / (a * a * self._problem.total)
+        held_out = 0.0 if self._validate is None else self._validate(mean)[0]
+        return Step(loss, held_out, slope, curvature, sweeps)
+
+    def _close_window(self) -> None:
+        self.lower_bound()
+        self._core.open_window()
 
 
 def _largest_distance(m: LinearMeasurement) -> float:
@@ -107,135 +234,6 @@ def _largest_bend(loss: Loss) -> float | None:
     if type(loss) is L2:
         return 1.0
     return 2.0 / loss.width if isinstance(loss, Huber) else None
-
-
-def begun(core: _core.RegionDescent) -> int:
-    """Settle where a compiled loop starts; return the sweeps that took."""
-    sweeps = core.begin(_START_FEASIBILITY, _START_SWEEPS)
-    if sweeps < 0:
-        raise ImpossibleEvidenceError("structural zeros of the start leave a region no weight")
-    return sweeps
-
-
-class CompiledRegionDescent:
-    """The compiled loop for weighted L2 of cells and of sums over groups of cells.
-
-    Parameters
-    ----------
-    problem : RegionProblem
-    n_threads : int
-        0 for all threads.
-    thinned : iterator of ndarray, optional
-        For each measurement answers to fit and answers to validate with, instead of its own.
-    """
-
-    def __init__(
-        self, problem: RegionProblem, n_threads: int, thinned: Iterator[NDArray[np.float64]] | None = None
-    ) -> None:
-        self._total = problem.total
-        self.core = problem.core(n_threads)
-        for m in problem.loss.measurements:
-            own = np.ascontiguousarray(m.values, dtype=np.float64)
-            answers, held_out = (own, np.empty(0)) if thinned is None else (next(thinned), own)
-            self._measure(problem.graph, m, answers, held_out)
-        self.sweeps = begun(self.core)
-
-    def advance(
-        self, s: float, a: float, share: float, stretch: float, loose: float
-    ) -> tuple[float, float, float, float, float, int]:
-        """Take one step; return loss, validation loss of mean and average, slope, curvature, and sweeps taken."""
-        loss, of_mean, held_out, slope, curvature, _, sweeps = self.core.advance(s, a, share, stretch, loose)
-        return loss, of_mean, held_out, slope, self._total * curvature, sweeps
-
-    def restart(self) -> bool:
-        """Start the average anew where the last point is better."""
-        return self.core.restart(always=False)
-
-    def loss(self) -> float:
-        """Return the loss of the average."""
-        return self.core.loss()
-
-    def settled_loss(self) -> float:
-        """Return the loss of the last beliefs."""
-        return self.core.loss_of_beliefs()
-
-    def _measure(
-        self, graph: RegionGraph, m: LinearMeasurement, answers: NDArray[np.float64], held_out: NDArray[np.float64]
-    ) -> None:
-        domain = graph.domain
-        region = graph.region_of(m.clique)
-        groups = m.groups(domain)
-        clique = domain.canonical(m.clique)
-        if graph.regions[region] != clique:
-            groups = np.arange(domain.size(clique), dtype=np.int32) if groups is None else groups
-            wide = Factor(domain.project(clique), groups).expand(domain.project(graph.regions[region]))
-            groups = wide.datavector().astype(np.int32)
-        weights = np.array([m.stddev**-2.0]) if isinstance(m.stddev, float) else m.in_order(domain, m.weights())
-        self.core.measure(
-            region,
-            np.empty(0, dtype=np.int32) if groups is None else groups,
-            m.in_order(domain, answers),
-            weights,
-            m.in_order(domain, held_out) if held_out.size else held_out,
-            BEYOND,
-        )
-
-
-class GeneralRegionDescent:
-    """The loop for any loss, evaluated two times an iteration.
-
-    Parameters
-    ----------
-    problem : RegionProblem
-        Its loss a smooth one.
-    n_threads : int
-        0 for all threads.
-    validation : Loss, optional
-        Of the answers to validate with.
-    """
-
-    def __init__(self, problem: RegionProblem, n_threads: int, validation: Loss | None = None) -> None:
-        self._total = problem.total
-        self.core = problem.core(n_threads)
-        self.sweeps = begun(self.core)
-        self._evaluate = on_regions(problem.graph, problem.loss)
-        self._validate = None if validation is None else on_regions(problem.graph, validation)
-
-    def advance(
-        self, s: float, a: float, share: float, stretch: float, loose: float
-    ) -> tuple[float, float, float, float, float, int]:
-        """Take one step; return loss, validation loss of mean and average, slope, curvature, and sweeps taken."""
-        at = self.core.mean(a)
-        value, gradient = self._evaluate(at)
-        _, _, _, slope, _, _, sweeps = self.core.advance_along(gradient, s, a, share, stretch, loose)
-        self.core.record(s, value - _dot(gradient, at))
-        mean = self.core.mean(0.0)
-        loss, there = self._evaluate(mean)
-        # The mean moved from `at` by a times what the last point moved.
-        curvature = _dot(there - gradient, mean - at) / (a * a * self._total)
-        of_mean = held_out = 0.0 if self._validate is None else self._validate(mean)[0]
-        if share != 1:
-            average = self.core.average()
-            loss = self._evaluate(average)[0]
-            held_out = 0.0 if self._validate is None else self._validate(average)[0]
-        return loss, of_mean, held_out, slope, curvature, sweeps
-
-    def restart(self) -> bool:
-        """Start both averages anew where the last point is better than the inner one."""
-        inner = self._evaluate(self.core.mean(0.0))[0]
-        return self.settled_loss() < inner and self.core.restart(always=True)
-
-    def loss(self) -> float:
-        """Return the loss of the average."""
-        return self._evaluate(self.core.average())[0]
-
-    def settled_loss(self) -> float:
-        """Return the loss of the last beliefs."""
-        return self._evaluate(self.core.mean(1.0))[0]
-
-
-def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    return float(np.einsum("i,i->", a, b))
 
 
 def on_regions(graph: RegionGraph, loss: Loss) -> Evaluate:

@@ -6,67 +6,73 @@ import math
 from collections import deque
 from typing import Protocol
 
-__all__ = ["FINE", "MeasuredSteps", "Steps"]
+__all__ = ["MeasuredSteps", "Steps"]
 
 _CAUTION = 0.9  # of the step the last move would have permitted
-FINE = (1.2, 1)  # growth and memory of steps that are validated one by one: none may skip the best of the path
-_MAX_GROWTH = 1000.0  # of the step over the safe one
+_GROWTH = 2.0  # of a step over the one before
+_MEMORY = 5  # of the last moves have to permit a step
+_FORGOTTEN = 0.5  # of the share that the last step has in the average, of the weight of what came before
 
 
 class Steps(Protocol):
     """How far each iteration of an averaging method steps."""
 
     def next(self) -> tuple[float, float]:
-        """Return the length of the step, in count space, and the weight of its end in the average."""
+        """Return the length of the step, in count space, and the share of its end in the average."""
 
     def learn(self, slope: float, curvature: float) -> None:
         """Take note of slope and curvature of the loss over the step."""
 
-    def forget(self, share: float, /) -> None:
-        """Take note that a share of the average is left out of it; of all of it, that the next step's end is it."""
+    def restart(self) -> None:
+        """Begin with the first step again: the average is the last point."""
 
 
 class MeasuredSteps:
-    """Steps as long as the last ones show that they may be, and weights that make the average converge fast.
+    r"""Steps as long as the last ones show that they may be, and shares that make the average converge fast.
+
+    A step of length s whose end has the share a in the average keeps :math:`s a = \alpha`, the longest step a method
+    without averaging may take. Where all that came before has the weight W, :math:`a = s / (W + s)`. After each step W
+    loses half the share a of itself, so that equal steps have the shares 4 / (t + 4) instead of 2 / (t + 2): points far
+    back weigh less, and the average swings less about the optimum and about the way there.
 
     Parameters
     ----------
     safe : float
         The step that always may be, in count space.
-    growth : float
-        By how much a step may be longer than the one before.
-    memory : int
-        How many of the last moves have to permit it.
     most : float
         How many times as long as the safe one a step may become.
     first : float, optional
         The first step, if not the safe one.
+
+    References
+    ----------
+    Chambolle and Dossal: On the convergence of the iterates of the fast iterative shrinkage/thresholding algorithm,
+    2015.
     """
 
-    def __init__(
-        self, safe: float, growth: float, memory: int, most: float = _MAX_GROWTH, *, first: float | None = None
-    ) -> None:
+    def __init__(self, safe: float, most: float, first: float | None = None) -> None:
         self._safe = safe
-        self._growth = growth
         self._longest = most * safe
-        self._alpha = safe if first is None else first
-        self._weight = 0.0
-        self._last = 0.0
-        self._permitted: deque[float] = deque(maxlen=memory)
+        self._first = safe if first is None else first
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with the first step again; see `Steps`."""
+        self._alpha = self._first
+        self._weight = self._last = self._share = 0.0
+        self._permitted: deque[float] = deque(maxlen=_MEMORY)
 
     def next(self) -> tuple[float, float]:
-        """Return the length of the step and the weight of its end; see `Steps`."""
+        """Return the length of the step and the share of its end; see `Steps`."""
         alpha = self._alpha
-        self._last = (alpha + math.sqrt(alpha * alpha + 4 * alpha * self._weight)) / 2
-        self._weight += self._last
-        return self._last, self._last / self._weight
+        before = self._weight * (1 - _FORGOTTEN * self._share)
+        self._last = (alpha + math.sqrt(alpha * alpha + 4 * alpha * before)) / 2
+        self._weight = before + self._last
+        self._share = self._last / self._weight
+        return self._last, self._share
 
     def learn(self, slope: float, curvature: float) -> None:
         """Measure the step that the last move would have permitted; see `Steps`."""
         self._permitted.append(-self._last * slope / curvature if curvature > 0 else self._alpha)
-        longest = min(self._growth * self._alpha, self._longest)
+        longest = min(_GROWTH * self._alpha, self._longest)
         self._alpha = min(max(_CAUTION * min(self._permitted), self._safe), longest)
-
-    def forget(self, share: float) -> None:
-        """Leave a share out of the average; see `Steps`."""
-        self._weight *= 1 - share

@@ -10,7 +10,8 @@ import numpy as np
 
 from pypgm.estimation.fit import Fit, Options, Status, Watch, watched
 from pypgm.estimation.general import dot
-from pypgm.estimation.problem import Answer, Problem
+from pypgm.estimation.problem import Answer
+from pypgm.estimation.tree_problem import TreeProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ _GAP_EVERY = 25  # iterations between certificates
 _SWEEPS = 10
 
 
-def subgradient_descent(problem: Problem, options: Options) -> Answer:
+def subgradient_descent(problem: TreeProblem, options: Options) -> Answer:
     r"""Minimise a convex loss that is not smooth: step along subgradients, answer with an average.
 
     The t-th step is :math:`\sqrt{2 \ln n} / (G \sqrt t)`, n the number of joint assignments and G the largest sum of
@@ -31,7 +32,7 @@ def subgradient_descent(problem: Problem, options: Options) -> Answer:
 
     Parameters
     ----------
-    problem : Problem
+    problem : TreeProblem
         The loss, the total and the start.
     options : Options
         Limits, tolerance, step size, callback, and when the work began.
@@ -55,7 +56,7 @@ def subgradient_descent(problem: Problem, options: Options) -> Answer:
 
 
 class _Run:
-    def __init__(self, problem: Problem, options: Options) -> None:
+    def __init__(self, problem: TreeProblem, options: Options) -> None:
         self.oracle = problem.oracle(options.n_threads)
         self.evaluate = problem.loss.on(problem.tree.domain, problem.tree.cliques)
         self.calls = 1

@@ -10,6 +10,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.number_range import check_range
 from pypgm.estimation.stacked import Stacked
 from pypgm.queries import Identity, Kronecker, Partition
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["estimate_total"]
 
+_INCREDIBLE = 6.0  # standard errors below zero: noise goes so far once in 1e9 times
 _MISS = 1e-6  # of a cell, times the root of their number: what a combination of rows may differ from the sum by
 
 
@@ -44,7 +46,8 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
     Raises
     ------
     ValueError
-        If no measurement tells the total.
+        If no measurement tells the total, it is less than zero by more than noise explains, or numbers are too large,
+        small or far apart.
 
     References
     ----------
@@ -57,6 +60,7 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
     >>> estimate_total(domain, [LinearMeasurement([3, 5], "a"), LinearMeasurement([4, 6], "b")])
     (9.0, 1.0)
     """
+    check_range(measurements)
     by_clique: dict[Clique, list[LinearMeasurement]] = {}
     for m in measurements:
         by_clique.setdefault(domain.canonical(m.clique), []).append(m)
@@ -65,7 +69,11 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
     if not known:
         raise ValueError("no measurement tells the total number of records: pass total=, or measure a whole marginal")
     variance = 1.0 / math.fsum(1.0 / v for _, v in known)
-    return max(1.0, variance * math.fsum(s / v for s, v in known)), variance
+    total = variance * math.fsum(s / v for s, v in known)
+    if total < -_INCREDIBLE * math.sqrt(variance):
+        error = math.sqrt(variance)
+        raise ValueError(f"the measured counts sum to {total:.4g}, with a standard error of {error:.2g}: pass total=")
+    return max(1.0, total), variance
 
 
 def _clique_total(domain: Domain, clique: Clique, group: Sequence[LinearMeasurement]) -> tuple[float, float] | None:

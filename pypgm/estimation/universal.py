@@ -10,7 +10,8 @@ import numpy as np
 
 from pypgm.estimation.fit import Fit, Options, Status, Watch, watched
 from pypgm.estimation.general import dot
-from pypgm.estimation.problem import Answer, Problem
+from pypgm.estimation.problem import Answer
+from pypgm.estimation.tree_problem import TreeProblem
 
 if TYPE_CHECKING:
     pass
@@ -24,7 +25,7 @@ _SWEEPS = 10
 _SLACK = 0.01  # of the loss that the tolerance leaves: the bound, of first order, needs more than the loss does
 
 
-def universal(problem: Problem, options: Options) -> Answer:
+def universal(problem: TreeProblem, options: Options) -> Answer:
     r"""Minimise a convex loss of unknown smoothness, down to losses that are not smooth at all.
 
     A step of weight a from z to z', along the gradient g at :math:`v = (1 - a) x + a z`, is accepted if the loss at
@@ -34,7 +35,7 @@ def universal(problem: Problem, options: Options) -> Answer:
 
     Parameters
     ----------
-    problem : Problem
+    problem : TreeProblem
         The loss, the total and the start.
     options : Options
         Limits, tolerance, callback, and when the work began.
@@ -63,7 +64,7 @@ def universal(problem: Problem, options: Options) -> Answer:
 class _Run:
     """The point z of the potentials, the average x, and the step that was last accepted."""
 
-    def __init__(self, problem: Problem, options: Options) -> None:
+    def __init__(self, problem: TreeProblem, options: Options) -> None:
         self.oracle = problem.oracle(options.n_threads)
         self.evaluate = problem.loss.on(problem.tree.domain, problem.tree.cliques)
         self.potentials = np.array(problem.start.values)

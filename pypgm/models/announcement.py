@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pypgm.estimation.certificate import CERTIFICATE_TABLES, certifies
 from pypgm.memory import check_fits
 
 if TYPE_CHECKING:
@@ -29,41 +28,25 @@ _TABLES = {
 _TABLES_OF_TREE = {"lbfgs"}  # what differentiates marginals, and makes the tables of the tree's cliques for it
 
 
-def estimate_bytes(
-    tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str, *, to_optimum: bool = False
-) -> float:
+def estimate_bytes(tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str) -> float:
     """Return the bytes that an estimate over a tree takes at most, the plan and what it was given not counted."""
-    cells = _cells(tree)
     answers = sum(m.values.size for m in measurements)
     made = tree.cost.table_bytes if method in _TABLES_OF_TREE else 0.0
-    copies = _copies(method, cells, to_optimum)
-    return _RUNS * tree.cost.bytes + made + 8 * (copies * cells + _ANSWERS * answers)
+    return _RUNS * tree.cost.bytes + made + 8 * (_TABLES[method] * _cells(tree) + _ANSWERS * answers)
 
 
 def check_estimate_fits(
-    tree: JunctionTree,
-    measurements: Sequence[LinearMeasurement],
-    method: str,
-    max_bytes: float | None,
-    *,
-    to_optimum: bool,
+    tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str, max_bytes: float | None
 ) -> None:
     """Raise ModelTooLargeError if an estimate takes more than it may."""
-    cells = _cells(tree)
-    copies = _copies(method, cells, to_optimum)
     check_fits(
-        estimate_bytes(tree, measurements, method, to_optimum=to_optimum),
+        estimate_bytes(tree, measurements, method),
         max_bytes,
-        f"{method!r} keeps up to {copies} copies of the {cells:.3g} cells of {len(tree.cliques)} cliques",
+        f"{method!r} keeps up to {_TABLES[method]} copies of the {_cells(tree):.3g} cells of "
+        f"{len(tree.cliques)} cliques",
         "use fewer or smaller cliques, or oracle='region_graph', another method, or pass max_bytes",
     )
 
 
 def _cells(tree: JunctionTree) -> float:
     return sum(float(tree.domain.size(clique)) for clique in tree.cliques)
-
-
-def _copies(method: str, cells: float, to_optimum: bool) -> int:
-    """Return how many copies of the cliques' tables live at one time, a certificate's columns among them."""
-    certified = method == "accelerated" and to_optimum and certifies(cells)
-    return _TABLES[method] + (CERTIFICATE_TABLES if certified else 0)

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from pypgm.estimation.constraint import Constraint
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
-from pypgm.models.estimate import estimate
-from pypgm.models.model import GraphicalModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.domain import Clique
     from pypgm.graphs.evidence import Evidence
+    from pypgm.models.model import GraphicalModel
     from pypgm.models.origin import Origin
 
 __all__ = ["standard_errors"]
@@ -100,22 +98,11 @@ def _bootstrap(
     n_threads: int,
 ) -> list[NDArray[np.float64]]:
     """Return the standard deviation of answers over estimates from what the model would have been measured as."""
-    inner = model.potentials.domain
     exact = [_answer(model, m) for m in origin.measurements]
-    constraints = [Constraint(c, allowed=mask.reshape(inner.sizes(c))) for c, mask in origin.masks]
-    prior = None if origin.prior is None else GraphicalModel(origin.prior, model.total)
     seen: list[list[NDArray[np.float64]]] = []
     for _ in range(draws):
         noisy = [m.answered(e + _noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
-        total = model.total if origin.total_is_known else None
-        drawn = estimate(
-            inner, noisy, total, prior=prior, constraints=constraints, n_threads=n_threads, **origin.options
-        )
-        if model.folding is not None:
-            drawn = GraphicalModel(
-                drawn.potentials, drawn.total, marginals=drawn.marginals, tree=drawn.tree, folding=model.folding
-            )
-        seen.append(answers(drawn))
+        seen.append(answers(origin.again(model, noisy, n_threads)))
     return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]
 
 

@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal, overload
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
+from pypgm.errors import EstimateInterruptedWarning
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.averaging import dual_averaging, interior_gradient
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
-from pypgm.estimation.fit import FitState, Options
+from pypgm.estimation.fit import FitState, Options, warn_if_interrupted
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
-from pypgm.estimation.problem import Estimator
+from pypgm.estimation.number_range import check_range
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
+from pypgm.estimation.tree_problem import Estimator
 from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
-from pypgm.models.region_estimate import RegionOracle, estimate_on_regions
+from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, estimate_on_regions
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.start import check_earlier
 from pypgm.models.tree_problem import tree_problem
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "estimate_again"]
 
-_TOLERANCE = 1e-3
-_REGION_TOLERANCE = 1e-6
+_TOLERANCE = 1e-2
 _METHODS: dict[str, Estimator] = {
     "accelerated": accelerated,
     "mirror_descent": mirror_descent,
@@ -67,7 +70,7 @@ def estimate(
     oracle: Literal["exact"] = ...,
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
     method: Method = ...,
-    stop: Literal["validated", "optimum"] = ...,
+    stop: Literal["validated", "optimum"] | None = ...,
     iterations: int = ...,
     tolerance: float | None = ...,
     stepsize: float | Callable[[int], float] | None = ...,
@@ -92,7 +95,7 @@ def estimate(
     oracle: RegionOracle,
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
     method: Method = ...,
-    stop: Literal["validated", "optimum"] = ...,
+    stop: Literal["validated", "optimum"] | None = ...,
     iterations: int = ...,
     tolerance: float | None = ...,
     stepsize: float | Callable[[int], float] | None = ...,
@@ -116,7 +119,7 @@ def estimate(
     oracle: Literal["exact"] | RegionOracle = "exact",
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
     method: Method = "auto",
-    stop: Literal["validated", "optimum"] = "validated",
+    stop: Literal["validated", "optimum"] | None = None,
     iterations: int = 5000,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
@@ -162,15 +165,15 @@ def estimate(
         smoothness of the loss; "universal" is accelerated with a line search, for losses of any smoothness;
         "lbfgs" is quasi-Newton over the potentials. "auto" is mirror descent where there is a `stepsize`, or the loss
         is not convex, or neither smooth nor approached by smooth ones, else accelerated.
-    stop : {"validated", "optimum"}
+    stop : {"validated", "optimum"}, optional
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
-        least expected error, or at the minimum of the loss. The accelerated method validates losses that rest on
-        measurements; everything else, and any `warm_start`, ends at the optimum, as ``model.fit.status`` says.
+        least expected error, or at the minimum of the loss. By default "validated" where that can be: by the
+        accelerated method, without `warm_start`, for losses that rest on measurements.
     iterations : int
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
         Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
-        less over 50 iterations; 1e-3 by default, 1e-6 on a region graph. 0 runs all iterations.
+        less over 50 iterations; 1e-2 by default, 1e-6 on a region graph. 0 runs all iterations.
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
         The best point is returned where the loss did not fall steadily.
@@ -203,14 +206,14 @@ def estimate(
     Returns
     -------
     GraphicalModel or RegionGraphModel
-        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C ends the search and returns the best
-        point so far.
+        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C after the first iteration ends the
+        search and returns the best point so far, with a `RuntimeWarning`; a second one raises.
 
     Raises
     ------
     ValueError
-        If a measurement does not fit the domain, the total is neither given nor measured, or an option is out of
-        range.
+        If a measurement does not fit the domain, the total is neither given nor measured, an option is out of range,
+        ``stop="validated"`` is asked for where there is nothing to validate, or numbers are too far apart for doubles.
     ModelTooLargeError
         If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
 
@@ -231,22 +234,29 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    until: Literal["validated", "optimum"] = "optimum" if warm_start is not None else stop
     started = time.perf_counter()
     within = _within(tolerance, oracle)
-    options = Options(iterations, within, stepsize, time_limit, callback, progress, n_threads, until, rng, started)
-    _check_options(options, stop)
+    asked = stop or "validated"
+    options = Options(iterations, within, stepsize, time_limit, callback, progress, n_threads, asked, rng, started)
+    _check_options(options)
     folding, masks = fold(domain, constraints)
     inner = domain if folding is None else folding.inner
     fitting = [(m if folding is None else folded_measurement(folding, m)).checked(inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
     chosen = _chosen(method, options, objective)
+    options = replace(options, stop=_end(stop, chosen, objective, warm_start))
     records = estimate_total(inner, fitting)[0] if total is None else checked_total(total)
+    check_range(fitting, records)
     if oracle != "exact":
         _check_region_options(chosen, constraints)
         start = warm_start if prior is None else prior
-        return estimate_on_regions(
+        graph, (potentials, marginals, fit) = estimate_on_regions(
             domain, objective, fitting, records, oracle=oracle, options=options, prior=start, max_bytes=max_bytes
+        )
+        warn_if_interrupted(fit)
+        previous = start if isinstance(start, RegionGraphModel) else None
+        return RegionGraphModel(
+            graph, marginals, records, potentials=potentials, fit=fit, measurements=fitting, previous=previous
         )
     starts = _exact_starts(domain, folding, prior=prior, warm_start=warm_start)
     problem = tree_problem(
@@ -258,25 +268,64 @@ def estimate(
         masks=masks,
         **starts,
         max_bytes=max_bytes,
-        to_optimum=until == "optimum" and within > 0,
         n_threads=n_threads,
     )
     potentials, _, fit = _METHODS[chosen](problem, options)
+    warn_if_interrupted(fit)
     origin = None
     if isinstance(loss, str) and not callable(stepsize):
-        how = {"loss": loss, "method": chosen, "stop": until, "stepsize": stepsize}
+        how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
         how |= {"iterations": iterations, "tolerance": tolerance}
         before = starts["prior"].potentials if "prior" in starts else None
-        origin = Origin(tuple(fitting), total is not None, how, masks, before)
+        origin = Origin(tuple(fitting), total is not None, how, masks, before, estimate_again)
     # The model computes its marginals itself: a file read back then has the same bits.
     return GraphicalModel(potentials, records, fit=fit, tree=problem.tree, folding=folding, origin=origin)
+
+
+def estimate_again(model: GraphicalModel, measurements: Sequence[LinearMeasurement], n_threads: int) -> GraphicalModel:
+    """Estimate a model like one given from other answers to its queries; Ctrl-C goes through."""
+    origin, inner = model.origin, model.potentials.domain
+    if origin is None:
+        raise ValueError("the model does not hold the measurements it was estimated from")
+    constraints = [Constraint(c, allowed=mask.reshape(inner.sizes(c))) for c, mask in origin.masks]
+    prior = None if origin.prior is None else GraphicalModel(origin.prior, model.total)
+    total = model.total if origin.total_is_known else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EstimateInterruptedWarning)
+        drawn = estimate(
+            inner, measurements, total, prior=prior, constraints=constraints, n_threads=n_threads, **origin.options
+        )
+    if drawn.fit is not None and drawn.fit.status == "interrupted":
+        raise KeyboardInterrupt
+    return GraphicalModel(
+        drawn.potentials, drawn.total, marginals=drawn.marginals, tree=drawn.tree, folding=model.folding
+    )
+
+
+def _end(
+    stop: Literal["validated", "optimum"] | None, method: str, loss: Loss, warm_start: object
+) -> Literal["validated", "optimum"]:
+    """Return where the estimate ends; ``ValueError`` if it cannot end where it was asked to."""
+    if stop == "optimum":
+        return stop
+    reasons = {
+        "warm_start, which goes to the optimum": warm_start is not None,
+        f"method={method!r}, which goes to the optimum": method != "accelerated",
+        f"the loss {loss!r}, which does not rest on measurements alone": not (
+            loss.measurements and loss.refitted(loss.measurements)
+        ),
+    }
+    reason = next((reason for reason, holds in reasons.items() if holds), "")
+    if stop is not None and reason:
+        raise ValueError(f'stop="validated" cannot go with {reason}: leave stop out, or ask for "optimum"')
+    return "optimum" if reason else "validated"
 
 
 def _within(tolerance: float | None, oracle: Literal["exact"] | RegionOracle) -> float:
     """Return the tolerance asked for, or the oracle's own."""
     if tolerance is not None:
         return tolerance
-    return _TOLERANCE if oracle == "exact" else _REGION_TOLERANCE
+    return _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
 
 
 def _exact_starts(domain: Domain, folding: Folding | None, **models: object) -> dict[str, GraphicalModel]:
@@ -336,9 +385,9 @@ def _check_region_options(method: str, constraints: Sequence[Constraint]) -> Non
         raise ValueError("constraints need oracle='exact'")
 
 
-def _check_options(options: Options, stop: str) -> None:
-    if stop not in {"validated", "optimum"}:
-        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {stop!r}")
+def _check_options(options: Options) -> None:
+    if options.stop not in {"validated", "optimum"}:
+        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {options.stop!r}")
     if options.iterations < 1:
         raise ValueError(f"iterations needs to be at least 1, got {options.iterations}")
     if not 0 <= options.tolerance < math.inf:

@@ -11,6 +11,7 @@ from pypgm.domain import Domain
 from pypgm.estimation.fit import Fit
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
+from pypgm.models.estimate import estimate_again
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
 from pypgm.models.region_model import RegionGraphModel
@@ -82,7 +83,7 @@ def _graphical_model(domain: Domain, header: dict[str, Any], arrays: dict[str, A
     folding = Folding.from_lists(domain, header.get("functions", {}))
     inner = domain if folding is None else folding.inner
     potentials = CliqueVector(inner, header["cliques"], arrays["potentials"])
-    origin = None if header.get("origin") is None else Origin.unpacked(inner, header["origin"], arrays)
+    origin = None if header.get("origin") is None else Origin.unpacked(inner, header["origin"], arrays, estimate_again)
     return GraphicalModel(potentials, header["total"], fit=_fit(header), folding=folding, origin=origin)
 
 

@@ -19,6 +19,7 @@ from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import FoldedCalibrated, Folding
 from pypgm.inference.kronecker import answer_queries, expectation
 from pypgm.inference.variable_elimination import variable_elimination
+from pypgm.models.error_bars import standard_errors
 from pypgm.models.origin import Origin
 from pypgm.models.queryable import Queryable
 from pypgm.models.sampling import Step, draw_records
@@ -351,8 +352,6 @@ class GraphicalModel(Queryable):
         n_threads: int = 0,
     ) -> list[Factor]:
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
-        from pypgm.models.error_bars import standard_errors
-
         asked = [as_clique(c) for c in cliques]
         return standard_errors(self, asked, evidence, method=method, draws=draws, rng=rng, n_threads=n_threads)
 

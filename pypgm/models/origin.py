@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +18,15 @@ from pypgm.queries import Identity, Partition, RealMatrix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pypgm.models.model import GraphicalModel
+
 __all__ = ["Origin"]
 
 _DENSE_ENTRIES = 1 << 22
 
 Arrays = dict[str, "NDArray[Any]"]
+Again = Callable[["GraphicalModel", Sequence[LinearMeasurement], int], "GraphicalModel"]
+"""A model like one given, from measurements, by a number of threads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +43,8 @@ class Origin:
     """Structural zeros."""
     prior: CliqueVector | None
     """Potentials of the prior, natural logs."""
+    again: Again = field(repr=False)
+    """How to estimate it again from other answers to the same queries."""
 
     def packed(self) -> tuple[dict[str, Any], Arrays] | None:
         """Return a JSON header and arrays; None if a query has no matrix of a moderate size."""
@@ -60,7 +66,9 @@ class Origin:
         return header, arrays
 
     @classmethod
-    def unpacked(cls, domain: Domain, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Origin:
+    def unpacked(
+        cls, domain: Domain, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], again: Again
+    ) -> Origin:
         """Undo `packed`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
         measurements = []
         for i, entry in enumerate(header["measurements"]):
@@ -73,7 +81,7 @@ class Origin:
         if any(mask.shape != (domain.size(c),) for c, mask in masks):
             raise ValueError("a mask does not fit its clique")
         prior = None if header["prior"] is None else CliqueVector(domain, header["prior"], arrays["prior"])
-        return cls(tuple(measurements), bool(header["total_is_known"]), dict(header["options"]), masks, prior)
+        return cls(tuple(measurements), bool(header["total_is_known"]), dict(header["options"]), masks, prior, again)
 
 
 def _clique(domain: Domain, names: Sequence[str]) -> Clique:

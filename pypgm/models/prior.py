@@ -14,8 +14,8 @@ from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.fit import Options
 from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.problem import Problem
 from pypgm.estimation.residual_losses import L2
+from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.inference.thin_tree import ThinTree, fit_proportionally, plan_thin_tree
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int) -> ThinTr
         start = ruled_out
     now = time.perf_counter()
     options = Options(_ITERATIONS, _TOLERANCE, None, None, None, False, n_threads, "optimum", None, now)
-    potentials, marginals, _ = accelerated(Problem(tree.tree, L2(goals), total, start), options)
+    problem = TreeProblem(tree=tree.tree, loss=L2(goals), total=total, start=start)
+    potentials, marginals, _ = accelerated(problem, options)
     tables = tree.tree.tables(potentials, 1.0, n_threads=n_threads)
     distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
     return replace(

@@ -1,4 +1,4 @@
-"""One model of pseudo-marginals from noisy measurements: estimates over a region graph."""
+"""Pseudo-marginals from noisy measurements: estimates over a region graph."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
+from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.independence import independent_potentials
-from pypgm.estimation.region_descent import region_descent
 from pypgm.estimation.region_problem import RegionProblem
 from pypgm.graphs.region_graph import RegionGraph
-from pypgm.models.region_model import RegionGraphModel
 
 if TYPE_CHECKING:
     from pypgm.estimation.fit import Options
     from pypgm.estimation.loss import Loss
     from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.estimation.problem import Answer
     from pypgm.models.model import GraphicalModel
+    from pypgm.models.region_model import RegionGraphModel
 
-__all__ = ["RegionOracle", "estimate_on_regions"]
+__all__ = ["REGION_TOLERANCE", "RegionOracle", "estimate_on_regions"]
 
 RegionOracle = Literal["region_graph", "factor_graph"] | RegionGraph
 
+REGION_TOLERANCE = 1e-6  # of the loss, over 50 iterations
 _LEAST = 1e-30  # of a probability of a model to start from: nothing is ruled out that it merely found very rare
 
 
@@ -38,7 +40,7 @@ def estimate_on_regions(
     options: Options,
     prior: GraphicalModel | RegionGraphModel | None = None,
     max_bytes: float | None = None,
-) -> RegionGraphModel:
+) -> tuple[RegionGraph, Answer]:
     """Minimise a loss over locally consistent marginals; see `pypgm.estimate`.
 
     Parameters
@@ -61,6 +63,11 @@ def estimate_on_regions(
     max_bytes : float, optional
         Memory the estimate may take.
 
+    Returns
+    -------
+    tuple of RegionGraph and Answer
+        The graph, and potentials, marginals and how it ended.
+
     Raises
     ------
     ValueError
@@ -77,17 +84,10 @@ def estimate_on_regions(
     start = independent_potentials(domain, [(a,) for a in domain], measurements, total)
     if prior is not None:
         start = _start(graph, prior, start)
-    problem = RegionProblem(graph, loss, total, start, np.ones(len(graph.regions)))
-    potentials, marginals, fit = region_descent(problem, options)
-    return RegionGraphModel(
-        graph,
-        marginals,
-        total,
-        potentials=potentials,
-        fit=fit,
-        measurements=measurements,
-        previous=prior if isinstance(prior, RegionGraphModel) else None,
+    problem = RegionProblem(
+        loss=loss, total=total, start=start, graph=graph, counting_numbers=np.ones(len(graph.regions))
     )
+    return graph, accelerated(problem, options)
 
 
 def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_bytes: float | None) -> RegionGraph:

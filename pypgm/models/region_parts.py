@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pypgm.estimation.fit import Options
+from pypgm.estimation.residual_losses import L2
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.local import LocalAnswer
 from pypgm.inference.out_of_model import violation_of
+from pypgm.models.region_estimate import REGION_TOLERANCE, estimate_on_regions
 
 if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["affordable_cells", "check_marginals", "oversaturated_answers"]
 
 _PRIOR_CELLS = 1e6
+_ITERATIONS = 5000
 _CELLS_OVER_NOISE = 2.0  # times total / stddev: found best on random trees with noisy triples
 _SUM = 1e-3  # of the total, by which the sum of a region's table may differ from it
 
@@ -55,19 +60,21 @@ def oversaturated_answers(
     ValueError
         If the model has no measurements.
     """
-    from pypgm.models.estimate import estimate  # it makes models of this class
-
     if not model.measurements:
         raise ValueError("method 'oversaturated' needs a model with its measurements; a file does not hold them")
     graph = RegionGraph.saturated(model.domain, model.cliques, extra=cliques)
     validated = model.fit is not None and model.fit.status == "validated"
     stop: Literal["validated", "optimum"] = "validated" if validated else "optimum"
-    wider = estimate(model.domain, model.measurements, model.total, oracle=graph, stop=stop, n_threads=n_threads)
-    fit = wider.fit
-    gap = np.inf if fit is None or fit.gap is None else fit.gap
+    options = Options(
+        _ITERATIONS, REGION_TOLERANCE, None, None, None, False, n_threads, stop, None, time.perf_counter()
+    )
+    own = model.measurements
+    _, (_, marginals, fit) = estimate_on_regions(model.domain, L2(own), own, model.total, oracle=graph, options=options)
+    if fit.status == "interrupted":
+        raise KeyboardInterrupt
+    gap = np.inf if fit.gap is None else fit.gap
     answers = []
     for clique in cliques:
-        values = wider.project(clique).datavector() / model.total
-        violation = violation_of(index, clique, values)
-        answers.append(LocalAnswer(values, violation, gap, 0 if fit is None else fit.iterations))
+        values = marginals[clique].datavector() / model.total
+        answers.append(LocalAnswer(values, violation_of(index, clique, values), gap, fit.iterations))
     return answers

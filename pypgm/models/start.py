@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.estimation.problem import Problem, StartFor
+    from pypgm.estimation.problem import StartFor
+    from pypgm.estimation.tree_problem import TreeProblem
     from pypgm.graphs.junction_tree import JunctionTree
 
 __all__ = ["check_earlier", "independent_start", "kept_cliques", "start_from", "warm_start_from"]
@@ -70,7 +71,7 @@ def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_thre
 
 
 def warm_start_from(
-    problem: Problem, earlier: GraphicalModel, independent: Callable[[], CliqueVector], n_threads: int
+    problem: TreeProblem, earlier: GraphicalModel, independent: Callable[[], CliqueVector], n_threads: int
 ) -> CliqueVector:
     """Return the start that an earlier model makes; where it lost cliques, the independent one if its loss is less."""
     start = start_from(problem.tree, earlier, problem.total, n_threads)

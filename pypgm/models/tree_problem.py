@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.constraint import Masks, with_zeros
-from pypgm.estimation.problem import Problem
+from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.models.announcement import check_estimate_fits
 from pypgm.models.start import independent_start, kept_cliques, start_from, warm_start_from
@@ -34,9 +34,8 @@ def tree_problem(
     prior: GraphicalModel | None = None,
     warm_start: GraphicalModel | None = None,
     max_bytes: float | None = None,
-    to_optimum: bool = False,
     n_threads: int = 0,
-) -> Problem:
+) -> TreeProblem:
     """Plan a junction tree for all cliques that matter, and start there from what is known.
 
     Parameters
@@ -58,8 +57,6 @@ def tree_problem(
         At most one of them, to start from; all cliques of a prior stay in the model.
     max_bytes : float, optional
         Memory the estimate may take.
-    to_optimum : bool
-        Whether an answer has to be certified.
     n_threads : int
         0 for all threads.
 
@@ -75,14 +72,14 @@ def tree_problem(
     if prior is not None:
         cliques += kept_cliques(prior, cliques)
     tree = JunctionTree(domain, cliques, max_bytes=max_bytes)
-    check_estimate_fits(tree, measurements, method, max_bytes, to_optimum=to_optimum)
+    check_estimate_fits(tree, measurements, method, max_bytes)
     uniform = CliqueVector(domain, cliques)
     suggested = independent_start(tree, total, masks)
     start_for = None
     if prior is not None:
         start = with_zeros(start_from(tree, prior, total, n_threads), masks)
     elif warm_start is not None:
-        posed = Problem(tree, loss, total, uniform)
+        posed = TreeProblem(tree=tree, loss=loss, total=total, start=uniform)
         start = with_zeros(warm_start_from(posed, warm_start, partial(suggested, measurements), n_threads), masks)
     elif method == "accelerated":
         start_for = suggested
@@ -91,4 +88,4 @@ def tree_problem(
         start = with_zeros(uniform, masks)
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints on {', '.join(str(clique) for clique, _ in masks)} leave no record possible")
-    return Problem(tree, loss, total, start, start_for)
+    return TreeProblem(tree=tree, loss=loss, total=total, start=start, start_for=start_for)

@@ -74,21 +74,18 @@ void Acceleration::descend(int f, double s, double a) {
   k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
 }
 
-PathSums Acceleration::follow(int f, double a, double share) {
+PathSums Acceleration::follow(int f, double a) {
   const auto x = slice(*tree_, x_, f);
-  const auto y = y_.empty() ? std::span<double>() : slice(*tree_, y_, f);
   const auto next = slice(*tree_, next_, f);
   if (const auto table = path_table(f)) {
     const L2Loss::Cells& cells = loss_.cells(f);
-    PathSums sums{cells.constant, cells.holdout_constant, cells.holdout_constant};
-    double* const second = y.empty() ? nullptr : y.data();
-    path_kernels().follow(*table, next.data(), 1.0, a, share, x.data(), second, sums);
+    PathSums sums{cells.constant, cells.holdout_constant};
+    path_kernels().follow(*table, next.data(), 1.0, a, x.data(), sums);
     return sums;
   }
   // The old z makes room for z' - z and for z' - x.
   const Kernels& k = kernels();
   const auto moved = slice(*tree_, z_, f);
-  const auto validation = [&](auto at) { return loss_.validates() ? loss_.validation(f, at) : 0.0; };
   PathSums term;
   k.add_scaled(next.data(), moved.data(), -1.0, x.size(), moved.data());
   term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
@@ -96,20 +93,14 @@ PathSums Acceleration::follow(int f, double a, double share) {
   k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
   k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
   term.loss = loss_.value(f, x);
-  term.validation = term.mean_validation = validation(x);
-  if (y.empty()) return term;
-  k.add_scaled(x.data(), y.data(), -1.0, x.size(), moved.data());
-  k.add_scaled(y.data(), moved.data(), share, x.size(), y.data());
-  term.loss = loss_.value(f, y);
-  term.validation = validation(y);
+  if (loss_.validates()) term.validation = loss_.validation(f, x);
   return term;
 }
 
-PathSums Acceleration::advance(double s, double a, double share) {
-  if (share != 1 && y_.empty()) y_ = x_;
+PathSums Acceleration::advance(double s, double a) {
   CliqueHooks hooks;
   hooks.before = [&](int f) { descend(f, s, a); };
-  hooks.after = [&](int f) { terms_[at(f)] = follow(f, a, share); };
+  hooks.after = [&](int f) { terms_[at(f)] = follow(f, a); };
   exact_marginals(*tree_, theta_, total_, work_, next_, n_threads_, hooks);
   z_.swap(next_);
   window_steps_ += s;
@@ -125,22 +116,13 @@ double Acceleration::loss_of(std::span<const double> marginals) {
   return loss;
 }
 
-double Acceleration::loss() { return loss_of(average()); }
+double Acceleration::loss() { return loss_of(x_); }
 
-bool Acceleration::restart() {
-  if (loss_of(z_) >= loss_of(x_)) return false;
-  set_average(z_);
-  return true;
-}
-
-void Acceleration::set_average(std::span<const double> x) {
-  x_.assign(x.begin(), x.end());
-  y_.clear();
-}
+void Acceleration::set_average(std::span<const double> x) { x_.assign(x.begin(), x.end()); }
 
 void Acceleration::level() { level_potentials(*tree_, theta_); }
 
-double Acceleration::gap() { return gap_at(average()); }
+double Acceleration::gap() { return gap_at(x_); }
 
 void Acceleration::open_window() {
   window_.assign(theta_.size(), 0.0);
@@ -165,17 +147,16 @@ double Acceleration::gap_at(std::span<const double> marginals) {
 }
 
 double Acceleration::distance() const {
-  const std::vector<double>& y = average();
   double sum = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) sum += std::abs(y[i] - z_[i]);
+  for (std::size_t i = 0; i < x_.size(); ++i) sum += std::abs(x_[i] - z_[i]);
   return sum / (total_ * static_cast<double>(terms_.size()));
 }
 
 void Acceleration::fit(int sweeps) {
   if (work_.is_factored()) {
-    match_moments(*tree_, average(), total_, theta_, work_, kRunsOfSweep * sweeps, kFitted, n_threads_);
+    match_moments(*tree_, x_, total_, theta_, work_, kRunsOfSweep * sweeps, kFitted, n_threads_);
   } else {
-    ProportionalFitting fitting(tree_, average(), theta_, total_, n_threads_, Zeros::wait);
+    ProportionalFitting fitting(tree_, x_, theta_, total_, n_threads_, Zeros::wait);
     for (int sweep = 0; sweep < sweeps && fitting.sweep() > kFitted; ++sweep) {
     }
     theta_ = fitting.potentials();

@@ -9,53 +9,50 @@
 
 namespace pypgm {
 
-/// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, an average x of the z, and an
-/// average y of the x, which is the answer; y is x until a step says otherwise. Nothing but settling and the
-/// first of such steps allocates after construction.
+/// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, and an average x of the z,
+/// which is the answer. Nothing but settling allocates after construction.
 class Acceleration {
  public:
   Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
                std::vector<double> potentials, int n_threads);
 
-  /// theta -= s * gradient at (1-a) x + a z; x = (1-a) x + a z'; y = (1-share) y + share x. One propagation.
-  PathSums advance(double s, double a, double share = 1);
-  /// Starts both averages anew from z if z has the lower loss than x; tells whether it did.
-  bool restart();
-  /// Bound on L(y) - min L; one upward pass.
+  /// theta -= s * gradient at (1-a) x + a z; x = (1-a) x + a z'. One propagation.
+  PathSums advance(double s, double a);
+  /// Bound on L(x) - min L; one upward pass.
   double gap();
   /// Begins to average the points at which gradients are taken, weighted by s.
   void open_window();
   /// Bound from below of the least loss, from the gradient at that average: steps since the window was opened
   /// are needed. One upward pass.
   double lower_bound();
-  /// Moves theta until its marginals are y: where implicit cliques are the cheaper way by quasi-Newton steps
+  /// Moves theta until its marginals are x: where implicit cliques are the cheaper way by quasi-Newton steps
   /// on log Z - <theta, x> / total, else by proportional fitting, which needs one walk through the tree if
   /// the given cliques are decomposable. At most so many walks, or the time they would take. Afterwards x
-  /// and y are theta's own marginals, no further from what y was than before.
+  /// is theta's own marginals, no further from what it was than before.
   void settle(int sweeps);
 
-  /// Makes given marginals (counts) both averages.
+  /// Makes given marginals (counts) the average.
   void set_average(std::span<const double> x);
 
   /// Writes theta in smaller numbers; see level_potentials.
   void level();
 
-  /// L(y).
+  /// L(x).
   double loss();
   const std::vector<double>& potentials() const { return theta_; }
-  const std::vector<double>& average() const { return y_.empty() ? x_ : y_; }
+  const std::vector<double>& average() const { return x_; }
 
  private:
   /// A clique measured cell by cell, and by nothing else.
   std::optional<PathTable> path_table(int f) const;
   /// theta -= s * gradient at x + a (z - x), for one clique.
   void descend(int f, double s, double a);
-  /// x += a (z' - x) and y += share (x - y), for one clique, with z' in next_.
-  PathSums follow(int f, double a, double share);
+  /// x += a (z' - x), for one clique, with z' in next_.
+  PathSums follow(int f, double a);
   double gap_at(std::span<const double> marginals);
   void marginals_into(std::vector<double>& out);
   double loss_of(std::span<const double> marginals);
-  /// Mean over the cliques of the L1 distance between y and z, for a total of 1.
+  /// Mean over the cliques of the L1 distance between x and z, for a total of 1.
   double distance() const;
   void fit(int sweeps);
 
@@ -65,7 +62,6 @@ class Acceleration {
   int n_threads_;
   ExactWork work_;
   std::vector<double> theta_, x_, z_, next_, gradient_;
-  std::vector<double> y_;        ///< empty while it is x
   std::vector<double> window_;   ///< sum of s times the points since it was opened; empty before
   double window_steps_ = 0;      ///< sum of s
   std::vector<PathSums> terms_;  ///< by clique

@@ -19,7 +19,8 @@ struct Measured {
   std::vector<std::int32_t> rows;  ///< group, or place in the order, of each cell; empty: its own number
   std::vector<double> values;      ///< measured counts
   std::vector<double> weights;     ///< 1 / variance of each
-  std::vector<double> holdout;  ///< other measured counts of the same cells, to validate with; may be empty
+  std::vector<double>
+      holdout;  ///< other measured counts of the same cells, to validate with; none in all or in none
   Question question = Question::sums;
 };
 

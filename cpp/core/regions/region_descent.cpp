@@ -87,7 +87,7 @@ int RegionDescent::begin(double tolerance, int max_sweeps) {
     if (gbp_.sweep() <= tolerance) break;
   }
   sum_terms();
-  restart(true);
+  restart();
   external_ = std::all_of(terms_.begin(), terms_.end(), [](const auto& terms) { return terms.empty(); });
   return sweeps;
 }
@@ -107,31 +107,19 @@ void RegionDescent::descend(int region, double s, double a) {
   }
 }
 
-void RegionDescent::start_second_average(double share) {
-  if (share == 1 || !y_.empty()) return;
-  y_ = x_;
-  for (auto& terms : terms_) {
-    for (RegionTerm& t : terms) t.y = t.x;
-  }
-}
-
-void RegionDescent::average_beliefs(int region, double a, double share) {
+void RegionDescent::average_beliefs(int region, double a) {
   const auto b = gbp_.belief(region);
   const auto x = table(x_, region);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * (b[i] - x[i]);
-  if (y_.empty()) return;
-  const auto y = table(y_, region);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] += share * (x[i] - y[i]);
 }
 
-void RegionDescent::follow(int region, double a, double share, PathSums& sums) {
-  const auto y = y_.empty() ? std::span<double>() : table(y_, region);
+void RegionDescent::follow(int region, double a, PathSums& sums) {
   bool averaged = false;
   for (RegionTerm& t : terms_[at(region)]) {
-    follow_term(t, total_, a, share, gbp_.belief(region), table(z_, region), table(x_, region), y, sums);
+    follow_term(t, total_, a, gbp_.belief(region), table(z_, region), table(x_, region), sums);
     averaged = averaged || t.groups.empty();
   }
-  if (!averaged) average_beliefs(region, a, share);
+  if (!averaged) average_beliefs(region, a);
 }
 
 template <class Before, class After>
@@ -154,20 +142,18 @@ RegionProgress RegionDescent::step(double stretch, double loose, const Before& b
   return progress;
 }
 
-RegionProgress RegionDescent::advance(double s, double a, double share, double stretch, double loose) {
+RegionProgress RegionDescent::advance(double s, double a, double stretch, double loose) {
   record(s, 0.0);
-  start_second_average(share);
   return step(
       stretch, loose,
       [&](int r) {
         if (!terms_[at(r)].empty()) descend(r, s, a);
       },
-      [&](int r, PathSums& sums) { follow(r, a, share, sums); });
+      [&](int r, PathSums& sums) { follow(r, a, sums); });
 }
 
 RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
-                                            double share, double stretch, double loose) {
-  start_second_average(share);
+                                            double stretch, double loose) {
   const Kernels& k = kernels();
   const auto part = [&](int r) {
     const Region& region = graph_->regions[at(r)];
@@ -183,18 +169,13 @@ RegionProgress RegionDescent::advance_along(std::span<const double> gradient, do
         const auto b = gbp_.belief(r);
         sums.slope +=
             k.dot(part(r).data(), b.data(), b.size()) - k.dot(part(r).data(), table(z_, r).data(), b.size());
-        average_beliefs(r, a, share);
+        average_beliefs(r, a);
       });
 }
 
 void RegionDescent::mean(double a, std::span<double> out) {
   const auto b = gbp_.beliefs();
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * (x_[i] + a * (b[i] - x_[i]));
-}
-
-void RegionDescent::average(std::span<double> out) {
-  const std::vector<double>& y = result();
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * y[i];
 }
 
 double RegionDescent::loss_of(int region, std::span<const double> beliefs) {
@@ -215,19 +196,16 @@ double RegionDescent::loss_of(std::span<const double> beliefs) {
   return loss;
 }
 
-double RegionDescent::loss() { return loss_of(result()); }
+double RegionDescent::loss() { return loss_of(x_); }
 
 double RegionDescent::loss_of_beliefs() { return loss_of(gbp_.beliefs()); }
 
-bool RegionDescent::restart(bool always) {
-  if (!always && loss_of_beliefs() >= loss_of(x_)) return false;
+void RegionDescent::restart() {
   const auto b = gbp_.beliefs();
   std::copy(b.begin(), b.end(), x_.begin());
-  y_.clear();
   for (auto& terms : terms_) {
     for (RegionTerm& t : terms) t.x = t.b;
   }
-  return true;
 }
 
 void RegionDescent::open_window() {
@@ -268,8 +246,6 @@ double RegionDescent::lower_bound() {
 
 std::pair<double, int> RegionDescent::fit_potentials(double tolerance, int max_sweeps) {
   const auto kappa = gbp_.counting_numbers();
-  if (!y_.empty()) x_.swap(y_);
-  y_ = {};
   for (int r = 0; at(r) < graph_->regions.size(); ++r) {
     const Region& region = graph_->regions[at(r)];
     const auto x = table(x_, r);

@@ -19,9 +19,8 @@ struct RegionProgress {
 };
 
 /// Accelerated mirror descent over the local polytope for L = 1/2 sum of w (Q total b - y)^2, one sweep a
-/// step: potentials theta with beliefs z, the average x of the z, and the average y of the x, which is the
-/// result; y = x until a step has share < 1. Potentials change only in regions with measurements. Only the
-/// first step, and the first with share < 1, allocate.
+/// step: potentials theta with beliefs z, and an average x of the z, which is the answer. Potentials change
+/// where there are measurements. Nothing but the first step allocates.
 class RegionDescent {
  public:
   /// Potentials start at 0.
@@ -37,21 +36,18 @@ class RegionDescent {
   /// Returns the number of sweeps, -1 if structural zeros leave a region without weight.
   int begin(double tolerance, int max_sweeps);
 
-  /// theta -= s * gradient at (1-a) x + a z; messages are extrapolated by `stretch` times their last change;
-  /// one sweep, and up to three more while feasibility > loose; x = (1-a) x + a z'; y = (1-share) y + share
-  /// x.
-  RegionProgress advance(double s, double a, double share, double stretch, double loose);
-  /// The same with the gradient of an external loss, given over all region tables; the reported loss,
-  /// validation and curvature are 0.
-  RegionProgress advance_along(std::span<const double> gradient, double s, double a, double share,
-                               double stretch, double loose);
+  /// theta -= s * gradient at (1-a) x + a z; messages move on by `stretch` times their last change; a sweep,
+  /// and up to three more where feasibility is above `loose`; x = (1-a) x + a z'.
+  RegionProgress advance(double s, double a, double stretch, double loose);
+  /// The same along a gradient given (over all region tables), of a loss that is not here: loss, validation
+  /// and curvature are 0.
+  RegionProgress advance_along(std::span<const double> gradient, double s, double a, double stretch,
+                               double loose);
   /// (1-a) x + a z over all region tables, times the total.
   void mean(double a, std::span<double> out);
-  /// y over all region tables, times the total.
-  void average(std::span<double> out);
-  /// Restarts both averages at z if z has a lower loss than x, or always; returns whether it did.
-  bool restart(bool always);
-  /// L of y, and of z.
+  /// Starts the average anew from z.
+  void restart();
+  /// L of x, and of z.
   double loss();
   double loss_of_beliefs();
 
@@ -62,8 +58,8 @@ class RegionDescent {
   /// A lower bound of the loss over the local polytope, from the steps since the window was opened.
   double lower_bound();
 
-  /// theta_r = kappa_r log y_r and messages 0, then sweeps until the beliefs are locally consistent to
-  /// `tolerance`. Returns the feasibility and the number of sweeps.
+  /// theta_r = kappa_r log x_r, without messages, then sweeps: the answer is locally consistent to
+  /// `tolerance`. Returns the feasibility reached and the sweeps taken.
   std::pair<double, int> fit_potentials(double tolerance, int max_sweeps);
 
   ConvexGbp& propagation() { return gbp_; }
@@ -75,11 +71,8 @@ class RegionDescent {
   void sum_terms();
   bool keeps_average(int region) const;
   void descend(int region, double s, double a);
-  void follow(int region, double a, double share, PathSums& sums);
-  void start_second_average(double share);  ///< allocates y once share < 1
-  /// x += a (z - x) and y += share (x - y), for the cells of a region.
-  void average_beliefs(int region, double a, double share);
-  std::vector<double>& result() { return y_.empty() ? x_ : y_; }
+  void follow(int region, double a, PathSums& sums);
+  void average_beliefs(int region, double a);  ///< x += a (z - x), for the cells of a region
   double loss_of(int region, std::span<const double> beliefs);
   double loss_of(std::span<const double> beliefs);
   template <class Before, class After>
@@ -92,10 +85,9 @@ class RegionDescent {
   ConvexGbp gbp_;
   std::vector<std::vector<RegionTerm>> terms_;  ///< by region
   std::vector<double> theta_, x_, z_;
-  std::vector<double> y_;                               ///< empty while y = x
-  std::vector<PathSums> sums_;                          ///< by block
-  bool external_ = false;                               ///< no measurements here: gradients come from outside
-  std::vector<double> window_theta_, window_messages_;  ///< at its start; theta only for an external loss
+  std::vector<PathSums> sums_;  ///< by block
+  bool external_ = false;       ///< whether nothing is measured here: gradients are given
+  std::vector<double> window_theta_, window_messages_;  ///< at its start; the first of a loss given
   bool window_open_ = false;
   double window_steps_ = 0;  ///< sum of s
   double window_bound_ = 0;  ///< sum of s (L(v) - total <g, v>)

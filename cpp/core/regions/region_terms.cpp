@@ -2,17 +2,19 @@
 #include "core/regions/region_terms.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace pypgm {
 
 namespace {
 
-/// The weighted mean of two measurements of one number, at which their joint loss is least; adds that least
-/// value to `constant`.
+/// The weight-average of two numbers measured of the same, as their joint loss has it; adds to `constant`
+/// what that loss is at its least.
 double merged(double w1, double y1, double w2, double y2, double* constant) {
-  *constant += 0.5 * w1 * w2 / (w1 + w2) * (y1 - y2) * (y1 - y2);
-  return (w1 * y1 + w2 * y2) / (w1 + w2);
+  const double share = w2 / (w1 + w2);  // products of two weights may leave the doubles
+  *constant += 0.5 * w1 * share * (y1 - y2) * (y1 - y2);
+  return y1 + share * (y2 - y1);
 }
 
 RegionTerm as_term(RegionMeasurement m) {
@@ -39,6 +41,10 @@ void add_measurement(std::vector<RegionTerm>& terms, RegionMeasurement m) {
   }
   RegionTerm& term = *whole;
   const RegionTerm other = as_term(std::move(m));
+  if (term.holdout.size() != other.holdout.size()) {
+    throw std::invalid_argument(
+        "counts to validate with are needed for all measurements of a region or for none");
+  }
   std::vector<double> values(term.values.size());
   std::vector<double> holdout(term.holdout.size());
   double unused = 0;
@@ -100,15 +106,14 @@ void descend_term(RegionTerm& t, double total, double s, double a, std::span<con
   for (std::size_t i = 0; i < theta.size(); ++i) theta[i] += t.b[static_cast<std::size_t>(t.groups[i])];
 }
 
-void follow_term(RegionTerm& t, double total, double a, double share, std::span<const double> b,
-                 std::span<const double> z, std::span<double> x, std::span<double> y, PathSums& sums) {
+void follow_term(RegionTerm& t, double total, double a, std::span<const double> b, std::span<const double> z,
+                 std::span<double> x, PathSums& sums) {
   const bool whole = t.groups.empty();
   if (!whole) sum_groups(b, t.groups, t.b);
   double* const mean = whole ? x.data() : t.x.data();
-  double* const second = y.empty() ? nullptr : whole ? y.data() : t.y.data();
   path_kernels().follow(path_table(t, mean, whole ? z.data() : t.z.data()), whole ? b.data() : t.b.data(),
-                        total, a, share, mean, second, sums);
-  sums += {t.constant, t.held_constant, t.held_constant};
+                        total, a, mean, sums);
+  sums += {t.constant, t.held_constant};
 }
 
 }  // namespace pypgm

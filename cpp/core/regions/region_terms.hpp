@@ -26,9 +26,9 @@ struct RegionTerm {
   SharedNumbers values, holdout;
   std::vector<double> weights;
   double beyond = 0;
-  double constant = 0;             ///< minimum of the merged losses, which the merged values lack
-  double held_constant = 0;        ///< the same for the validation loss
-  std::vector<double> x, y, z, b;  ///< group sums of four sets of beliefs; empty without groups
+  double constant = 0;          ///< what joining took from the loss
+  double held_constant = 0;     ///< and from the validation
+  std::vector<double> x, z, b;  ///< sums over groups, of three sets of beliefs; none without groups
 
   double weight(std::size_t i) const { return weights[weights.size() == 1 ? 0 : i]; }
   double held_out(std::size_t i) const { return holdout[i] + beyond * (holdout[i] - values[i]); }
@@ -48,9 +48,9 @@ double term_loss(const RegionTerm& term, double total, std::span<const double> s
 void descend_term(RegionTerm& term, double total, double s, double a, std::span<const double> x,
                   std::span<const double> z, std::span<double> theta);
 
-/// x += a (b - x), and y += share (x - y) unless y is empty; over the group sums of a term of groups, else
-/// over the cells. Adds the loss, slope and curvature of the move from z to b to `sums`.
-void follow_term(RegionTerm& term, double total, double a, double share, std::span<const double> b,
-                 std::span<const double> z, std::span<double> x, std::span<double> y, PathSums& sums);
+/// Moves the averages x on by a (b - x), of cells only where the term is of every cell, and adds what the
+/// move from z to b shows.
+void follow_term(RegionTerm& term, double total, double a, std::span<const double> b,
+                 std::span<const double> z, std::span<double> x, PathSums& sums);
 
 }  // namespace pypgm

@@ -46,17 +46,15 @@ void descend(const PathTable& t, double total, double a, double step, double* th
   }
 }
 
-template <bool kOne, bool kHeld, bool kTwice>
-void follow_with(const PathTable& t, const double* next, double total, double a, double share, double* mean,
-                 double* second, PathSums& sums) {
+template <bool kOne, bool kHeld>
+void follow_with(const PathTable& t, const double* next, double total, double a, double* mean,
+                 PathSums& sums) {
   const Lanes mix = fill(a);
-  const Lanes part = fill(share);
   const Lanes beyond = fill(t.beyond);
   const Lanes scale = fill(total);
   const Lanes same = fill(*t.w);
   Lanes loss = fill(0.0);
   Lanes validation = loss;
-  Lanes validation_twice = loss;
   Lanes slope = loss;
   Lanes curvature = loss;
   for_cells(t.n, [&](auto at, auto put) {
@@ -71,34 +69,20 @@ void follow_with(const PathTable& t, const double* next, double total, double a,
     curvature = curvature + weighted * moved;
     const Lanes to = x + mix * (b - x);
     put(mean, to);
-    const Lanes held = kHeld ? at(t.held) : y;
     const auto square = [&](Lanes miss) { return weight * miss * miss; };
-    const auto miss_held = [&](Lanes m) { return scale * m - (held + beyond * (held - y)); };
-    if (kHeld) validation = validation + square(miss_held(to));
-    Lanes result = to;
-    if (kTwice) {
-      const Lanes before = at(second);
-      result = before + part * (to - before);
-      put(second, result);
-      if (kHeld) validation_twice = validation_twice + square(miss_held(result));
+    if (kHeld) {
+      const Lanes held = at(t.held);
+      validation = validation + square(scale * to - (held + beyond * (held - y)));
     }
-    loss = loss + square(scale * result - y);
+    loss = loss + square(scale * to - y);
   });
-  const double validated = 0.5 * sum_lanes(validation);
-  sums += {0.5 * sum_lanes(loss), validated, kTwice ? 0.5 * sum_lanes(validation_twice) : validated,
-           sum_lanes(slope), sum_lanes(curvature)};
+  sums += {0.5 * sum_lanes(loss), 0.5 * sum_lanes(validation), sum_lanes(slope), sum_lanes(curvature)};
 }
 
-template <bool kOne, bool kHeld>
-constexpr decltype(PathKernels::follow) kFollow[] = {follow_with<kOne, kHeld, false>,
-                                                     follow_with<kOne, kHeld, true>};
-
-void follow(const PathTable& t, const double* next, double total, double a, double share, double* mean,
-            double* second, PathSums& sums) {
-  const auto& some_weights = t.held == nullptr ? kFollow<false, false> : kFollow<false, true>;
-  const auto& one_weight = t.held == nullptr ? kFollow<true, false> : kFollow<true, true>;
-  const auto loop = (t.one_weight ? one_weight : some_weights)[second == nullptr ? 0 : 1];
-  loop(t, next, total, a, share, mean, second, sums);
+void follow(const PathTable& t, const double* next, double total, double a, double* mean, PathSums& sums) {
+  const auto one_weight = t.held == nullptr ? follow_with<true, false> : follow_with<true, true>;
+  const auto some_weights = t.held == nullptr ? follow_with<false, false> : follow_with<false, true>;
+  (t.one_weight ? one_weight : some_weights)(t, next, total, a, mean, sums);
 }
 
 }  // namespace

@@ -16,18 +16,15 @@ struct PathTable {
   std::size_t n;
 };
 
-/// Sums over the cells a step moved, in count units. The average x and the result (x, or its own average) are
-/// taken after the step.
+/// What a step shows of the cells it moved, in count units, the average x being where it is after it.
 struct PathSums {
-  double loss = 0;             ///< L at the result
-  double mean_validation = 0;  ///< the loss of x against the counts to validate with; 0 without them
-  double validation = 0;       ///< the same at the result
-  double slope = 0;            ///< <g, z' - z>, g the gradient of the step
-  double curvature = 0;        ///< <g', z' - z>, g' the change of the gradient from z to z'
+  double loss = 0;        ///< L at x
+  double validation = 0;  ///< the same against the counts to validate with; 0 without them
+  double slope = 0;       ///< <g, z' - z>, g the gradient the step went along
+  double curvature = 0;   ///< <g', z' - z>, g' the change of the gradient from z to z'
 
   PathSums& operator+=(const PathSums& other) {
     loss += other.loss;
-    mean_validation += other.mean_validation;
     validation += other.validation;
     slope += other.slope;
     curvature += other.curvature;
@@ -40,12 +37,10 @@ struct PathSums {
 struct PathKernels {
   /// With v = total * (x + a (z - x)): theta -= step * w (v - y), and window += step * v unless it is null.
   void (*descend)(const PathTable& table, double total, double a, double step, double* theta, double* window);
-  /// mean = x + a (next - x); mean may be x. Unless second is null, second += share (mean - second). The
-  /// result m is second, or mean without it. Adds to sums, with d = next - z and v as above: the loss w
-  /// (total m - y)^2 / 2; the same against the counts to validate with, at mean and at m; the slope w (v - y)
-  /// d; the curvature w d^2.
-  void (*follow)(const PathTable& table, const double* next, double total, double a, double share,
-                 double* mean, double* second, PathSums& sums);
+  /// With d = next - z and the v above: mean = x + a (next - x), which may lie where x does. Adds half
+  /// w (total mean - y)^2, the same with the counts to validate with (if any), w (v - y) d, and w d^2.
+  void (*follow)(const PathTable& table, const double* next, double total, double a, double* mean,
+                 PathSums& sums);
 };
 
 /// The set for the fastest instruction set of this machine.

@@ -1,0 +1,40 @@
+"""Which numbers an estimate takes: those whose squares, weighted and summed, stay far within doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pypgm.estimation.measurement import LinearMeasurement
+
+__all__ = ["check_range"]
+
+_FURTHEST = 1e100  # of counts, and of standard deviations either way
+_MOST = 1e120  # standard deviations: squares of such distances, times their number, are doubles
+
+
+def check_range(measurements: Sequence[LinearMeasurement], total: float = 0.0) -> None:
+    """Raise ``ValueError`` where numbers are so large, small or far apart that a loss would leave the doubles."""
+    if total > _FURTHEST:
+        raise ValueError(f"total needs to be at most {_FURTHEST:g}, got {total:g}")
+    for m in measurements:
+        spread = np.asarray(m.stddev)
+        if spread.size and not (spread.min() >= 1 / _FURTHEST and spread.max() <= _FURTHEST):
+            low, high = spread.min(), spread.max()
+            got = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+            within = f"from {1 / _FURTHEST:g} to {_FURTHEST:g}"
+            raise ValueError(f"stddev of the measurement of {m.clique} needs to be {within}, got {got}")
+        largest = float(np.abs(m.values.astype(np.float64)).max(initial=0.0))
+        if largest > _FURTHEST:
+            raise ValueError(
+                f"values of the measurement of {m.clique} need to be at most {_FURTHEST:g} in size, got {largest:g}"
+            )
+        furthest = max(largest, total)
+        if spread.size and furthest > _MOST * spread.min():
+            raise ValueError(
+                f"values of the measurement of {m.clique}, and the total, need to be at most {_MOST:g} times its "
+                f"stddev, got {furthest:g} and {spread.min():g}"
+            )
