@@ -129,9 +129,9 @@ void bench_propagation_implicit(benchmark::State& state, const Model& model) {
   std::vector<double> marginals(model.potentials.size());
   double log_z = 0;
   const auto run = [&] {
-    return pypgm::contract_forward(model.tree, contraction, model.potentials, nothing, work, log_z, 1) ==
+    return pypgm::factored_forward(model.tree, contraction, model.potentials, nothing, work, log_z, 1) ==
                pypgm::Outcome::exact &&
-           pypgm::contract_backward(model.tree, contraction, nothing, work, {kTotal, marginals, {}}, 1) ==
+           pypgm::factored_backward(model.tree, contraction, nothing, work, {kTotal, marginals, {}}, 1) ==
                pypgm::Outcome::exact;
   };
   const bool exact = run();

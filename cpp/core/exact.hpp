@@ -5,6 +5,7 @@
 #include "core/exact/block_product.hpp"       // product and sums of one block of a clique
 #include "core/exact/contract.hpp"            // a contraction of two tables
 #include "core/exact/evidence.hpp"            // log-likelihoods of one attribute
+#include "core/exact/extended_contract.hpp"   // contractions with a power of two in each cell
 #include "core/exact/factored_inference.hpp"  // passes over factored cliques
 #include "core/exact/factored_passes.hpp"     // what these passes share
 #include "core/exact/inference.hpp"           // marginals and log Z, whatever the plan
@@ -14,6 +15,5 @@
 #include "core/exact/propagation.hpp"         // passes over dense cliques
 #include "core/exact/propagation_passes.hpp"  // what these passes share
 #include "core/exact/row_nodes.hpp"           // cliques computed row by row
-#include "core/exact/spread_contract.hpp"     // contractions with a power of two in each cell
 #include "core/exact/tangent.hpp"             // marginals and their derivative in a direction
 #include "core/exact/weight_range.hpp"        // bounds of weights and of what underflow took

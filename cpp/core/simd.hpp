@@ -4,6 +4,7 @@
 #include "core/simd/contiguous_loops.hpp"     // passes over contiguous cells
 #include "core/simd/contract_kernels.hpp"     // inner loops of products of two tables
 #include "core/simd/contraction_kernels.hpp"  // inner loops of contractions
+#include "core/simd/extended_kernels.hpp"     // products with a power of two in each cell
 #include "core/simd/kernel_set.hpp"           // how a set of kernels is named and defined
 #include "core/simd/kernels.hpp"              // basic loops over one table
 #include "core/simd/lanes.hpp"                // eight doubles at a time, and their exp
@@ -13,5 +14,4 @@
 #include "core/simd/path_kernels.hpp"         // loops of accelerated descent
 #include "core/simd/reduce.hpp"               // sums, maxima and log-sum-exp over a Layout
 #include "core/simd/row_kernels.hpp"          // loops over the rows of a clique
-#include "core/simd/spread_kernels.hpp"       // products with a power of two in each cell
 #include "core/simd/strided_loops.hpp"        // loops over the axes of a Layout

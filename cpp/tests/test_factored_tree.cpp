@@ -56,9 +56,9 @@ Outcome run(const JunctionTree& tree, const std::vector<double>& potentials, dou
   const std::vector<std::int32_t> codes(tree.sizes.size(), 0);
   FactoredWork work(*tree.factored);
   const Outcome forward =
-      contract_forward(tree, *tree.factored, potentials, {codes, {}}, work, log_z, n_threads);
+      factored_forward(tree, *tree.factored, potentials, {codes, {}}, work, log_z, n_threads);
   if (forward != Outcome::exact) return forward;
-  return contract_backward(tree, *tree.factored, {codes, {}}, work, {50.0, marginals, {}}, n_threads);
+  return factored_backward(tree, *tree.factored, {codes, {}}, work, {50.0, marginals, {}}, n_threads);
 }
 
 TEST_CASE("what is called exact is, what is called impossible is, and mild models are never lost") {
@@ -110,7 +110,7 @@ TEST_CASE("buffers used again give what new ones give, lost runs and impossible 
     const test::Structure s = test::all_pairs(random);
     const JunctionTree tree = test::tree_of(s);
     ExactWork work(tree);
-    REQUIRE(work.contracts());
+    REQUIRE(work.is_factored());
     for (int again = 0; again < 5; ++again) {
       CAPTURE(round);
       CAPTURE(again);

@@ -228,7 +228,7 @@ TEST_CASE("a propagation that is lost is done again: every clique is prepared an
   s.cliques = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {2, 4}, {5}};
   const JunctionTree tree = test::tree_of(s);
   ExactWork work(tree);
-  REQUIRE_FALSE(work.contracts());
+  REQUIRE_FALSE(work.is_factored());
   int lost = 0;
   double unused_log_z = 0;
   for (int round = 0; round < 300; ++round) {
@@ -259,7 +259,7 @@ TEST_CASE("a propagation that is lost is done again: every clique is prepared an
     check_against(wanted, {log_z, handed}, 4.0);
     check_against(wanted, {log_z, found}, 4.0);
     std::vector<double> unused(found.size());
-    const Outcome outcome = work.propagate(potentials, 4.0, unused, unused_log_z, 1, {});
+    const Outcome outcome = work.run_dense(potentials, 4.0, unused, unused_log_z, 1, {});
     lost += outcome == Outcome::lost ? 1 : 0;
     std::vector<double> tables(tree.nodes.back().offset + tree.nodes.back().cells);
     CHECK(exact_tables(tree, potentials, {}, 4.0, tables, 1) == doctest::Approx(wanted.log_z).epsilon(1e-12));

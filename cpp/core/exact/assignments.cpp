@@ -118,7 +118,7 @@ double Assignments::maximise(std::span<const double> potentials, int n_threads) 
     load_logarithms(tree_, contraction_, potentials, nothing, v,
                     cells_.get() + contraction_.values[at(v)].offset);
   }
-  contract_largest(tree_, contraction_, potentials, nothing, cells_.get(), n_threads);
+  factored_maximum(tree_, contraction_, potentials, nothing, cells_.get(), n_threads);
   chosen_below_.assign(cells, -1);
   chosen_above_.assign(cells, -1);
   through_.assign(potentials.size(), 0.0);
@@ -196,17 +196,17 @@ void Assignments::heaviest(int factor, std::size_t cell, std::span<std::int32_t>
 std::vector<std::int32_t> Assignments::draw(std::span<const double> potentials, std::size_t n,
                                             std::uint64_t seed, int n_threads) const {
   FactoredWork work(contraction_);
-  work.spreads = true;
+  work.may_extend = true;
   double log_z = 0;
   const Observation nothing{std::vector<std::int32_t>(tree_.sizes.size(), 0), {}};
-  contract_forward(tree_, contraction_, potentials, nothing, work, log_z, n_threads);
+  factored_forward(tree_, contraction_, potentials, nothing, work, log_z, n_threads);
   Xoshiro draws(seed);
   std::vector<std::int32_t> records(n * tree_.sizes.size(), 0);
   std::vector<double> weights;
   const auto log_weight = [&](int v, std::size_t cell) {
     if (v < 0) return 0.0;
     const Weights table = weights_of(contraction_, work, v);
-    return std::log(table.cells[cell]) + (table.spread ? table.exponents[cell] * std::log(2.0) : 0.0);
+    return std::log(table.cells[cell]) + (table.extended ? table.exponents[cell] * std::log(2.0) : 0.0);
   };
   for (std::size_t record = 0; record < n; ++record) {
     const std::span<std::int32_t> codes(records.data() + record * tree_.sizes.size(), tree_.sizes.size());

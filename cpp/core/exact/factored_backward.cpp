@@ -13,28 +13,28 @@ using namespace passes;
 
 namespace {
 
-/// One way back: the derivatives of everything, and the marginals of the leaves.
+/// One backward pass: the derivatives of all values, and the marginals of the leaves.
 class Backward {
  public:
-  Backward(const JunctionTree& tree, const FactoredTree& contraction, const Observation& known,
+  Backward(const JunctionTree& tree, const FactoredTree& factored, const Observation& known,
            FactoredWork& work, const Marginals& marginals)
-      : tree_(tree), contraction_(contraction), known_(known), work_(work), marginals_(marginals) {
+      : tree_(tree), factored_(factored), known_(known), work_(work), marginals_(marginals) {
     if (marginals.attributes.empty()) return;
     for (const std::size_t size : tree.sizes) {
       attribute_offsets_.push_back(attribute_offsets_.empty() ? 0 : attribute_offsets_.back() + last_);
       last_ = size;
     }
-    housed_.resize(contraction.n_leaves);
-    for (std::size_t a = 0; a < tree.sizes.size(); ++a) housed_[at(contraction.home[a])].push_back(a);
+    housed_.resize(factored.n_leaves);
+    for (std::size_t a = 0; a < tree.sizes.size(); ++a) housed_[at(factored.home[a])].push_back(a);
   }
 
   void step(const FactoredStep& s, int threads) {
     double one = 1.0;
-    const Weights derivative = weights_of(contraction_, work_, s.out);
-    const Weights a = weights_of(contraction_, work_, s.a);
-    const Weights b = s.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(contraction_, work_, s.b);
-    const bool leaf_a = contraction_.is_leaf(s.a);
-    const bool leaf_b = s.b >= 0 && contraction_.is_leaf(s.b);
+    const Weights derivative = weights_of(factored_, work_, s.out);
+    const Weights a = weights_of(factored_, work_, s.a);
+    const Weights b = s.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(factored_, work_, s.b);
+    const bool leaf_a = factored_.is_leaf(s.a);
+    const bool leaf_b = s.b >= 0 && factored_.is_leaf(s.b);
     // Factors first: they keep their weights, which the other derivative needs. Of two values, one waits in
     // the room while the other's derivative takes its place.
     if (leaf_a) leaf(s, s.a, s.to_a, derivative, b, threads);
@@ -50,13 +50,13 @@ class Backward {
     }
     if (!both) return;
     std::copy(of_b.cells.begin(), of_b.cells.end(), b.cells.begin());
-    if (of_b.spread) std::copy_n(of_b.exponents, of_b.cells.size(), b.exponents);
+    if (of_b.extended) std::copy_n(of_b.exponents, of_b.cells.size(), b.exponents);
   }
 
   /// The leaf that is all there is, if there are no steps.
   void only_leaf(int value) {
     double derivative = 1.0;
-    const bool factor = at(value) < contraction_.n_factors && !marginals_.factors.empty();
+    const bool factor = at(value) < factored_.n_factors && !marginals_.factors.empty();
     if (factor) marginals_.factors[tree_.factors[at(value)].offset] = marginals_.total;
     finish(value, {{&derivative, 1}, nullptr});
   }
@@ -64,19 +64,17 @@ class Backward {
   void observed_attributes() {
     if (marginals_.attributes.empty()) return;
     for (std::size_t a = 0; a < tree_.sizes.size(); ++a) {
-      if (contraction_.observed[a] == 0 && tree_.sizes[a] > 1) continue;
+      if (factored_.observed[a] == 0 && tree_.sizes[a] > 1) continue;
       const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
       std::fill(out.begin(), out.end(), 0.0);
-      out[contraction_.observed[a] != 0 ? at(known_.codes[a]) : 0] = marginals_.total;
+      out[factored_.observed[a] != 0 ? at(known_.codes[a]) : 0] = marginals_.total;
     }
   }
 
   bool lost() const { return lost_; }
 
  private:
-  bool wanted(int value) const {
-    return !marginals_.factors.empty() || contraction_.leads_home[at(value)] != 0;
-  }
+  bool wanted(int value) const { return !marginals_.factors.empty() || factored_.leads_home[at(value)] != 0; }
 
   Weights in_room(const FactoredStep& s, std::size_t cells) {
     return {{work_.room.get() + s.room, cells}, work_.room_exponents.get() + s.room};
@@ -90,11 +88,11 @@ class Backward {
 
   void leaf(const FactoredStep& s, int value, const PairProduct& by, const Weights& derivative,
             const Weights& other, int threads) {
-    const bool factor = at(value) < contraction_.n_factors && !marginals_.factors.empty();
+    const bool factor = at(value) < factored_.n_factors && !marginals_.factors.empty();
     if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
-    const std::size_t cells = contraction_.values[at(value)].cells;
+    const std::size_t cells = factored_.values[at(value)].cells;
     Weights place = in_room(s, cells);
-    if (factor && !rearranged(tree_, contraction_, value)) {
+    if (factor && !rearranged(tree_, factored_, value)) {
       place.cells = marginals_.factors.subspan(tree_.factors[at(value)].offset, cells);
     }
     multiply(by, derivative, other, place, s, work_, threads);
@@ -103,14 +101,14 @@ class Backward {
 
   /// The marginal of a leaf: its weights times their derivative, scaled to the total.
   void finish(int value, Weights derivative) {
-    const Weights weights = weights_of(contraction_, work_, value);
+    const Weights weights = weights_of(factored_, work_, value);
     const auto cells = derivative.cells;
     for (std::size_t i = 0; i < cells.size(); ++i) cells[i] *= weights.cells[i];
-    if (derivative.spread || weights.spread) add_exponents(derivative, weights);
+    if (derivative.extended || weights.extended) add_exponents(derivative, weights);
     const double sum = kernels().sum(cells.data(), cells.size());
     const double loss =
         loss_of_product(derivative.range, weights.range) + std::log2(static_cast<double>(cells.size()));
-    if (!work_.spreads && (!(sum > 0) || loss - std::log2(sum) > kTolerated)) {
+    if (!work_.may_extend && (!(sum > 0) || loss - std::log2(sum) > kTolerated)) {
       lost_ = true;
       return;
     }
@@ -122,28 +120,30 @@ class Backward {
   /// Makes products plain weights, the largest about 1.
   static void add_exponents(const Weights& products, const Weights& weights) {
     const std::span<double> exponents(products.exponents, products.cells.size());
-    if (!products.spread) std::fill(exponents.begin(), exponents.end(), 0.0);
-    for (std::size_t i = 0; weights.spread && i < exponents.size(); ++i) exponents[i] += weights.exponents[i];
-    spread_kernels().split(products.cells.data(), exponents.data(), exponents.size());
+    if (!products.extended) std::fill(exponents.begin(), exponents.end(), 0.0);
+    for (std::size_t i = 0; weights.extended && i < exponents.size(); ++i)
+      exponents[i] += weights.exponents[i];
+    extended_kernels().split(products.cells.data(), exponents.data(), exponents.size());
     const double largest = kernels().max(exponents.data(), exponents.size());
     if (largest == -kInfinity) return;
     for (double& e : exponents) e -= largest;
-    spread_kernels().weigh(products.cells.data(), exponents.data(), exponents.size(), products.cells.data());
+    extended_kernels().weigh(products.cells.data(), exponents.data(), exponents.size(),
+                             products.cells.data());
   }
 
   void put_factor(int value, std::span<const double> marginal) {
-    if (at(value) >= contraction_.n_factors || !rearranged(tree_, contraction_, value)) return;
+    if (at(value) >= factored_.n_factors || !rearranged(tree_, factored_, value)) return;
     const Placement& place = tree_.factors[at(value)];
     const auto out = marginals_.factors.subspan(place.offset, place.layout.small);
     std::fill(out.begin(), out.end(), 0.0);
-    for_observed_cells(tree_, contraction_, value, known_.codes,
+    for_observed_cells(tree_, factored_, value, known_.codes,
                        [&](std::size_t cell, std::size_t to) { out[to] = marginal[cell]; });
   }
 
   void put_attributes(int value, std::span<const double> marginal) {
-    const Value& own = contraction_.values[at(value)];
+    const Value& own = factored_.values[at(value)];
     for (const std::size_t a : housed_[at(value)]) {
-      if (contraction_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
+      if (factored_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
       const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
       std::fill(out.begin(), out.end(), 0.0);
       const std::size_t inner = stride_of(tree_, own, static_cast<std::int32_t>(a));
@@ -154,7 +154,7 @@ class Backward {
   }
 
   const JunctionTree& tree_;
-  const FactoredTree& contraction_;
+  const FactoredTree& factored_;
   const Observation& known_;
   FactoredWork& work_;
   const Marginals& marginals_;
@@ -166,20 +166,20 @@ class Backward {
 
 }  // namespace
 
-Outcome contract_backward(const JunctionTree& tree, const FactoredTree& contraction, const Observation& known,
+Outcome factored_backward(const JunctionTree& tree, const FactoredTree& factored, const Observation& known,
                           FactoredWork& work, const Marginals& marginals, int n_threads) {
-  Backward backward(tree, contraction, known, work, marginals);
+  Backward backward(tree, factored, known, work, marginals);
   backward.observed_attributes();
-  if (contraction.root < 0) return Outcome::exact;
-  if (contraction.steps.empty()) {
-    backward.only_leaf(contraction.root);
+  if (factored.root < 0) return Outcome::exact;
+  if (factored.steps.empty()) {
+    backward.only_leaf(factored.root);
   } else {
-    const auto root = cells_of(contraction, work, contraction.root);
+    const auto root = cells_of(factored, work, factored.root);
     root[0] = 1.0;
-    keep_known(work, contraction.root, {root, nullptr});
+    keep_known(work, factored.root, {root, nullptr});
   }
-  for (std::size_t depth = contraction.levels.size(); depth-- > 0;) {
-    for_level(contraction, contraction.levels[depth], n_threads,
+  for (std::size_t depth = factored.levels.size(); depth-- > 0;) {
+    for_level(factored, factored.levels[depth], n_threads,
               [&](const FactoredStep& step, int threads) { backward.step(step, threads); });
   }
   return backward.lost() ? Outcome::lost : Outcome::exact;

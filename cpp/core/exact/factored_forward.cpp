@@ -13,8 +13,7 @@ using namespace passes;
 
 namespace {
 
-/// table = exp(logarithms - their maximum), given between which numbers they lie, the range of the weights
-/// known; returns the maximum.
+/// table = exp(logarithms - their maximum), with the range of the weights; returns the maximum.
 double scaled_weights(std::span<const double> logarithms, const Extent& extent, std::span<double> table,
                       Range& range) {
   const bool empty = extent.largest == -kInfinity;
@@ -32,8 +31,8 @@ double scaled_weights(std::span<const double> logarithms, const Extent& extent, 
   return top;
 }
 
-/// Weights with a power of two each, of logarithms that may lie in the table itself.
-void spread_weights(std::span<const double> logarithms, Weights& table) {
+/// An extended table of logarithms, which may lie in the table itself.
+void extended_weights(std::span<const double> logarithms, Weights& table) {
   constexpr double kLog2e = 1.4426950408889634074;
   constexpr double kLn2High =
       6.93147180369123816490e-01;  // its products with whole numbers below 2^20 are exact
@@ -48,27 +47,26 @@ void spread_weights(std::span<const double> logarithms, Weights& table) {
     table.exponents[i] = n;
   }
   kernels().exp_shifted(cells.data(), cells.size(), 0.0, cells.data());
-  spread_kernels().split(cells.data(), table.exponents, cells.size());
-  table.spread = true;
+  extended_kernels().split(cells.data(), table.exponents, cells.size());
+  table.extended = true;
 }
 
-void load_factor(const JunctionTree& tree, const FactoredTree& contraction,
-                 std::span<const double> potentials, const Observation& known, int factor,
-                 FactoredWork& work) {
-  Weights table = weights_of(contraction, work, factor);
+void load_factor(const JunctionTree& tree, const FactoredTree& factored, std::span<const double> potentials,
+                 const Observation& known, int factor, FactoredWork& work) {
+  Weights table = weights_of(factored, work, factor);
   const Placement& place = tree.factors[at(factor)];
   auto given = potentials.subspan(place.offset, place.layout.small);
-  if (rearranged(tree, contraction, factor)) {
-    for_observed_cells(tree, contraction, factor, known.codes,
+  if (rearranged(tree, factored, factor)) {
+    for_observed_cells(tree, factored, factor, known.codes,
                        [&](std::size_t cell, std::size_t from) { table.cells[cell] = given[from]; });
     given = table.cells;
   }
   const Extent extent = kernels().extent(given.data(), given.size());
-  if (work.spreads && extent.largest - extent.least > (kWidest - 2) * std::log(2.0)) {
-    spread_weights(given, table);
-    work.log_scale[at(factor)] = gather(table) * std::log(2.0);
+  if (work.may_extend && extent.largest - extent.least > (kWidest - 2) * std::log(2.0)) {
+    extended_weights(given, table);
+    work.log_scale[at(factor)] = narrow(table) * std::log(2.0);
   } else {
-    table.spread = false;
+    table.extended = false;
     work.log_scale[at(factor)] = scaled_weights(given, extent, table.cells, table.range);
   }
   keep_known(work, factor, table);
@@ -85,24 +83,24 @@ void for_likelihoods(const JunctionTree& tree, const Value& value, const Evidenc
 }
 
 /// Multiplies likelihoods into the smallest leaf that holds their attribute.
-void load_evidence(const FactoredTree& contraction, const JunctionTree& tree, const Evidence& evidence,
+void load_evidence(const FactoredTree& factored, const JunctionTree& tree, const Evidence& evidence,
                    FactoredWork& work) {
-  const int home = contraction.home[at(evidence.attribute)];
-  Weights table = weights_of(contraction, work, home);
+  const int home = factored.home[at(evidence.attribute)];
+  Weights table = weights_of(factored, work, home);
   std::vector<double> weights(evidence.log_likelihood.size());
   std::vector<double> exponents(weights.size());
   Weights likelihood{weights, exponents.data()};
   double& scale = work.log_scale[at(home)];
-  const Value& value = contraction.values[at(home)];
-  if (work.spreads) {
-    if (!table.spread) std::fill_n(table.exponents, value.cells, 0.0);
-    spread_weights(evidence.log_likelihood, likelihood);
+  const Value& value = factored.values[at(home)];
+  if (work.may_extend) {
+    if (!table.extended) std::fill_n(table.exponents, value.cells, 0.0);
+    extended_weights(evidence.log_likelihood, likelihood);
     for_likelihoods(tree, value, evidence, [&](std::size_t begin, std::size_t n, std::size_t code) {
       kernels().scale(table.cells.data() + begin, n, weights[code]);
       for (std::size_t i = begin; i < begin + n; ++i) table.exponents[i] += exponents[code];
     });
-    spread_kernels().split(table.cells.data(), table.exponents, value.cells);
-    scale += gather(table) * std::log(2.0);
+    extended_kernels().split(table.cells.data(), table.exponents, value.cells);
+    scale += narrow(table) * std::log(2.0);
   } else {
     const Extent extent = kernels().extent(evidence.log_likelihood.data(), evidence.log_likelihood.size());
     scale += scaled_weights(evidence.log_likelihood, extent, weights, likelihood.range);
@@ -112,43 +110,43 @@ void load_evidence(const FactoredTree& contraction, const JunctionTree& tree, co
     const Range& range = likelihood.range;
     table.range = {table.range.low + range.low, table.range.high + range.high,
                    loss_of_product(table.range, range)};
-    scale += settle(table, false) * std::log(2.0);
+    scale += rescale(table, false) * std::log(2.0);
   }
   keep_known(work, home, table);
 }
 
 }  // namespace
 
-FactoredWork::FactoredWork(const FactoredTree& contraction)
-    : cells(std::make_unique_for_overwrite<double[]>(contraction.cells)),
-      room(std::make_unique_for_overwrite<double[]>(contraction.room)),
-      exponents(std::make_unique_for_overwrite<double[]>(contraction.cells)),
-      room_exponents(std::make_unique_for_overwrite<double[]>(contraction.room)),
-      scratch(std::make_unique_for_overwrite<double[]>(contraction.scratch)),
-      ranges(contraction.values.size()),
-      spread(contraction.values.size(), 0),
-      log_scale(contraction.values.size(), 0.0) {}
+FactoredWork::FactoredWork(const FactoredTree& factored)
+    : cells(std::make_unique_for_overwrite<double[]>(factored.cells)),
+      room(std::make_unique_for_overwrite<double[]>(factored.room)),
+      exponents(std::make_unique_for_overwrite<double[]>(factored.cells)),
+      room_exponents(std::make_unique_for_overwrite<double[]>(factored.room)),
+      scratch(std::make_unique_for_overwrite<double[]>(factored.scratch)),
+      ranges(factored.values.size()),
+      extended(factored.values.size(), 0),
+      log_scale(factored.values.size(), 0.0) {}
 
-Outcome contract_forward(const JunctionTree& tree, const FactoredTree& contraction,
+Outcome factored_forward(const JunctionTree& tree, const FactoredTree& factored,
                          std::span<const double> potentials, const Observation& known, FactoredWork& work,
                          double& log_z, int n_threads) {
-  parallel_for(contraction.n_leaves, threads_for(kEffortWork * kExpWork * potentials.size(), n_threads),
+  parallel_for(factored.n_leaves, threads_for(kEffortWork * kExpWork * potentials.size(), n_threads),
                [&](std::size_t v) {
                  const int value = static_cast<int>(v);
-                 if (v < contraction.n_factors)
-                   return load_factor(tree, contraction, potentials, known, value, work);
-                 const auto cells = cells_of(contraction, work, value);
+                 if (v < factored.n_factors)
+                   return load_factor(tree, factored, potentials, known, value, work);
+                 const auto cells = cells_of(factored, work, value);
                  std::fill(cells.begin(), cells.end(), 1.0);
                  keep_known(work, value, {cells, nullptr});
                  work.log_scale[v] = 0;
                });
-  for (const Evidence& e : known.evidence) load_evidence(contraction, tree, e, work);
-  for (const auto& level : contraction.levels) {
-    for_level(contraction, level, n_threads, [&](const FactoredStep& step, int threads) {
+  for (const Evidence& e : known.evidence) load_evidence(factored, tree, e, work);
+  for (const auto& level : factored.levels) {
+    for_level(factored, level, n_threads, [&](const FactoredStep& step, int threads) {
       double one = 1.0;
-      const Weights a = weights_of(contraction, work, step.a);
-      const Weights b = step.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(contraction, work, step.b);
-      Weights out = weights_of(contraction, work, step.out);
+      const Weights a = weights_of(factored, work, step.a);
+      const Weights b = step.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(factored, work, step.b);
+      Weights out = weights_of(factored, work, step.out);
       const double exponent = multiply(step.forward, a, b, out, step, work, threads);
       keep_known(work, step.out, out);
       work.log_scale[at(step.out)] = work.log_scale[at(step.a)] +
@@ -157,26 +155,26 @@ Outcome contract_forward(const JunctionTree& tree, const FactoredTree& contracti
     });
   }
   log_z = 0;
-  if (contraction.root < 0) return Outcome::exact;
-  const double z = cells_of(contraction, work, contraction.root)[0];
-  const double loss = work.ranges[at(contraction.root)].loss;
-  log_z = std::log(z) + work.log_scale[at(contraction.root)];
+  if (factored.root < 0) return Outcome::exact;
+  const double z = cells_of(factored, work, factored.root)[0];
+  const double loss = work.ranges[at(factored.root)].loss;
+  log_z = std::log(z) + work.log_scale[at(factored.root)];
   if (z == 0) return loss == -kInfinity ? Outcome::impossible : Outcome::lost;
   return loss - std::log2(z) > kTolerated ? Outcome::lost : Outcome::exact;
 }
 
-void load_logarithms(const JunctionTree& tree, const FactoredTree& contraction,
+void load_logarithms(const JunctionTree& tree, const FactoredTree& factored,
                      std::span<const double> potentials, const Observation& known, int leaf, double* out) {
-  const Value& value = contraction.values[at(leaf)];
-  if (at(leaf) >= contraction.n_factors) {
+  const Value& value = factored.values[at(leaf)];
+  if (at(leaf) >= factored.n_factors) {
     std::fill_n(out, value.cells, 0.0);
   } else {
     const double* const given = potentials.data() + tree.factors[at(leaf)].offset;
-    for_observed_cells(tree, contraction, leaf, known.codes,
+    for_observed_cells(tree, factored, leaf, known.codes,
                        [&](std::size_t cell, std::size_t from) { out[cell] = given[from]; });
   }
   for (const Evidence& e : known.evidence) {
-    if (contraction.home[at(e.attribute)] != leaf) continue;
+    if (factored.home[at(e.attribute)] != leaf) continue;
     const std::size_t step = stride_of(tree, value, e.attribute);
     for (std::size_t cell = 0; cell < value.cells; ++cell) {
       out[cell] += e.log_likelihood[cell / step % e.log_likelihood.size()];
@@ -184,31 +182,30 @@ void load_logarithms(const JunctionTree& tree, const FactoredTree& contraction,
   }
 }
 
-double contract_largest(const JunctionTree& tree, const FactoredTree& contraction,
+double factored_maximum(const JunctionTree& tree, const FactoredTree& factored,
                         std::span<const double> potentials, const Observation& known, double* cells,
                         int n_threads) {
   constexpr double kNothing = 0.0;
   // A factor that lies as it is given is read where it is.
   const auto given = [&](int value) {
-    return at(value) < contraction.n_factors && known.evidence.empty() &&
-           !rearranged(tree, contraction, value);
+    return at(value) < factored.n_factors && known.evidence.empty() && !rearranged(tree, factored, value);
   };
   const auto table = [&](int value) -> const double* {
     if (given(value)) return potentials.data() + tree.factors[at(value)].offset;
-    return cells + contraction.values[at(value)].offset;
+    return cells + factored.values[at(value)].offset;
   };
-  for (int v = 0; at(v) < contraction.n_leaves; ++v) {
+  for (int v = 0; at(v) < factored.n_leaves; ++v) {
     if (given(v)) continue;
-    load_logarithms(tree, contraction, potentials, known, v, cells + contraction.values[at(v)].offset);
+    load_logarithms(tree, factored, potentials, known, v, cells + factored.values[at(v)].offset);
   }
-  for (const auto& level : contraction.levels) {
-    for_level(contraction, level, n_threads, [&](const FactoredStep& step, int threads) {
+  for (const auto& level : factored.levels) {
+    for_level(factored, level, n_threads, [&](const FactoredStep& step, int threads) {
       const double* b = step.b < 0 ? &kNothing : table(step.b);
-      contract_maxima(step.forward.loops, table(step.a), b, cells + contraction.values[at(step.out)].offset,
+      contract_maxima(step.forward.loops, table(step.a), b, cells + factored.values[at(step.out)].offset,
                       threads);
     });
   }
-  return contraction.root < 0 ? 0.0 : *table(contraction.root);
+  return factored.root < 0 ? 0.0 : *table(factored.root);
 }
 
 }  // namespace pypgm

@@ -12,54 +12,54 @@
 
 namespace pypgm {
 
-/// What is known when a contraction runs.
+/// The evidence of a run.
 struct Observation {
   std::vector<std::int32_t> codes;     ///< by attribute: the observed value, where there is one
   std::span<const Evidence> evidence;  ///< log-likelihoods of attributes that are not observed
 };
 
-/// The buffers of one run. Those of spread tables are only touched where there are any.
+/// The buffers of one run. Cell exponents are only touched where a table is extended.
 struct FactoredWork {
-  explicit FactoredWork(const FactoredTree& contraction);
+  explicit FactoredWork(const FactoredTree& factored);
 
   std::unique_ptr<double[]> cells;
   std::unique_ptr<double[]> room;
-  std::unique_ptr<double[]> exponents;       ///< of the cells, where their table is spread
+  std::unique_ptr<double[]> exponents;       ///< of the cells, where their table is extended
   std::unique_ptr<double[]> room_exponents;  ///< of the cells in the room
   std::unique_ptr<double[]> scratch;
   std::vector<WeightRange>
-      ranges;  ///< of the values; on the way back, of the derivatives of those steps made
-  std::vector<std::uint8_t> spread;  ///< likewise: whether each weight has a power of two of its own
-  std::vector<double> log_scale;     ///< natural log of what each value has to be multiplied by
-  /// Whether a table whose weights lie too far apart for products is spread, which costs two or three times
-  /// as much and loses nothing; otherwise what is far below the largest weight is set to zero and accounted
-  /// for.
-  bool spreads = false;
+      ranges;  ///< of the values; in the backward pass, of the derivatives computed so far
+  std::vector<std::uint8_t> extended;  ///< likewise: whether each cell has an exponent of its own
+  std::vector<double> log_scale;       ///< natural log of what each value has to be multiplied by
+  /// Whether a table whose weights lie too far apart for products gets cell exponents, which costs two or
+  /// three times as much and loses nothing; otherwise what is far below the largest weight is set to zero,
+  /// and the loss is bounded.
+  bool may_extend = false;
 };
 
 /// log Z of the factors (natural logs, one behind the other) given an observation.
-Outcome contract_forward(const JunctionTree& tree, const FactoredTree& contraction,
+Outcome factored_forward(const JunctionTree& tree, const FactoredTree& factored,
                          std::span<const double> potentials, const Observation& known, FactoredWork& work,
                          double& log_z, int n_threads);
 
-/// Where the way back puts what it finds, in counts that sum to `total`, cells against the observation 0.
+/// Where the backward pass writes marginals, in counts that sum to `total`, cells against the observation 0.
 struct Marginals {
   double total = 1;
   std::span<double> factors;     ///< of all given factors, one behind the other; or empty
   std::span<double> attributes;  ///< of all attributes, one behind the other; or empty
 };
 
-/// After an exact contract_forward with the same arguments.
-Outcome contract_backward(const JunctionTree& tree, const FactoredTree& contraction, const Observation& known,
+/// After an exact factored_forward with the same arguments.
+Outcome factored_backward(const JunctionTree& tree, const FactoredTree& factored, const Observation& known,
                           FactoredWork& work, const Marginals& marginals, int n_threads);
 
 /// The logarithms of one leaf: its factor, as far as it agrees with what is observed, and its evidence.
-void load_logarithms(const JunctionTree& tree, const FactoredTree& contraction,
+void load_logarithms(const JunctionTree& tree, const FactoredTree& factored,
                      std::span<const double> potentials, const Observation& known, int leaf, double* out);
 
-/// The same upwards with maxima of sums in place of sums of products: values are logarithms. Returns the
+/// The forward pass with maxima of sums in place of sums of products: values are logarithms. Returns the
 /// largest log-weight. `cells` has room for all values; those of the steps are in it afterwards.
-double contract_largest(const JunctionTree& tree, const FactoredTree& contraction,
+double factored_maximum(const JunctionTree& tree, const FactoredTree& factored,
                         std::span<const double> potentials, const Observation& known, double* cells,
                         int n_threads);
 

@@ -4,19 +4,19 @@
 
 namespace pypgm::passes {
 
-double gather(Weights& table) {
+double narrow(Weights& table) {
   const std::span<double> exponents(table.exponents, table.cells.size());
   const Extent extent = kernels().extent(exponents.data(), exponents.size());
   table.range = {0, 1, -kInfinity};
-  table.spread = extent.largest - extent.least > kWidest;
-  if (table.spread || extent.largest == -kInfinity) return 0;
+  table.extended = extent.largest - extent.least > kWidest;
+  if (table.extended || extent.largest == -kInfinity) return 0;
   for (double& e : exponents) e -= extent.largest;
-  spread_kernels().weigh(table.cells.data(), exponents.data(), exponents.size(), table.cells.data());
+  extended_kernels().weigh(table.cells.data(), exponents.data(), exponents.size(), table.cells.data());
   table.range.low = extent.least - extent.largest;
   return extent.largest;
 }
 
-double settle(Weights& table, bool spreads) {
+double rescale(Weights& table, bool may_extend) {
   Range& range = table.range;
   const std::span<double> cells = table.cells;
   if (range.high <= kWidest && range.low >= -kWidest) return 0;
@@ -33,11 +33,11 @@ double settle(Weights& table, bool spreads) {
   const int exponent = std::ilogb(largest);
   const double factor = std::ldexp(1.0, -exponent);
   range.low = std::log2(smallest) - exponent - 1;
-  if (spreads && range.low < -kWidest) {
+  if (may_extend && range.low < -kWidest) {
     std::fill_n(table.exponents, cells.size(), 0.0);
-    spread_kernels().split(cells.data(), table.exponents, cells.size());
+    extended_kernels().split(cells.data(), table.exponents, cells.size());
     range = {0, 1, -kInfinity};
-    table.spread = true;
+    table.extended = true;
     return 0;
   }
   kernels().scale(cells.data(), cells.size(), factor);
@@ -54,15 +54,15 @@ double settle(Weights& table, bool spreads) {
 
 double multiply(const PairProduct& by, const Weights& a, const Weights& b, Weights& out,
                 const FactoredStep& step, FactoredWork& work, int n_threads) {
-  if (!a.spread && !b.spread) {
+  if (!a.extended && !b.extended) {
     contract(by.loops, a.cells.data(), b.cells.data(), out.cells.data(), n_threads);
     out.range = product(a.range, b.range, by.loops);
-    out.spread = false;
-    return settle(out, work.spreads);
+    out.extended = false;
+    return rescale(out, work.may_extend);
   }
-  contract_spread(by.loops, by.a, by.b, a.operand(), b.operand(), out.cells.data(), out.exponents,
-                  work.scratch.get() + step.scratch, n_threads);
-  return gather(out);
+  contract_extended(by.loops, by.a, by.b, a.operand(), b.operand(), out.cells.data(), out.exponents,
+                    work.scratch.get() + step.scratch, n_threads);
+  return narrow(out);
 }
 
 }  // namespace pypgm::passes

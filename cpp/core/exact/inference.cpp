@@ -11,43 +11,42 @@ namespace pypgm {
 
 namespace {
 
-/// Forward, and back if there is any weight: first with weights, then, if that lost something, with spread
-/// ones.
+/// The forward pass, and the backward pass if there is any weight: first with scaled weights, then, if that
+/// lost something, with cell exponents.
 template <class Back>
-Outcome contract_both_ways(const JunctionTree& tree, const FactoredTree& contraction,
-                           std::span<const double> potentials, const Observation& known, FactoredWork& work,
-                           double& log_z, int n_threads, const Back& back) {
+Outcome forward_and_backward(const JunctionTree& tree, const FactoredTree& factored,
+                             std::span<const double> potentials, const Observation& known, FactoredWork& work,
+                             double& log_z, int n_threads, const Back& back) {
   for (;;) {
-    Outcome outcome = contract_forward(tree, contraction, potentials, known, work, log_z, n_threads);
+    Outcome outcome = factored_forward(tree, factored, potentials, known, work, log_z, n_threads);
     if (outcome == Outcome::impossible) log_z = -kInfinity;
-    if (outcome == Outcome::exact) outcome = back(contraction, known, work);
+    if (outcome == Outcome::exact) outcome = back(factored, known, work);
     if (outcome != Outcome::lost) return outcome;
-    assert(!work.spreads);
-    work.spreads = true;
+    assert(!work.may_extend);
+    work.may_extend = true;
   }
 }
 
-/// The way with implicit cliques; `back` goes on from a forward pass that has lost nothing. Returns log Z.
+/// A run of the factored tree; `back` continues a forward pass that has lost nothing. Returns log Z.
 template <class Back>
-double contracted(const JunctionTree& tree, std::span<const double> potentials,
-                  std::span<const Evidence> evidence, int n_threads, const Back& back) {
+double run_factored_tree(const JunctionTree& tree, std::span<const double> potentials,
+                         std::span<const Evidence> evidence, int n_threads, const Back& back) {
   const Known known(tree.sizes, evidence);
   if (known.log_weight == -kInfinity) return -kInfinity;
   const FactoredTree own = known.any ? make_factored_tree(tree, known.observed) : FactoredTree{};
-  const FactoredTree& contraction = known.any ? own : *tree.factored;
-  FactoredWork work(contraction);
+  const FactoredTree& factored = known.any ? own : *tree.factored;
+  FactoredWork work(factored);
   double log_z = 0;
-  contract_both_ways(tree, contraction, potentials, known.observation(), work, log_z, n_threads, back);
+  forward_and_backward(tree, factored, potentials, known.observation(), work, log_z, n_threads, back);
   return log_z + known.log_weight;
 }
 
-double marginals_by_contraction(const JunctionTree& tree, std::span<const double> potentials,
-                                std::span<const Evidence> evidence, const Marginals& marginals,
-                                int n_threads) {
-  const auto back = [&](const FactoredTree& contraction, const Observation& known, FactoredWork& work) {
-    return contract_backward(tree, contraction, known, work, marginals, n_threads);
+double factored_marginals(const JunctionTree& tree, std::span<const double> potentials,
+                          std::span<const Evidence> evidence, const Marginals& marginals, int n_threads) {
+  const auto back = [&](const FactoredTree& factored, const Observation& known, FactoredWork& work) {
+    return factored_backward(tree, factored, known, work, marginals, n_threads);
   };
-  return contracted(tree, potentials, evidence, n_threads, back);
+  return run_factored_tree(tree, potentials, evidence, n_threads, back);
 }
 
 /// Whether the factored tree is cheaper than the tables. Where the given cliques are about all the tree has,
@@ -79,13 +78,13 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
       return log_z;
     }
   }
-  return marginals_by_contraction(tree, potentials, evidence, {total, marginals, {}}, n_threads);
+  return factored_marginals(tree, potentials, evidence, {total, marginals, {}}, n_threads);
 }
 
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
                                  std::span<double> marginals, int n_threads) {
-  return marginals_by_contraction(tree, potentials, evidence, {total, {}, marginals}, n_threads);
+  return factored_marginals(tree, potentials, evidence, {total, {}, marginals}, n_threads);
 }
 
 double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
@@ -110,7 +109,7 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
   std::vector<double> padded(potentials.size() + tables.size(), 0.0);
   std::copy(potentials.begin(), potentials.end(), padded.begin());
   std::vector<double> marginals(padded.size());
-  const double log_z = marginals_by_contraction(wider, padded, evidence, {total, marginals, {}}, n_threads);
+  const double log_z = factored_marginals(wider, padded, evidence, {total, marginals, {}}, n_threads);
   std::copy(marginals.begin() + static_cast<std::ptrdiff_t>(potentials.size()), marginals.end(),
             tables.begin());
   return log_z;
@@ -124,7 +123,7 @@ double exact_log_partition(const JunctionTree& tree, std::span<const double> pot
     if (log_partition(tree, potentials, evidence, work, log_z, n_threads) != Outcome::lost) return log_z;
   }
   const auto stop = [](const FactoredTree&, const Observation&, FactoredWork&) { return Outcome::exact; };
-  return contracted(tree, potentials, evidence, n_threads, stop);
+  return run_factored_tree(tree, potentials, evidence, n_threads, stop);
 }
 
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
@@ -132,10 +131,10 @@ double exact_max_log_weight(const JunctionTree& tree, std::span<const double> po
   const Known known(tree.sizes, evidence);
   if (known.log_weight == -kInfinity) return -kInfinity;
   const FactoredTree own = known.any ? make_factored_tree(tree, known.observed) : FactoredTree{};
-  const FactoredTree& contraction = known.any ? own : *tree.factored;
-  const auto cells = std::make_unique_for_overwrite<double[]>(contraction.cells);
+  const FactoredTree& factored = known.any ? own : *tree.factored;
+  const auto cells = std::make_unique_for_overwrite<double[]>(factored.cells);
   return known.log_weight +
-         contract_largest(tree, contraction, potentials, known.observation(), cells.get(), n_threads);
+         factored_maximum(tree, factored, potentials, known.observation(), cells.get(), n_threads);
 }
 
 ExactWork::ExactWork(const JunctionTree& tree)
@@ -145,28 +144,28 @@ ExactWork::ExactWork(const JunctionTree& tree)
   rows_ = make_row_nodes(tree);
 }
 
-FactoredWork& ExactWork::contraction() {
-  if (contraction_ == nullptr) contraction_ = std::make_unique<FactoredWork>(*tree_.factored);
-  return *contraction_;
+FactoredWork& ExactWork::factored() {
+  if (factored_ == nullptr) factored_ = std::make_unique<FactoredWork>(*tree_.factored);
+  return *factored_;
 }
 
-Outcome ExactWork::contract(std::span<const double> potentials, double total, std::span<double> marginals,
-                            double& log_z, int n_threads) {
-  FactoredWork& work = contraction();
+Outcome ExactWork::run_factored(std::span<const double> potentials, double total, std::span<double> marginals,
+                                double& log_z, int n_threads) {
+  FactoredWork& work = factored();
   const Extent extent = kernels().extent(potentials.data(), potentials.size());
   const double width = extent.largest - extent.least;
-  work.spreads = width >= lost_width_;
-  const bool spreads = work.spreads;
-  const auto back = [&](const FactoredTree& contraction, const Observation& known, FactoredWork& cells) {
-    return contract_backward(tree_, contraction, known, cells, {total, marginals, {}}, n_threads);
+  work.may_extend = width >= lost_width_;
+  const bool may_extend = work.may_extend;
+  const auto back = [&](const FactoredTree& factored, const Observation& known, FactoredWork& cells) {
+    return factored_backward(tree_, factored, known, cells, {total, marginals, {}}, n_threads);
   };
   const Outcome outcome =
-      contract_both_ways(tree_, *tree_.factored, potentials, nothing_, work, log_z, n_threads, back);
-  if (work.spreads && !spreads) lost_width_ = width;
+      forward_and_backward(tree_, *tree_.factored, potentials, nothing_, work, log_z, n_threads, back);
+  if (work.may_extend && !may_extend) lost_width_ = width;
   return outcome;
 }
 
-Outcome ExactWork::propagate(std::span<const double> potentials, double total, std::span<double> marginals,
+Outcome ExactWork::run_dense(std::span<const double> potentials, double total, std::span<double> marginals,
                              double& log_z, int n_threads, const CliqueHooks& hooks) {
   NodeHooks of_nodes = into(tree_, marginals);
   of_nodes.rows = rows_;
@@ -189,7 +188,7 @@ Outcome ExactWork::propagate(std::span<const double> potentials, double total, s
   };
   of_nodes.before = for_node(hooks.before);
   of_nodes.after = for_node(hooks.after);
-  return pypgm::propagate(tree_, potentials, {}, total, *tables_, log_z, n_threads, of_nodes);
+  return propagate(tree_, potentials, {}, total, *tables_, log_z, n_threads, of_nodes);
 }
 
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials, double total,
@@ -201,19 +200,19 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
     parallel_for(tree.factors.size(), threads, [&](std::size_t f) { hook(static_cast<int>(f)); });
   };
   double log_z = 0;
-  if (work.contracts()) {
+  if (work.is_factored()) {
     for_factors(hooks.before);
-  } else if (work.propagate(potentials, total, marginals, log_z, n_threads, hooks) != Outcome::lost) {
+  } else if (work.run_dense(potentials, total, marginals, log_z, n_threads, hooks) != Outcome::lost) {
     return log_z;
   }
-  const Outcome outcome = work.contract(potentials, total, marginals, log_z, n_threads);
+  const Outcome outcome = work.run_factored(potentials, total, marginals, log_z, n_threads);
   if (outcome == Outcome::exact) for_factors(hooks.after);
   return log_z;
 }
 
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials, ExactWork& work,
                             int n_threads) {
-  return contract_largest(tree, *tree.factored, potentials, work.nothing(), work.contraction().cells.get(),
+  return factored_maximum(tree, *tree.factored, potentials, work.nothing(), work.factored().cells.get(),
                           n_threads);
 }
 

@@ -11,7 +11,7 @@
 
 namespace pypgm {
 
-// Exact inference: on the tables of the tree where these are the cheaper way, else by the factored tree, with
+// Exact inference: on the tables of the tree where these are cheaper, else by the factored tree, with
 // observed attributes fixed beforehand. Where the weights of a run lose something by underflow that matters,
 // it is done again by the factored tree with cell exponents: the result is exact to rounding for any
 // potentials. Potentials: natural logs of the given cliques one behind the other; -inf is weight zero.
@@ -48,31 +48,31 @@ struct CliqueHooks {
   std::function<void(int factor)> after;   ///< its marginal is there
 };
 
-/// The buffers of inference without evidence made once for many runs, those of the factored tree when they
+/// The buffers of inference without evidence, made once for many runs, those of the factored tree when they
 /// are first needed. For one run at a time.
 class ExactWork {
  public:
   explicit ExactWork(const JunctionTree& tree);
 
-  /// Whether the factored tree is the cheaper way.
-  bool contracts() const { return tables_ == nullptr; }
+  /// Whether runs are those of the factored tree.
+  bool is_factored() const { return tables_ == nullptr; }
   /// Marginals by the factored tree.
-  Outcome contract(std::span<const double> potentials, double total, std::span<double> marginals,
-                   double& log_z, int n_threads);
+  Outcome run_factored(std::span<const double> potentials, double total, std::span<double> marginals,
+                       double& log_z, int n_threads);
   /// Marginals by the tables, with the hooks: of a run that is lost, only those before. Requires
-  /// !contracts().
-  Outcome propagate(std::span<const double> potentials, double total, std::span<double> marginals,
+  /// !is_factored().
+  Outcome run_dense(std::span<const double> potentials, double total, std::span<double> marginals,
                     double& log_z, int n_threads, const CliqueHooks& hooks);
-  FactoredWork& contraction();
+  FactoredWork& factored();
   const Observation& nothing() const { return nothing_; }
 
  private:
   const JunctionTree& tree_;
-  std::unique_ptr<FactoredWork> contraction_;
+  std::unique_ptr<FactoredWork> factored_;
   std::unique_ptr<Workspace> tables_;
   std::vector<RowNode> rows_;
   Observation nothing_;
-  /// Potentials as far apart lost a run with plain weights: none is tried again.
+  /// Potentials as far apart lost a run with scaled weights: such a run is not tried again.
   double lost_width_ = std::numeric_limits<double>::infinity();
 };
 

@@ -18,38 +18,38 @@ constexpr double kZero = 0.0;
 /// The upward pass, kept so that parts of it can be done again.
 class MaxPass {
  public:
-  MaxPass(const JunctionTree& tree, const FactoredTree& contraction, std::span<const double> potentials,
+  MaxPass(const JunctionTree& tree, const FactoredTree& factored, std::span<const double> potentials,
           const Observation& known)
       : tree_(tree),
-        contraction_(contraction),
-        cells_(std::make_unique_for_overwrite<double[]>(contraction.cells)),
-        taken_by_(contraction.values.size(), -1),
+        factored_(factored),
+        cells_(std::make_unique_for_overwrite<double[]>(factored.cells)),
+        taken_by_(factored.values.size(), -1),
         codes_(known.codes) {
-    for (std::size_t s = 0; s < contraction.steps.size(); ++s) {
-      const FactoredStep& step = contraction.steps[s];
+    for (std::size_t s = 0; s < factored.steps.size(); ++s) {
+      const FactoredStep& step = factored.steps[s];
       taken_by_[at(step.a)] = static_cast<int>(s);
       if (step.b >= 0) taken_by_[at(step.b)] = static_cast<int>(s);
     }
-    for (int v = 0; at(v) < contraction.n_leaves; ++v) {
-      load_logarithms(tree, contraction, potentials, known, v, table(v));
+    for (int v = 0; at(v) < factored.n_leaves; ++v) {
+      load_logarithms(tree, factored, potentials, known, v, table(v));
     }
-    for (const FactoredStep& step : contraction.steps) maximise(step);
+    for (const FactoredStep& step : factored.steps) maximise(step);
   }
 
-  double largest() const { return contraction_.root < 0 ? 0.0 : *table(contraction_.root); }
+  double largest() const { return factored_.root < 0 ? 0.0 : *table(factored_.root); }
   const std::vector<std::int32_t>& codes() const { return codes_; }
 
   /// Follows the maxima down to an assignment, the smaller codes first; whether it is the only one.
   bool trace() {
     bool only = true;
-    for (std::size_t s = contraction_.steps.size(); s-- > 0;) only = choose(contraction_.steps[s]) && only;
+    for (std::size_t s = factored_.steps.size(); s-- > 0;) only = choose(factored_.steps[s]) && only;
     return only;
   }
 
   /// Lets an attribute have the codes in [begin, end) alone; returns what its home was before.
   std::vector<double> limit(std::size_t attribute, std::size_t begin, std::size_t end) {
-    const int home = contraction_.home[attribute];
-    const Value& value = contraction_.values[at(home)];
+    const int home = factored_.home[attribute];
+    const Value& value = factored_.values[at(home)];
     std::vector<double> before(table(home), table(home) + value.cells);
     const std::size_t size = tree_.sizes[attribute];
     const std::size_t step = stride_of(tree_, value, static_cast<std::int32_t>(attribute));
@@ -62,14 +62,14 @@ class MaxPass {
   }
 
   void restore(std::size_t attribute, const std::vector<double>& before) {
-    const int home = contraction_.home[attribute];
+    const int home = factored_.home[attribute];
     std::copy(before.begin(), before.end(), table(home));
     refresh(home);
   }
 
  private:
-  double* table(int value) { return cells_.get() + contraction_.values[at(value)].offset; }
-  const double* table(int value) const { return cells_.get() + contraction_.values[at(value)].offset; }
+  double* table(int value) { return cells_.get() + factored_.values[at(value)].offset; }
+  const double* table(int value) const { return cells_.get() + factored_.values[at(value)].offset; }
 
   void maximise(const FactoredStep& step) {
     const double* b = step.b < 0 ? &kZero : table(step.b);
@@ -77,8 +77,8 @@ class MaxPass {
   }
 
   void refresh(int value) {
-    for (int s = taken_by_[at(value)]; s >= 0; s = taken_by_[at(contraction_.steps[at(s)].out)]) {
-      maximise(contraction_.steps[at(s)]);
+    for (int s = taken_by_[at(value)]; s >= 0; s = taken_by_[at(factored_.steps[at(s)].out)]) {
+      maximise(factored_.steps[at(s)]);
     }
   }
 
@@ -87,8 +87,8 @@ class MaxPass {
   bool choose(const FactoredStep& step) {
     Scope free;
     const auto gather = [&](int value) {
-      for (const std::int32_t x : contraction_.values[at(value)].attributes) {
-        const Scope& kept = contraction_.values[at(step.out)].attributes;
+      for (const std::int32_t x : factored_.values[at(value)].attributes) {
+        const Scope& kept = factored_.values[at(step.out)].attributes;
         if (std::find(kept.begin(), kept.end(), x) == kept.end()) free.push_back(x);
       }
     };
@@ -116,7 +116,7 @@ class MaxPass {
 
   std::size_t cell_of(int value) const {
     std::size_t cell = 0;
-    for (const std::int32_t x : contraction_.values[at(value)].attributes) {
+    for (const std::int32_t x : factored_.values[at(value)].attributes) {
       cell = cell * tree_.sizes[at(x)] + at(codes_[at(x)]);
     }
     return cell;
@@ -135,7 +135,7 @@ class MaxPass {
   }
 
   const JunctionTree& tree_;
-  const FactoredTree& contraction_;
+  const FactoredTree& factored_;
   std::unique_ptr<double[]> cells_;
   std::vector<int> taken_by_;  ///< by value: the step that takes it; -1 for Z
   std::vector<std::int32_t> codes_;
@@ -148,8 +148,8 @@ MostProbable most_probable(const JunctionTree& tree, std::span<const double> pot
   assert(tree.factored != nullptr);
   const Known known(tree.sizes, evidence);
   const FactoredTree own = known.any ? make_factored_tree(tree, known.observed) : FactoredTree{};
-  const FactoredTree& contraction = known.any ? own : *tree.factored;
-  MaxPass pass(tree, contraction, potentials, known.observation());
+  const FactoredTree& factored = known.any ? own : *tree.factored;
+  MaxPass pass(tree, factored, potentials, known.observation());
   const double largest = pass.largest();
   if (largest + known.log_weight == -kInfinity) return {{}, -kInfinity};
   bool only = pass.trace();

@@ -14,7 +14,7 @@ struct MostProbable {
   double log_weight;  ///< the sum of its potentials and log-likelihoods; -inf if nothing has weight
 };
 
-/// Max-product with implicit cliques. The weight of an assignment is the sum of its potentials and
+/// Max-product on the factored tree. The weight of an assignment is the sum of its potentials and
 /// log-likelihoods, rounded as the plan adds them; rounding is monotone, so that one pass finds the largest
 /// such sum exactly. Among all assignments that reach it, the answer is the lexicographically smallest in the
 /// order of the attributes: no tolerance is involved. One pass, and where there are ties at most a few passes

@@ -27,12 +27,12 @@ Known::Known(std::span<const std::size_t> sizes, std::span<const Evidence> evide
   }
 }
 
-bool rearranged(const JunctionTree& tree, const FactoredTree& contraction, int factor) {
+bool rearranged(const JunctionTree& tree, const FactoredTree& factored, int factor) {
   const Scope& scope = tree.scopes[static_cast<std::size_t>(factor)];
-  const Scope& axes = contraction.values[static_cast<std::size_t>(factor)].attributes;
+  const Scope& axes = factored.values[static_cast<std::size_t>(factor)].attributes;
   return !std::is_sorted(axes.begin(), axes.end()) ||
          std::any_of(scope.begin(), scope.end(),
-                     [&](std::int32_t a) { return contraction.observed[static_cast<std::size_t>(a)] != 0; });
+                     [&](std::int32_t a) { return factored.observed[static_cast<std::size_t>(a)] != 0; });
 }
 
 }  // namespace pypgm

@@ -25,12 +25,12 @@ struct Known {
 
 /// Whether what is left of a given factor lies otherwise than the factor: it has an observed attribute, or
 /// its axes are in another order.
-bool rearranged(const JunctionTree& tree, const FactoredTree& contraction, int factor);
+bool rearranged(const JunctionTree& tree, const FactoredTree& factored, int factor);
 
 /// Calls body(cell of what is left of a given factor, cell of the factor) for the cells that agree with the
 /// observed codes.
 template <class Body>
-void for_observed_cells(const JunctionTree& tree, const FactoredTree& contraction, int factor,
+void for_observed_cells(const JunctionTree& tree, const FactoredTree& factored, int factor,
                         std::span<const std::int32_t> codes, const Body& body) {
   struct Step {
     std::size_t size, step;
@@ -39,7 +39,7 @@ void for_observed_cells(const JunctionTree& tree, const FactoredTree& contractio
   std::size_t n = 0;
   std::size_t begin = 0;
   const Scope& scope = tree.scopes[static_cast<std::size_t>(factor)];
-  const Scope& axes = contraction.values[static_cast<std::size_t>(factor)].attributes;
+  const Scope& axes = factored.values[static_cast<std::size_t>(factor)].attributes;
   const auto size_of = [&](std::int32_t a) { return tree.sizes[static_cast<std::size_t>(a)]; };
   const auto step_of = [&](std::int32_t a) {
     std::size_t step = 1;
@@ -48,7 +48,7 @@ void for_observed_cells(const JunctionTree& tree, const FactoredTree& contractio
   };
   for (const std::int32_t a : scope) {
     const auto i = static_cast<std::size_t>(a);
-    if (contraction.observed[i] != 0) begin += step_of(a) * static_cast<std::size_t>(codes[i]);
+    if (factored.observed[i] != 0) begin += step_of(a) * static_cast<std::size_t>(codes[i]);
   }
   for (std::size_t i = axes.size(); i-- > 0;) {
     const Step next{size_of(axes[i]), step_of(axes[i])};

@@ -51,8 +51,8 @@ Outcome propagate(const JunctionTree& tree, std::span<const double> potentials,
                   int n_threads, const NodeHooks& hooks) {
   const std::vector<Observed> observed = observe(tree, evidence);
   const Pass pass{tree, potentials, observed, work, hooks, total};
-  const Outcome outcome = pass_up(pass, log_z, n_threads);
-  if (outcome == Outcome::exact) pass_down(pass, n_threads);
+  const Outcome outcome = collect(pass, log_z, n_threads);
+  if (outcome == Outcome::exact) distribute(pass, n_threads);
   return outcome;
 }
 
@@ -60,7 +60,7 @@ Outcome log_partition(const JunctionTree& tree, std::span<const double> potentia
                       std::span<const Evidence> evidence, Workspace& work, double& log_z, int n_threads) {
   const std::vector<Observed> observed = observe(tree, evidence);
   const NodeHooks none;
-  return pass_up(Pass{tree, potentials, observed, work, none, 1.0}, log_z, n_threads);
+  return collect(Pass{tree, potentials, observed, work, none, 1.0}, log_z, n_threads);
 }
 
 }  // namespace pypgm

@@ -26,7 +26,7 @@ struct Workspace {
   std::vector<double> weights;      ///< exp of the potentials, each factor scaled to a largest weight of 1
   std::vector<Scaling> scalings;    ///< a factor
   std::vector<double> messages;     ///< towards the root, scaled to a largest entry of 1
-  std::vector<double> ratios;       ///< on the way down: what a node's cells are multiplied by
+  std::vector<double> ratios;       ///< in the downward pass: what a node's cells are multiplied by
   std::vector<double> answers;      ///< the parent's marginal on the separator
   std::vector<double> sums;         ///< marginals of the factors that do not fill their clique
   std::vector<double> partials;     ///< what the pieces of a large table sum up

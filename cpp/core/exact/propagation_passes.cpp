@@ -64,7 +64,7 @@ WeightRange weigh(const Pass& pass, int i, int threads, double& scale) {
   return all;
 }
 
-void send_up(const Pass& pass, int i, int threads) {
+void collect_node(const Pass& pass, int i, int threads) {
   const TreeNode& node = pass.node(i);
   Workspace& work = pass.work;
   if (pass.hooks.before) pass.hooks.before(node, threads);
@@ -143,7 +143,7 @@ void make_blocks_of(const Pass& pass, int i, const double* answer, int threads) 
   for (std::size_t t = 0; t < n_targets; ++t) targets.gather(made[t]);
 }
 
-void send_down(const Pass& pass, int i, int threads) {
+void distribute_node(const Pass& pass, int i, int threads) {
   const TreeNode& node = pass.node(i);
   const double* const answer = answer_of(pass, i);
   if (!step_rows(pass, i, answer)) make_blocks_of(pass, i, answer, threads);
@@ -171,17 +171,17 @@ Scaling scaled_exp(std::span<const double> logarithms, std::span<double> weights
   return {shift, {empty ? 0.0 : (extent.least - shift) * kLog2e, 0, kNone}};
 }
 
-Outcome pass_up(const Pass& pass, double& log_z, int n_threads) {
+Outcome collect(const Pass& pass, double& log_z, int n_threads) {
   Workspace& work = pass.work;
-  go_up(pass.tree, n_threads, [&](int i, int threads) { send_up(pass, i, threads); });
+  visit_upward(pass.tree, n_threads, [&](int i, int threads) { collect_node(pass, i, threads); });
   log_z = work.log_scale[0];
   const double tolerated = kTolerated - 1 - std::log2(static_cast<double>(pass.tree.nodes.size()));
   if (work.ranges[0].loss > tolerated) return Outcome::lost;
   return log_z == -kInfinity ? Outcome::impossible : Outcome::exact;
 }
 
-void pass_down(const Pass& pass, int n_threads) {
-  go_down(pass.tree, n_threads, [&](int i, int threads) { send_down(pass, i, threads); });
+void distribute(const Pass& pass, int n_threads) {
+  visit_downward(pass.tree, n_threads, [&](int i, int threads) { distribute_node(pass, i, threads); });
 }
 
 }  // namespace pypgm::propagation

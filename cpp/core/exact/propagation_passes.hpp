@@ -16,8 +16,8 @@
 //
 // How much, where it can: a cell loses at most the losses of its factors and 2^kTiny for each; a message that
 // sums r cells and is divided by its peak loses r * loss / peak in each entry. At the root this bounds the
-// part U of Z that is missing. It also bounds what is missing on the way down: the cells of a node, each off
-// by its loss, are multiplied by answers, which are derivatives of log Z by the node's message; U has the
+// part U of Z that is missing. It also bounds what is missing in the downward pass: the cells of a node, each
+// off by its loss, are multiplied by answers, which are derivatives of log Z by the node's message; U has the
 // same sum, with all other factors raised to 1. The answer itself does not depend on what was lost, because
 // the parent's marginal and the message it is divided by share the message's error; where the message is 0,
 // the parent's loss has counted what is missing. So a marginal lacks at most U for each node from the root to
@@ -64,14 +64,13 @@ struct Pass {
 Scaling scaled_exp(std::span<const double> logarithms, std::span<double> weights, int threads);
 
 /// log Z, -inf if nothing has weight.
-Outcome pass_up(const Pass& pass, double& log_z, int n_threads);
+Outcome collect(const Pass& pass, double& log_z, int n_threads);
 /// Hands out the marginals, from the root down. Requires an exact pass up.
-void pass_down(const Pass& pass, int n_threads);
+void distribute(const Pass& pass, int n_threads);
 
 /// Sums a node that falls into rows onto its separator. False if it does not.
 bool sum_rows(const Pass& pass, int i, double* message);
-/// Has the caller step over the rows of a node on the way down, and hands on the sums. False if nothing was
-/// done.
+/// The downward step of a node that falls into rows: the caller computes its marginal. False if it does not.
 bool step_rows(const Pass& pass, int i, const double* answer);
 
 }  // namespace pypgm::propagation

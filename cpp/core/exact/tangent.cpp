@@ -129,8 +129,9 @@ double tangent(const JunctionTree& tree, std::span<const double> potentials,
     buffer->resize(last.separator_offset + last.separator_cells);
   }
   rates.partials.resize(tree.partial_cells);
-  go_up(tree, n_threads, [&](int i, int threads) { report(rates, tree.nodes[at(i)], threads); });
-  go_down(tree, n_threads, [&](int i, int threads) { change(rates, tree.nodes[at(i)], tangent, threads); });
+  visit_upward(tree, n_threads, [&](int i, int threads) { report(rates, tree.nodes[at(i)], threads); });
+  visit_downward(tree, n_threads,
+                 [&](int i, int threads) { change(rates, tree.nodes[at(i)], tangent, threads); });
   return log_z;
 }
 

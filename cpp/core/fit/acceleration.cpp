@@ -172,7 +172,7 @@ double Acceleration::distance() const {
 }
 
 void Acceleration::fit(int sweeps) {
-  if (work_.contracts()) {
+  if (work_.is_factored()) {
     match_moments(*tree_, average(), total_, theta_, work_, kRunsOfSweep * sweeps, kFitted, n_threads_);
   } else {
     ProportionalFitting fitting(tree_, average(), theta_, total_, n_threads_, Zeros::wait);

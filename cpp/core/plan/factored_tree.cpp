@@ -22,9 +22,9 @@ void put_in_order(const JunctionTree& tree, Scope& scope) {
 /// The tables that meet in one clique, as bits over the attributes that have a choice there.
 class Meeting {
  public:
-  Meeting(const JunctionTree& tree, const FactoredTree& contraction, const TreeNode& node) {
+  Meeting(const JunctionTree& tree, const FactoredTree& factored, const TreeNode& node) {
     for (const std::int32_t a : node.attributes) {
-      if (tree.sizes[at(a)] == 1 || contraction.observed[at(a)] != 0) continue;
+      if (tree.sizes[at(a)] == 1 || factored.observed[at(a)] != 0) continue;
       attributes_.push_back(a);
     }
     put_in_order(tree, attributes_);
@@ -142,49 +142,49 @@ class Meeting {
   std::vector<Table> present_;
 };
 
-int add_value(const JunctionTree& tree, FactoredTree& contraction, const Scope& scope) {
+int add_value(const JunctionTree& tree, FactoredTree& factored, const Scope& scope) {
   Value value;
   for (const std::int32_t a : scope) {
-    if (tree.sizes[at(a)] == 1 || contraction.observed[at(a)] != 0) continue;
+    if (tree.sizes[at(a)] == 1 || factored.observed[at(a)] != 0) continue;
     value.attributes.push_back(a);
     value.cells = multiply_cells(value.cells, tree.sizes[at(a)]);
   }
   put_in_order(tree, value.attributes);
-  value.offset = contraction.cells;
-  contraction.cells = std::min(kTooManyCells, contraction.cells + value.cells);
-  contraction.values.push_back(std::move(value));
-  return static_cast<int>(contraction.values.size()) - 1;
+  value.offset = factored.cells;
+  factored.cells = std::min(kTooManyCells, factored.cells + value.cells);
+  factored.values.push_back(std::move(value));
+  return static_cast<int>(factored.values.size()) - 1;
 }
 
 /// Makes the given factors values, and a value of its own for each attribute none of them holds.
-void add_factors(const JunctionTree& tree, FactoredTree& contraction, std::vector<std::vector<int>>& own) {
-  contraction.home.assign(tree.sizes.size(), -1);
+void add_factors(const JunctionTree& tree, FactoredTree& factored, std::vector<std::vector<int>>& own) {
+  factored.home.assign(tree.sizes.size(), -1);
   own.resize(tree.nodes.size());
-  contraction.n_factors = tree.factors.size();
+  factored.n_factors = tree.factors.size();
   for (std::size_t f = 0; f < tree.factors.size(); ++f) {
-    const int value = add_value(tree, contraction, tree.scopes[f]);
+    const int value = add_value(tree, factored, tree.scopes[f]);
     own[at(tree.factors[f].node)].push_back(value);
     for (const std::int32_t a : tree.scopes[f]) {
-      int& home = contraction.home[at(a)];
+      int& home = factored.home[at(a)];
       const bool smaller = home < 0 || tree.factors[f].layout.small < tree.factors[at(home)].layout.small;
       if (smaller) home = static_cast<int>(f);
     }
   }
   for (std::size_t a = 0; a < tree.sizes.size(); ++a) {
-    if (contraction.home[a] >= 0) continue;
-    contraction.home[a] = add_value(tree, contraction, {static_cast<std::int32_t>(a)});
-    own[at(tree.attributes[a].node)].push_back(contraction.home[a]);
+    if (factored.home[a] >= 0) continue;
+    factored.home[a] = add_value(tree, factored, {static_cast<std::int32_t>(a)});
+    own[at(tree.attributes[a].node)].push_back(factored.home[a]);
   }
-  contraction.n_leaves = contraction.values.size();
+  factored.n_leaves = factored.values.size();
 }
 
 /// Cells beside a step's own on the way back: the derivative of a factor, or of one of two values that both
 /// are still needed for the other's.
-std::size_t room_of(const FactoredTree& contraction, const FactoredStep& step) {
-  const auto cells = [&](int value) { return contraction.values[at(value)].cells; };
-  std::size_t room = contraction.is_leaf(step.a) ? cells(step.a) : 0;
+std::size_t room_of(const FactoredTree& factored, const FactoredStep& step) {
+  const auto cells = [&](int value) { return factored.values[at(value)].cells; };
+  std::size_t room = factored.is_leaf(step.a) ? cells(step.a) : 0;
   if (step.b < 0) return room;
-  if (contraction.is_leaf(step.b) || !contraction.is_leaf(step.a)) room = std::max(room, cells(step.b));
+  if (factored.is_leaf(step.b) || !factored.is_leaf(step.a)) room = std::max(room, cells(step.b));
   return room;
 }
 
@@ -198,73 +198,73 @@ std::size_t scratch_of(const FactoredStep& step) {
 }
 
 /// Puts the steps that may be taken beside each other into levels, and gives each its room.
-void arrange(FactoredTree& contraction) {
-  std::vector<std::size_t> height(contraction.values.size(), 0);
-  for (std::size_t s = 0; s < contraction.steps.size(); ++s) {
-    FactoredStep& step = contraction.steps[s];
+void arrange(FactoredTree& factored) {
+  std::vector<std::size_t> height(factored.values.size(), 0);
+  for (std::size_t s = 0; s < factored.steps.size(); ++s) {
+    FactoredStep& step = factored.steps[s];
     const std::size_t h = std::max(height[at(step.a)], step.b < 0 ? 0 : height[at(step.b)]);
     height[at(step.out)] = h + 1;
-    if (contraction.levels.size() <= h) contraction.levels.resize(h + 1);
-    contraction.levels[h].push_back(static_cast<int>(s));
-    contraction.operations +=
+    if (factored.levels.size() <= h) factored.levels.resize(h + 1);
+    factored.levels[h].push_back(static_cast<int>(s));
+    factored.operations +=
         static_cast<double>(step.forward.loops.work + step.to_a.loops.work + step.to_b.loops.work);
   }
-  for (const auto& level : contraction.levels) {
+  for (const auto& level : factored.levels) {
     std::size_t end = 0;
     std::size_t scratch_end = 0;
     for (const int s : level) {
-      FactoredStep& step = contraction.steps[at(s)];
+      FactoredStep& step = factored.steps[at(s)];
       step.room = end;
       step.scratch = scratch_end;
-      end += room_of(contraction, step);
+      end += room_of(factored, step);
       scratch_end += scratch_of(step);
     }
-    contraction.room = std::max(contraction.room, end);
-    contraction.scratch = std::max(contraction.scratch, scratch_end);
+    factored.room = std::max(factored.room, end);
+    factored.scratch = std::max(factored.scratch, scratch_end);
   }
   // Which derivatives lead to an attribute's home.
-  contraction.leads_home.assign(contraction.values.size(), 0);
-  for (const int home : contraction.home) contraction.leads_home[at(home)] = 1;
-  for (const FactoredStep& step : contraction.steps) {
-    const bool b = step.b >= 0 && contraction.leads_home[at(step.b)] != 0;
-    if (contraction.leads_home[at(step.a)] != 0 || b) contraction.leads_home[at(step.out)] = 1;
+  factored.leads_home.assign(factored.values.size(), 0);
+  for (const int home : factored.home) factored.leads_home[at(home)] = 1;
+  for (const FactoredStep& step : factored.steps) {
+    const bool b = step.b >= 0 && factored.leads_home[at(step.b)] != 0;
+    if (factored.leads_home[at(step.a)] != 0 || b) factored.leads_home[at(step.out)] = 1;
   }
 }
 
 }  // namespace
 
 FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::uint8_t> observed) {
-  FactoredTree contraction;
-  contraction.observed.assign(tree.sizes.size(), 0);
-  std::copy(observed.begin(), observed.end(), contraction.observed.begin());
+  FactoredTree factored;
+  factored.observed.assign(tree.sizes.size(), 0);
+  std::copy(observed.begin(), observed.end(), factored.observed.begin());
   std::vector<std::vector<int>> own;
-  add_factors(tree, contraction, own);
+  add_factors(tree, factored, own);
   for (std::size_t i = tree.nodes.size(); i-- > 0;) {
     const TreeNode& node = tree.nodes[i];
-    Meeting meeting(tree, contraction, node);
-    for (const int value : own[i]) meeting.join(value, contraction.values[at(value)].attributes);
+    Meeting meeting(tree, factored, node);
+    for (const int value : own[i]) meeting.join(value, factored.values[at(value)].attributes);
     while (meeting.present() > 0 && !meeting.finished()) {
       const auto pair = meeting.present() > 1 ? meeting.cheapest() : meeting.alone();
-      const int out = add_value(tree, contraction, meeting.scope_of(pair.out));
+      const int out = add_value(tree, factored, meeting.scope_of(pair.out));
       FactoredStep step = meeting.take(pair, out);
       // The larger table comes first: the other one's derivative waits in the room beside.
-      if (step.b >= 0 && contraction.values[at(step.b)].cells > contraction.values[at(step.a)].cells) {
+      if (step.b >= 0 && factored.values[at(step.b)].cells > factored.values[at(step.a)].cells) {
         std::swap(step.a, step.b);
         std::swap(step.to_a, step.to_b);
         std::swap(step.forward.a, step.forward.b);
         step.forward.loops.swapped = !step.forward.loops.swapped;
       }
-      contraction.steps.push_back(std::move(step));
+      factored.steps.push_back(std::move(step));
     }
     if (meeting.present() == 0) continue;
     if (node.parent >= 0) {
       own[at(node.parent)].push_back(meeting.only());
     } else {
-      contraction.root = meeting.only();
+      factored.root = meeting.only();
     }
   }
-  arrange(contraction);
-  return contraction;
+  arrange(factored);
+  return factored;
 }
 
 std::size_t stride_of(const JunctionTree& tree, const Value& value, std::int32_t attribute) {

@@ -8,7 +8,7 @@
 
 namespace pypgm {
 
-/// A table of a contraction: a given factor with its observed attributes fixed, or what a step makes.
+/// A table of the factored tree: a given factor with its observed attributes fixed, or what a step makes.
 struct Value {
   Scope attributes;  ///< in the order of its axes; observed and single-valued ones are left out
   std::size_t cells = 1;
@@ -22,8 +22,8 @@ struct PairProduct {
   Rows b;
 };
 
-/// values[out] = sum of values[a] * values[b] over what nobody needs any more; and the way back: what out's
-/// derivative gives a and b.
+/// values[out] = sum of values[a] * values[b] over the attributes that no later step needs; and the backward
+/// step: the derivatives by a and b from that by out.
 struct FactoredStep {
   int a;
   int b;
@@ -35,7 +35,7 @@ struct FactoredStep {
   std::size_t scratch = 0;  ///< in the buffer of scaled tables
 };
 
-/// Message passing with implicit cliques: the tables of a junction tree are never made. In each clique its
+/// Message passing with factored cliques: the tables of a junction tree are never stored. In each clique its
 /// factors and the messages of its children are multiplied pair by pair, the cheapest pair first, and an
 /// attribute is summed out as soon as nothing else holds it; what is left is the message to the parent. The
 /// marginal of a factor is the factor times the derivative of Z by it, which the steps taken backwards give.
@@ -46,19 +46,19 @@ struct FactoredTree {
   std::size_t n_factors = 0;             ///< given ones
   std::size_t n_leaves = 0;              ///< values no step makes
   std::vector<int> home;                 ///< by attribute: the smallest leaf that holds it
-  std::vector<std::uint8_t> leads_home;  ///< by value: whether it comes from anybody's home
+  std::vector<std::uint8_t> leads_home;  ///< by value: whether it is computed from the home of an attribute
   std::vector<FactoredStep> steps;       ///< a step comes after those whose values it takes
   std::vector<std::vector<int>> levels;  ///< steps that depend on earlier levels alone
   int root = -1;                         ///< the value that is Z; -1 if there is none
   std::size_t cells = 0;                 ///< of all values
-  std::size_t room = 0;                  ///< cells of the buffer the way back needs
-  std::size_t scratch = 0;               ///< cells of the buffer spread tables are scaled in
+  std::size_t room = 0;                  ///< cells of the buffer of derivatives
+  std::size_t scratch = 0;               ///< cells of the buffer extended tables are scaled in
   double operations = 0;                 ///< products of one pass forward and back
 
   bool is_leaf(int value) const { return static_cast<std::size_t>(value) < n_leaves; }
 };
 
-/// Plans the contraction of a tree's factors, with some attributes observed (one flag each; none if empty).
+/// Plans the contractions of a tree's factors, with some attributes observed (one flag each; none if empty).
 /// Requires that no clique of the tree has more than 64 attributes with a choice.
 FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::uint8_t> observed);
 

@@ -265,15 +265,15 @@ void estimate_cost(JunctionTree& tree) {
   if (cost.width > 0) --cost.width;
   for (const Placement& p : tree.factors) cost.factor_cells += static_cast<double>(p.layout.small);
   // Weights and sums of the factors, messages both ways with their logarithms, sums of the pieces of large
-  // tables; or the values of a contraction, and as much again with its scratch where its tables are spread.
+  // tables; or the values of a contraction, and as much again with its scratch where its tables are extended.
   // And the answer.
   const double worked =
       2.0 * cost.factor_cells + 4.0 * cost.separator_cells + static_cast<double>(tree.partial_cells);
   // A clique beyond every integer is never worked on: it counts in full.
-  const auto spread_cells = [](const FactoredTree& c) {
+  const auto extended_cells = [](const FactoredTree& c) {
     return 2 * (static_cast<double>(c.cells) + static_cast<double>(c.room)) + static_cast<double>(c.scratch);
   };
-  const double contracted = tree.factored == nullptr ? worked + cost.cells : spread_cells(*tree.factored);
+  const double contracted = tree.factored == nullptr ? worked + cost.cells : extended_cells(*tree.factored);
   const double held = std::max(worked, contracted);
   cost.bytes = 8.0 * (held + cost.factor_cells);
   cost.table_bytes = std::max(cost.bytes, 8.0 * (worked + cost.factor_cells + cost.cells));

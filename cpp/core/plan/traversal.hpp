@@ -20,7 +20,7 @@ void on_trunk(const JunctionTree& tree, int i, int n_threads, const Body& body) 
 
 /// Calls body(node, threads inside it) for all nodes, children after their parent.
 template <class Body>
-void go_down(const JunctionTree& tree, int n_threads, const Body& body) {
+void visit_downward(const JunctionTree& tree, int n_threads, const Body& body) {
   const Branches& branches = tree.branches;
   for (const int i : branches.trunk()) on_trunk(tree, i, n_threads, body);
   parallel_for(branches.count(), threads_for(branches.cells, n_threads), [&](std::size_t b) {
@@ -30,7 +30,7 @@ void go_down(const JunctionTree& tree, int n_threads, const Body& body) {
 
 /// Calls body(node, threads inside it) for all nodes, children before their parent.
 template <class Body>
-void go_up(const JunctionTree& tree, int n_threads, const Body& body) {
+void visit_upward(const JunctionTree& tree, int n_threads, const Body& body) {
   const Branches& branches = tree.branches;
   parallel_for(branches.count(), threads_for(branches.cells, n_threads), [&](std::size_t b) {
     const std::span<const int> nodes = branches.branch(b);

@@ -79,7 +79,7 @@ inline void scale(double* table, std::size_t n, double factor) {
   for (std::size_t i = 0; i < n; ++i) table[i] *= factor;
 }
 
-inline Extent spread(const double* in, std::size_t n) {
+inline Extent positive_extent(const double* in, std::size_t n) {
   const Lanes least = fold(
       n, kInfinity, [](Lanes a, Lanes b) { return smaller_positive(a, b); },
       [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); });
@@ -87,7 +87,7 @@ inline Extent spread(const double* in, std::size_t n) {
 }
 
 inline Extent normalise(double* table, std::size_t n) {
-  const Extent before = spread(table, n);
+  const Extent before = positive_extent(table, n);
   if (!(before.largest > 0)) return {kInfinity, before.largest};
   const double factor = 1 / before.largest;
   scale(table, n, factor);

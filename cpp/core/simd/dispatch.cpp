@@ -6,11 +6,11 @@
 
 #include "core/simd/contract_kernels.hpp"
 #include "core/simd/contraction_kernels.hpp"
+#include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/message_kernels.hpp"
 #include "core/simd/path_kernels.hpp"
 #include "core/simd/row_kernels.hpp"
-#include "core/simd/spread_kernels.hpp"
 
 #if defined(PYPGM_X86) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -90,6 +90,6 @@ PYPGM_DISPATCH(ContractionKernels, contraction_kernels)
 PYPGM_DISPATCH(MessageKernels, message_kernels)
 PYPGM_DISPATCH(PathKernels, path_kernels)
 PYPGM_DISPATCH(RowKernels, row_kernels)
-PYPGM_DISPATCH(SpreadKernels, spread_kernels)
+PYPGM_DISPATCH(ExtendedKernels, extended_kernels)
 
 }  // namespace pypgm

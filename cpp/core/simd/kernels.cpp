@@ -18,7 +18,7 @@ PYPGM_KERNEL_SET(Kernels, kernels) = {
     log_floored,
     max,
     extent,
-    spread,
+    positive_extent,
     sum,
     dot,
     scale,

@@ -1,4 +1,4 @@
-#include "core/exact/spread_contract.hpp"
+#include "core/exact/extended_contract.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/exact/contract.hpp"
+#include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
-#include "core/simd/spread_kernels.hpp"
 
 // What scaling sets to zero is below 2^kLeastPower of a table whose partner has no weight above 2^high: a
 // cell of K terms lacks at most K 2^(kLeastPower + high), which is nothing beside 2^kBesides times as much.
@@ -49,7 +49,7 @@ double* largest_exponents(const double* exponents, const Layout& layout, double*
 /// b's largest one reaches for each code of what both have. A row's largest weight in one table then meets
 /// one of the largest in the other. Returns the end of the shifts, and null where there is nothing to even
 /// out.
-double* shifts_between(const SpreadTable& a, const SpreadTable& b, const Rows& rows_a, const Rows& rows_b,
+double* shifts_between(const ExtendedTable& a, const ExtendedTable& b, const Rows& rows_a, const Rows& rows_b,
                        double* scratch) {
   if (a.exponents == nullptr || b.exponents == nullptr || rows_a.both.small == 1) return nullptr;
   if (rows_a.single() && rows_b.single()) return nullptr;
@@ -63,7 +63,7 @@ double* shifts_between(const SpreadTable& a, const SpreadTable& b, const Rows& r
   return end;
 }
 
-Scaled scale_rows(const SpreadTable& table, const double* shifts, const Rows& rows, double*& scratch,
+Scaled scale_rows(const ExtendedTable& table, const double* shifts, const Rows& rows, double*& scratch,
                   int n_threads) {
   if (table.exponents == nullptr) return {table.weights, nullptr, table.high, false};
   if (rows.single() && shifts == nullptr) return {table.weights, table.exponents, 1, false};
@@ -82,7 +82,7 @@ Scaled scale_rows(const SpreadTable& table, const double* shifts, const Rows& ro
   for (std::size_t i = 0; i < layout.small; ++i) tops[i] = tops[i] == -kInfinity ? 0.0 : kTop - tops[i];
   kernels().add(weights, exponents, tops, layout.axes.data(), layout.axes.size());
   for_pieces(layout.large, n_threads, [&](std::size_t begin, std::size_t end) {
-    spread_kernels().weigh(table.weights + begin, weights + begin, end - begin, weights + begin);
+    extended_kernels().weigh(table.weights + begin, weights + begin, end - begin, weights + begin);
   });
   for (std::size_t i = 0; i < layout.small; ++i) tops[i] = -tops[i];
   return {weights, tops, kTop + 1, true};
@@ -93,7 +93,7 @@ class TermByTerm {
  public:
   static constexpr std::size_t kMost = 64;  ///< cells, or terms of a cell, at a time
 
-  TermByTerm(const Loops& loops, const SpreadTable& a, const SpreadTable& b)
+  TermByTerm(const Loops& loops, const ExtendedTable& a, const ExtendedTable& b)
       : a_(loops.swapped ? b : a), b_(loops.swapped ? a : b), lanes_(loops.lanes) {
     for (const LoopAxis& axis : loops.outer) take(axis);
     for (const LoopAxis& axis : {loops.batch, loops.rows, loops.sums}) take(axis);
@@ -118,12 +118,12 @@ class TermByTerm {
     std::fill_n(tops, side, -kInfinity);
     std::fill_n(sums, side, 0.0);
     for_terms(n_summed_, a, b, side, [&](const Terms& left, const Terms& right, std::size_t k) {
-      spread_kernels().raise(left, right, k, tops);
+      extended_kernels().raise(left, right, k, tops);
     });
     if (lanes_.out == 0) std::fill_n(tops, side, *std::max_element(tops, tops + side));
     std::replace(tops, tops + side, -kInfinity, 0.0);
     for_terms(n_summed_, a, b, side, [&](const Terms& left, const Terms& right, std::size_t k) {
-      spread_kernels().add(left, right, k, tops, sums);
+      extended_kernels().add(left, right, k, tops, sums);
     });
     if (lanes_.out == 0) sums[0] = kernels().sum(sums, side);
     std::copy_n(sums, n, weights);
@@ -158,13 +158,13 @@ class TermByTerm {
     }
   }
 
-  static Terms terms(const SpreadTable& table, std::size_t cell, std::size_t step) {
+  static Terms terms(const ExtendedTable& table, std::size_t cell, std::size_t step) {
     static constexpr double kZeros[kMost] = {};
     return {table.weights + cell, table.exponents == nullptr ? kZeros : table.exponents + cell, step == 0};
   }
 
-  SpreadTable a_;
-  SpreadTable b_;
+  ExtendedTable a_;
+  ExtendedTable b_;
   LoopAxis lanes_;
   std::array<LoopAxis, kMostAxes> kept_;
   std::array<LoopAxis, kMostAxes> summed_;
@@ -207,9 +207,9 @@ void add_tops(const Scaled& scaled, const Rows& rows, bool first, double* expone
 
 }  // namespace
 
-void contract_spread(const Loops& loops, const Rows& rows_a, const Rows& rows_b, const SpreadTable& a,
-                     const SpreadTable& b, double* out, double* out_exponents, double* scratch,
-                     int n_threads) {
+void contract_extended(const Loops& loops, const Rows& rows_a, const Rows& rows_b, const ExtendedTable& a,
+                       const ExtendedTable& b, double* out, double* out_exponents, double* scratch,
+                       int n_threads) {
   assert(a.exponents != nullptr || b.exponents != nullptr);
   double* const shifted = shifts_between(a, b, rows_a, rows_b, scratch);
   const double* const shifts = shifted == nullptr ? nullptr : scratch;
@@ -227,9 +227,9 @@ void contract_spread(const Loops& loops, const Rows& rows_a, const Rows& rows_b,
   for_pieces(loops.cells, n_threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; i += kRun) {
       const std::size_t n = std::min(kRun, end - i);
-      if (spread_kernels().any_below(out + i, least, n))
+      if (extended_kernels().any_below(out + i, least, n))
         sum_again(exact, least, i, i + n, out, out_exponents);
-      spread_kernels().split(out + i, out_exponents + i, n);
+      extended_kernels().split(out + i, out_exponents + i, n);
     }
   });
 }

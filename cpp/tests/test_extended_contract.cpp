@@ -4,11 +4,11 @@
 #include <cstring>
 #include <vector>
 
+#include "core/exact/extended_contract.hpp"
 #include "core/exact/factored_inference.hpp"
 #include "core/exact/inference.hpp"
-#include "core/exact/spread_contract.hpp"
+#include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
-#include "core/simd/spread_kernels.hpp"
 #include "random_problems.hpp"
 
 namespace pypgm {
@@ -16,24 +16,24 @@ namespace {
 
 constexpr double kTotal = 50.0;
 
-/// What a contraction says that spreads its tables from the start.
-struct Spread {
+/// A run that may extend its tables from the start.
+struct Extended {
   Outcome outcome = Outcome::lost;
   double log_z = -kInfinity;
   std::vector<double> marginals;
-  bool any = false;  ///< whether a table of the way up was spread at its end
+  bool any = false;  ///< whether a table of the forward pass was extended at its end
 
-  Spread(const JunctionTree& tree, const std::vector<double>& potentials, int n_threads,
-         const std::vector<Evidence>& evidence = {})
+  Extended(const JunctionTree& tree, const std::vector<double>& potentials, int n_threads,
+           const std::vector<Evidence>& evidence = {})
       : marginals(potentials.size(), -1.0) {
     const std::vector<std::int32_t> codes(tree.sizes.size(), 0);
     const Observation known{codes, evidence};
     FactoredWork work(*tree.factored);
-    work.spreads = true;
-    outcome = contract_forward(tree, *tree.factored, potentials, known, work, log_z, n_threads);
-    for (const std::uint8_t s : work.spread) any = any || s != 0;
+    work.may_extend = true;
+    outcome = factored_forward(tree, *tree.factored, potentials, known, work, log_z, n_threads);
+    for (const std::uint8_t s : work.extended) any = any || s != 0;
     if (outcome != Outcome::exact) return;
-    outcome = contract_backward(tree, *tree.factored, known, work, {kTotal, marginals, {}}, n_threads);
+    outcome = factored_backward(tree, *tree.factored, known, work, {kTotal, marginals, {}}, n_threads);
   }
 };
 
@@ -47,9 +47,9 @@ TEST_CASE("weights with powers of two: taken apart and put together") {
   std::vector<double> weights = {0.0, 1.0, 1.5, 2.0, 0x1p-900, 0x1.8p300, std::nan(""), 3.0, 0.75};
   std::vector<double> exponents(weights.size(), 10.0);
   const std::vector<double> before = weights;
-  CHECK(spread_kernels().any_below(weights.data(), 1e-300, weights.size()));
-  CHECK_FALSE(spread_kernels().any_below(weights.data(), 0.0, weights.size()));
-  spread_kernels().split(weights.data(), exponents.data(), weights.size());
+  CHECK(extended_kernels().any_below(weights.data(), 1e-300, weights.size()));
+  CHECK_FALSE(extended_kernels().any_below(weights.data(), 0.0, weights.size()));
+  extended_kernels().split(weights.data(), exponents.data(), weights.size());
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!(before[i] > 0)) continue;
     CHECK(weights[i] >= 1);
@@ -63,13 +63,13 @@ TEST_CASE("weights with powers of two: taken apart and put together") {
   const std::vector<double> powers = {0.0, kLeastPower, kLeastPower - 1, -kInfinity, -1e300, 10, -1, -2, 1};
   std::vector<double> out(powers.size());
   const std::vector<double> ones(powers.size(), 1.0);
-  spread_kernels().weigh(ones.data(), powers.data(), ones.size(), out.data());
+  extended_kernels().weigh(ones.data(), powers.data(), ones.size(), out.data());
   CHECK(out == std::vector<double>{1, 0x1p-1000, 0, 0, 0, 1024, 0.5, 0.25, 2});
 }
 
-TEST_CASE("spread tables of random models are those of all assignments, zeros and all ranges") {
+TEST_CASE("extended tables of random models are those of all assignments, zeros and all ranges") {
   std::mt19937_64 random(31);
-  int spread = 0;
+  int extended = 0;
   for (int round = 0; round < 800; ++round) {
     CAPTURE(round);
     const test::Structure s = round % 4 == 0 ? test::all_pairs(random)
@@ -77,15 +77,15 @@ TEST_CASE("spread tables of random models are those of all assignments, zeros an
     const JunctionTree tree = test::tree_of(s);
     const std::vector<double> potentials = test::random_potentials(random, test::cells_of(s));
     const test::BruteForce wanted(s, potentials, kTotal);
-    const Spread found(tree, potentials, 1);
+    const Extended found(tree, potentials, 1);
     REQUIRE((found.outcome == Outcome::impossible) == (wanted.log_z == -kInfinity));
     if (found.outcome == Outcome::impossible) continue;
     REQUIRE(found.outcome == Outcome::exact);
-    spread += found.any ? 1 : 0;
+    extended += found.any ? 1 : 0;
     CHECK(std::abs(found.log_z - wanted.log_z) <= 1e-12 * (1 + std::abs(wanted.log_z)));
     check_marginals(found.marginals, wanted.marginals, 1e-10);
   }
-  CHECK(spread > 100);
+  CHECK(extended > 100);
 }
 
 /// Pairs of a ring and its chords whose potentials cannot all be had.
@@ -113,8 +113,8 @@ TEST_CASE("potentials of +-3000 that contradict each other") {
     std::vector<double> potentials = frustrated(s, random, 3000.0);
     if (round % 3 == 0) std::fill_n(potentials.begin() + 3, 3, -kInfinity);
     const test::BruteForce wanted(s, potentials, kTotal);
-    const Spread one(tree, potentials, 1);
-    const Spread two(tree, potentials, 2);
+    const Extended one(tree, potentials, 1);
+    const Extended two(tree, potentials, 2);
     REQUIRE(one.outcome == Outcome::exact);
     CHECK(one.any);
     CHECK(std::abs(one.log_z - wanted.log_z) <= 1e-12 * std::abs(wanted.log_z));
@@ -124,16 +124,16 @@ TEST_CASE("potentials of +-3000 that contradict each other") {
     std::vector<double> answered(potentials.size());
     CHECK(exact_log_partition(tree, potentials, {}, 1) == doctest::Approx(wanted.log_z).epsilon(1e-12));
     ExactWork work(tree);
-    REQUIRE(work.contracts());
+    REQUIRE(work.is_factored());
     for (int again = 0; again < 2; ++again) {
       const double log_z = exact_marginals(tree, potentials, kTotal, work, answered, 1);
       CHECK(log_z == doctest::Approx(wanted.log_z).epsilon(1e-12));
       check_marginals(answered, wanted.marginals, 1e-10);
     }
-    lost += work.contraction().spreads ? 1 : 0;
+    lost += work.factored().may_extend ? 1 : 0;
     const std::vector<double> mild(potentials.size(), 0.0);
     exact_marginals(tree, mild, kTotal, work, answered, 1);
-    CHECK_FALSE(work.contraction().spreads);
+    CHECK_FALSE(work.factored().may_extend);
   }
   CHECK(lost > 10);
 }
@@ -161,7 +161,7 @@ TEST_CASE("likelihoods as far apart as the potentials") {
     for (std::int32_t a = 0; a < 3; ++a) evidence.push_back({a, likelihoods[static_cast<std::size_t>(a)]});
     test::BruteForce wanted(with, together, kTotal);
     wanted.marginals.resize(potentials.size());
-    const Spread found(tree, potentials, 1, evidence);
+    const Extended found(tree, potentials, 1, evidence);
     REQUIRE(found.outcome == Outcome::exact);
     CHECK(std::abs(found.log_z - wanted.log_z) <= 1e-12 * std::abs(wanted.log_z));
     check_marginals(found.marginals, wanted.marginals, 1e-10);
@@ -178,18 +178,18 @@ TEST_CASE("zeros that leave nothing, NaN, and potentials beyond every integer") 
   s.sizes = {2, 2};
   s.cliques = {{0, 1}, {0, 1}};
   const JunctionTree tree = test::tree_of(s);
-  const Spread nothing(tree, {0, -kInfinity, -900, -kInfinity, -kInfinity, 0, -kInfinity, 900}, 1);
+  const Extended nothing(tree, {0, -kInfinity, -900, -kInfinity, -kInfinity, 0, -kInfinity, 900}, 1);
   CHECK(nothing.outcome == Outcome::impossible);
-  const Spread unknown(tree, {0, std::nan(""), -900, 0, 0, 0, 0, 900}, 1);
+  const Extended unknown(tree, {0, std::nan(""), -900, 0, 0, 0, 0, 900}, 1);
   CHECK(std::isnan(unknown.log_z));
   CHECK(std::isnan(unknown.marginals[0]));
-  const Spread huge(tree, {0, -1e300, -900, 0, 1e17, 0, 0, 1e17}, 1);
+  const Extended huge(tree, {0, -1e300, -900, 0, 1e17, 0, 0, 1e17}, 1);
   CHECK(huge.log_z == doctest::Approx(1e17));
   CHECK(huge.marginals[0] == doctest::Approx(25).epsilon(1e-12));
   CHECK(huge.marginals[1] == 0);
 }
 
-TEST_CASE("large spread tables: threads do not change a bit") {
+TEST_CASE("large extended tables: threads do not change a bit") {
   test::Structure s;
   s.sizes = {70, 60, 50, 6, 5};
   for (std::int32_t i = 0; i < 5; ++i) {
@@ -198,11 +198,11 @@ TEST_CASE("large spread tables: threads do not change a bit") {
   const JunctionTree tree = test::tree_of(s);
   std::mt19937_64 random(34);
   const std::vector<double> potentials = frustrated(s, random, 800.0);
-  const Spread one(tree, potentials, 1);
+  const Extended one(tree, potentials, 1);
   REQUIRE(one.outcome == Outcome::exact);
   CHECK(one.any);
   for (const int n_threads : {2, 3}) {
-    const Spread several(tree, potentials, n_threads);
+    const Extended several(tree, potentials, n_threads);
     CHECK(several.log_z == one.log_z);
     CHECK(std::memcmp(one.marginals.data(), several.marginals.data(), potentials.size() * sizeof(double)) ==
           0);

@@ -1,6 +1,6 @@
 // Compiled once for each instruction set, with PYPGM_ISA its name; see kernels.cpp. Plain loops over integers
 // and doubles, which compilers turn into vector ones.
-#include "core/simd/spread_kernels.hpp"
+#include "core/simd/extended_kernels.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -92,6 +92,6 @@ bool any_below(const double* weights, double least, std::size_t n) {
 
 }  // namespace
 
-PYPGM_KERNEL_SET(SpreadKernels, spread_kernels) = {weigh, split, raise, add, any_below};
+PYPGM_KERNEL_SET(ExtendedKernels, extended_kernels) = {weigh, split, raise, add, any_below};
 
 }  // namespace pypgm

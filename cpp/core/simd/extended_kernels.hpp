@@ -12,7 +12,7 @@ struct Terms {
 
 /// Passes over weights that have a power of two each, compiled once for each instruction set. Exponents are
 /// whole numbers; that of weight zero is -inf.
-struct SpreadKernels {
+struct ExtendedKernels {
   /// out[i] = weights[i] * 2^exponents[i], 0 where the exponent is below kLeastPower; none is above 900. NaN
   /// stays. In place is allowed.
   void (*weigh)(const double* weights, const double* exponents, std::size_t n, double* out);
@@ -30,6 +30,6 @@ struct SpreadKernels {
 inline constexpr double kLeastPower = -1000;
 
 /// The set of loops for this machine, chosen at the first call.
-const SpreadKernels& spread_kernels();
+const ExtendedKernels& extended_kernels();
 
 }  // namespace pypgm
