@@ -58,8 +58,8 @@ def check_fits(
 
 
 @contextmanager
-def hopeless_refused(domain: Domain, max_bytes: float | None = None) -> Iterator[None]:
-    """Raise ModelTooLargeError, naming a clique, where every order of elimination makes one too large to plan."""
+def hopeless_refused(domain: Domain, max_bytes: float | None = None, order: str = "best order") -> Iterator[None]:
+    """Raise ModelTooLargeError, naming a clique, where an order of elimination makes one too large to plan."""
     try:
         yield
     except _core.HopelessElimination as error:
@@ -67,7 +67,7 @@ def hopeless_refused(domain: Domain, max_bytes: float | None = None) -> Iterator
         cells = domain.size(clique)
         raise ModelTooLargeError(
             f"the table over ({listed(clique)}) needs {short(cells)} cells ({short(cells >> 27)} GiB) in the "
-            f"best order of elimination; the limit is {memory_limit(max_bytes) / _GIB:.3g} GiB: {_WAY_OUT}"
+            f"{order} of elimination; the limit is {memory_limit(max_bytes) / _GIB:.3g} GiB: {_WAY_OUT}"
         ) from None
 
 

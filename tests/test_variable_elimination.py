@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from models import chain, evidence_on, models
 from peak_memory import printed_numbers
 
 import pypgm
-from pypgm import CliqueVector, Domain, ImpossibleEvidenceError, ModelTooLargeError
+from pypgm import CliqueVector, Domain, ImpossibleEvidenceError, ModelTooLargeError, _core
 from pypgm.inference import max_elimination
 
 TOTAL = 1000.0
@@ -81,6 +82,27 @@ def test_parts_that_no_path_joins_to_the_clique_are_left_alone():
     np.testing.assert_allclose(found.values, wanted / wanted.sum(), rtol=1e-14)
     with pytest.raises(ModelTooLargeError, match=r"the table over \([pq].* needs .* cells .* GiB\).*; the limit is"):
         pypgm.variable_elimination(potentials, ("p0", "a"))
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_dense_pairs_are_refused_at_once(fixed):
+    n = 800
+    names = [f"x{i}" for i in range(n)]
+    first, second = np.nonzero(np.triu(np.random.default_rng(1).random((n, n)) < 0.15, 1))
+    domain = Domain(names, [2] * n)
+    potentials = CliqueVector(domain, [(names[i], names[j]) for i, j in zip(first, second, strict=True)])
+    which = "given" if fixed else "best"
+    start = time.perf_counter()
+    with pytest.raises(ModelTooLargeError, match=f"cells .* GiB\\) in the {which} order of elimination"):
+        pypgm.variable_elimination(potentials, "x0", order=names if fixed else None)
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize("order", [(), tuple(range(120))])
+def test_planning_pairs_of_a_million_values_is_refused(order):
+    pairs = [((i, 60 + j), True) for i in range(60) for j in range(60)]
+    with pytest.raises(_core.HopelessElimination):
+        _core.plan_elimination([10**6] * 120, pairs, (), order)
 
 
 def test_known_values_cut_a_grid_into_pieces():

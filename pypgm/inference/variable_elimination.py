@@ -213,7 +213,7 @@ def _eliminate(
     sequence = () if order is None else domain.indices(order)
     if order is not None and len(sequence) != len(domain):
         raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(sequence)}")
-    with hopeless_refused(domain, max_bytes):
+    with hopeless_refused(domain, max_bytes, "best order" if order is None else "given order"):
         plan = _core.plan_elimination(domain.shape, [(s, True) for s in scopes], keep, sequence)
     check_contraction(domain, plan, answer_bytes([domain.sizes(asked)]), max_bytes)
     answers, _ = plan.run(tables, "max" if maximum else "sum", n_threads)

@@ -174,7 +174,13 @@ class EliminationPlanner {
     return product;
   }
 
+  /// Adds a step; refuses a table that fits no memory at once, as planning the rest may take minutes.
   int take(int left, int right, const Axes& axes) {
+    if (cells(axes) > kHopelessCells) {
+      Scope clique = axes;
+      std::sort(clique.begin(), clique.end());
+      throw HopelessElimination(clique);
+    }
     steps.push_back({left, right, axes});
     alive_[at(left)] = 0;
     if (right >= 0) alive_[at(right)] = 0;

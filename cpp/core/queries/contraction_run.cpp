@@ -108,7 +108,7 @@ void Run::for_steps(const Body& body) {
       work += own;
       largest = std::max(largest, own);
     }
-    const int threads = threads_for(static_cast<std::size_t>(work), n_threads_);
+    const int threads = threads_for(static_cast<std::size_t>(std::min(work, 0x1p62)), n_threads_);
     if (threads > 1 && 2 * largest <= work) {
       // In blocks, so that a step of a microsecond does not pay for being handed out.
       const std::size_t block = std::max<std::size_t>(1, steps.size() / (16 * at(threads)));
