@@ -14,7 +14,6 @@ from pypgm.estimation.fit import Fit, Options
 from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, Oracle, SteadyDescent
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.residual_losses import L2
-from pypgm.queries import Prefix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +77,7 @@ class Problem:
     def is_certifiable(self) -> bool:
         """Return whether a certificate can be had: for a weighted L2 loss of sums over not too many cells."""
         measurements = self.loss.measurements
-        sums = bool(measurements) and not any(isinstance(m.query, Prefix) for m in measurements)
+        sums = bool(measurements) and not any(m.linear_map.is_running for m in measurements)
         small = certifies(self.start.values.size) and _core.Certificate.suits(self.tree.plan)
         return sums and small and self._compiles()
 

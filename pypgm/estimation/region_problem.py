@@ -15,10 +15,8 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.compiled import is_compiled
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.residual_losses import L2, Huber
-from pypgm.estimation.smoothness import column_squares, largest_column_distance
 from pypgm.estimation.thinning import BEYOND
 from pypgm.factor import Factor
-from pypgm.queries import Identity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,10 +94,7 @@ class RegionProblem:
 
 
 def _largest_distance(m: LinearMeasurement) -> float:
-    if isinstance(m.query, Identity | None) and isinstance(m.stddev, float):
-        return 2.0 / m.stddev**2 if m.values.size > 1 else 0.0
-    weights = m.weights()
-    return largest_column_distance(m, weights, column_squares(m, weights))
+    return m.linear_map.largest_squared_distance(m.weights())
 
 
 def _largest_bend(loss: Loss) -> float | None:

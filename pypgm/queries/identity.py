@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pypgm.queries.sensitivity import Neighbours, as_vector, check_neighbours
-from pypgm.queries.sums import Sums, check_size
+from pypgm.queries.entries import checked_size
+from pypgm.queries.partition import Partition
+from pypgm.queries.query import LinearQuery, ZeroOneQuery
+from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
-__all__ = ["Identity", "identity"]
+__all__ = ["Identity"]
 
 
-@dataclass(frozen=True, slots=True)
-class Identity(Sums):
+class Identity(ZeroOneQuery):
     """Every cell of a table, as it is.
 
     Parameters
@@ -34,28 +34,55 @@ class Identity(Sums):
     2
     """
 
+    __slots__ = ("size",)
+
     size: int
 
-    def __post_init__(self) -> None:
-        check_size(self.size)
+    def __init__(self, size: int) -> None:
+        own = checked_size(size)
+        self._set(size=own, shape=(own, own))
+
+    def _arguments(self) -> tuple[int]:
+        return (self.size,)
+
+    def __repr__(self) -> str:
+        return f"Identity(size={self.size})"
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of answers and number of cells."""
-        return (self.size, self.size)
+    def nnz(self) -> int:
+        """Number of entries that are not zero."""
+        return self.size
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the answers are the cells."""
+        return True
 
     @property
     def supports_total(self) -> bool:
         """Whether some combination of the answers is the sum over all cells: always."""
         return True
 
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
-        """Return a copy of the cells `x`, array_like of shape (size,)."""
-        return np.array(as_vector("x", x, self.size))
+    def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ones: the sum of all answers, whatever their noise."""
+        del stddev
+        return np.ones(self.size)
 
-    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
-        """Return a copy of the answers `y`, array_like of shape (size,)."""
-        return np.array(as_vector("y", y, self.size))
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        return table
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return table
+
+    def to_sparse(self) -> Any:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+        """Return the identity as a scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array, eye_array
+
+        return csr_array(eye_array(self.size, dtype=np.int64))
+
+    def folded(self, cells: NDArray[np.int64]) -> LinearQuery:
+        """Return the sums over the finer cells that lie in each cell."""
+        return Partition(cells, self.size)
 
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: 1, or 2 under "replace" (0 for a single cell)."""
@@ -63,8 +90,3 @@ class Identity(Sums):
         if neighbours == "add-remove":
             return 1
         return 2 if self.size > 1 else 0
-
-
-def identity(size: int) -> Identity:
-    """Return the query of every cell of a table of `size` cells."""
-    return Identity(size)
