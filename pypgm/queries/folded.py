@@ -36,6 +36,10 @@ class Folded(LinearQuery):
         return (self.query, self._sums.groups)
 
     @property
+    def _inner(self) -> tuple[LinearQuery, ...]:
+        return (self.query,)
+
+    @property
     def nnz(self) -> int:
         """A bound of the number of entries that are not zero."""
         return self.query.nnz * int(np.bincount(self._sums.groups).max())
@@ -44,21 +48,6 @@ class Folded(LinearQuery):
     def cost(self) -> int:
         """Number of additions of one application."""
         return self.query.cost + self.shape[1]
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether the query's entries are integers."""
-        return self.query.is_integer
-
-    @property
-    def is_non_negative(self) -> bool:
-        """Whether no entry is negative."""
-        return self.query.is_non_negative
-
-    @property
-    def has_acute_columns(self) -> bool:
-        """Whether no two columns have a negative product."""
-        return self.query.has_acute_columns
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the query with each entry's magnitude to a power in its place."""
@@ -75,10 +64,6 @@ class Folded(LinearQuery):
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weighted squared norm of the column of each fine cell, or a bound of it."""
         return self.query.column_squares(weights)[self._sums.groups]
-
-    def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
-        """Return the largest weighted squared distance of two columns, or a bound of it."""
-        return self.query.largest_squared_distance(weights)
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         return self.query._apply(self._sums._apply(table))

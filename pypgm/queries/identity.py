@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.queries.entries import checked_size
 from pypgm.queries.partition import Partition
-from pypgm.queries.query import LinearQuery, ZeroOneQuery
+from pypgm.queries.query import LinearQuery, SquareQuery
 from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
 __all__ = ["Identity"]
 
 
-class Identity(ZeroOneQuery):
+class Identity(SquareQuery):
     """Every cell of a table, as it is.
 
     Parameters
@@ -34,19 +33,7 @@ class Identity(ZeroOneQuery):
     2
     """
 
-    __slots__ = ("size",)
-
-    size: int
-
-    def __init__(self, size: int) -> None:
-        own = checked_size(size)
-        self._set(size=own, shape=(own, own))
-
-    def _arguments(self) -> tuple[int]:
-        return (self.size,)
-
-    def __repr__(self) -> str:
-        return f"Identity(size={self.size})"
+    __slots__ = ()
 
     @property
     def nnz(self) -> int:
@@ -56,11 +43,6 @@ class Identity(ZeroOneQuery):
     @property
     def is_identity(self) -> bool:
         """Whether the answers are the cells."""
-        return True
-
-    @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells: always."""
         return True
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64]:

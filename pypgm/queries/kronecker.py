@@ -49,7 +49,7 @@ class Kronecker(LinearQuery):
 
     Examples
     --------
-    >>> from pypgm.queries import Prefix
+    >>> from pypgm.queries import Identity, Prefix
     >>> Kronecker([Identity(2), Prefix(3)]).matvec([1, 2, 3, 4, 5, 6]).tolist()
     [1, 3, 6, 4, 9, 15]
     """
@@ -91,6 +91,10 @@ class Kronecker(LinearQuery):
         return weights
 
     @property
+    def _inner(self) -> tuple[LinearQuery, ...]:
+        return self.factors
+
+    @property
     def nnz(self) -> int:
         """Number of entries that are not zero."""
         return math.prod(f.nnz for f in self.factors)
@@ -104,21 +108,6 @@ class Kronecker(LinearQuery):
             cost += rows * f.cost * cells
             rows *= f.shape[0]
         return cost
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether all factors have integer entries."""
-        return all(f.is_integer for f in self.factors)
-
-    @property
-    def is_non_negative(self) -> bool:
-        """Whether no factor has a negative entry."""
-        return all(f.is_non_negative for f in self.factors)
-
-    @property
-    def has_acute_columns(self) -> bool:
-        """Whether no two columns have a negative product in any factor."""
-        return all(f.has_acute_columns for f in self.factors)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the product of the factors' magnitudes."""

@@ -73,11 +73,6 @@ class Partition(ZeroOneQuery):
         """Number of entries that are not zero."""
         return self.shape[1]
 
-    @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells: always, as the groups cover it."""
-        return True
-
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return 1 for each group that has cells, whatever the noise: every cell is in exactly one."""
         del stddev

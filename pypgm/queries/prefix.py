@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.queries.entries import checked_size
-from pypgm.queries.query import ZeroOneQuery
+from pypgm.queries.query import SquareQuery
 from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
 __all__ = ["Prefix"]
 
 
-class Prefix(ZeroOneQuery):
+class Prefix(SquareQuery):
     """The sums of the first 1, 2, ..., n cells.
 
     Parameters
@@ -35,29 +34,12 @@ class Prefix(ZeroOneQuery):
     3
     """
 
-    __slots__ = ("size",)
-
-    size: int
-
-    def __init__(self, size: int) -> None:
-        own = checked_size(size)
-        self._set(size=own, shape=(own, own))
-
-    def _arguments(self) -> tuple[int]:
-        return (self.size,)
-
-    def __repr__(self) -> str:
-        return f"Prefix(size={self.size})"
+    __slots__ = ()
 
     @property
     def nnz(self) -> int:
         """Number of entries that are not zero."""
         return self.size * (self.size + 1) // 2
-
-    @property
-    def cost(self) -> int:
-        """Number of additions of one application."""
-        return self.size
 
     @property
     def is_running(self) -> bool:

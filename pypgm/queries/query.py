@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm.queries.entries import checked_size
 from pypgm.queries.sensitivity import (
     MAX_COLUMNS,
     Neighbours,
@@ -20,10 +21,9 @@ from pypgm.queries.sensitivity import (
     pairwise,
 )
 
-__all__ = ["LinearQuery", "ZeroOneQuery"]
+__all__ = ["LinearQuery", "SquareQuery", "ZeroOneQuery"]
 
 _DENSE_ENTRIES = 1 << 22
-_TOTAL_TOLERANCE = 1e-8
 _TOTAL_MISS = 1e-6
 
 
@@ -67,6 +67,11 @@ class LinearQuery(ABC):
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the query with each entry's magnitude to a power in its place."""
 
+    @property
+    def _inner(self) -> tuple[LinearQuery, ...]:
+        """The queries it is made of, if it is made of any."""
+        return ()
+
     # What it says of itself.
 
     @property
@@ -77,12 +82,12 @@ class LinearQuery(ABC):
     @property
     def is_integer(self) -> bool:
         """Whether all entries are integers, so that sensitivities are exact."""
-        return True
+        return all(q.is_integer for q in self._inner)
 
     @property
     def is_non_negative(self) -> bool:
         """Whether no entry is negative."""
-        return True
+        return all(q.is_non_negative for q in self._inner)
 
     @property
     def has_unit_columns(self) -> bool:
@@ -106,20 +111,8 @@ class LinearQuery(ABC):
 
     @property
     def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells, up to 1e-8 of a cell."""
-        from scipy.sparse.linalg import LinearOperator, lsmr
-
-        rows, cells = self.shape
-        columns = self.columns()
-        if columns is not None:
-            dense, ones = columns.T.astype(np.float64), np.ones(columns.shape[1])
-            combination = np.linalg.lstsq(dense, ones, rcond=None)[0]
-            return bool(np.abs(dense @ combination - ones).max() < _TOTAL_TOLERANCE)
-        transpose: Any = LinearOperator(
-            (cells, rows), matvec=self.rmatvec, rmatvec=self.matvec, dtype=np.dtype(np.float64)
-        )
-        combination = lsmr(transpose, np.ones(cells), atol=1e-13, btol=1e-13, maxiter=10 * min(rows, cells))[0]
-        return bool(np.abs(self.rmatvec(combination) - 1.0).max() < _TOTAL_TOLERANCE)
+        """Whether some combination of the answers is the sum over all cells; see `total_weights`."""
+        return self.total_weights(np.ones(self.shape[0])) is not None
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return v with Q'v = 1, the best unbiased combination of the answers to the sum over all cells.
@@ -213,7 +206,7 @@ class LinearQuery(ABC):
     @property
     def has_acute_columns(self) -> bool:
         """Whether no two columns have a negative product, so that their distance is at most their hypotenuse."""
-        return self.is_non_negative
+        return all(q.has_acute_columns for q in self._inner) if self._inner else self.is_non_negative
 
     def columns(self) -> NDArray[Any] | None:
         """Return the different columns, each once, in lexicographic order; None where they are too many to compare."""
@@ -346,6 +339,29 @@ class ZeroOneQuery(LinearQuery):
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return the most that one answer changes: 1, or 0 where no answer does."""
         return min(1, self.squared_l2_sensitivity(neighbours))
+
+
+class SquareQuery(ZeroOneQuery):
+    """Queries of zeros and ones with as many answers as cells, which their number tells apart."""
+
+    __slots__ = ("size",)
+
+    size: int
+
+    def __init__(self, size: int) -> None:
+        own = checked_size(size)
+        self._set(size=own, shape=(own, own))
+
+    def _arguments(self) -> tuple[int]:
+        return (self.size,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(size={self.size})"
+
+    @property
+    def cost(self) -> int:
+        """Number of additions of one application."""
+        return self.size
 
 
 def _along(product: Callable[[NDArray[Any]], NDArray[Any]], table: NDArray[Any], axis: int, size: int) -> NDArray[Any]:

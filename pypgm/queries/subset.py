@@ -103,24 +103,12 @@ class Subset(LinearQuery):
         cells[:, self.cells] = weighted
         return cells
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the largest weight, under "replace" the sum of the two largest: no two cells share an answer."""
-        return self._largest(neighbours, np.abs(self.weights))
-
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the largest squared weight, under "replace" the sum of the two largest."""
-        return self._largest(neighbours, np.square(self.weights))
-
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the largest weight in magnitude (0 for a table of a single cell under "replace")."""
+    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         check_neighbours(neighbours)
-        return 0 if neighbours == "replace" and self.shape[1] == 1 else int(np.abs(self.weights).max())
-
-    def _largest(self, neighbours: Neighbours, amounts: NDArray[np.int64]) -> int:
-        check_neighbours(neighbours)
+        amounts = np.sort(np.abs(self.weights) ** norm)
         if neighbours == "add-remove":
-            return int(amounts.max())
-        return int(np.sort(amounts)[-2:].sum()) if self.shape[1] > 1 else 0
+            return int(amounts[-1])
+        return int(amounts[-2:].sum()) if self.shape[1] > 1 else 0  # no two cells share an answer
 
 
 def subset_sum(cells: ArrayLike, size: int) -> Matrix:

@@ -68,6 +68,10 @@ class Union(LinearQuery):
         return f"Union({', '.join(map(repr, self.parts))})"
 
     @property
+    def _inner(self) -> tuple[LinearQuery, ...]:
+        return self.parts
+
+    @property
     def nnz(self) -> int:
         """Number of entries that are not zero."""
         return sum(p.nnz for p in self.parts)
@@ -76,21 +80,6 @@ class Union(LinearQuery):
     def cost(self) -> int:
         """Number of additions of one application."""
         return sum(p.cost for p in self.parts)
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether all parts have integer entries."""
-        return all(p.is_integer for p in self.parts)
-
-    @property
-    def is_non_negative(self) -> bool:
-        """Whether no part has a negative entry."""
-        return all(p.is_non_negative for p in self.parts)
-
-    @property
-    def has_acute_columns(self) -> bool:
-        """Whether no two columns have a negative product in any part."""
-        return all(p.has_acute_columns for p in self.parts)
 
     @property
     def supports_total(self) -> bool:
@@ -138,14 +127,12 @@ class Union(LinearQuery):
         small = self.shape[0] * self.shape[1] <= _DENSE_ENTRIES and parts < 1 << 51
         return min(parts, super()._exact_sensitivity(neighbours, norm)) if small else parts
 
-    def _split(self, answers: NDArray[Any]) -> list[tuple[LinearQuery, NDArray[Any]]]:
+    def _split(self, answers: NDArray[Any], axis: int = 0) -> list[tuple[LinearQuery, NDArray[Any]]]:
         ends = np.cumsum([p.shape[0] for p in self.parts])
-        return list(zip(self.parts, np.split(answers, ends[:-1]), strict=True))
+        return list(zip(self.parts, np.split(answers, ends[:-1], axis), strict=True))
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         return np.concatenate([p._apply(table) for p in self.parts], axis=1)
 
     def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
-        ends = np.cumsum([p.shape[0] for p in self.parts])
-        split = np.split(table, ends[:-1], axis=1)
-        return np.asarray(np.sum([p._transpose(t) for p, t in zip(self.parts, split, strict=True)], axis=0))
+        return np.asarray(np.sum([p._transpose(t) for p, t in self._split(table, 1)], axis=0))
