@@ -3,10 +3,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, eye_array
 
+import pypgm
 from pypgm import queries
 from pypgm.queries import (
     AllRange,
@@ -17,6 +18,7 @@ from pypgm.queries import (
     Prefix,
     RangeList,
     Subset,
+    Union,
     UserOperator,
     on_lattice,
 )
@@ -57,6 +59,30 @@ simple = st.one_of(
     subsets(),
 )
 every = st.one_of(simple, st.lists(simple, min_size=1, max_size=3).map(Kronecker))
+
+
+def as_user_operator(entries):
+    return UserOperator(
+        entries.shape,
+        lambda x: entries @ x,
+        lambda y: entries.T @ y,
+        lambda norm: np.linalg.norm(entries, norm, axis=0),
+    )
+
+
+real = signed.map(lambda rows: np.array(rows) * np.resize([0.5, 1.0, 0.0, -0.25], np.shape(rows)))
+leaves = st.one_of(every, real.map(Matrix), real.map(lambda rows: Matrix(csr_array(rows))), real.map(as_user_operator))
+
+
+@st.composite
+def composites(draw):
+    kind = draw(st.sampled_from(["leaf", "union", "folded", "product"]))
+    first = draw(leaves)
+    if kind == "union":
+        return Union([first, *(q for q in draw(st.lists(leaves, max_size=3)) if q.shape[1] == first.shape[1])])
+    if kind == "folded":
+        return first.folded(np.array(draw(st.lists(st.integers(0, first.shape[1] - 1), min_size=1, max_size=8))))
+    return Kronecker([first, draw(leaves)]) if kind == "product" else first
 
 
 def matrix(query):
@@ -105,13 +131,133 @@ def test_adjoint_and_total(query, seed):
     assert query.matvec(whole).tolist() == (dense.astype(object) @ whole.astype(object)).tolist()
 
 
-def as_user_operator(entries):
-    return UserOperator(
-        entries.shape,
-        lambda x: entries @ x,
-        lambda y: entries.T @ y,
-        lambda norm: np.linalg.norm(entries, norm, axis=0),
-    )
+@given(composites(), st.integers(0, 2**32))
+def test_every_query_describes_the_matrix_it_is(query, seed):
+    rng = np.random.default_rng(seed)
+    dense = query.to_sparse().toarray()
+    rows, cells = query.shape
+    assert dense.shape == (rows, cells)
+    assert np.count_nonzero(dense) <= query.nnz
+    table, answers = rng.normal(size=(2, cells, 3)), rng.normal(size=(2, rows, 3))
+    np.testing.assert_allclose(query.apply(table, 1), np.einsum("ra,bac->brc", dense, table), atol=1e-9)
+    np.testing.assert_allclose(query.transpose(answers, -2), np.einsum("ra,brc->bac", dense, answers), atol=1e-9)
+    assert np.vdot(query.apply(table, 1), answers) == pytest.approx(np.vdot(table, query.transpose(answers, 1)))
+    np.testing.assert_allclose(query.matvec(table[0, :, 0]), dense @ table[0, :, 0], atol=1e-9)
+    np.testing.assert_allclose(query.rmatvec(answers[0, :, 0]), dense.T @ answers[0, :, 0], atol=1e-9)
+    assert query.is_integer <= (dense == np.rint(dense)).all()
+    assert query.is_non_negative <= (dense >= 0).all()
+    assert query.has_unit_columns <= (dense.sum(0) == 1).all()
+    if query.is_identity:
+        np.testing.assert_array_equal(dense, np.eye(cells))
+    if query.is_running:
+        np.testing.assert_array_equal(dense, np.tri(cells))
+    if query.groups is not None:
+        np.testing.assert_array_equal(query.groups, dense.argmax(0))
+    for norm in (1, 2):
+        np.testing.assert_allclose(query.column_norms(norm), np.linalg.norm(dense, norm, axis=0), atol=1e-9)
+        np.testing.assert_allclose(query.magnitudes(norm).to_sparse().toarray(), np.abs(dense) ** norm, atol=1e-9)
+    weights = rng.uniform(0.1, 2.0, rows)
+    scaled = (dense * np.sqrt(weights)[:, None]).T
+    assert (query.column_squares(weights) >= np.square(scaled).sum(1) - 1e-9).all()
+    widest = max(np.square(a - b).sum() for a, b in itertools.product(scaled, repeat=2))
+    assert query.largest_squared_distance(weights) >= widest - 1e-9
+    if query.has_acute_columns:
+        assert (scaled @ scaled.T >= -1e-9).all()
+
+
+@settings(max_examples=30)
+@given(composites(), st.integers(0, 2**32))
+def test_every_query_knows_the_best_way_to_the_total(query, seed):
+    stddev = np.random.default_rng(seed).uniform(0.5, 2.0, query.shape[0])
+    dense = query.to_sparse().toarray()
+    for noise in (stddev, np.ones_like(stddev)):
+        scaled = dense / noise[:, None]
+        wanted = np.linalg.lstsq(scaled.T, np.ones(dense.shape[1]), rcond=None)[0]
+        exists = np.allclose(scaled.T @ wanted, 1, atol=1e-7)
+        found = query.total_weights(noise)
+        assert (found is not None) == query.supports_total == exists
+        if exists:
+            np.testing.assert_allclose(dense.T @ found, 1, atol=1e-5)
+            # Partitions and cells: every combination is the best one.
+            assert np.square(found * noise).sum() <= np.square(wanted).sum() * (1 + 1e-5) + 1e-9
+
+
+@given(composites())
+def test_no_sensitivity_is_understated_and_real_entries_have_none(query):
+    dense = query.to_sparse().toarray()
+    changes = {"add-remove": dense.T, "replace": [a - b for a, b in itertools.product(dense.T, repeat=2)]}
+    for neighbours, differences in changes.items():
+        if not query.is_integer:
+            for ask in (query.l1_sensitivity, query.squared_l2_sensitivity, query.largest_change):
+                with pytest.raises(ValueError, match="real entries and no exact sensitivity"):
+                    ask(neighbours)
+            continue
+        exact = [(query.l1_sensitivity, 1), (query.squared_l2_sensitivity, 2)]
+        for ask, norm in exact:
+            found = ask(neighbours)
+            assert type(found) is int
+            assert found == max(int((np.abs(d) ** norm).sum()) for d in differences)
+        assert query.largest_change(neighbours) >= max(int(np.abs(d).max()) for d in differences)
+
+
+def test_a_union_has_one_noise_level_a_part():
+    levels = Union([Identity(4), Partition([0, 0, 1, 1]), queries.total(4)])
+    truth = np.array([10.0, 20.0, 30.0, 40.0])
+    stddev = levels.spread([4.0, 2.0, 0.5])
+    assert stddev.tolist() == [4.0] * 4 + [2.0] * 2 + [0.5]
+    measured = pypgm.LinearMeasurement(levels.matvec(truth), "a", stddev, levels)
+    model = pypgm.estimate(pypgm.Domain({"a": 4}), [measured], stop="optimum", tolerance=1e-8)
+    np.testing.assert_allclose(model.project("a").values, truth, rtol=1e-4)
+    # The same as its parts, measured one by one.
+    values = levels.matvec(truth) + np.random.default_rng(3).normal(size=7) * stddev
+    own = [(values[:4], 4.0, None), (values[4:6], 2.0, levels.parts[1]), (values[6:], 0.5, levels.parts[2])]
+    parts = [pypgm.LinearMeasurement(y, "a", s, q) for y, s, q in own]
+    both = [
+        pypgm.estimate(pypgm.Domain({"a": 4}), ms, stop="optimum", tolerance=1e-10)
+        for ms in ([pypgm.LinearMeasurement(values, "a", stddev, levels)], parts)
+    ]
+    assert both[0].total == pytest.approx(both[1].total)
+    np.testing.assert_allclose(both[0].project("a").values, both[1].project("a").values, rtol=1e-4)
+    wide = Union([AllRange(3000), Prefix(3000)])  # bounds: the sums of the parts'
+    assert wide.squared_l2_sensitivity("replace") == 3001**2 // 4 + 2999
+    for bad, message in (([], "at least one query"), ([Identity(2), Identity(3)], "the same cells")):
+        with pytest.raises(ValueError, match=message):
+            Union(bad)
+    with pytest.raises(ValueError, match=r"levels needs shape \(3,\)"):
+        levels.spread([1.0])
+
+
+def test_real_factors_make_a_real_product():
+    query = Kronecker([Matrix([[0.5, 1.0]]), Prefix(2)])
+    np.testing.assert_allclose(query.matvec([1, 2, 3, 4]), [0.5 + 3, 0.5 + 1 + 3 + 4])
+    assert query.sensitivity("add-remove", 1) == pytest.approx(2.0)
+    assert query.sensitivity("replace", 1) == pytest.approx(1.5)
+
+
+def test_a_scipy_operator_is_a_query():
+    from scipy.sparse.linalg import aslinearoperator
+
+    operator = aslinearoperator(np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]))
+    query = UserOperator(operator.shape, operator.matvec, operator.rmatvec)
+    assert query.column_norms(1).tolist() == [1, 3, 3]
+    assert pypgm.LinearMeasurement([3.0, 4.0], "a", query=operator).query.matvec([1, 1, 1]).tolist() == [3, 4]
+
+
+def test_integers_that_int64_would_wrap_are_refused():
+    for call in (
+        lambda: Subset([0], 2, weights=[-(2**63)]),
+        lambda: Subset([0], 2, weights=np.array([2**64 - 5], dtype=np.uint64)),
+        lambda: Matrix(csr_array(np.array([[2**64 - 5]], dtype=np.uint64))),
+        lambda: Matrix(np.array([[-(2**63)]])),
+        lambda: RangeList(2, np.array([[0, 2**64 - 1]], dtype=np.uint64)),
+    ):
+        with pytest.raises(ValueError, match=r"below 2\^18|fit int64"):
+            call()
+    assert AllRange(np.int32(100_000)).squared_l2_sensitivity("add-remove") == 100_001**2 // 4
+    with pytest.raises(TypeError, match="need integers"):
+        RangeList(3, [(0, 1.5)])
+    with pytest.raises(TypeError, match="integer"):
+        Prefix(2.5)
 
 
 @given(signed, st.integers(0, 2**32), st.sampled_from([Matrix, as_user_operator]))

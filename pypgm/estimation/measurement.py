@@ -165,12 +165,7 @@ def _as_query(query: LinearQuery | Products, clique: Clique) -> LinearQuery:
         return query
     if not isinstance(query, Products):
         raise TypeError(f"the query on {clique} needs shape, matvec and rmatvec, got {type(query).__name__}")
-
-    def unknown(norm: int) -> NDArray[np.float64]:
-        raise ValueError(f"the query on {clique} needs column_norms({norm}): {query!r} has none")
-
-    norms = getattr(query, "column_norms", None)
-    return UserOperator(query.shape, query.matvec, query.rmatvec, unknown if norms is None else norms)
+    return UserOperator.of(query, f"the query on {clique}")
 
 
 def _checked_stddev(stddev: float | ArrayLike, clique: Clique, n_values: int) -> float | NDArray[np.float64]:

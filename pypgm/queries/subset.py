@@ -65,11 +65,6 @@ class Subset(LinearQuery):
         return f"Subset({self.shape[0]} of {self.shape[1]} cells)"
 
     @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells: if each is read."""
-        return self.shape[0] == self.shape[1] and bool((self.weights != 0).all())
-
-    @property
     def nnz(self) -> int:
         """Number of cells that are read."""
         return self.shape[0]

@@ -88,6 +88,18 @@ class UserOperator(LinearQuery):
         if column_norms is not None:
             self.column_norms(2)
 
+    @classmethod
+    def of(cls, operator: Products, name: str) -> UserOperator:
+        """Return an object's products as a query; norms of columns are the object's own, or refused by `name`."""
+
+        def unknown(norm: int) -> NDArray[np.float64]:
+            raise ValueError(f"{name} needs column_norms({norm}): {operator!r} has none; UserOperator makes them")
+
+        own = cls(operator.shape, operator.matvec, operator.rmatvec, getattr(operator, "column_norms", None))
+        if own._column_norms is None:
+            own._set(_column_norms=unknown)
+        return own
+
     def _arguments(self) -> tuple[Any, ...]:
         return (self.shape, self._matvec, self._rmatvec, self._column_norms)
 
