@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, eye_array
 
 import pypgm
 from pypgm import queries
+from pypgm.estimation.compiled import is_compiled
 from pypgm.queries import (
     AllRange,
     Identity,
@@ -225,6 +226,20 @@ def test_a_union_has_one_noise_level_a_part():
             Union(bad)
     with pytest.raises(ValueError, match=r"levels needs shape \(3,\)"):
         levels.spread([1.0])
+
+
+def test_a_product_of_partitions_runs_in_the_compiled_loop():
+    product = Kronecker([Partition([0, 1, 1]), queries.total(1), Identity(4)])
+    same = Partition(product.groups, 8)
+    assert same.to_sparse().toarray().tolist() == product.to_sparse().toarray().tolist()
+    answers = np.random.default_rng(5).uniform(1, 20, 8)
+    for domain in (pypgm.Domain({"a": 3, "b": 4}), pypgm.Domain({"b": 4, "a": 3})):  # the clique in order, and not
+        measured = [pypgm.LinearMeasurement(answers, ("a", "b"), 2.0, q) for q in (product, same)]
+        assert all(map(is_compiled, measured))
+        one, other = (pypgm.estimate(domain, [m]).project(("a", "b")).values for m in measured)
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(product.matvec(one.reshape(-1)), answers, atol=1.0)
+    assert Kronecker([Identity(3), Prefix(2)]).groups is None
 
 
 def test_real_factors_make_a_real_product():

@@ -133,10 +133,10 @@ class LinearMeasurement:
         query = self.linear_map
         if query.is_running:
             rows = np.arange(query.shape[1], dtype=np.int32)
-        elif query.groups is not None:
-            rows = query.groups.astype(np.int32)
-        else:
+        elif query.is_identity or query.groups is None:
             return None
+        else:
+            rows = query.groups.astype(np.int32)
         return transpose_cells(rows, domain.project(self.clique), domain.canonical(self.clique))
 
     def in_order(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.queries.partition import Partition
-from pypgm.queries.query import LinearQuery, SquareQuery
+from pypgm.queries.query import SquareQuery
 from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
 __all__ = ["Identity"]
@@ -45,10 +44,15 @@ class Identity(SquareQuery):
         """Whether the answers are the cells."""
         return True
 
-    def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ones: the sum of all answers, whatever their noise."""
-        del stddev
-        return np.ones(self.size)
+    @property
+    def has_unit_columns(self) -> bool:
+        """Whether each cell is counted in exactly one answer."""
+        return True
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """The answer of each cell, shape (cells,)."""
+        return np.arange(self.size)
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         return table
@@ -61,10 +65,6 @@ class Identity(SquareQuery):
         from scipy.sparse import csr_array, eye_array
 
         return csr_array(eye_array(self.size, dtype=np.int64))
-
-    def folded(self, cells: NDArray[np.int64]) -> LinearQuery:
-        """Return the sums over the finer cells that lie in each cell."""
-        return Partition(cells, self.size)
 
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: 1, or 2 under "replace" (0 for a single cell)."""

@@ -80,7 +80,7 @@ class Kronecker(LinearQuery):
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return v with Q'v = 1; with equal noise the shortest is the product of the factors' shortest."""
-        if np.ptp(stddev) > 0:
+        if np.ptp(stddev) > 0 or self.has_unit_columns:
             return super().total_weights(stddev)
         weights: NDArray[Any] = np.ones(1)
         for factor in self.factors:
@@ -93,6 +93,22 @@ class Kronecker(LinearQuery):
     @property
     def _inner(self) -> tuple[LinearQuery, ...]:
         return self.factors
+
+    @property
+    def has_unit_columns(self) -> bool:
+        """Whether each cell is counted in exactly one answer, as in every factor."""
+        return all(f.has_unit_columns for f in self.factors)
+
+    @property
+    def groups(self) -> NDArray[np.int64] | None:
+        """The one answer each cell is summed into, where every factor has such."""
+        product = np.zeros(1, dtype=np.int64)
+        for factor in self.factors:
+            own = factor.groups if factor.has_unit_columns else None
+            if own is None:
+                return None
+            product = (product[:, None] * factor.shape[0] + own).reshape(-1)
+        return product
 
     @property
     def nnz(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.queries.entries import checked_integers
-from pypgm.queries.query import LinearQuery, ZeroOneQuery
+from pypgm.queries.query import ZeroOneQuery
 from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
 __all__ = ["Partition", "total"]
@@ -73,10 +73,10 @@ class Partition(ZeroOneQuery):
         """Number of entries that are not zero."""
         return self.shape[1]
 
-    def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return 1 for each group that has cells, whatever the noise: every cell is in exactly one."""
-        del stddev
-        return (np.bincount(self._groups, minlength=self.shape[0]) > 0).astype(np.float64)
+    @property
+    def has_unit_columns(self) -> bool:
+        """Whether each cell is counted in exactly one answer."""
+        return True
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         if table.shape[0] == table.shape[2] == 1 and table.dtype.kind == "f":
@@ -96,10 +96,6 @@ class Partition(ZeroOneQuery):
 
         cells = np.arange(self.shape[1])
         return csr_array((np.ones(cells.size, dtype=np.int64), (self._groups, cells)), shape=self.shape)
-
-    def folded(self, cells: NDArray[np.int64]) -> LinearQuery:
-        """Return the sums over the finer cells that lie in each group."""
-        return Partition(self._groups[cells], self.shape[0])
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
         """Return the two largest weights of groups that have cells, summed; 0 if there is one."""

@@ -91,8 +91,8 @@ class LinearQuery(ABC):
 
     @property
     def has_unit_columns(self) -> bool:
-        """Whether each cell is counted in exactly one answer, once."""
-        return self.is_identity or self.groups is not None
+        """Whether each cell is counted in exactly one answer, once: whether there are `groups`."""
+        return False
 
     @property
     def is_identity(self) -> bool:
@@ -101,7 +101,7 @@ class LinearQuery(ABC):
 
     @property
     def groups(self) -> NDArray[np.int64] | None:
-        """The answer each cell is summed into, shape (cells,), for the compiled loop; None if that is not all."""
+        """The one answer each cell is summed into, shape (cells,), for the compiled loop; None for other queries."""
         return None
 
     @property
@@ -130,6 +130,8 @@ class LinearQuery(ABC):
         from scipy.sparse.linalg import LinearOperator, lsmr
 
         rows, cells = self.shape
+        if self.groups is not None:  # every cell is in one answer: all that have cells count once, whatever the noise
+            return (np.bincount(self.groups, minlength=rows) > 0).astype(np.float64)
         # With v = V^(-1/2) u it is the shortest solution of Q' V^(-1/2) u = 1.
         scaled: Any = LinearOperator(
             (cells, rows),
@@ -171,7 +173,10 @@ class LinearQuery(ABC):
     def folded(self, cells: NDArray[np.int64]) -> LinearQuery:
         """Return the query on a finer table, each of whose cells lies in one of the cells here, as `cells` says."""
         from pypgm.queries.folded import Folded
+        from pypgm.queries.partition import Partition
 
+        if self.groups is not None:
+            return Partition(self.groups[cells], self.shape[0])
         return Folded(self, cells)
 
     # Norms of columns.
