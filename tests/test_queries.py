@@ -258,6 +258,14 @@ def test_a_scipy_operator_is_a_query():
     assert pypgm.LinearMeasurement([3.0, 4.0], "a", query=operator).query.matvec([1, 1, 1]).tolist() == [3, 4]
 
 
+def test_norms_beyond_exact_float64_are_bounded_from_above():
+    tall = Kronecker([Matrix(np.full((2**10, 1), 2**17)), Matrix([[1, -1]] * 2**11)])  # 2^55 exactly, signed
+    for query in (tall.folded(np.array([0, 1, 1])), Union([tall, tall])):
+        parts = len(query.parts) if isinstance(query, Union) else 1
+        assert query.squared_l2_sensitivity("add-remove") >= parts * 2**55
+        assert query.squared_l2_sensitivity("replace") >= parts * 2**57
+
+
 def test_integers_that_int64_would_wrap_are_refused():
     for call in (
         lambda: Subset([0], 2, weights=[-(2**63)]),

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.queries.query import LinearQuery
-from pypgm.queries.sensitivity import MAX_COLUMNS, Neighbours, check_neighbours, pairwise
+from pypgm.queries.sensitivity import EXACT_LIMIT, MAX_COLUMNS, Neighbours, check_neighbours, pairwise
 
 __all__ = ["Kronecker"]
 
 _ENTRY_LIMIT = 1 << 18
 _DENSE_ENTRIES = 1 << 24
-_NORM_LIMIT = 1 << 53  # float64 sums of integers are exact below
 
 
 class Kronecker(LinearQuery):
@@ -154,36 +153,18 @@ class Kronecker(LinearQuery):
             before *= factor.shape[1]
         return table.reshape(-1, self.shape[1], after)
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the L1 sensitivity."""
+    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         check_neighbours(neighbours)
         self._check_integer()
-        largest = math.prod(f.l1_sensitivity("add-remove") for f in self.factors)
+        largest = math.prod(f._norm_sensitivity("add-remove", norm) for f in self.factors)
         if neighbours == "add-remove":
             return largest
-        units, others = self._units()
-        if units:
-            return 2 * largest
-        columns = _columns(others)
-        return 2 * largest if columns is None else pairwise(columns, 1)
-
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the square of the L2 sensitivity."""
-        check_neighbours(neighbours)
-        self._check_integer()
-        largest = math.prod(f.squared_l2_sensitivity("add-remove") for f in self.factors)
-        if neighbours == "add-remove":
-            return largest
-        units, others = self._units()
-        if 4 * largest >= _NORM_LIMIT:
+        if norm == 2 and 4 * largest >= EXACT_LIMIT:
             return 4 * largest
-        if all(f.is_non_negative for f in others):
-            columns = None if units else _columns(others)
-            return 2 * largest if columns is None else pairwise(columns, 2)
-        columns = _columns(others)
-        if columns is None:
-            return 4 * largest
-        return max(2 * largest if units else 0, pairwise(columns, 2))
+        units, others = self._units()
+        bound = (2 if norm == 1 or all(f.is_non_negative for f in others) else 4) * largest
+        columns = None if units and bound == 2 * largest else _columns(others)
+        return bound if columns is None else max(2 * largest if units else 0, pairwise(columns, norm))
 
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return a bound of the most that one answer changes, exact where no entry is negative."""

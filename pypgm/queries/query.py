@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.queries.entries import checked_size
 from pypgm.queries.sensitivity import (
+    EXACT_LIMIT,
     MAX_COLUMNS,
     Neighbours,
     as_vector,
@@ -260,8 +261,8 @@ class LinearQuery(ABC):
         check_neighbours(neighbours)
         check_norm(norm)
         if self.is_integer:
-            squared = self.l1_sensitivity(neighbours) if norm == 1 else self.squared_l2_sensitivity(neighbours)
-            return squared if norm == 1 else math.sqrt(squared)
+            exact = self._norm_sensitivity(neighbours, norm)
+            return exact if norm == 1 else math.sqrt(exact)
         largest = float(self.column_norms(norm).max())
         if neighbours == "add-remove":
             return largest
@@ -272,11 +273,15 @@ class LinearQuery(ABC):
         return distance if norm == 1 else math.sqrt(max(0.0, distance))
 
     def _largest_column(self, norm: Literal[1, 2]) -> int:
-        """Return the largest L1 or squared L2 norm of a column, exactly."""
+        """Return the largest L1 or squared L2 norm of a column, exactly below 2^53 and from above beyond."""
         entries = self.to_sparse()
-        sums = np.zeros(self.shape[1], dtype=np.int64)
-        np.add.at(sums, entries.indices, np.abs(entries.data) ** norm)
-        return int(sums.max())
+        powers = np.abs(entries.data.astype(np.float64)) ** norm
+        largest = float(np.bincount(entries.indices, powers, minlength=self.shape[1]).max())
+        # Sums of n terms are short by at most n 2^-53 of themselves.
+        return int(largest if largest < EXACT_LIMIT else math.ceil(largest * (1 + 2.0**-20)))
+
+    def _norm_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        return self.l1_sensitivity(neighbours) if norm == 1 else self.squared_l2_sensitivity(neighbours)
 
     def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         check_neighbours(neighbours)
@@ -284,7 +289,7 @@ class LinearQuery(ABC):
         largest = self._largest_column(norm)
         if neighbours == "add-remove":
             return largest
-        columns = self.columns()
+        columns = self.columns() if 4 * largest < EXACT_LIMIT else None
         if columns is not None and columns.shape[1] <= MAX_COLUMNS:
             return pairwise(columns, norm)
         return largest * (2 if norm == 1 or self.is_non_negative else 4)

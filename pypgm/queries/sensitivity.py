@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "EXACT_LIMIT",
     "MAX_COLUMNS",
     "Neighbours",
     "as_vector",
@@ -18,6 +19,7 @@ __all__ = [
 ]
 
 Neighbours = Literal["add-remove", "replace"]
+EXACT_LIMIT = 1 << 53  # float64 sums of integers are exact below
 MAX_COLUMNS = 4096  # up to so many distinct columns all pairs are compared
 _BLOCK_ENTRIES = 1 << 22
 

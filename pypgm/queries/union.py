@@ -121,10 +121,8 @@ class Union(LinearQuery):
 
     def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         check_neighbours(neighbours)
-        parts = sum(
-            p.l1_sensitivity(neighbours) if norm == 1 else p.squared_l2_sensitivity(neighbours) for p in self.parts
-        )
-        small = self.shape[0] * self.shape[1] <= _DENSE_ENTRIES and parts < 1 << 51
+        parts = sum(p._norm_sensitivity(neighbours, norm) for p in self.parts)
+        small = self.shape[0] * self.shape[1] <= _DENSE_ENTRIES
         return min(parts, super()._exact_sensitivity(neighbours, norm)) if small else parts
 
     def _split(self, answers: NDArray[Any], axis: int = 0) -> list[tuple[LinearQuery, NDArray[Any]]]:
