@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ENTRY_LIMIT", "as_csr", "checked_integers", "checked_matrix", "checked_size"]
+__all__ = ["ENTRY_LIMIT", "SparseArray", "as_csr", "checked_integers", "checked_matrix", "checked_size"]
 
+SparseArray = Any  # scipy's sparse classes share no base that is typed
 ENTRY_LIMIT = 1 << 18  # times any number of records below 2^44 an answer stays in int64
 _NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums of integers are exact
 
@@ -34,7 +35,7 @@ def checked_integers(name: str, entries: ArrayLike) -> NDArray[np.int64]:
     return given.astype(np.int64)
 
 
-def checked_matrix(entries: Any) -> Any:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+def checked_matrix(entries: SparseArray) -> SparseArray:
     """Return a copy of a matrix, dense or sparse, as a csr_array of int64 or of float64; ``ValueError`` for bad ones.
 
     Integers stay integers: each must be below 2^18 in magnitude and the squares of a column sum to less than 2^51.
@@ -59,7 +60,7 @@ def checked_matrix(entries: Any) -> Any:  # noqa: ANN401 - scipy's sparse classe
     return own
 
 
-def as_csr(entries: Any, dtype: type[np.generic]) -> Any:  # noqa: ANN401 - as above
+def as_csr(entries: SparseArray, dtype: type[np.generic]) -> SparseArray:
     """Return a copy of a matrix, dense or sparse, as a csr_array without duplicates and zeros."""
     from scipy.sparse import csr_array
 
@@ -69,7 +70,7 @@ def as_csr(entries: Any, dtype: type[np.generic]) -> Any:  # noqa: ANN401 - as a
     return own
 
 
-def _check_limit(most: Any, least: Any) -> None:  # noqa: ANN401 - an integer of any width
+def _check_limit(most: float, least: float) -> None:
     if int(most) >= ENTRY_LIMIT or int(least) <= -ENTRY_LIMIT:
         needed = "integer entries of a matrix query must be below 2^18"
         raise ValueError(f"{needed}, got {least}..{most}; as floats they are taken for estimates")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.queries.entries import SparseArray
 from pypgm.queries.partition import Partition
 from pypgm.queries.query import LinearQuery
 
@@ -53,7 +54,7 @@ class Folded(LinearQuery):
         """Return the query with each entry's magnitude to a power in its place."""
         return Folded(self.query.magnitudes(power), self._sums.groups)
 
-    def to_sparse(self) -> Any:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+    def to_sparse(self) -> SparseArray:
         """Return the matrix as a scipy.sparse.csr_array."""
         return self.query.to_sparse()[:, self._sums.groups]
 

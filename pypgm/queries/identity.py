@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.queries.entries import SparseArray
 from pypgm.queries.query import SquareQuery
 from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
@@ -60,7 +61,7 @@ class Identity(SquareQuery):
     def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
         return table
 
-    def to_sparse(self) -> Any:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+    def to_sparse(self) -> SparseArray:
         """Return the identity as a scipy.sparse.csr_array."""
         from scipy.sparse import csr_array, eye_array
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.queries.entries import SparseArray
 from pypgm.queries.query import LinearQuery
 from pypgm.queries.sensitivity import EXACT_LIMIT, MAX_COLUMNS, Neighbours, check_neighbours, pairwise
 
@@ -128,7 +129,7 @@ class Kronecker(LinearQuery):
         """Return the product of the factors' magnitudes."""
         return Kronecker([f.magnitudes(power) for f in self.factors])
 
-    def to_sparse(self) -> Any:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+    def to_sparse(self) -> SparseArray:
         """Return the product of the factors' matrices as a scipy.sparse.csr_array."""
         from scipy.sparse import csr_array, kron
 

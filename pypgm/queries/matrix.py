@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import ENTRY_LIMIT, checked_matrix
+from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_matrix
 from pypgm.queries.query import LinearQuery
 from pypgm.queries.sensitivity import MAX_COLUMNS, largest_distance
 
@@ -55,7 +55,7 @@ class Matrix(LinearQuery):
 
     entries: Any
 
-    def __init__(self, entries: Any) -> None:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+    def __init__(self, entries: SparseArray) -> None:
         own = checked_matrix(entries)
         for array in (own.data, own.indices, own.indptr):
             array.setflags(write=False)
@@ -87,7 +87,7 @@ class Matrix(LinearQuery):
         """Return the matrix of each entry's magnitude to a power, as floats."""
         return Matrix(abs(self.entries.astype(np.float64)).power(power))
 
-    def to_sparse(self) -> Any:  # noqa: ANN401 - as above
+    def to_sparse(self) -> SparseArray:
         """Return the matrix as a scipy.sparse.csr_array."""
         return self.entries
 
@@ -105,7 +105,7 @@ class Matrix(LinearQuery):
         return _product(self.entries.T, table)
 
 
-def _product(entries: Any, table: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 - as above
+def _product(entries: SparseArray, table: NDArray[Any]) -> NDArray[Any]:
     """Return a matrix applied to the middle axis of a table."""
     before, size, after = table.shape
     answers = entries @ np.moveaxis(table, 1, 0).reshape(size, before * after)

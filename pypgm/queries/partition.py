@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import checked_integers
+from pypgm.queries.entries import SparseArray, checked_integers
 from pypgm.queries.query import ZeroOneQuery
 from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
@@ -90,7 +90,7 @@ class Partition(ZeroOneQuery):
     def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
         return table[:, self._groups]
 
-    def to_sparse(self) -> Any:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+    def to_sparse(self) -> SparseArray:
         """Return the matrix as a scipy.sparse.csr_array."""
         from scipy.sparse import csr_array
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import checked_size
+from pypgm.queries.entries import SparseArray, checked_size
 from pypgm.queries.sensitivity import (
     EXACT_LIMIT,
     MAX_COLUMNS,
@@ -164,7 +164,7 @@ class LinearQuery(ABC):
         """Return the transpose applied to `y`, array_like of shape (answers,)."""
         return np.array(self._transpose(as_vector("y", y, self.shape[0])[None, :, None])[0, :, 0])
 
-    def to_sparse(self) -> Any:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+    def to_sparse(self) -> SparseArray:
         """Return Q as a scipy.sparse.csr_array of int64 or float64."""
         from scipy.sparse import csr_array
 

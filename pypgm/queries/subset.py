@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import ENTRY_LIMIT, checked_integers, checked_size
+from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_integers, checked_size
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.query import LinearQuery
 from pypgm.queries.sensitivity import Neighbours, check_neighbours
@@ -83,7 +83,7 @@ class Subset(LinearQuery):
         """Return the query with each weight's magnitude to a power in its place."""
         return Matrix(self.to_sparse()).magnitudes(power)
 
-    def to_sparse(self) -> Any:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+    def to_sparse(self) -> SparseArray:
         """Return the matrix as a scipy.sparse.csr_array."""
         from scipy.sparse import csr_array
 

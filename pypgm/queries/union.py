@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm.queries.entries import SparseArray
 from pypgm.queries.query import LinearQuery
 from pypgm.queries.sensitivity import Neighbours, as_vector, check_neighbours
 
@@ -95,7 +96,7 @@ class Union(LinearQuery):
         """Return the union of the parts' magnitudes."""
         return Union([p.magnitudes(power) for p in self.parts])
 
-    def to_sparse(self) -> Any:  # noqa: ANN401 - scipy's sparse classes share no base that is typed
+    def to_sparse(self) -> SparseArray:
         """Return the parts' matrices, one below the other, as a scipy.sparse.csr_array."""
         from scipy.sparse import csr_array, vstack
 

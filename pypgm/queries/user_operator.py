@@ -25,10 +25,10 @@ class Products(Protocol):
     def shape(self) -> tuple[int, int]:
         """Number of answers and number of cells."""
 
-    def matvec(self, x: Any) -> Any:  # noqa: ANN401 - any array type
+    def matvec(self, x: ArrayLike) -> NDArray[Any]:
         """Return the answers on the cells `x`, array of shape (cells,)."""
 
-    def rmatvec(self, y: Any) -> Any:  # noqa: ANN401 - any array type
+    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
         """Return the transpose applied to `y`, array of shape (answers,)."""
 
 
