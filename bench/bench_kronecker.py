@@ -28,8 +28,8 @@ def questions(names: list[str]) -> dict[str, KroneckerQuery]:
         "a range of every attribute": KroneckerQuery(middle),
         "prefix x prefix x mean": KroneckerQuery(
             {
-                "x8": queries.prefix(size["x8"]),
-                "x11": queries.prefix(size["x11"]),
+                "x8": queries.Prefix(size["x8"]),
+                "x11": queries.Prefix(size["x11"]),
                 "x14": queries.mean(rng.normal(size=size["x14"])),
             }
         ),

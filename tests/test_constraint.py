@@ -74,11 +74,11 @@ def test_all_answers_are_those_of_the_dense_model(pair):
     "blocks",
     [
         {"state": queries.total(2)},
-        {"x": queries.prefix(3), "state": queries.identity(2)},
-        {"state": queries.matrix([[1, -1]]), "x": queries.identity(3)},
-        {"state": queries.matrix([[1, -1]]), "y": queries.identity(2), "zip": queries.matrix([[1, 2, 3, 4, 5]])},
-        {"zip": queries.prefix(5), "state": queries.identity(2)},
-        {"zip": queries.partition([0, 0, 1, 1, 1]), "x": queries.total(3), "state": queries.matrix([[3, 1]])},
+        {"x": queries.Prefix(3), "state": queries.Identity(2)},
+        {"state": queries.Matrix([[1, -1]]), "x": queries.Identity(3)},
+        {"state": queries.Matrix([[1, -1]]), "y": queries.Identity(2), "zip": queries.Matrix([[1, 2, 3, 4, 5]])},
+        {"zip": queries.Prefix(5), "state": queries.Identity(2)},
+        {"zip": queries.Partition([0, 0, 1, 1, 1]), "x": queries.total(3), "state": queries.Matrix([[3, 1]])},
     ],
 )
 def test_kronecker_queries_and_means(pair, blocks):
@@ -105,7 +105,7 @@ def test_a_file_keeps_the_mapping(pair, tmp_path):
 
 @pytest.mark.parametrize(
     "query",
-    [queries.identity(6), queries.partition([0, 1, 1, 2, 0, 3], 5), queries.matrix(np.arange(12).reshape(2, 6) - 5)],
+    [queries.Identity(6), queries.Partition([0, 1, 1, 2, 0, 3], 5), queries.Matrix(np.arange(12).reshape(2, 6) - 5)],
 )
 def test_every_query_is_asked_of_the_fine_attribute(query):
     folding, _ = fold(DOMAIN, [INSIDE])

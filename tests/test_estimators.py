@@ -22,17 +22,17 @@ def some_query(cells, rng):
     rows = int(rng.integers(1, 4))
     kinds = [
         lambda: None,
-        lambda: queries.identity(cells),
+        lambda: queries.Identity(cells),
         lambda: queries.total(cells),
-        lambda: queries.partition(rng.integers(0, 2, cells), 2),
-        lambda: queries.prefix(cells),
-        lambda: queries.all_range(cells),
-        lambda: queries.range_list(cells, [sorted(rng.integers(0, cells, 2).tolist()) for _ in range(rows)]),
-        lambda: queries.subset(rng.permutation(cells)[: max(1, cells // 2)], cells),
+        lambda: queries.Partition(rng.integers(0, 2, cells), 2),
+        lambda: queries.Prefix(cells),
+        lambda: queries.AllRange(cells),
+        lambda: queries.RangeList(cells, [sorted(rng.integers(0, cells, 2).tolist()) for _ in range(rows)]),
+        lambda: queries.Subset(rng.permutation(cells)[: max(1, cells // 2)], cells),
         lambda: queries.weighted(rng.integers(-2, 3, cells), rng.permutation(cells)),
-        lambda: queries.matrix(rng.integers(-2, 3, (rows, cells))),
-        lambda: queries.real_matrix(rng.normal(size=(rows, cells))),
-        lambda: queries.kronecker(queries.prefix(cells), queries.identity(1)),
+        lambda: queries.Matrix(rng.integers(-2, 3, (rows, cells))),
+        lambda: queries.Matrix(rng.normal(size=(rows, cells))),
+        lambda: queries.Kronecker([queries.Prefix(cells), queries.Identity(1)]),
     ]
     return kinds[int(rng.integers(len(kinds)))]()
 

@@ -55,17 +55,17 @@ def blocks_of(draw, size):
     low = int(rng.integers(0, size))
     levels = rng.normal(size=size) * 10.0 ** rng.integers(-3, 6)
     return [
-        lambda: queries.identity(size),
+        lambda: queries.Identity(size),
         lambda: queries.total(size),
-        lambda: queries.subset([low], size),
+        lambda: queries.Subset([low], size),
         lambda: queries.subset_sum(rng.permutation(size)[: low + 1], size),
-        lambda: queries.prefix(size),
-        lambda: queries.all_range(size),
-        lambda: queries.range_list(size, [(low, size - 1), (0, low)]),
-        lambda: queries.partition(rng.integers(0, 3, size=size), 3),
+        lambda: queries.Prefix(size),
+        lambda: queries.AllRange(size),
+        lambda: queries.RangeList(size, [(low, size - 1), (0, low)]),
+        lambda: queries.Partition(rng.integers(0, 3, size=size), 3),
         lambda: queries.mean(levels),
         lambda: queries.moments(levels, 3, centre=float(levels.mean()), scale=float(np.ptp(levels)) or 1.0),
-        lambda: queries.matrix(rng.integers(-5, 6, size=(int(rng.integers(1, 6)), size))),
+        lambda: queries.Matrix(rng.integers(-5, 6, size=(int(rng.integers(1, 6)), size))),
         lambda: rng.normal(size=(int(rng.integers(1, 6)), size)),
     ][kind]()
 
@@ -120,7 +120,7 @@ def test_blocks_of_ones_and_identities_are_marginals(potentials, data):
     assume(reference.log_joint(potentials).max() > -np.inf)
     domain = potentials.domain
     kept = {a: data.draw(st.booleans()) for a in data.draw(st.permutations(domain.attributes))}
-    query = KroneckerQuery({a: (queries.identity if k else queries.total)(domain.size(a)) for a, k in kept.items()})
+    query = KroneckerQuery({a: (queries.Identity if k else queries.total)(domain.size(a)) for a, k in kept.items()})
     clique = tuple(a for a, k in kept.items() if k)
     answer = GraphicalModel(potentials, TOTAL).answer(query)
     wanted = pypgm.variable_elimination(potentials, clique, TOTAL)
@@ -150,18 +150,18 @@ def test_against_the_whole_kronecker_matrix_with_negative_entries():
 def test_what_the_blocks_are():
     model = small_model()
     pair = model.project(("zip", "age")).values
-    both = {"zip": queries.identity(6)}
+    both = {"zip": queries.Identity(6)}
 
     def ask(block):
         return model.answer(KroneckerQuery({**both, "age": block}))
 
     close = {"rtol": 1e-12, "atol": 1e-12 * TOTAL}
-    np.testing.assert_allclose(ask(queries.prefix(8)), pair.cumsum(1), **close)
-    np.testing.assert_allclose(ask(queries.subset([3], 8)), pair[:, 3:4], **close)
+    np.testing.assert_allclose(ask(queries.Prefix(8)), pair.cumsum(1), **close)
+    np.testing.assert_allclose(ask(queries.Subset([3], 8)), pair[:, 3:4], **close)
     np.testing.assert_allclose(ask(queries.subset_sum([0, 7], 8)), pair[:, [0, 7]].sum(1, keepdims=True), **close)
-    np.testing.assert_allclose(ask(queries.range_list(8, [(2, 5)])), pair[:, 2:6].sum(1, keepdims=True), **close)
+    np.testing.assert_allclose(ask(queries.RangeList(8, [(2, 5)])), pair[:, 2:6].sum(1, keepdims=True), **close)
     groups = [0, 0, 1, 1, 1, 2, 2, 2]
-    compressed = ask(queries.partition(groups))
+    compressed = ask(queries.Partition(groups))
     np.testing.assert_allclose(compressed, np.add.reduceat(pair, [0, 2, 5], axis=1), **close)
     np.testing.assert_allclose(compressed.sum(1), pair.sum(1), **close)
     levels = np.arange(8) * 10.0 + 5
@@ -179,7 +179,7 @@ def test_no_table_is_made_that_the_query_does_not_need():
     rng = np.random.default_rng(2)
     potentials.values[:] = rng.normal(size=potentials.values.size)
     model = GraphicalModel(potentials, 1.0)
-    chosen = {a: queries.range_list(100, [(10, 79)]) for a in domain}
+    chosen = {a: queries.RangeList(100, [(10, 79)]) for a in domain}
     inside = np.zeros(100)
     inside[10:80] = 1
     weights = [np.exp(potentials.table(i).reshape(100, 100)) for i in range(29)]
@@ -199,13 +199,13 @@ def test_no_table_is_made_that_the_query_does_not_need():
     ).cost["largest_cells"]
     assert plan_cells <= 100 * 100
     with pytest.raises(ModelTooLargeError, match="need 1e"):
-        model.answer(KroneckerQuery({a: queries.identity(100) for a in domain}))
+        model.answer(KroneckerQuery({a: queries.Identity(100) for a in domain}))
 
 
 def test_answers_with_too_many_rows_are_refused():
     domain = Domain({"a": 10_000, "b": 10_000})
     model = GraphicalModel(CliqueVector(domain, ["a", "b"]), 1.0)
-    every = KroneckerQuery({"a": queries.all_range(10_000), "b": queries.all_range(10_000)})
+    every = KroneckerQuery({"a": queries.AllRange(10_000), "b": queries.AllRange(10_000)})
     with pytest.raises(ModelTooLargeError, match=r"need 2.5e\+15 cells"):
         model.answer(every)
 
@@ -213,7 +213,7 @@ def test_answers_with_too_many_rows_are_refused():
 def test_queries_of_a_batch_share_messages():
     potentials = chain(60, 6, np.random.default_rng(3))
     model = GraphicalModel(potentials, TOTAL)
-    asked = [KroneckerQuery({"x0": queries.mean(np.arange(6)), "x59": queries.subset([i], 6)}) for i in range(6)]
+    asked = [KroneckerQuery({"x0": queries.mean(np.arange(6)), "x59": queries.Subset([i], 6)}) for i in range(6)]
     together = model.answer(asked)
     for query, answer in zip(asked, together, strict=True):
         np.testing.assert_array_equal(model.answer(query), answer)
@@ -230,7 +230,7 @@ def test_threads_change_no_bit(n_threads):
     model = small_model()
     rng = np.random.default_rng(4)
     asked = [
-        KroneckerQuery({a: rng.normal(size=(3, model.domain.size(a))), b: queries.prefix(model.domain.size(b))})
+        KroneckerQuery({a: rng.normal(size=(3, model.domain.size(a))), b: queries.Prefix(model.domain.size(b))})
         for a, b in itertools.permutations(model.domain, 2)
     ]
     one = model.answer(asked, n_threads=1)
@@ -298,7 +298,7 @@ def test_a_query_that_was_measured_is_asked_of_the_model():
     domain = Domain({"sex": 2, "age": 4})
     rng = np.random.default_rng(6)
     data = Dataset({a: rng.integers(0, domain.size(a), size=500) for a in domain}, domain)
-    query = KroneckerQuery({"age": queries.prefix(4), "sex": queries.identity(2)})
+    query = KroneckerQuery({"age": queries.Prefix(4), "sex": queries.Identity(2)})
     ledger = pypgm.Ledger(pypgm.Budget(rho=10**9))
     table = pypgm.privacy.PrivateTable(data, pypgm.Privacy(), ledger)
     measured = table.measure(query.attributes, query.operator, variance=Fraction(1, 10**6))
@@ -314,13 +314,13 @@ def test_a_query_is_a_value():
     assert a != KroneckerQuery({"y": queries.mean([0.5, 1.5]), "x": [[1, 2]]})
     assert a != 3
     assert a.shape == (1, 1)
-    assert repr(a) == "KroneckerQuery(x: IntegerMatrix(1 answers on 2 cells), y: RealMatrix(1 answers on 2 cells))"
-    real = queries.RealMatrix([[1.0]])
+    assert repr(a) == "KroneckerQuery(x: Matrix(1 answers on 2 cells), y: Matrix(1 answers on 2 cells))"
+    real = queries.Matrix([[1.0]])
     assert real != 3
     for change in (lambda: setattr(real, "shape", 3), lambda: delattr(real, "shape")):
-        with pytest.raises(AttributeError, match="a RealMatrix does not change"):
+        with pytest.raises(AttributeError, match="a Matrix does not change"):
             change()
-    assert isinstance(KroneckerQuery({"x": [[2**40]]}).blocks["x"], queries.RealMatrix)
+    assert isinstance(KroneckerQuery({"x": [[2**40]]}).blocks["x"], queries.Matrix)
 
 
 REFUSED = [
@@ -329,8 +329,8 @@ REFUSED = [
     (lambda: KroneckerQuery({"x": [[np.nan, 1.0]]}), "finite entries"),
     (lambda: KroneckerQuery({"x": queries.mean([1.0, 2.0])}).operator, "query of 'x' has real entries; on_lattice"),
     (lambda: KroneckerQuery({}).operator, "one query an attribute"),
-    (lambda: small_model().answer(KroneckerQuery({"age": queries.prefix(7)})), "'age' has 8 values, .* is for 7"),
-    (lambda: small_model().answer(KroneckerQuery({"size": queries.prefix(7)})), "unknown attribute 'size'"),
+    (lambda: small_model().answer(KroneckerQuery({"age": queries.Prefix(7)})), "'age' has 8 values, .* is for 7"),
+    (lambda: small_model().answer(KroneckerQuery({"size": queries.Prefix(7)})), "unknown attribute 'size'"),
     (lambda: small_model().expectation("age"), "'age' has no numeric labels; pass levels="),
     (lambda: small_model().expectation("sex"), "'sex' has no numeric labels"),
     (lambda: small_model().expectation("zoo"), "'zoo'"),

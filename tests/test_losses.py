@@ -18,7 +18,7 @@ from pypgm.graphs import JunctionTree
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
 MEASURED = [
     LinearMeasurement([10.0, 20.0], "a", 2.0),
-    LinearMeasurement([3.0, 4.0, 20.0], ("c", "b"), [1.0, 2.0, 3.0], queries.real_matrix(np.eye(3, 6))),
+    LinearMeasurement([3.0, 4.0, 20.0], ("c", "b"), [1.0, 2.0, 3.0], queries.Matrix(np.eye(3, 6))),
 ]
 
 
@@ -71,7 +71,7 @@ def test_cells_of_equal_noise_have_the_known_constant_and_signs_the_larger_one()
     edges = [("hub", f"x{i}") for i in range(7)]
     cells = losses.L2([LinearMeasurement(np.zeros(4), e) for e in edges])
     assert cells.smoothness(JunctionTree(star, edges)) == pytest.approx(3.5)  # the eigenvalue bound is 448
-    signed = [LinearMeasurement([0.0], "a", query=queries.matrix([[1, -1]]))]
+    signed = [LinearMeasurement([0.0], "a", query=queries.Matrix([[1, -1]]))]
     assert losses.L2(signed).smoothness(JunctionTree(Domain({"a": 2}), ["a"])) == pytest.approx(1.0)
     assert losses.Huber(signed, 0.5).smoothness(JunctionTree(Domain({"a": 2}), ["a"])) == pytest.approx(4.0)
 
@@ -180,7 +180,7 @@ def test_a_validated_estimate_of_any_loss_and_any_query():
     rng = np.random.default_rng(2)
     domain = Domain({"a": 20, "b": 10})
     truth = rng.dirichlet(np.full(200, 2.0)).reshape(20, 10) * 2000
-    query = queries.kronecker(queries.prefix(20), queries.identity(10))
+    query = queries.Kronecker([queries.Prefix(20), queries.Identity(10)])
     spread = 40.0
     answers = query.matvec(truth.ravel()) + rng.laplace(size=200) * spread / np.sqrt(2)
     measured = [LinearMeasurement(answers, ("a", "b"), spread, query, "laplace")]

@@ -32,7 +32,7 @@ def cases(draw, **sizes):
 
 def marginal_query(domain, clique, signs):
     """Return a query whose answer, weighed with `signs` on the attributes left out, is one of the clique."""
-    blocks = {a: queries.identity(domain.size(a)) for a in clique}
+    blocks = {a: queries.Identity(domain.size(a)) for a in clique}
     return KroneckerQuery({**blocks, **{a: signs[a][None, :] for a in domain if a not in clique}})
 
 
@@ -113,7 +113,7 @@ def answers():
         digest.update(factor.values.tobytes())
     for factor in model.project_many(asked[:40], evidence, n_threads=n_threads):
         digest.update(factor.values.tobytes())
-    blocks = [KroneckerQuery({a: queries.prefix(sizes[a]), b: rng.normal(size=(2, sizes[b]))}) for a, b in asked[12:30]]
+    blocks = [KroneckerQuery({a: queries.Prefix(sizes[a]), b: rng.normal(size=(2, sizes[b]))}) for a, b in asked[12:30]]
     for answer in model.answer(blocks, n_threads=n_threads):
         digest.update(answer.tobytes())
     digest.update(model.query(names[:3], evidence).values.tobytes())

@@ -25,7 +25,7 @@ from pypgm.privacy import (
 from pypgm.privacy.quantiles import rank_scores
 from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.privacy.unknown_keys import gaussian_threshold, laplace_threshold
-from pypgm.queries import IntegerMatrix, Kronecker, Prefix
+from pypgm.queries import Kronecker, Matrix, Prefix
 
 DOMAIN = Domain({"a": 2, "b": 3})
 RELATIONS = ("add-remove", "replace")
@@ -198,7 +198,7 @@ def test_real_queries_are_post_processing_or_on_a_lattice():
 def test_every_query_is_measured_exactly_with_its_own_sensitivity(neighbours):
     data, k = dataset(), 3
     exact = data.count([("a", "b")])[0]
-    for query in (Prefix(6), IntegerMatrix([[1, -1, 2, 0, 0, 3]]), Kronecker([Prefix(2), Prefix(3)])):
+    for query in (Prefix(6), Matrix([[1, -1, 2, 0, 0, 3]]), Kronecker([Prefix(2), Prefix(3)])):
         private = table(privacy=Privacy(neighbours, k))
         measured = private.measure(("a", "b"), query, variance=PRECISE)
         assert measured.values.tolist() == query.matvec(exact).tolist()

@@ -76,7 +76,7 @@ def test_query_conditions_the_joint_answer(model):
 
 def test_kronecker_answers_contract_the_projection(model):
     weights = np.array([[1.0, 2.0, -1.0]])
-    query = KroneckerQuery({"age": weights, "rate": pypgm.queries.prefix(4)})
+    query = KroneckerQuery({"age": weights, "rate": pypgm.queries.Prefix(4)})
     table = model.project(("age", "rate")).values
     np.testing.assert_allclose(model.answer(query), np.cumsum(weights @ table, axis=1), rtol=1e-9)
     both = model.answer([query, KroneckerQuery({"sex": np.eye(2)})], {"year": 1999})

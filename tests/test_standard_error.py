@@ -60,7 +60,7 @@ def by_dense_algebra(domain, ms, clique, known):
 def test_least_squares_is_dense_algebra(seed, known, cliques):
     rng = np.random.default_rng(seed)
     ms = [LinearMeasurement(np.zeros(DOMAIN.size(c)), c, rng.uniform(0.5, 3, DOMAIN.size(c))) for c in cliques]
-    ms.append(LinearMeasurement(np.zeros(2), ("a",), 2.0, queries.partition([0, 1, 1, 0])))
+    ms.append(LinearMeasurement(np.zeros(2), ("a",), 2.0, queries.Partition([0, 1, 1, 0])))
     found = least_squares(DOMAIN, ms, total_is_known=known)
     for clique in [*cliques, tuple(reversed(cliques[0])), ("a",), ()]:
         assert found.holds(clique)
@@ -70,7 +70,7 @@ def test_least_squares_is_dense_algebra(seed, known, cliques):
 
 
 def test_an_answer_left_open_has_no_formula():
-    half = LinearMeasurement(np.zeros(2), ("a",), 1.0, queries.partition([0, 1, 1, 0]))
+    half = LinearMeasurement(np.zeros(2), ("a",), 1.0, queries.Partition([0, 1, 1, 0]))
     assert least_squares(DOMAIN, [half], total_is_known=False) is None
     wide = Domain({"x": 2000})
     assert least_squares(wide, [LinearMeasurement(np.zeros(2000), "x")], total_is_known=False) is None
@@ -129,8 +129,8 @@ def test_many_cliques_share_one_bootstrap():
 )
 def test_a_file_keeps_the_measurements(options, tmp_path):
     ms = measurements(spread=10.0)
-    ms.append(LinearMeasurement([2000.0, 100], "b", [3.0, 4.0], queries.matrix([[1, 1, 0], [1, -1, 0]]), "laplace"))
-    ms.append(LinearMeasurement([900, 3100], "a", 2.0, queries.partition([0, 1, 1, 1])))
+    ms.append(LinearMeasurement([2000.0, 100], "b", [3.0, 4.0], queries.Matrix([[1, 1, 0], [1, -1, 0]]), "laplace"))
+    ms.append(LinearMeasurement([900, 3100], "a", 2.0, queries.Partition([0, 1, 1, 1])))
     model = pypgm.estimate(DOMAIN, ms, **options)
     model.save(tmp_path / "m.npz")
     again = pypgm.load(tmp_path / "m.npz")

@@ -15,7 +15,7 @@ from pypgm.audit.trace import Mechanism, observe
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Identity, Neighbours, Partition, all_range, identity, kronecker, matrix, prefix, total
+from pypgm.queries import AllRange, Identity, Kronecker, Matrix, Neighbours, Partition, Prefix, total
 
 __all__ = ["QUERIES", "check_conservation", "check_query_sensitivity"]
 
@@ -24,13 +24,13 @@ QUERIES: tuple[Any, ...] = (
     *(Partition(list(groups)) for groups in itertools.product(range(3), repeat=4)),
     Partition([0, 0, 0]),
     total(4),
-    *(prefix(n) for n in (1, 2, 5)),
-    *(all_range(n) for n in (1, 3, 4)),
-    matrix([[1, -1, 0]]),
-    matrix([[2, 0, -3, 1], [1, 1, 1, -1]]),
-    kronecker(prefix(2), identity(3)),
-    kronecker(total(3), matrix([[1, -1]])),
-    kronecker(matrix([[1, -2], [0, 1]]), prefix(3)),
+    *(Prefix(n) for n in (1, 2, 5)),
+    *(AllRange(n) for n in (1, 3, 4)),
+    Matrix([[1, -1, 0]]),
+    Matrix([[2, 0, -3, 1], [1, 1, 1, -1]]),
+    Kronecker([Prefix(2), Identity(3)]),
+    Kronecker([total(3), Matrix([[1, -1]])]),
+    Kronecker([Matrix([[1, -2], [0, 1]]), Prefix(3)]),
     Partition([1, 1], n_groups=4),
 )
 """Queries that are looked at: all with few cells; each is a linear map with integer columns."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.queries import Identity, Partition, Prefix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +21,8 @@ Compiled = tuple[int, "NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.fl
 
 def is_compiled(measurement: LinearMeasurement) -> bool:
     """Return whether the compiled solvers take a measurement's query."""
-    return isinstance(measurement.query, Identity | Partition | Prefix | None)
+    query = measurement.linear_map
+    return query.has_unit_columns or query.is_running
 
 
 def compiled_measurements(
@@ -48,7 +48,7 @@ def compiled_measurements(
                 m.in_order(domain, m.values.astype(np.float64)),
                 m.in_order(domain, m.weights()),
                 m.in_order(domain, held_out[i].values.astype(np.float64)) if held_out else np.empty(0),
-                isinstance(m.query, Prefix),
+                m.linear_map.is_running,
             )
         )
     return arrays

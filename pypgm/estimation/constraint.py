@@ -12,7 +12,6 @@ from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.graphs.evidence import code_of
 from pypgm.inference.folding import Folding
-from pypgm.queries import Identity, Partition
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -193,36 +192,5 @@ def folded_measurement(folding: Folding, m: LinearMeasurement) -> LinearMeasurem
         return m
     m.checked(folding.domain)
     cells = folding.cells(m.clique)
-    query: Any = m.query
-    if isinstance(query, Identity | None):
-        query = Partition(cells, folding.domain.size(m.clique))
-    elif isinstance(query, Partition):
-        query = Partition(query.groups[cells], query.shape[0])
-    else:
-        query = _Folded(query, cells)
+    query = m.linear_map.folded(cells)
     return LinearMeasurement(m.values, folding.clique(m.clique), m.stddev, query, m.noise)
-
-
-class _Folded:
-    """A query on the cells of a clique, asked of cells that each lie in one of them."""
-
-    def __init__(self, query: Any, cells: NDArray[np.int64]) -> None:  # noqa: ANN401 - any linear query
-        self._query = query
-        self._cells = cells
-        self.shape = (query.shape[0], cells.size)
-
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
-        """Return the answers."""
-        sums = np.bincount(self._cells, weights=np.asarray(x), minlength=self._query.shape[1])
-        answers: NDArray[Any] = self._query.matvec(sums)
-        return answers
-
-    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
-        """Return the transpose applied to one number an answer."""
-        cells: NDArray[Any] = self._query.rmatvec(y)[self._cells]
-        return cells
-
-    def column_norms(self, norm: int) -> NDArray[Any]:
-        """Return the norm of the column of each cell."""
-        norms: NDArray[Any] = self._query.column_norms(norm)[self._cells]
-        return norms

@@ -12,7 +12,6 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked import Stacked
 from pypgm.factor import Factor
-from pypgm.queries import Identity, Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,8 +70,8 @@ def _one_ways(
     domain: Domain, measurement: LinearMeasurement, total: float
 ) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield each attribute, the counts of its values that a measurement suggests, and their variances."""
-    own, query = domain.project(measurement.clique), measurement.query
-    if isinstance(query, Identity | None):
+    own, query = domain.project(measurement.clique), measurement.linear_map
+    if query.is_identity:
         answers, variance = Factor(own, measurement.values), np.square(measurement.stddev)
         for attribute, size in zip(own.attributes, own.shape, strict=True):
             counts = answers.project(attribute).datavector()
@@ -81,11 +80,12 @@ def _one_ways(
             else:
                 yield attribute, counts, Factor(own, variance).project(attribute).datavector()
         return
-    cells = [] if isinstance(query, Partition) else _cells(domain, measurement, total)
+    groups = query.groups
+    cells = [] if groups is not None else _cells(domain, measurement, total)
     for attribute, size in zip(own.attributes, own.shape, strict=True):
         codes = Factor(own.project(attribute), np.arange(size)).expand(own).datavector().astype(np.int64)
-        if isinstance(query, Partition):
-            yield attribute, *_of_groups(measurement, query.groups, codes, size)
+        if groups is not None:
+            yield attribute, *_of_groups(measurement, groups, codes, size)
         else:
             yield attribute, *_of_draws(cells, codes, size)
 

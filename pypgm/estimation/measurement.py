@@ -9,7 +9,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import transpose_cells
-from pypgm.queries import Identity, LinearQuery, Partition, Prefix
+from pypgm.queries import Identity, LinearQuery, Products, UserOperator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,8 +34,8 @@ class LinearMeasurement:
     stddev : float or array_like of float, shape (rows of the query,)
         Standard deviation of the noise, in counts: one for all answers, or one each.
     query : LinearQuery, optional
-        One of `pypgm.queries`, or any object with ``shape``, ``matvec``, ``rmatvec`` and ``column_norms(norm)``; None
-        asks every cell.
+        One of `pypgm.queries`, or any object with ``shape``, ``matvec``, ``rmatvec`` and ``column_norms(norm)``, which
+        becomes a `UserOperator`; None asks every cell.
     noise : {"gaussian", "laplace"}
         The law of the noise.
 
@@ -70,7 +70,7 @@ class LinearMeasurement:
         values: ArrayLike,
         clique: str | Iterable[str],
         stddev: float | ArrayLike = 1.0,
-        query: LinearQuery | None = None,
+        query: LinearQuery | Products | None = None,
         noise: Noise = "gaussian",
     ) -> None:
         names = as_clique(clique)
@@ -83,19 +83,23 @@ class LinearMeasurement:
         answers = answers.astype(np.int64 if answers.dtype.kind in "iu" else np.float64).reshape(-1)
         if not np.isfinite(answers).all():
             raise ValueError(f"values of the measurement of {names} need to be finite, got NaN or infinity")
-        if query is not None and not isinstance(query, LinearQuery):
-            raise TypeError(f"the query on {names} needs shape, matvec and rmatvec, got {type(query).__name__}")
-        if query is not None and answers.size != query.shape[0]:
-            raise ValueError(f"the query on {names} has {query.shape[0]} rows, got {answers.size} values")
+        asked = None if query is None else _as_query(query, names)
+        if asked is not None and answers.size != asked.shape[0]:
+            raise ValueError(f"the query on {names} has {asked.shape[0]} rows, got {answers.size} values")
         if noise not in get_args(Noise):
             raise ValueError(f"noise of the measurement of {names} needs to be one of {get_args(Noise)}, got {noise!r}")
         answers.setflags(write=False)
         object.__setattr__(self, "values", answers)
         object.__setattr__(self, "clique", names)
         object.__setattr__(self, "stddev", _checked_stddev(stddev, names, answers.size))
-        object.__setattr__(self, "query", query)
+        object.__setattr__(self, "query", asked)
         object.__setattr__(self, "noise", noise)
         object.__setattr__(self, "_shape", shape)
+
+    @property
+    def linear_map(self) -> LinearQuery:
+        """The linear query, `Identity` where every cell is asked."""
+        return Identity(self.values.size) if self.query is None else self.query
 
     def weights(self) -> NDArray[np.float64]:
         """Return 1 / variance of each answer."""
@@ -126,25 +130,26 @@ class LinearMeasurement:
 
         Cells come in the domain's order. Without groups, `in_order` brings the answers into that order.
         """
-        if isinstance(self.query, Partition):
-            rows = self.query.groups.astype(np.int32)
-        elif isinstance(self.query, Prefix):
-            rows = np.arange(self.query.size, dtype=np.int32)
-        else:
+        query = self.linear_map
+        if query.is_running:
+            rows = np.arange(query.shape[1], dtype=np.int32)
+        elif query.is_identity or query.groups is None:
             return None
+        else:
+            rows = query.groups.astype(np.int32)
         return transpose_cells(rows, domain.project(self.clique), domain.canonical(self.clique))
 
     def in_order(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one number a row of the query, rearranged as the cells are when the clique is put in order."""
         canonical = domain.canonical(self.clique)
-        if canonical == self.clique or not isinstance(self.query, Identity | None):
+        if canonical == self.clique or not self.linear_map.is_identity:
             return answers
         return transpose_cells(answers, domain.project(self.clique), canonical)
 
     def as_written(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Undo `in_order`, where each cell is an answer."""
         canonical = domain.canonical(self.clique)
-        if canonical == self.clique or not isinstance(self.query, Identity | None):
+        if canonical == self.clique or not self.linear_map.is_identity:
             return answers
         return transpose_cells(answers, domain.project(canonical), self.clique)
 
@@ -152,6 +157,15 @@ class LinearMeasurement:
         asked = "" if self.query is None else f", {self.query!r}"
         spread = f"stddev {self.stddev:.4g}" if isinstance(self.stddev, float) else "stddev each"
         return f"LinearMeasurement({', '.join(self.clique)}: {self.values.size} values, {spread}{asked}, {self.noise})"
+
+
+def _as_query(query: LinearQuery | Products, clique: Clique) -> LinearQuery:
+    """Return a query as it is, and a user's operator as one."""
+    if isinstance(query, LinearQuery):
+        return query
+    if not isinstance(query, Products):
+        raise TypeError(f"the query on {clique} needs shape, matvec and rmatvec, got {type(query).__name__}")
+    return UserOperator.of(query, f"the query on {clique}")
 
 
 def _checked_stddev(stddev: float | ArrayLike, clique: Clique, n_values: int) -> float | NDArray[np.float64]:

@@ -18,11 +18,9 @@ from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.objective import Objective, Term
 from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.residual_losses import L2, Huber
-from pypgm.estimation.smoothness import column_squares, largest_column_distance
 from pypgm.estimation.steps import MeasuredSteps
 from pypgm.estimation.thinning import BEYOND, left_to_validate
 from pypgm.factor import Factor
-from pypgm.queries import Identity, Prefix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,7 +102,7 @@ class RegionProblem(Problem):
             return 1.0 / self.total
         smoothness = np.zeros(len(self.graph.regions))
         for m in self.loss.measurements:
-            smoothness[self.graph.region_of(m.clique)] += bend * _largest_distance(m) / 4
+            smoothness[self.graph.region_of(m.clique)] += bend * m.linear_map.largest_squared_distance(m.weights()) / 4
         measured = smoothness > 0
         if not measured.any():
             return 1.0 / self.total
@@ -112,7 +110,7 @@ class RegionProblem(Problem):
 
     def _lowered(self) -> Objective | None:
         own = self.loss.measurements
-        if type(self.loss) is not L2 or any(isinstance(m.query, Prefix) or not is_compiled(m) for m in own):
+        if type(self.loss) is not L2 or any(m.linear_map.is_running or not is_compiled(m) for m in own):
             return None
         return Objective(self.domain, [self._term(m) for m in own])
 
@@ -220,13 +218,6 @@ class RegionEngine:
     def _close_window(self) -> None:
         self.lower_bound()
         self._core.open_window()
-
-
-def _largest_distance(m: LinearMeasurement) -> float:
-    if isinstance(m.query, Identity | None) and isinstance(m.stddev, float):
-        return 2.0 / m.stddev**2 if m.values.size > 1 else 0.0
-    weights = m.weights()
-    return largest_column_distance(m, weights, column_squares(m, weights))
 
 
 def _largest_bend(loss: Loss) -> float | None:

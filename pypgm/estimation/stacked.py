@@ -10,18 +10,20 @@ import numpy as np
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.factor import transpose_cells
-from pypgm.queries import Identity, IntegerMatrix, Partition, RealMatrix, SparseMatrix, Subset
+from pypgm.queries import LinearQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Stacked", "explicit_matrix"]
+__all__ = ["Stacked", "cells_as_written"]
+
+_SPARSE = 8  # a query whose product costs no fewer than its entries over this goes into the sparse matrix
 
 
 class Stacked:
     """The queries of measurements, one below the other, on a flat vector of the cells of some cliques.
 
-    Queries that are matrices are put into one sparse matrix, so that they cost one product; the others are called.
+    Queries with few entries are put into one sparse matrix, so that they cost one product; the others are called.
 
     Parameters
     ----------
@@ -40,16 +42,16 @@ class Stacked:
         first = {c: int(ends[i]) for i, c in reversed(list(enumerate(cliques)))}
         self.values = np.concatenate([np.empty(0), *(m.values for m in measurements)])
         self._cells = int(ends[-1])
-        self._called: list[tuple[Any, NDArray[np.int64], slice]] = []
+        self._called: list[tuple[LinearQuery, NDArray[np.int64], slice]] = []
         rows, columns, entries = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         n = 0
         for m in measurements:
             cells = first[domain.canonical(m.clique)] + cells_as_written(domain, m.clique)
-            matrix = explicit_matrix(m, cells.size)
-            if matrix is None:
-                self._called.append((m.query, cells, slice(n, n + m.values.size)))
+            query = m.linear_map
+            if query.nnz > _SPARSE * query.cost:
+                self._called.append((query, cells, slice(n, n + m.values.size)))
             else:
-                own = matrix.tocoo()
+                own = query.to_sparse().tocoo()
                 rows.append(n + own.row.astype(np.int64))
                 columns.append(cells[own.col])
                 entries.append(own.data.astype(np.float64))
@@ -79,21 +81,3 @@ def cells_as_written(domain: Domain, clique: Clique) -> NDArray[np.int64]:
     canonical = domain.canonical(clique)
     places = np.arange(domain.size(clique), dtype=np.int64)
     return transpose_cells(places, domain.project(canonical), clique)
-
-
-def explicit_matrix(measurement: LinearMeasurement, cells: int) -> Any:  # noqa: ANN401 - a scipy.sparse array
-    """Return a measurement's query as a sparse matrix on the cells as written, None if it is an operator."""
-    from scipy.sparse import csr_array
-
-    query = measurement.query
-    rows = np.arange(measurement.values.size)
-    shape = (rows.size, cells)
-    if isinstance(query, Identity | None):
-        return csr_array((np.ones(cells), (rows, np.arange(cells))), shape=shape)
-    if isinstance(query, Partition):
-        return csr_array((np.ones(cells), (query.groups, np.arange(cells))), shape=shape)
-    if isinstance(query, Subset):
-        return csr_array((query.weights.astype(np.float64), (rows, query.cells)), shape=shape)
-    if isinstance(query, IntegerMatrix | SparseMatrix | RealMatrix):
-        return csr_array(query.entries)
-    return None

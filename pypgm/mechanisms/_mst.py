@@ -22,7 +22,7 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Identity, Neighbours, Partition, Query
+from pypgm.queries import Identity, LinearQuery, Neighbours, Partition
 
 if TYPE_CHECKING:
     from pypgm.estimation import FitState
@@ -163,7 +163,7 @@ def _measure(
     table: PrivateTable,
     cliques: Sequence[Clique],
     rho: Fraction,
-    query: Callable[[Clique], Query | None] = lambda _: None,
+    query: Callable[[Clique], LinearQuery | None] = lambda _: None,
 ) -> list[LinearMeasurement]:
     """Measure cliques with one common variance, such that together they cost at most rho."""
     # The variance is that of a table of two cells or more, also where a smaller one would cost nothing.
@@ -194,7 +194,7 @@ def _read(measurement: LinearMeasurement, groups: Partition) -> LinearMeasuremen
     return LinearMeasurement(sums, measurement.clique, stddev, groups)
 
 
-def _pair_query(groups: Groups, pair: Clique) -> Query | None:
+def _pair_query(groups: Groups, pair: Clique) -> LinearQuery | None:
     """Return the partition of a pair's cells that its attributes' groups make; None if every cell is its own."""
     first, second = (groups[a] for a in pair)
     if _is_identity(first) and _is_identity(second):

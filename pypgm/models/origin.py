@@ -12,8 +12,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.constraint import Masks
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.stacked import explicit_matrix
-from pypgm.queries import Identity, Partition, RealMatrix
+from pypgm.queries import Matrix, Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,22 +89,15 @@ def _clique(domain: Domain, names: Sequence[str]) -> Clique:
 
 def _packed_query(m: LinearMeasurement) -> tuple[Any, Arrays] | None:
     """Return the kind of a query and its arrays."""
-    query = m.query
-    if isinstance(query, Identity | None):
+    query = m.linear_map
+    if query.is_identity:
         return "cells", {}
-    if isinstance(query, Partition):
+    if query.groups is not None:
         return "groups", {"groups": query.groups}
-    rows, cells = query.shape
-    matrix = explicit_matrix(m, cells)
-    if matrix is None:
-        if rows * cells > _DENSE_ENTRIES:
-            return None
-        from scipy.sparse import csr_array
-
-        matrix = csr_array(
-            np.stack([np.asarray(query.matvec(unit), dtype=np.float64) for unit in np.eye(cells)], axis=1)
-        )
-    return [rows, cells], {"entries": matrix.data, "columns": matrix.indices, "rows": matrix.indptr}
+    if query.nnz > max(_DENSE_ENTRIES, query.cost):
+        return None
+    matrix = query.to_sparse()
+    return list(query.shape), {"entries": matrix.data, "columns": matrix.indices, "rows": matrix.indptr}
 
 
 def _unpacked_query(kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:  # noqa: ANN401 - any linear query
@@ -115,4 +107,6 @@ def _unpacked_query(kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:  # no
         return Partition(arrays["groups"], arrays["values"].size)
     from scipy.sparse import csr_array
 
-    return RealMatrix(csr_array((arrays["entries"], arrays["columns"], arrays["rows"]), shape=tuple(kind)))
+    return Matrix(
+        csr_array((arrays["entries"].astype(np.float64), arrays["columns"], arrays["rows"]), shape=tuple(kind))
+    )

@@ -102,7 +102,7 @@ class Queryable(ABC):
         >>> import pypgm
         >>> domain = pypgm.Domain({"age": 4, "sex": ["F", "M"]})
         >>> model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("age", "sex")]), total=80.0)
-        >>> model.answer(pypgm.KroneckerQuery({"age": pypgm.queries.range_list(4, [(1, 2)])}), {"sex": "F"}).round(6)
+        >>> model.answer(pypgm.KroneckerQuery({"age": pypgm.queries.RangeList(4, [(1, 2)])}), {"sex": "F"}).round(6)
         array([40.])
         """
         if isinstance(query, KroneckerQuery):

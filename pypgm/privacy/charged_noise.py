@@ -15,7 +15,7 @@ from pypgm import _core
 from pypgm.privacy import noise as own
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Query
+from pypgm.queries import LinearQuery
 
 __all__ = ["ChargedNoise", "NoiseBackend", "charge_noise"]
 
@@ -48,7 +48,7 @@ class ChargedNoise:
 def charge_noise(
     ledger: Ledger,
     privacy: Privacy,
-    query: Query,
+    query: LinearQuery,
     what: str,
     on: str,
     *,

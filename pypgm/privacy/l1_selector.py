@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm import _core
 from pypgm.domain import Clique, as_clique
 from pypgm.privacy.selection import drawable_rate, permute_and_flip, select_exponential, select_top, selection_epsilon
-from pypgm.queries import Identity, Partition, Query
+from pypgm.queries import LinearQuery
 
 if TYPE_CHECKING:
     from pypgm.privacy.private_table import PrivateTable
@@ -37,7 +37,7 @@ class L1Selector:
         table: PrivateTable,
         candidates: Sequence[Clique],
         estimate: Callable[[Clique], ArrayLike],
-        query: Callable[[Clique], Query | None],
+        query: Callable[[Clique], LinearQuery | None],
         count: Callable[[Sequence[Clique]], list[NDArray[np.int64]]],
         *,
         words: _core.SeededWords | None = None,
@@ -135,9 +135,9 @@ class L1Selector:
     def _check_query(self, clique: Clique) -> None:
         # The range of the scores is that of queries of which one record changes one answer by 1.
         asked = self._query(clique)
-        if not isinstance(asked, Identity | Partition | None):
+        if asked is not None and not asked.has_unit_columns:
             needed = f"a selection compares cells or sums over groups of cells; clique {clique}"
-            raise ValueError(f"{needed} has {asked!r}")  # noqa: TRY004 - a query it is
+            raise ValueError(f"{needed} has {asked!r}")
 
     def _rate(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """Return the rate of the draw and the epsilon it has: the one asked for, or just below it."""

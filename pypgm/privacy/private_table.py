@@ -21,7 +21,7 @@ from pypgm.privacy.noise import unsafe_words
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
-from pypgm.queries import Identity, Query
+from pypgm.queries import Identity, LinearQuery
 
 __all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
 
@@ -143,7 +143,7 @@ class PrivateTable:
     def measure(
         self,
         clique: str | Sequence[str],
-        query: Query | None = None,
+        query: LinearQuery | None = None,
         *,
         rho: Fraction | None = None,
         variance: Fraction | None = None,
@@ -155,7 +155,7 @@ class PrivateTable:
         ----------
         clique : str or sequence of str
             Attributes; the answers follow their order.
-        query : Query, optional
+        query : LinearQuery, optional
             What of the clique's table is measured; every cell by default.
         rho, variance, scale : Fraction
             Exactly one. `rho`: what discrete Gaussian noise may cost; `variance`: its parameter sigma^2;
@@ -188,7 +188,7 @@ class PrivateTable:
     def _charge(
         self,
         clique: Clique,
-        query: Query,
+        query: LinearQuery,
         rho: Fraction | None,
         variance: Fraction | None,
         scale: Fraction | None,
@@ -222,7 +222,7 @@ class PrivateTable:
         self,
         candidates: Sequence[Clique],
         estimate: Callable[[Clique], ArrayLike],
-        query: Callable[[Clique], Query | None] = lambda _: None,
+        query: Callable[[Clique], LinearQuery | None] = lambda _: None,
     ) -> L1Selector:
         """Return a way to select among cliques by how far public estimates are from the truth; reads nothing yet.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pypgm.queries import Neighbours, Query
+from pypgm.queries import LinearQuery, Neighbours
 from pypgm.queries.sensitivity import check_neighbours
 
 __all__ = ["Privacy"]
@@ -49,15 +49,15 @@ class Privacy:
         """Whether the number of records may be told: under "replace" all neighbours have as many."""
         return self.neighbours == "replace"
 
-    def l1_sensitivity(self, query: Query) -> int:
+    def l1_sensitivity(self, query: LinearQuery) -> int:
         """Return by how much the answers to `query` change at most in the L1 norm, exactly."""
         return query.l1_sensitivity(self.neighbours) * self.records_per_person
 
-    def squared_l2_sensitivity(self, query: Query) -> int:
+    def squared_l2_sensitivity(self, query: LinearQuery) -> int:
         """Return the square of the most the answers to `query` change in the L2 norm, exactly."""
         return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person**2
 
-    def largest_change(self, query: Query) -> int:
+    def largest_change(self, query: LinearQuery) -> int:
         """Return the most that a single answer to `query` changes, or a bound of it."""
         return query.largest_change(self.neighbours) * self.records_per_person
 

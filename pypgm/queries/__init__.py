@@ -2,56 +2,39 @@
 
 from __future__ import annotations
 
-from pypgm.queries.all_range import AllRange, all_range
-from pypgm.queries.identity import Identity, identity
-from pypgm.queries.kronecker import Kronecker, kronecker
-from pypgm.queries.kronecker_query import Block, KroneckerQuery
-from pypgm.queries.levels import mean, moments
-from pypgm.queries.matrix import IntegerMatrix, matrix, on_lattice
-from pypgm.queries.partition import Partition, partition, total
-from pypgm.queries.prefix import Prefix, prefix
-from pypgm.queries.range_list import RangeList, range_list
-from pypgm.queries.real import LinearQuery, RealMatrix, UserOperator, real_matrix, user_operator
+from pypgm.queries.identity import Identity
+from pypgm.queries.kronecker import Kronecker
+from pypgm.queries.kronecker_query import KroneckerQuery
+from pypgm.queries.matrix import Matrix, mean, moments, on_lattice
+from pypgm.queries.partition import Partition, total
+from pypgm.queries.prefix import Prefix
+from pypgm.queries.query import LinearQuery
+from pypgm.queries.ranges import AllRange, RangeList
 from pypgm.queries.sensitivity import Neighbours
-from pypgm.queries.sparse import SparseMatrix, sparse_matrix
-from pypgm.queries.subset import Subset, permutation, subset, subset_sum, weighted
+from pypgm.queries.subset import Subset, permutation, subset_sum, weighted
+from pypgm.queries.union import Union
+from pypgm.queries.user_operator import Products, UserOperator
 
 __all__ = [
     "AllRange",
-    "Block",
     "Identity",
-    "IntegerMatrix",
     "Kronecker",
     "KroneckerQuery",
     "LinearQuery",
+    "Matrix",
     "Neighbours",
     "Partition",
     "Prefix",
-    "Query",
+    "Products",
     "RangeList",
-    "RealMatrix",
-    "SparseMatrix",
     "Subset",
+    "Union",
     "UserOperator",
-    "all_range",
-    "identity",
-    "kronecker",
-    "matrix",
     "mean",
     "moments",
     "on_lattice",
-    "partition",
     "permutation",
-    "prefix",
-    "range_list",
-    "real_matrix",
-    "sparse_matrix",
-    "subset",
     "subset_sum",
     "total",
-    "user_operator",
     "weighted",
 ]
-
-Query = Identity | Partition | Prefix | AllRange | RangeList | Subset | IntegerMatrix | SparseMatrix | Kronecker
-"""Integer queries, which a private table measures exactly; an estimate takes any `LinearQuery`."""

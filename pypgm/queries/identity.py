@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pypgm.queries.sensitivity import Neighbours, as_vector, check_neighbours
-from pypgm.queries.sums import Sums, check_size
+from pypgm.queries.entries import SparseArray
+from pypgm.queries.query import SquareQuery
+from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
-__all__ = ["Identity", "identity"]
+__all__ = ["Identity"]
 
 
-@dataclass(frozen=True, slots=True)
-class Identity(Sums):
+class Identity(SquareQuery):
     """Every cell of a table, as it is.
 
     Parameters
@@ -34,28 +33,39 @@ class Identity(Sums):
     2
     """
 
-    size: int
-
-    def __post_init__(self) -> None:
-        check_size(self.size)
+    __slots__ = ()
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of answers and number of cells."""
-        return (self.size, self.size)
+    def nnz(self) -> int:
+        """Number of entries that are not zero."""
+        return self.size
 
     @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells: always."""
+    def is_identity(self) -> bool:
+        """Whether the answers are the cells."""
         return True
 
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
-        """Return a copy of the cells `x`, array_like of shape (size,)."""
-        return np.array(as_vector("x", x, self.size))
+    @property
+    def has_unit_columns(self) -> bool:
+        """Whether each cell is counted in exactly one answer."""
+        return True
 
-    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
-        """Return a copy of the answers `y`, array_like of shape (size,)."""
-        return np.array(as_vector("y", y, self.size))
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """The answer of each cell, shape (cells,)."""
+        return np.arange(self.size)
+
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        return table
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return table
+
+    def to_sparse(self) -> SparseArray:
+        """Return the identity as a scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array, eye_array
+
+        return csr_array(eye_array(self.size, dtype=np.int64))
 
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: 1, or 2 under "replace" (0 for a single cell)."""
@@ -63,8 +73,3 @@ class Identity(Sums):
         if neighbours == "add-remove":
             return 1
         return 2 if self.size > 1 else 0
-
-
-def identity(size: int) -> Identity:
-    """Return the query of every cell of a table of `size` cells."""
-    return Identity(size)

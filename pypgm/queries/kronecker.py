@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pypgm.queries.all_range import AllRange
-from pypgm.queries.identity import Identity
-from pypgm.queries.matrix import IntegerMatrix, distinct_columns
-from pypgm.queries.partition import Partition
-from pypgm.queries.prefix import Prefix
-from pypgm.queries.range_list import RangeList
-from pypgm.queries.sensitivity import MAX_COLUMNS, Neighbours, Operator, as_vector, check_neighbours, pairwise
-from pypgm.queries.sparse import SparseMatrix
-from pypgm.queries.subset import Subset
+from pypgm.queries.entries import SparseArray
+from pypgm.queries.query import LinearQuery
+from pypgm.queries.sensitivity import EXACT_LIMIT, MAX_COLUMNS, Neighbours, check_neighbours, pairwise
 
-__all__ = ["Kronecker", "kronecker"]
+__all__ = ["Kronecker"]
 
 _ENTRY_LIMIT = 1 << 18
 _DENSE_ENTRIES = 1 << 24
-_NORM_LIMIT = 1 << 53  # float64 sums of integers are exact below
 
 
-class Kronecker(Operator):
+class Kronecker(LinearQuery):
     """The Kronecker product of one query for each attribute of a clique, in the clique's order.
 
     An answer belongs to one answer of every factor; its weight on a cell is the product of the factors' weights.
@@ -56,41 +49,26 @@ class Kronecker(Operator):
 
     Examples
     --------
-    >>> from pypgm.queries import Prefix
+    >>> from pypgm.queries import Identity, Prefix
     >>> Kronecker([Identity(2), Prefix(3)]).matvec([1, 2, 3, 4, 5, 6]).tolist()
     [1, 3, 6, 4, 9, 15]
     """
 
-    __slots__ = ("factors", "shape")
+    __slots__ = ("factors",)
 
-    factors: tuple[Operator, ...]
-    shape: tuple[int, int]
+    factors: tuple[LinearQuery, ...]
 
-    def __init__(self, factors: Iterable[Operator]) -> None:
+    def __init__(self, factors: Iterable[LinearQuery]) -> None:
         own = tuple(factors)
-        if not own or not all(isinstance(f, Operator) for f in own):
+        if not own or not all(isinstance(f, LinearQuery) for f in own):
             raise ValueError(f"a Kronecker query needs one query an attribute, got {own!r}")
-        if math.prod(f.largest_change("add-remove") for f in own) >= _ENTRY_LIMIT:
+        exact = all(f.is_integer for f in own)
+        if exact and math.prod(f.largest_change("add-remove") for f in own) >= _ENTRY_LIMIT:
             raise ValueError("the entries of a Kronecker query must be below 2^18")
-        object.__setattr__(self, "factors", own)
-        object.__setattr__(self, "shape", tuple(math.prod(f.shape[i] for f in own) for i in (0, 1)))
+        self._set(factors=own, shape=(math.prod(f.shape[0] for f in own), math.prod(f.shape[1] for f in own)))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Kronecker query does not change; make another one (got {name}={value!r})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Kronecker query does not change; {name!r} cannot be deleted")
-
-    def __reduce__(self) -> tuple[type[Kronecker], tuple[tuple[Operator, ...]]]:
-        return (Kronecker, (self.factors,))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Kronecker):
-            return NotImplemented
-        return self.factors == other.factors
-
-    def __hash__(self) -> int:
-        return hash(self.factors)
+    def _arguments(self) -> tuple[tuple[LinearQuery, ...]]:
+        return (self.factors,)
 
     def __repr__(self) -> str:
         return f"Kronecker({', '.join(map(repr, self.factors))})"
@@ -100,104 +78,122 @@ class Kronecker(Operator):
         """Whether some combination of the answers is the sum over all cells: if every factor's is."""
         return all(f.supports_total for f in self.factors)
 
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
-        """Return the answers on the cells `x`, array_like of shape (cells,); integers stay exact."""
-        table = as_vector("x", x, self.shape[1]).reshape([f.shape[1] for f in self.factors])
-        for axis, factor in enumerate(self.factors):
-            if not isinstance(factor, Identity):
-                table = np.apply_along_axis(factor.matvec, axis, table)
-        return table.reshape(-1)
+    def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return v with Q'v = 1; with equal noise the shortest is the product of the factors' shortest."""
+        if np.ptp(stddev) > 0 or self.has_unit_columns:
+            return super().total_weights(stddev)
+        weights: NDArray[Any] = np.ones(1)
+        for factor in self.factors:
+            own = factor.total_weights(np.ones(factor.shape[0]))
+            if own is None:
+                return None
+            weights = np.kron(weights, own)
+        return weights
 
-    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
-        """Return the transpose applied to `y`, array_like of shape (answers,)."""
-        table = as_vector("y", y, self.shape[0]).reshape([f.shape[0] for f in self.factors])
-        for axis, factor in enumerate(self.factors):
-            if not isinstance(factor, Identity):
-                table = np.apply_along_axis(factor.rmatvec, axis, table)
-        return table.reshape(-1)
+    @property
+    def _inner(self) -> tuple[LinearQuery, ...]:
+        return self.factors
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the L1 sensitivity."""
+    @property
+    def has_unit_columns(self) -> bool:
+        """Whether each cell is counted in exactly one answer, as in every factor."""
+        return all(f.has_unit_columns for f in self.factors)
+
+    @property
+    def groups(self) -> NDArray[np.int64] | None:
+        """The one answer each cell is summed into, where every factor has such."""
+        product = np.zeros(1, dtype=np.int64)
+        for factor in self.factors:
+            own = factor.groups if factor.has_unit_columns else None
+            if own is None:
+                return None
+            product = (product[:, None] * factor.shape[0] + own).reshape(-1)
+        return product
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries that are not zero."""
+        return math.prod(f.nnz for f in self.factors)
+
+    @property
+    def cost(self) -> int:
+        """Number of additions of one application, factor by factor."""
+        rows, cells, cost = 1, self.shape[1], 0
+        for f in self.factors:
+            cells //= f.shape[1]
+            cost += rows * f.cost * cells
+            rows *= f.shape[0]
+        return cost
+
+    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
+        """Return the product of the factors' magnitudes."""
+        return Kronecker([f.magnitudes(power) for f in self.factors])
+
+    def to_sparse(self) -> SparseArray:
+        """Return the product of the factors' matrices as a scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array, kron
+
+        product = self.factors[0].to_sparse()
+        for factor in self.factors[1:]:
+            product = kron(product, factor.to_sparse(), format="csr")
+        return csr_array(product)
+
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        before, after = table.shape[0], self.shape[1] * table.shape[2]
+        for factor in self.factors:
+            after //= factor.shape[1]
+            table = factor._apply(table.reshape(before, factor.shape[1], after))
+            before *= factor.shape[0]
+        return table.reshape(-1, self.shape[0], after)
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        before, after = table.shape[0], self.shape[0] * table.shape[2]
+        for factor in self.factors:
+            after //= factor.shape[0]
+            table = factor._transpose(table.reshape(before, factor.shape[0], after))
+            before *= factor.shape[1]
+        return table.reshape(-1, self.shape[1], after)
+
+    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         check_neighbours(neighbours)
-        largest = math.prod(f.l1_sensitivity("add-remove") for f in self.factors)
+        self._check_integer()
+        largest = math.prod(f._norm_sensitivity("add-remove", norm) for f in self.factors)
         if neighbours == "add-remove":
             return largest
-        units, others = self._units()
-        if units:
-            return 2 * largest
-        columns = _columns(others)
-        return 2 * largest if columns is None else pairwise(columns, 1)
-
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the square of the L2 sensitivity."""
-        check_neighbours(neighbours)
-        largest = math.prod(f.squared_l2_sensitivity("add-remove") for f in self.factors)
-        if neighbours == "add-remove":
-            return largest
-        units, others = self._units()
-        if 4 * largest >= _NORM_LIMIT:
+        if norm == 2 and 4 * largest >= EXACT_LIMIT:
             return 4 * largest
-        if _non_negative(others):
-            columns = None if units else _columns(others)
-            return 2 * largest if columns is None else pairwise(columns, 2)
-        columns = _columns(others)
-        if columns is None:
-            return 4 * largest
-        return max(2 * largest if units else 0, pairwise(columns, 2))
+        units, others = self._units()
+        bound = (2 if norm == 1 or all(f.is_non_negative for f in others) else 4) * largest
+        columns = None if units and bound == 2 * largest else _columns(others)
+        return bound if columns is None else max(2 * largest if units else 0, pairwise(columns, norm))
 
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return a bound of the most that one answer changes, exact where no entry is negative."""
         check_neighbours(neighbours)
+        self._check_integer()
         if neighbours == "replace" and self.squared_l2_sensitivity(neighbours) == 0:
             return 0
         largest = math.prod(f.largest_change("add-remove") for f in self.factors)
-        return largest if neighbours == "add-remove" or _non_negative(list(self.factors)) else 2 * largest
+        return largest if neighbours == "add-remove" or self.is_non_negative else 2 * largest
 
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the norm of each column, a product of the factors'; see `Operator`."""
-        norms: NDArray[Any] = np.ones(1)
-        for factor in self.factors:
-            norms = np.kron(norms, factor.column_norms(norm))
-        return norms
+    def columns(self) -> NDArray[Any] | None:
+        """Return the different columns, each once; None where they are too many to compare."""
+        return _columns(self.factors)
 
-    def _units(self) -> tuple[bool, list[Operator]]:
+    def _units(self) -> tuple[bool, list[LinearQuery]]:
         """Return whether a factor has different unit columns, and the factors that have others or one alone."""
-        units = [isinstance(f, Identity | Partition) and f.largest_change("replace") > 0 for f in self.factors]
+        units = [f.has_unit_columns and f.largest_change("replace") > 0 for f in self.factors]
         return any(units), [f for f, unit in zip(self.factors, units, strict=True) if not unit]
 
 
-def _columns(factors: list[Operator]) -> NDArray[np.int64] | None:
+def _columns(factors: Sequence[LinearQuery]) -> NDArray[Any] | None:
     """Return the distinct columns of a product, None where there are too many to compare."""
     product = np.ones((1, 1), dtype=np.int64)
     for factor in factors:
-        rows, cells = factor.shape
-        if cells > MAX_COLUMNS or rows * cells > _DENSE_ENTRIES:
+        if factor.shape[1] > MAX_COLUMNS or factor.shape[0] * factor.shape[1] > _DENSE_ENTRIES:
             return None
-        dense = np.stack([factor.matvec(unit) for unit in np.eye(cells, dtype=np.int64)], axis=1)
-        own = distinct_columns(dense)
+        own = np.unique(factor.to_sparse().toarray(), axis=1)
         if own.shape[1] * product.shape[1] > MAX_COLUMNS or own.size * product.size > _DENSE_ENTRIES:
             return None
         product = np.kron(product, own)
-    return distinct_columns(product)
-
-
-def _non_negative(factors: list[Operator]) -> bool:
-    return all(_least_entry(f) >= 0 for f in factors)
-
-
-def _least_entry(factor: Operator) -> int:
-    """Return a number with the sign of the least entry."""
-    if isinstance(factor, Identity | Partition | Prefix | AllRange | RangeList):
-        return 0
-    if isinstance(factor, Subset):
-        return int(factor.weights.min())
-    if isinstance(factor, IntegerMatrix | SparseMatrix):
-        return int(factor.entries.min())
-    if isinstance(factor, Kronecker):
-        return 0 if _non_negative(list(factor.factors)) else -1
-    return -1  # of an operator that is not known any entry may be negative
-
-
-def kronecker(*factors: Operator) -> Kronecker:
-    """Return the product of one query for each attribute of a clique, in its order."""
-    return Kronecker(factors)
+    return np.unique(product, axis=1)

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.queries.entries import ENTRY_LIMIT
 from pypgm.queries.kronecker import Kronecker
-from pypgm.queries.matrix import IntegerMatrix
-from pypgm.queries.real import RealMatrix
-from pypgm.queries.sensitivity import Operator
+from pypgm.queries.matrix import Matrix
+from pypgm.queries.query import LinearQuery
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pypgm.domain import Clique, Domain
 
-__all__ = ["Block", "KroneckerQuery"]
-
-Block = Operator | RealMatrix
+__all__ = ["KroneckerQuery"]
 
 
 class KroneckerQuery:
@@ -53,7 +51,7 @@ class KroneckerQuery:
     >>> import numpy as np, pypgm
     >>> domain = pypgm.Domain({"age": 4, "sex": ["F", "M"]})
     >>> model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("age", "sex")]), total=80.0)
-    >>> query = KroneckerQuery({"sex": pypgm.queries.identity(2), "age": pypgm.queries.prefix(4)})
+    >>> query = KroneckerQuery({"sex": pypgm.queries.Identity(2), "age": pypgm.queries.Prefix(4)})
     >>> model.answer(query).round(6)
     array([[10., 20., 30., 40.],
            [10., 20., 30., 40.]])
@@ -61,9 +59,9 @@ class KroneckerQuery:
 
     __slots__ = ("blocks",)
 
-    blocks: dict[str, Block]
+    blocks: dict[str, LinearQuery]
 
-    def __init__(self, blocks: Mapping[str, Block | ArrayLike]) -> None:
+    def __init__(self, blocks: Mapping[str, LinearQuery | ArrayLike]) -> None:
         self.blocks = {attribute: _as_block(block) for attribute, block in blocks.items()}
 
     @property
@@ -86,10 +84,10 @@ class KroneckerQuery:
             If a block has real entries (round them first, `pypgm.queries.on_lattice`), or there is none.
         """
         for attribute, block in self.blocks.items():
-            if isinstance(block, RealMatrix):
+            if not block.is_integer:
                 needed = "on_lattice rounds them to be measured"
-                raise ValueError(f"the query of {attribute!r} has real entries; {needed}")  # noqa: TRY004 - a query it is
-        return Kronecker([b for b in self.blocks.values() if isinstance(b, Operator)])
+                raise ValueError(f"the query of {attribute!r} has real entries; {needed}")
+        return Kronecker(self.blocks.values())
 
     def checked(self, domain: Domain) -> KroneckerQuery:
         """Return the query itself if it fits a domain, else raise ``ValueError``."""
@@ -113,11 +111,10 @@ class KroneckerQuery:
         return f"KroneckerQuery({', '.join(f'{a}: {b!r}' for a, b in self.blocks.items())})"
 
 
-def _as_block(block: Block | ArrayLike) -> Block:
-    if isinstance(block, Operator | RealMatrix):
+def _as_block(block: LinearQuery | ArrayLike) -> LinearQuery:
+    if isinstance(block, LinearQuery):
         return block
     entries = np.asarray(block)
-    small = (
-        entries.dtype.kind in "iu" and entries.size > 0 and max(abs(int(entries.min())), int(entries.max())) < 1 << 18
-    )
-    return IntegerMatrix(entries) if small else RealMatrix(entries)
+    if entries.size and entries.dtype.kind in "iu" and max(-int(entries.min()), int(entries.max())) >= ENTRY_LIMIT:
+        entries = entries.astype(np.float64)  # more than can be measured, but not than can be asked
+    return Matrix(entries)

@@ -1,4 +1,4 @@
-"""Any integer matrix as a query."""
+"""Any matrix as a query: dense or sparse, of integers or of real numbers; means and moments of levels."""
 
 from __future__ import annotations
 
@@ -7,150 +7,112 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import (
-    MAX_COLUMNS,
-    Neighbours,
-    Operator,
-    Unchanging,
-    as_vector,
-    check_neighbours,
-    check_norm,
-    pairwise,
-)
+from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_matrix
+from pypgm.queries.query import LinearQuery
+from pypgm.queries.sensitivity import MAX_COLUMNS, largest_distance
 
-__all__ = ["ENTRY_LIMIT", "NORM_LIMIT", "IntegerMatrix", "distinct_columns", "matrix", "on_lattice"]
+__all__ = ["Matrix", "mean", "moments", "on_lattice"]
 
-ENTRY_LIMIT = 1 << 18  # times any number of records below 2^44 an answer stays in int64
-NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums of integers are exact
+_DENSE_ENTRIES = 1 << 20
 
 
-class IntegerMatrix(Unchanging, Operator):
-    """A dense matrix of integers, of either sign.
+class Matrix(LinearQuery):
+    """A matrix, dense or sparse, of either sign.
+
+    Integers can be measured privately, exactly. Real numbers describe measurements that were made elsewhere;
+    `on_lattice` rounds them.
 
     Parameters
     ----------
-    entries : array_like of int, shape (answers, cells)
-        Each below 2^18 in magnitude, the squares of each column summing to less than 2^51.
+    entries : array_like or scipy.sparse array, shape (answers, cells)
+        Integers, each below 2^18 in magnitude, the squares of each column summing to less than 2^51; or floats.
 
     Attributes
     ----------
-    entries : ndarray of int64, shape (answers, cells), read-only
+    entries : scipy.sparse.csr_array of int64 or float64, shape (answers, cells)
         The matrix.
 
     Raises
     ------
     ValueError
-        If the matrix is empty, not two-dimensional, or has entries too large.
-    TypeError
-        If it does not hold integers.
+        If the matrix is empty, not two-dimensional, not finite, or has integers too large.
 
     Notes
     -----
-    Under "replace" sensitivities are exact with up to 4096 distinct columns. Beyond, they are bounds: twice the
-    largest L1 norm of a column, and the largest squared L2 norm times 4 (times 2 if no entry is negative).
+    Under "replace" sensitivities are exact with up to 4096 distinct columns, if the matrix has up to 2^22 entries,
+    zeros counted, or is a quarter full. Beyond, they are bounds: twice the largest L1 norm of a column, and the
+    largest squared L2 norm times 4 (times 2 if no entry is negative).
 
     Examples
     --------
-    >>> IntegerMatrix([[1, -1, 0]]).l1_sensitivity("replace")
+    >>> Matrix([[1, -1, 0]]).l1_sensitivity("replace")
     2
+    >>> Matrix([[0.5, 0.5], [1.0, -1.0]]).matvec([2.0, 4.0]).tolist()
+    [3.0, -2.0]
     """
 
-    __slots__ = ("entries", "shape")
+    __slots__ = ("entries",)
 
-    entries: NDArray[np.int64]
-    shape: tuple[int, int]
+    entries: Any
 
-    def __init__(self, entries: ArrayLike) -> None:
-        given = np.asarray(entries)
-        if given.ndim != 2 or given.size == 0:
-            raise ValueError(f"a matrix query needs rows and columns, got shape {given.shape}")
-        if given.dtype.kind not in "iu":
-            raise TypeError(f"a matrix query needs integers, got dtype {given.dtype}; on_lattice rounds others")
-        if int(given.max()) >= ENTRY_LIMIT or int(given.min()) <= -ENTRY_LIMIT:
-            raise ValueError(f"entries of a matrix query must be below 2^18, got {given.min()}..{given.max()}")
-        own = np.array(given, dtype=np.int64)
-        if int(np.square(own).sum(axis=0).max()) >= NORM_LIMIT:
-            raise ValueError("the squares of each column of a matrix query must sum to less than 2^51")
-        own.setflags(write=False)
-        object.__setattr__(self, "entries", own)
-        object.__setattr__(self, "shape", own.shape)
+    def __init__(self, entries: SparseArray) -> None:
+        own = checked_matrix(entries)
+        for array in (own.data, own.indices, own.indptr):
+            array.setflags(write=False)
+        self._set(entries=own, shape=(int(own.shape[0]), int(own.shape[1])))
 
-    def __reduce__(self) -> tuple[type[IntegerMatrix], tuple[NDArray[np.int64]]]:
-        return (IntegerMatrix, (self.entries,))
+    def _arguments(self) -> tuple[Any]:
+        return (self.entries,)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, IntegerMatrix):
-            return NotImplemented
-        return bool(np.array_equal(self.entries, other.entries))
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.entries.tobytes()))
-
-    def __repr__(self) -> str:
-        return f"IntegerMatrix({self.shape[0]} answers on {self.shape[1]} cells)"
+    def _state(self) -> tuple[Any, ...]:
+        own = self.entries
+        return (own.dtype.str, own.data.tobytes(), *(a.astype(np.int64).tobytes() for a in (own.indices, own.indptr)))
 
     @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells, up to 1e-8 of a cell."""
-        columns = distinct_columns(self.entries).astype(np.float64)
-        ones = np.ones(columns.shape[1])
-        combination = np.linalg.lstsq(columns.T, ones, rcond=None)[0]
-        return bool(np.abs(columns.T @ combination - ones).max() < 1e-8)
+    def nnz(self) -> int:
+        """Number of entries that are not zero."""
+        return int(self.entries.nnz)
 
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
-        """Return the answers on the cells `x`, array_like of shape (cells,); integers stay exact."""
-        product: NDArray[Any] = self.entries @ as_vector("x", x, self.shape[1])
-        return product
+    @property
+    def is_integer(self) -> bool:
+        """Whether it was made of integers."""
+        return bool(self.entries.dtype.kind == "i")
 
-    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
-        """Return the transpose applied to `y`, array_like of shape (answers,)."""
-        product: NDArray[Any] = as_vector("y", y, self.shape[0]) @ self.entries
-        return product
+    @property
+    def is_non_negative(self) -> bool:
+        """Whether no entry is negative."""
+        return bool(self.entries.data.min(initial=0) >= 0)
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the largest L1 norm of a column, or under "replace" of a difference of two."""
-        check_neighbours(neighbours)
-        largest = int(np.abs(self.entries).sum(axis=0).max())
-        if neighbours == "add-remove":
-            return largest
-        columns = distinct_columns(self.entries)
-        return pairwise(columns, 1) if columns.shape[1] <= MAX_COLUMNS else 2 * largest
+    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
+        """Return the matrix of each entry's magnitude to a power, as floats."""
+        return Matrix(abs(self.entries.astype(np.float64)).power(power))
 
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the largest squared L2 norm of a column, or under "replace" of a difference of two."""
-        check_neighbours(neighbours)
-        largest = int(np.square(self.entries).sum(axis=0).max())
-        if neighbours == "add-remove":
-            return largest
-        columns = distinct_columns(self.entries)
-        if columns.shape[1] <= MAX_COLUMNS:
-            return pairwise(columns, 2)
-        return (2 if int(self.entries.min()) >= 0 else 4) * largest
+    def to_sparse(self) -> SparseArray:
+        """Return the matrix as a scipy.sparse.csr_array."""
+        return self.entries
 
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the norm of each column; see `Operator`."""
-        check_norm(norm)
-        return np.asarray(np.linalg.norm(self.entries, norm, axis=0), dtype=np.float64)
+    def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
+        """Return the largest weighted squared distance of two columns, a bound if they are too many to compare."""
+        rows, cells = self.shape
+        if cells > MAX_COLUMNS or rows * cells > _DENSE_ENTRIES:
+            return super().largest_squared_distance(weights)
+        return max(0.0, largest_distance(self.entries.toarray() * np.sqrt(weights)[:, None], 2))
 
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the largest entry in magnitude, or under "replace" the widest spread of a row."""
-        check_neighbours(neighbours)
-        if neighbours == "add-remove":
-            return int(np.abs(self.entries).max())
-        return int((self.entries.max(axis=1) - self.entries.min(axis=1)).max())
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        return _product(self.entries, table)
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return _product(self.entries.T, table)
 
 
-def distinct_columns(entries: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the different columns of a matrix, each once, in lexicographic order."""
-    return np.unique(entries, axis=1)
+def _product(entries: SparseArray, table: NDArray[Any]) -> NDArray[Any]:
+    """Return a matrix applied to the middle axis of a table."""
+    before, size, after = table.shape
+    answers = entries @ np.moveaxis(table, 1, 0).reshape(size, before * after)
+    return np.moveaxis(answers.reshape(-1, before, after), 0, 1)
 
 
-def matrix(entries: ArrayLike) -> IntegerMatrix:
-    """Return the query whose answers are ``entries @ cells``."""
-    return IntegerMatrix(entries)
-
-
-def on_lattice(entries: ArrayLike, scale: int) -> IntegerMatrix:
+def on_lattice(entries: ArrayLike, scale: int) -> Matrix:
     """Return real-valued queries on a public lattice: the integers nearest to ``scale * entries``.
 
     What is measured is then ``scale`` times the rounded query, exactly; divide answers and noise by `scale`.
@@ -169,7 +131,7 @@ def on_lattice(entries: ArrayLike, scale: int) -> IntegerMatrix:
 
     Examples
     --------
-    >>> on_lattice([[0.25, 0.5]], 4).entries.tolist()
+    >>> on_lattice([[0.25, 0.5]], 4).entries.toarray().tolist()
     [[1, 2]]
     """
     if scale < 1:
@@ -177,4 +139,62 @@ def on_lattice(entries: ArrayLike, scale: int) -> IntegerMatrix:
     scaled = np.asarray(entries, dtype=np.float64) * scale
     if not np.isfinite(scaled).all() or (np.abs(scaled) >= ENTRY_LIMIT - 1).any():
         raise ValueError("entries of a query on a lattice must be finite and, times the scale, below 2^18")
-    return IntegerMatrix(np.rint(scaled).astype(np.int64))
+    return Matrix(np.rint(scaled).astype(np.int64))
+
+
+def mean(levels: ArrayLike) -> Matrix:
+    """Return the query that weighs each cell with its level: its answer over the number of records is the mean.
+
+    Parameters
+    ----------
+    levels : array_like of float, shape (cells,)
+        The number each cell stands for, such as the middle of its bin.
+
+    Raises
+    ------
+    ValueError
+        If there are no levels, or one is NaN or infinite.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> model = pypgm.GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"age": 3}), ["age"]), total=30.0)
+    >>> (model.answer(pypgm.KroneckerQuery({"age": mean([10, 20, 60])})) / model.total).round(6)
+    array([30.])
+    """
+    return moments(levels, 1)
+
+
+def moments(levels: ArrayLike, order: int, *, centre: float = 0.0, scale: float = 1.0) -> Matrix:
+    """Return the queries whose answers over the number of records are the moments of orders 1 to `order`.
+
+    Row b - 1 weighs each cell with ((level - centre) / scale) ** b. High powers of uncentred levels cancel each other
+    in what is made of them (a variance, a skewness): choose a centre and a scale near the middle and the spread of
+    the levels.
+
+    Parameters
+    ----------
+    levels : array_like of float, shape (cells,)
+        The number each cell stands for.
+    order : int
+        Highest moment, at least 1.
+    centre, scale : float
+        Taken off the levels, and what they are then divided by; positive.
+
+    Raises
+    ------
+    ValueError
+        If there are no levels, `order` is not at least 1, `scale` is not positive, or a power is not finite.
+
+    Examples
+    --------
+    >>> moments([1.0, 3.0], 3, centre=2.0).entries.toarray().tolist()
+    [[-1.0, 1.0], [1.0, 1.0], [-1.0, 1.0]]
+    """
+    numbers = np.asarray(levels, dtype=np.float64)
+    if numbers.ndim != 1 or numbers.size == 0:
+        raise ValueError(f"levels need one number a cell, got shape {numbers.shape}")
+    if order < 1 or not scale > 0:
+        raise ValueError(f"moments need an order of at least 1 and a positive scale, got {order} and {scale}")
+    with np.errstate(over="ignore"):
+        return Matrix(((numbers - centre) / scale) ** np.arange(1, order + 1)[:, None])

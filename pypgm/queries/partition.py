@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.sensitivity import Neighbours, Unchanging, as_vector, check_neighbours
-from pypgm.queries.sums import Sums
+from pypgm.queries.entries import SparseArray, checked_integers
+from pypgm.queries.query import ZeroOneQuery
+from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
-__all__ = ["Partition", "partition", "total"]
+__all__ = ["Partition", "total"]
 
 
-class Partition(Unchanging, Sums):
+class Partition(ZeroOneQuery):
     """Sums over disjoint groups of cells that together cover the table.
 
     Parameters
@@ -41,72 +42,72 @@ class Partition(Unchanging, Sums):
     [5, 5]
     """
 
-    __slots__ = ("groups", "shape")
+    __slots__ = ("_groups",)
 
-    groups: NDArray[np.int64]
-    shape: tuple[int, int]
+    _groups: NDArray[np.int64]
 
     def __init__(self, groups: ArrayLike, n_groups: int | None = None) -> None:
-        given = np.asarray(groups)
-        if given.ndim != 1 or given.size == 0:
-            raise ValueError(f"groups needs one entry a cell in one dimension, got shape {given.shape}")
-        if not np.issubdtype(given.dtype, np.integer):
-            raise TypeError(f"groups needs integers, got dtype {given.dtype}")
-        least, most = int(given.min()), int(given.max())
-        rows = most + 1 if n_groups is None else n_groups
+        own = checked_integers("groups", groups)
+        if own.size == 0:
+            raise ValueError("groups need one entry a cell, got none")
+        least, most = int(own.min()), int(own.max())
+        rows = most + 1 if n_groups is None else int(n_groups)
         if least < 0 or most >= rows:
             raise ValueError(f"groups must lie in 0..{rows - 1}, got {least}..{most}")
-        own = given.astype(np.int64)
-        own.setflags(write=False)
-        object.__setattr__(self, "groups", own)
-        object.__setattr__(self, "shape", (rows, own.size))
+        self._set(_groups=own, shape=(rows, own.size))
 
-    def __reduce__(self) -> tuple[type[Partition], tuple[NDArray[np.int64], int]]:
-        return (Partition, (self.groups, self.shape[0]))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Partition):
-            return NotImplemented
-        return self.shape == other.shape and bool(np.array_equal(self.groups, other.groups))
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.groups.tobytes()))
+    def _arguments(self) -> tuple[NDArray[np.int64], int]:
+        return (self._groups, self.shape[0])
 
     def __repr__(self) -> str:
         rows, cells = self.shape
         return f"Partition({cells} cells into {rows} groups)"
 
     @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells: always, as the groups cover it."""
+    def groups(self) -> NDArray[np.int64]:
+        """The group of each cell, shape (cells,)."""
+        return self._groups
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries that are not zero."""
+        return self.shape[1]
+
+    @property
+    def has_unit_columns(self) -> bool:
+        """Whether each cell is counted in exactly one answer."""
         return True
 
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
-        """Return the sum of the cells `x`, array_like of shape (cells,), over each group; integers stay exact."""
-        cells = as_vector("x", x, self.shape[1])
-        if np.issubdtype(cells.dtype, np.floating):
-            return np.bincount(self.groups, weights=cells, minlength=self.shape[0])
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        if table.shape[0] == table.shape[2] == 1 and table.dtype.kind == "f":
+            return np.bincount(self._groups, table[0, :, 0], minlength=self.shape[0])[None, :, None]
         # bincount would pass integers through float64, which is exact below 2^53 only.
-        sums = np.zeros(self.shape[0], dtype=np.int64)
-        np.add.at(sums, self.groups, cells)
-        return sums
+        kind = table.dtype if table.dtype.kind == "f" else np.dtype(np.int64)
+        sums = np.zeros((self.shape[0], table.shape[0], table.shape[2]), dtype=kind)
+        np.add.at(sums, self._groups, np.moveaxis(table, 1, 0))
+        return np.moveaxis(sums, 0, 1)
 
-    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
-        """Return for each cell the answer of its group, from `y`, array_like of shape (groups,)."""
-        spread: NDArray[Any] = as_vector("y", y, self.shape[0])[self.groups]
-        return spread
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return table[:, self._groups]
+
+    def to_sparse(self) -> SparseArray:
+        """Return the matrix as a scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array
+
+        cells = np.arange(self.shape[1])
+        return csr_array((np.ones(cells.size, dtype=np.int64), (self._groups, cells)), shape=self.shape)
+
+    def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
+        """Return the two largest weights of groups that have cells, summed; 0 if there is one."""
+        filled = weights[np.bincount(self._groups, minlength=self.shape[0]) > 0]
+        return float(np.sort(filled)[-2:].sum()) if filled.size > 1 else 0.0
 
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: 1, or 2 under "replace" (0 if all cells share one group)."""
         check_neighbours(neighbours)
         if neighbours == "add-remove":
             return 1
-        return 2 if bool((self.groups != self.groups[0]).any()) else 0
-
-
-def partition(groups: ArrayLike, n_groups: int | None = None) -> Partition:
-    """Return the sums over groups of cells, `groups` naming the group of each cell."""
-    return Partition(groups, n_groups)
+        return 2 if bool((self._groups != self._groups[0]).any()) else 0
 
 
 def total(size: int) -> Partition:

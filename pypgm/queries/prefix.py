@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pypgm.queries.sensitivity import Neighbours, as_vector, check_neighbours
-from pypgm.queries.sums import Sums, check_size
+from pypgm.queries.query import SquareQuery
+from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
-__all__ = ["Prefix", "prefix"]
+__all__ = ["Prefix"]
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix(Sums):
+class Prefix(SquareQuery):
     """The sums of the first 1, 2, ..., n cells.
 
     Parameters
@@ -36,35 +34,34 @@ class Prefix(Sums):
     3
     """
 
-    size: int
-
-    def __post_init__(self) -> None:
-        check_size(self.size)
+    __slots__ = ()
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of answers and number of cells."""
-        return (self.size, self.size)
+    def nnz(self) -> int:
+        """Number of entries that are not zero."""
+        return self.size * (self.size + 1) // 2
+
+    @property
+    def is_running(self) -> bool:
+        """Whether answer i is the sum of cells 0..i."""
+        return True
 
     @property
     def supports_total(self) -> bool:
         """Whether some combination of the answers is the sum over all cells: the last one is."""
         return True
 
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
-        """Return the running sums of the cells `x`, array_like of shape (size,); integers stay exact."""
-        return np.cumsum(as_vector("x", x, self.size))
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        return np.cumsum(table, axis=1)
 
-    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
-        """Return for each cell the sum of the answers it is in, from `y`, array_like of shape (size,)."""
-        return np.cumsum(as_vector("y", y, self.size)[::-1])[::-1]
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
+
+    def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
+        """Return the weight of all answers but the last: those that hold the first cell and not the last."""
+        return float(weights[:-1].sum())
 
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the square of the L2 sensitivity: n sums hold the first cell, and n - 1 of them not the last."""
         check_neighbours(neighbours)
         return self.size if neighbours == "add-remove" else self.size - 1
-
-
-def prefix(size: int) -> Prefix:
-    """Return the running sums over `size` ordered cells."""
-    return Prefix(size)

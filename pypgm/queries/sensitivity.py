@@ -1,19 +1,16 @@
-"""By how much the answers of neighbouring tables differ: what every query says, and how dense ones find out."""
+"""Relations of neighbouring tables, norms, and the largest distance of two columns."""
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "EXACT_LIMIT",
     "MAX_COLUMNS",
     "Neighbours",
-    "Operator",
-    "Unchanging",
     "as_vector",
     "check_neighbours",
     "check_norm",
@@ -22,6 +19,7 @@ __all__ = [
 ]
 
 Neighbours = Literal["add-remove", "replace"]
+EXACT_LIMIT = 1 << 53  # float64 sums of integers are exact below
 MAX_COLUMNS = 4096  # up to so many distinct columns all pairs are compared
 _BLOCK_ENTRIES = 1 << 22
 
@@ -36,100 +34,6 @@ def check_norm(norm: int) -> None:
     """Raise ``ValueError`` unless `norm` is 1 or 2."""
     if norm not in {1, 2}:
         raise ValueError(f"norm must be 1 or 2, got {norm!r}")
-
-
-class Unchanging:
-    """A value: no attribute is set or deleted once it is made."""
-
-    __slots__ = ()
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a {type(self).__name__} does not change; make another one (got {name}={value!r})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} does not change; {name!r} cannot be deleted")
-
-
-class Operator(ABC):
-    """Integer linear queries on the cells of one table: answers, transpose, and sensitivities.
-
-    A record more or less changes the answers by a column of the matrix, a record substituted by the difference of
-    two columns; a sensitivity is the largest norm of such a change, an integer that is never too small.
-    """
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Number of answers and number of cells."""
-
-    @property
-    @abstractmethod
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells."""
-
-    @abstractmethod
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
-        """Return the answers on the cells `x`, array_like of shape (cells,); integers stay exact."""
-
-    @abstractmethod
-    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
-        """Return the transpose applied to `y`, array_like of shape (answers,)."""
-
-    @abstractmethod
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the largest sum of absolute changes between neighbouring tables."""
-
-    @abstractmethod
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the largest sum of squared changes between neighbouring tables."""
-
-    @abstractmethod
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the most that a single answer changes between neighbouring tables."""
-
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the norm of each column: by how much one record in a cell changes the answers.
-
-        Parameters
-        ----------
-        norm : {1, 2}
-
-        Returns
-        -------
-        ndarray of float64, shape (cells,)
-        """
-        check_norm(norm)
-        cells = self.shape[1]
-        norms = np.empty(cells)
-        block = max(1, _BLOCK_ENTRIES // max(cells, self.shape[0]))
-        for first in range(0, cells, block):
-            units = np.zeros((min(block, cells - first), cells))
-            units[np.arange(len(units)), first + np.arange(len(units))] = 1.0
-            columns = np.stack([self.matvec(u) for u in units])
-            norms[first : first + len(units)] = np.linalg.norm(columns, norm, axis=1)
-        return norms
-
-    def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
-        """Return by how much the answers of neighbouring tables differ at most.
-
-        Parameters
-        ----------
-        neighbours : {"add-remove", "replace"}
-            Whether neighbours differ by a record more or less, or by one record substituted.
-        norm : {1, 2}
-            The norm of the difference.
-
-        Returns
-        -------
-        int or float
-            `l1_sensitivity` for norm 1; the square root of `squared_l2_sensitivity` for norm 2.
-        """
-        check_norm(norm)
-        if norm == 1:
-            return self.l1_sensitivity(neighbours)
-        return math.sqrt(self.squared_l2_sensitivity(neighbours))
 
 
 def as_vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:

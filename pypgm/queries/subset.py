@@ -7,14 +7,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.matrix import ENTRY_LIMIT, IntegerMatrix
-from pypgm.queries.real import RealMatrix
-from pypgm.queries.sensitivity import Neighbours, Operator, Unchanging, as_vector, check_neighbours, check_norm
+from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_integers, checked_size
+from pypgm.queries.matrix import Matrix
+from pypgm.queries.query import LinearQuery
+from pypgm.queries.sensitivity import Neighbours, check_neighbours
 
-__all__ = ["Subset", "permutation", "subset", "subset_sum", "weighted"]
+__all__ = ["Subset", "permutation", "subset_sum", "weighted"]
 
 
-class Subset(Unchanging, Operator):
+class Subset(LinearQuery):
     """Chosen cells of a table, in any order, each times an integer.
 
     Parameters
@@ -43,89 +44,69 @@ class Subset(Unchanging, Operator):
     [7, 50]
     """
 
-    __slots__ = ("cells", "shape", "weights")
+    __slots__ = ("cells", "weights")
 
     cells: NDArray[np.int64]
     weights: NDArray[np.int64]
-    shape: tuple[int, int]
 
     def __init__(self, cells: ArrayLike, size: int, weights: ArrayLike | None = None) -> None:
-        own = _integers("cells", cells)
-        if own.size == 0 or own.min() < 0 or own.max() >= size or np.unique(own).size != own.size:
-            raise ValueError(f"cells need to be different numbers in 0..{size - 1}, at least one, got {own}")
-        factors = np.ones(own.size, dtype=np.int64) if weights is None else _integers("weights", weights)
-        if factors.size != own.size or int(np.abs(factors).max()) >= ENTRY_LIMIT:
+        own, n_cells = checked_integers("cells", cells), checked_size(size)
+        if own.size == 0 or own.min() < 0 or own.max() >= n_cells or np.unique(own).size != own.size:
+            raise ValueError(f"cells need to be different numbers in 0..{n_cells - 1}, at least one, got {own}")
+        factors = np.ones(own.size, dtype=np.int64) if weights is None else checked_integers("weights", weights)
+        if factors.size != own.size or max(int(factors.max()), -int(factors.min())) >= ENTRY_LIMIT:
             raise ValueError(f"weights need one integer below 2^18 a cell, got {factors.size} for {own.size} cells")
-        for array in (own, factors):
-            array.setflags(write=False)
-        object.__setattr__(self, "cells", own)
-        object.__setattr__(self, "weights", factors)
-        object.__setattr__(self, "shape", (own.size, size))
+        self._set(cells=own, weights=factors, shape=(own.size, n_cells))
 
-    def __reduce__(self) -> tuple[type[Subset], tuple[NDArray[np.int64], int, NDArray[np.int64]]]:
-        return (Subset, (self.cells, self.shape[1], self.weights))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Subset):
-            return NotImplemented
-        same = self.shape == other.shape and np.array_equal(self.cells, other.cells)
-        return bool(same and np.array_equal(self.weights, other.weights))
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.cells.tobytes(), self.weights.tobytes()))
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self.cells, self.shape[1], self.weights)
 
     def __repr__(self) -> str:
         return f"Subset({self.shape[0]} of {self.shape[1]} cells)"
 
     @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells: if each is read."""
-        return self.shape[0] == self.shape[1] and bool((self.weights != 0).all())
+    def nnz(self) -> int:
+        """Number of cells that are read."""
+        return self.shape[0]
 
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
-        """Return the answers on the cells `x`, array_like of shape (cells,); integers stay exact."""
-        answers: NDArray[Any] = as_vector("x", x, self.shape[1])[self.cells] * self.weights
-        return answers
+    @property
+    def is_non_negative(self) -> bool:
+        """Whether no weight is negative."""
+        return bool(self.weights.min() >= 0)
 
-    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
-        """Return the transpose applied to `y`, array_like of shape (answers,)."""
-        weighted = as_vector("y", y, self.shape[0]) * self.weights
-        table = np.zeros(self.shape[1], dtype=weighted.dtype)
-        table[self.cells] = weighted
-        return table
+    @property
+    def has_acute_columns(self) -> bool:
+        """Whether no two columns have a negative product: no two cells share an answer, whatever the signs."""
+        return True
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the largest weight, under "replace" the sum of the two largest: no two cells share an answer."""
-        return self._largest(neighbours, np.abs(self.weights))
+    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
+        """Return the query with each weight's magnitude to a power in its place."""
+        return Matrix(self.to_sparse()).magnitudes(power)
 
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the largest squared weight, under "replace" the sum of the two largest."""
-        return self._largest(neighbours, np.square(self.weights))
+    def to_sparse(self) -> SparseArray:
+        """Return the matrix as a scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array
 
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the largest weight in magnitude (0 for a table of a single cell under "replace")."""
+        return csr_array((self.weights, (np.arange(self.shape[0]), self.cells)), shape=self.shape)
+
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        return table[:, self.cells] * self.weights[:, None]
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        weighted = table * self.weights[:, None]
+        cells = np.zeros((table.shape[0], self.shape[1], table.shape[2]), dtype=weighted.dtype)
+        cells[:, self.cells] = weighted
+        return cells
+
+    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         check_neighbours(neighbours)
-        return 0 if neighbours == "replace" and self.shape[1] == 1 else int(np.abs(self.weights).max())
-
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the magnitude of each cell's weight, 0 for cells that are not read; see `Operator`."""
-        check_norm(norm)
-        norms: NDArray[np.float64] = np.abs(self.rmatvec(np.ones(self.shape[0])))
-        return norms
-
-    def _largest(self, neighbours: Neighbours, amounts: NDArray[np.int64]) -> int:
-        check_neighbours(neighbours)
+        amounts = np.sort(np.abs(self.weights) ** norm)
         if neighbours == "add-remove":
-            return int(amounts.max())
-        return int(np.sort(amounts)[-2:].sum()) if self.shape[1] > 1 else 0
+            return int(amounts[-1])
+        return int(amounts[-2:].sum()) if self.shape[1] > 1 else 0  # no two cells share an answer
 
 
-def subset(cells: ArrayLike, size: int) -> Subset:
-    """Return the query of chosen cells of a table of `size` cells: a slice of it."""
-    return Subset(cells, size)
-
-
-def subset_sum(cells: ArrayLike, size: int) -> IntegerMatrix:
+def subset_sum(cells: ArrayLike, size: int) -> Matrix:
     """Return the sum over chosen cells of a table of `size` cells, as one answer.
 
     Raises
@@ -135,10 +116,10 @@ def subset_sum(cells: ArrayLike, size: int) -> IntegerMatrix:
 
     Examples
     --------
-    >>> subset_sum([0, 3], 4).entries.tolist()
+    >>> subset_sum([0, 3], 4).entries.toarray().tolist()
     [[1, 0, 0, 1]]
     """
-    return IntegerMatrix(Subset(cells, size).rmatvec(np.ones(len(np.atleast_1d(cells)), dtype=np.int64))[None, :])
+    return Matrix(Subset(cells, size).rmatvec(np.ones(len(np.atleast_1d(cells)), dtype=np.int64))[None, :])
 
 
 def permutation(order: ArrayLike) -> Subset:
@@ -146,7 +127,7 @@ def permutation(order: ArrayLike) -> Subset:
     return Subset(order, np.asarray(order).size)
 
 
-def weighted(weights: ArrayLike, order: ArrayLike | None = None) -> Subset | RealMatrix:
+def weighted(weights: ArrayLike, order: ArrayLike | None = None) -> Subset | Matrix:
     """Return the query of every cell times a weight, in an order.
 
     Parameters
@@ -168,13 +149,4 @@ def weighted(weights: ArrayLike, order: ArrayLike | None = None) -> Subset | Rea
     from scipy.sparse import csr_array
 
     own = Subset(cells, factors.size)
-    return RealMatrix(csr_array((factors.astype(np.float64), (np.arange(factors.size), own.cells)), shape=own.shape))
-
-
-def _integers(name: str, entries: ArrayLike) -> NDArray[np.int64]:
-    given = np.asarray(entries)
-    if given.ndim != 1:
-        raise ValueError(f"{name} need one dimension, got shape {given.shape}")
-    if given.size and given.dtype.kind not in "iu":
-        raise TypeError(f"{name} need integers, got dtype {given.dtype}")
-    return given.astype(np.int64)
+    return Matrix(csr_array((factors.astype(np.float64), (np.arange(factors.size), own.cells)), shape=own.shape))

@@ -1,0 +1,73 @@
+"""A query asked of a finer table."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.queries.entries import SparseArray
+from pypgm.queries.partition import Partition
+from pypgm.queries.query import LinearQuery
+
+__all__ = ["Folded"]
+
+
+class Folded(LinearQuery):
+    """A query on the cells of a table, asked of finer cells that each lie in one of them.
+
+    Parameters
+    ----------
+    query : LinearQuery
+        The query on the coarse cells.
+    cells : ndarray of int64, shape (fine cells,)
+        The coarse cell each fine one lies in; a permutation puts cells into another order.
+    """
+
+    __slots__ = ("_sums", "query")
+
+    query: LinearQuery
+    _sums: Partition
+
+    def __init__(self, query: LinearQuery, cells: NDArray[np.int64]) -> None:
+        self._set(query=query, _sums=Partition(cells, query.shape[1]), shape=(query.shape[0], len(cells)))
+
+    def _arguments(self) -> tuple[LinearQuery, NDArray[np.int64]]:
+        return (self.query, self._sums.groups)
+
+    @property
+    def _inner(self) -> tuple[LinearQuery, ...]:
+        return (self.query,)
+
+    @property
+    def nnz(self) -> int:
+        """A bound of the number of entries that are not zero."""
+        return self.query.nnz * int(np.bincount(self._sums.groups).max())
+
+    @property
+    def cost(self) -> int:
+        """Number of additions of one application."""
+        return self.query.cost + self.shape[1]
+
+    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
+        """Return the query with each entry's magnitude to a power in its place."""
+        return Folded(self.query.magnitudes(power), self._sums.groups)
+
+    def to_sparse(self) -> SparseArray:
+        """Return the matrix as a scipy.sparse.csr_array."""
+        return self.query.to_sparse()[:, self._sums.groups]
+
+    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
+        """Return the norm of the column of each fine cell."""
+        return self.query.column_norms(norm)[self._sums.groups]
+
+    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weighted squared norm of the column of each fine cell, or a bound of it."""
+        return self.query.column_squares(weights)[self._sums.groups]
+
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        return self.query._apply(self._sums._apply(table))
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return self._sums._transpose(self.query._transpose(table))

@@ -1,0 +1,384 @@
+"""What every query is: a linear map from the cells of one table to answers, which describes itself."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pypgm.queries.entries import SparseArray, checked_size
+from pypgm.queries.sensitivity import (
+    EXACT_LIMIT,
+    MAX_COLUMNS,
+    Neighbours,
+    as_vector,
+    check_neighbours,
+    check_norm,
+    largest_distance,
+    pairwise,
+)
+
+__all__ = ["LinearQuery", "SquareQuery", "ZeroOneQuery"]
+
+_DENSE_ENTRIES = 1 << 22
+_TOTAL_MISS = 1e-6
+
+
+class LinearQuery(ABC):
+    """A linear map Q from the cells of one table to answers; a value that does not change.
+
+    A query of integers can be measured privately. A record more or less changes its answers by a column of Q, a
+    record substituted by the difference of two columns; a sensitivity is the largest norm of such a change, a Python
+    integer that is never too small. Queries with real entries describe measurements that were made elsewhere.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Number of answers and number of cells.
+    """
+
+    __slots__ = ("shape",)
+
+    shape: tuple[int, int]
+
+    # What a class defines.
+
+    @abstractmethod
+    def _arguments(self) -> tuple[Any, ...]:
+        """Return what the class makes an equal query of."""
+
+    @abstractmethod
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return Q applied to the middle axis of a table, shape (before, cells, after)."""
+
+    @abstractmethod
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return the transpose of Q applied to the middle axis of a table, shape (before, answers, after)."""
+
+    @property
+    @abstractmethod
+    def nnz(self) -> int:
+        """Number of entries of Q that are not zero, or a bound of it."""
+
+    @abstractmethod
+    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
+        """Return the query with each entry's magnitude to a power in its place."""
+
+    @property
+    def _inner(self) -> tuple[LinearQuery, ...]:
+        """The queries it is made of, if it is made of any."""
+        return ()
+
+    # What it says of itself.
+
+    @property
+    def cost(self) -> int:
+        """Number of additions of one application."""
+        return self.nnz
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether all entries are integers, so that sensitivities are exact."""
+        return all(q.is_integer for q in self._inner)
+
+    @property
+    def is_non_negative(self) -> bool:
+        """Whether no entry is negative."""
+        return all(q.is_non_negative for q in self._inner)
+
+    @property
+    def has_unit_columns(self) -> bool:
+        """Whether each cell is counted in exactly one answer, once: whether there are `groups`."""
+        return False
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the answers are the cells as they stand; the compiled loop reads them in place."""
+        return False
+
+    @property
+    def groups(self) -> NDArray[np.int64] | None:
+        """The one answer each cell is summed into, shape (cells,), for the compiled loop; None for other queries."""
+        return None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether answer i is the sum of cells 0..i, which the compiled loop accumulates."""
+        return False
+
+    @property
+    def supports_total(self) -> bool:
+        """Whether some combination of the answers is the sum over all cells; see `total_weights`."""
+        return self.total_weights(np.ones(self.shape[0])) is not None
+
+    def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return v with Q'v = 1, the best unbiased combination of the answers to the sum over all cells.
+
+        Parameters
+        ----------
+        stddev : ndarray of float64, shape (answers,)
+            Standard deviation of each answer's noise; v'y has the least variance.
+
+        Returns
+        -------
+        ndarray of float64, shape (answers,), or None
+            None if there is none: Q'v may differ from 1 by 1e-6 of a cell, times the root of their number.
+        """
+        from scipy.sparse.linalg import LinearOperator, lsmr
+
+        rows, cells = self.shape
+        if self.groups is not None:  # every cell is in one answer: all that have cells count once, whatever the noise
+            return (np.bincount(self.groups, minlength=rows) > 0).astype(np.float64)
+        # With v = V^(-1/2) u it is the shortest solution of Q' V^(-1/2) u = 1.
+        scaled: Any = LinearOperator(
+            (cells, rows),
+            matvec=lambda u: self.rmatvec(u / stddev),
+            rmatvec=lambda x: self.matvec(x) / stddev,
+            dtype=np.dtype(np.float64),
+        )
+        limit = 10 * min(cells, rows) + 100
+        shortest = lsmr(scaled, np.ones(cells), atol=1e-14, btol=1e-14, conlim=0, maxiter=limit)[0]
+        combination = np.asarray(shortest / stddev, dtype=np.float64)
+        miss = float(np.abs(self.rmatvec(combination) - 1.0).max())
+        return combination if miss <= _TOTAL_MISS * math.sqrt(cells) else None
+
+    # Products.
+
+    def apply(self, table: ArrayLike, axis: int = 0) -> NDArray[Any]:
+        """Return the table with the cells of one axis replaced by the answers; integers stay exact."""
+        return _along(self._apply, np.asarray(table), axis, self.shape[1])
+
+    def transpose(self, table: ArrayLike, axis: int = 0) -> NDArray[Any]:
+        """Return the table with the answers of one axis replaced by the transpose applied to them."""
+        return _along(self._transpose, np.asarray(table), axis, self.shape[0])
+
+    def matvec(self, x: ArrayLike) -> NDArray[Any]:
+        """Return the answers on the cells `x`, array_like of shape (cells,); integers stay exact."""
+        return np.array(self._apply(as_vector("x", x, self.shape[1])[None, :, None])[0, :, 0])
+
+    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
+        """Return the transpose applied to `y`, array_like of shape (answers,)."""
+        return np.array(self._transpose(as_vector("y", y, self.shape[0])[None, :, None])[0, :, 0])
+
+    def to_sparse(self) -> SparseArray:
+        """Return Q as a scipy.sparse.csr_array of int64 or float64."""
+        from scipy.sparse import csr_array
+
+        units = np.eye(self.shape[1], dtype=np.int64 if self.is_integer else np.float64)
+        return csr_array(self._apply(units[None])[0])
+
+    def folded(self, cells: NDArray[np.int64]) -> LinearQuery:
+        """Return the query on a finer table, each of whose cells lies in one of the cells here, as `cells` says."""
+        from pypgm.queries.folded import Folded
+        from pypgm.queries.partition import Partition
+
+        if self.groups is not None:
+            return Partition(self.groups[cells], self.shape[0])
+        return Folded(self, cells)
+
+    # Norms of columns.
+
+    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
+        """Return the norm of each column: by how much one record in a cell changes the answers.
+
+        Parameters
+        ----------
+        norm : {1, 2}
+
+        Returns
+        -------
+        ndarray of float64, shape (cells,)
+        """
+        check_norm(norm)
+        powers = np.asarray(self.magnitudes(norm).rmatvec(np.ones(self.shape[0])), dtype=np.float64)
+        return powers if norm == 1 else np.sqrt(powers)
+
+    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squared norm of each column, the answers weighted, shape (answers,); or a bound of it."""
+        return np.asarray(self.magnitudes(2).rmatvec(weights), dtype=np.float64)
+
+    def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
+        """Return the largest squared distance of two columns, the answers weighted, or a bound of it."""
+        squares = self.column_squares(weights)
+        if squares.size < 2:
+            return 0.0
+        one, two = np.partition(squares, -2)[-2:].tolist()
+        return float(one + two if self.has_acute_columns else (math.sqrt(one) + math.sqrt(two)) ** 2)
+
+    @property
+    def has_acute_columns(self) -> bool:
+        """Whether no two columns have a negative product, so that their distance is at most their hypotenuse."""
+        return all(q.has_acute_columns for q in self._inner) if self._inner else self.is_non_negative
+
+    def columns(self) -> NDArray[Any] | None:
+        """Return the different columns, each once, in lexicographic order; None where they are too many to compare."""
+        rows, cells = self.shape
+        if rows * cells > max(_DENSE_ENTRIES, 4 * self.nnz):
+            return None
+        return np.unique(self.to_sparse().toarray(), axis=1)
+
+    # Sensitivities.
+
+    def l1_sensitivity(self, neighbours: Neighbours) -> int:
+        """Return the largest sum of absolute changes between neighbouring tables, or a bound of it."""
+        return self._exact_sensitivity(neighbours, 1)
+
+    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
+        """Return the largest sum of squared changes between neighbouring tables, or a bound of it."""
+        return self._exact_sensitivity(neighbours, 2)
+
+    def largest_change(self, neighbours: Neighbours) -> int:
+        """Return the most that a single answer changes between neighbouring tables, or a bound of it."""
+        check_neighbours(neighbours)
+        self._check_integer()
+        entries = self.to_sparse()
+        if neighbours == "add-remove":
+            return int(np.abs(entries.data).max(initial=0))
+        # The zeros of a row count too, so its range holds 0 unless the row is full.
+        most, least = (f(axis=1).toarray().reshape(-1) for f in (entries.max, entries.min))
+        return int((most - least).max())
+
+    def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
+        """Return by how much the answers of neighbouring tables differ at most.
+
+        Parameters
+        ----------
+        neighbours : {"add-remove", "replace"}
+            Whether neighbours differ by a record more or less, or by one record substituted.
+        norm : {1, 2}
+            The norm of the difference.
+
+        Returns
+        -------
+        int or float
+            Of integers `l1_sensitivity` for norm 1, the square root of `squared_l2_sensitivity` for norm 2. Of real
+            entries the same to rounding, where `columns` are too many twice the largest norm under "replace".
+        """
+        check_neighbours(neighbours)
+        check_norm(norm)
+        if self.is_integer:
+            exact = self._norm_sensitivity(neighbours, norm)
+            return exact if norm == 1 else math.sqrt(exact)
+        largest = float(self.column_norms(norm).max())
+        if neighbours == "add-remove":
+            return largest
+        columns = self.columns()
+        if columns is None or columns.shape[1] > MAX_COLUMNS:
+            return 2 * largest
+        distance = largest_distance(columns, norm)
+        return distance if norm == 1 else math.sqrt(max(0.0, distance))
+
+    def _largest_column(self, norm: Literal[1, 2]) -> int:
+        """Return the largest L1 or squared L2 norm of a column, exactly below 2^53 and from above beyond."""
+        entries = self.to_sparse()
+        powers = np.abs(entries.data.astype(np.float64)) ** norm
+        largest = float(np.bincount(entries.indices, powers, minlength=self.shape[1]).max())
+        # Sums of n terms are short by at most n 2^-53 of themselves.
+        return int(largest if largest < EXACT_LIMIT else math.ceil(largest * (1 + 2.0**-20)))
+
+    def _norm_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        return self.l1_sensitivity(neighbours) if norm == 1 else self.squared_l2_sensitivity(neighbours)
+
+    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        check_neighbours(neighbours)
+        self._check_integer()
+        largest = self._largest_column(norm)
+        if neighbours == "add-remove":
+            return largest
+        columns = self.columns() if 4 * largest < EXACT_LIMIT else None
+        if columns is not None and columns.shape[1] <= MAX_COLUMNS:
+            return pairwise(columns, norm)
+        return largest * (2 if norm == 1 or self.is_non_negative else 4)
+
+    def _check_integer(self) -> None:
+        if not self.is_integer:
+            raise ValueError(f"{self!r} has real entries and no exact sensitivity: on_lattice rounds them")
+
+    # A value.
+
+    def _set(self, **fields: object) -> None:
+        """Set what a query is made of, once; arrays become read-only."""
+        for name, value in fields.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; make another one (got {name}={value!r})")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[type[LinearQuery], tuple[Any, ...]]:
+        return (type(self), self._arguments())
+
+    def _state(self) -> tuple[Any, ...]:
+        """Return hashable values that are equal for equal queries."""
+        return tuple(a.tobytes() if isinstance(a, np.ndarray) else a for a in self._arguments())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinearQuery):
+            return NotImplemented
+        return type(self) is type(other) and self.shape == other.shape and self._state() == other._state()
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self._state()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shape[0]} answers on {self.shape[1]} cells)"
+
+
+class ZeroOneQuery(LinearQuery):
+    """Queries each of whose answers is the sum of some cells: a matrix of zeros and ones."""
+
+    __slots__ = ()
+
+    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
+        """Return the query itself: ones are their own powers."""
+        del power
+        return self
+
+    def l1_sensitivity(self, neighbours: Neighbours) -> int:
+        """Return the L1 sensitivity: no answer changes by more than 1, so it is the squared L2 sensitivity."""
+        return self.squared_l2_sensitivity(neighbours)
+
+    def largest_change(self, neighbours: Neighbours) -> int:
+        """Return the most that one answer changes: 1, or 0 where no answer does."""
+        return min(1, self.squared_l2_sensitivity(neighbours))
+
+
+class SquareQuery(ZeroOneQuery):
+    """Queries of zeros and ones with as many answers as cells, which their number tells apart."""
+
+    __slots__ = ("size",)
+
+    size: int
+
+    def __init__(self, size: int) -> None:
+        own = checked_size(size)
+        self._set(size=own, shape=(own, own))
+
+    def _arguments(self) -> tuple[int]:
+        return (self.size,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(size={self.size})"
+
+    @property
+    def cost(self) -> int:
+        """Number of additions of one application."""
+        return self.size
+
+
+def _along(product: Callable[[NDArray[Any]], NDArray[Any]], table: NDArray[Any], axis: int, size: int) -> NDArray[Any]:
+    """Return a product along one axis of a table, whose length must be `size`."""
+    if not -table.ndim <= axis < table.ndim or table.shape[axis] != size:
+        raise ValueError(f"axis {axis} needs length {size}, got shape {table.shape}")
+    axis %= table.ndim
+    before, after = table.shape[:axis], table.shape[axis + 1 :]
+    answers = product(table.reshape(math.prod(before), size, math.prod(after)))
+    return answers.reshape(*before, answers.shape[1], *after)

@@ -1,0 +1,137 @@
+"""Several queries on one table, measured together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pypgm.queries.entries import SparseArray
+from pypgm.queries.query import LinearQuery
+from pypgm.queries.sensitivity import Neighbours, as_vector, check_neighbours
+
+__all__ = ["Union"]
+
+_DENSE_ENTRIES = 1 << 24
+
+
+class Union(LinearQuery):
+    """Queries on the same cells, their answers one behind the other; the noise may differ from part to part.
+
+    Parameters
+    ----------
+    parts : sequence of LinearQuery
+        At least one, all for the same number of cells.
+
+    Attributes
+    ----------
+    parts : tuple of LinearQuery
+
+    Raises
+    ------
+    ValueError
+        If there is no part, or they are for different numbers of cells.
+
+    Notes
+    -----
+    Sensitivities are exact where the stacked matrix has at most 2^24 entries, zeros counted; beyond they are the sums
+    of the parts', a bound.
+
+    Examples
+    --------
+    >>> from pypgm import LinearMeasurement
+    >>> from pypgm.queries import Identity, total
+    >>> both = Union([Identity(3), total(3)])
+    >>> both.matvec([1, 2, 4]).tolist(), both.l1_sensitivity("add-remove")
+    ([1, 2, 4, 7], 2)
+    >>> LinearMeasurement([1.5, 1.8, 4.2, 7.1], "a", both.spread([2.0, 0.5]), both).stddev.tolist()
+    [2.0, 2.0, 2.0, 0.5]
+    """
+
+    __slots__ = ("parts",)
+
+    parts: tuple[LinearQuery, ...]
+
+    def __init__(self, parts: Iterable[LinearQuery]) -> None:
+        own = tuple(parts)
+        if not own or not all(isinstance(p, LinearQuery) for p in own):
+            raise ValueError(f"a union needs at least one query, got {own!r}")
+        if len({p.shape[1] for p in own}) > 1:
+            raise ValueError(f"the parts of a union need the same cells, got {[p.shape[1] for p in own]}")
+        self._set(parts=own, shape=(sum(p.shape[0] for p in own), own[0].shape[1]))
+
+    def _arguments(self) -> tuple[tuple[LinearQuery, ...]]:
+        return (self.parts,)
+
+    def __repr__(self) -> str:
+        return f"Union({', '.join(map(repr, self.parts))})"
+
+    @property
+    def _inner(self) -> tuple[LinearQuery, ...]:
+        return self.parts
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries that are not zero."""
+        return sum(p.nnz for p in self.parts)
+
+    @property
+    def cost(self) -> int:
+        """Number of additions of one application."""
+        return sum(p.cost for p in self.parts)
+
+    @property
+    def supports_total(self) -> bool:
+        """Whether some combination of the answers is the sum over all cells, up to 1e-8 of a cell."""
+        return any(p.supports_total for p in self.parts) or super().supports_total
+
+    def spread(self, levels: ArrayLike) -> NDArray[np.float64]:
+        """Return one number an answer from one a part: the noise of a measurement, say."""
+        each = as_vector("levels", levels, len(self.parts)).astype(np.float64)
+        return np.repeat(each, [p.shape[0] for p in self.parts])
+
+    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
+        """Return the union of the parts' magnitudes."""
+        return Union([p.magnitudes(power) for p in self.parts])
+
+    def to_sparse(self) -> SparseArray:
+        """Return the parts' matrices, one below the other, as a scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array, vstack
+
+        return csr_array(vstack([p.to_sparse() for p in self.parts]))
+
+    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of the parts'."""
+        squares = [p.column_squares(w) for p, w in self._split(weights)]
+        return np.asarray(np.sum(squares, axis=0), dtype=np.float64)
+
+    def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
+        """Return the sum of the parts', a bound, or the bound from the norms of the columns where it is less."""
+        parts = sum(p.largest_squared_distance(w) for p, w in self._split(weights))
+        return min(parts, super().largest_squared_distance(weights))
+
+    def columns(self) -> NDArray[Any] | None:
+        """Return the different columns, each once; None where they are too many to compare."""
+        return None if self.shape[0] * self.shape[1] > _DENSE_ENTRIES else super().columns()
+
+    def largest_change(self, neighbours: Neighbours) -> int:
+        """Return the largest of the parts'."""
+        return max(p.largest_change(neighbours) for p in self.parts)
+
+    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        check_neighbours(neighbours)
+        parts = sum(p._norm_sensitivity(neighbours, norm) for p in self.parts)
+        small = self.shape[0] * self.shape[1] <= _DENSE_ENTRIES
+        return min(parts, super()._exact_sensitivity(neighbours, norm)) if small else parts
+
+    def _split(self, answers: NDArray[Any], axis: int = 0) -> list[tuple[LinearQuery, NDArray[Any]]]:
+        ends = np.cumsum([p.shape[0] for p in self.parts])
+        return list(zip(self.parts, np.split(answers, ends[:-1], axis), strict=True))
+
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([p._apply(table) for p in self.parts], axis=1)
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(np.sum([p._transpose(t) for p, t in self._split(table, 1)], axis=0))

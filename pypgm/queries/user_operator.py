@@ -1,0 +1,154 @@
+"""A query given by functions: any linear operator of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pypgm.queries.matrix import Matrix
+from pypgm.queries.query import LinearQuery
+from pypgm.queries.sensitivity import MAX_COLUMNS, as_vector, check_norm
+
+__all__ = ["Products", "UserOperator"]
+
+_DENSE_ENTRIES = 1 << 22
+
+
+@runtime_checkable
+class Products(Protocol):
+    """What an object needs to be taken for a query, such as a scipy LinearOperator."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of answers and number of cells."""
+
+    def matvec(self, x: ArrayLike) -> NDArray[Any]:
+        """Return the answers on the cells `x`, array of shape (cells,)."""
+
+    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
+        """Return the transpose applied to `y`, array of shape (answers,)."""
+
+
+class UserOperator(LinearQuery):
+    """A linear query given by functions.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Number of answers and number of cells.
+    matvec : callable
+        Cells, ndarray of shape (cells,), to answers, shape (answers,).
+    rmatvec : callable
+        The transpose: answers to cells.
+    column_norms : callable, optional
+        A norm, 1 or 2, to the norms of all columns, shape (cells,): what a record changes. It bounds the step of an
+        estimate; a private measurement does not rely on it. By default every column is made.
+
+    Raises
+    ------
+    ValueError
+        If the shape is not of two positive integers, or a function returns another shape or its transpose does not
+        fit it: <matvec(x), y> = <x, rmatvec(y)> is checked on random vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean = UserOperator((1, 4), lambda x: x.mean(keepdims=True), lambda y: np.repeat(y / 4, 4),
+    ...                     lambda norm: np.full(4, 0.25))
+    >>> mean.sensitivity("add-remove", 1)
+    0.25
+    """
+
+    __slots__ = ("_column_norms", "_matvec", "_rmatvec")
+
+    _matvec: Callable[[NDArray[Any]], ArrayLike]
+    _rmatvec: Callable[[NDArray[Any]], ArrayLike]
+    _column_norms: Callable[[int], ArrayLike] | None
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        matvec: Callable[[NDArray[Any]], ArrayLike],
+        rmatvec: Callable[[NDArray[Any]], ArrayLike],
+        column_norms: Callable[[int], ArrayLike] | None = None,
+    ) -> None:
+        if len(shape) != 2 or min(shape) < 1:
+            raise ValueError(f"a query needs a shape (answers, cells) of positive integers, got {shape}")
+        self._set(shape=(int(shape[0]), int(shape[1])), _matvec=matvec, _rmatvec=rmatvec, _column_norms=column_norms)
+        rng = np.random.default_rng(0)
+        x, y = rng.normal(size=self.shape[1]), rng.normal(size=self.shape[0])
+        answers, cells = self.matvec(x), self.rmatvec(y)
+        forth, back = float(answers @ y), float(x @ cells)
+        scale = float(np.linalg.norm(answers) * np.linalg.norm(y) + np.linalg.norm(x) * np.linalg.norm(cells))
+        if not abs(forth - back) <= 1e-8 * (1 + scale):
+            raise ValueError(f"rmatvec needs to be the transpose of matvec; <Qx, y> is {forth}, <x, Q'y> is {back}")
+        if column_norms is not None:
+            self.column_norms(2)
+
+    @classmethod
+    def of(cls, operator: Products, name: str) -> UserOperator:
+        """Return an object's products as a query; norms of columns are the object's own, or refused by `name`."""
+
+        def unknown(norm: int) -> NDArray[np.float64]:
+            raise ValueError(f"{name} needs column_norms({norm}): {operator!r} has none; UserOperator makes them")
+
+        own = cls(operator.shape, operator.matvec, operator.rmatvec, getattr(operator, "column_norms", None))
+        if own._column_norms is None:
+            own._set(_column_norms=unknown)
+        return own
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self.shape, self._matvec, self._rmatvec, self._column_norms)
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries, zeros counted."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def cost(self) -> int:
+        """Nothing is known of it: less than a matrix would cost."""
+        return 0
+
+    @property
+    def is_integer(self) -> bool:
+        """False: what functions return is not believed to be exact."""
+        return False
+
+    @property
+    def is_non_negative(self) -> bool:
+        """False: it is not known."""
+        return False
+
+    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
+        """Return the matrix of each entry's magnitude to a power."""
+        return Matrix(self.to_sparse()).magnitudes(power)
+
+    def columns(self) -> NDArray[Any] | None:
+        """Return the different columns, each once; None where they are too many to make."""
+        return None if self.shape[1] > MAX_COLUMNS or self.nnz > _DENSE_ENTRIES else super().columns()
+
+    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
+        """Return the L1 or L2 norm of each column, shape (cells,), as the user's function says, or from the columns."""
+        check_norm(norm)
+        if self._column_norms is None:
+            return super().column_norms(norm)
+        norms = as_vector("column_norms", self._column_norms(norm), self.shape[1]).astype(np.float64)
+        if not (np.isfinite(norms).all() and (norms >= 0).all()):
+            raise ValueError("column_norms need to be finite and not negative")
+        return norms
+
+    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squared norm of each column times the largest weight, a bound."""
+        return np.square(self.column_norms(2)) * float(weights.max())
+
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        rows = self.shape[0]
+        return np.apply_along_axis(lambda x: as_vector("matvec", self._matvec(x), rows), 1, table)
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        cells = self.shape[1]
+        return np.apply_along_axis(lambda y: as_vector("rmatvec", self._rmatvec(y), cells), 1, table)
