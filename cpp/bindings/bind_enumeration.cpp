@@ -29,7 +29,7 @@ std::pair<py::object, std::vector<std::pair<std::uint64_t, std::uint64_t>>> scri
   } catch (const std::out_of_range&) {
   }
   std::vector<std::pair<std::uint64_t, std::uint64_t>> odds;
-  for (const Rational& asked : coins.asked()) odds.emplace_back(asked.numerator, asked.denominator);
+  for (const Rational& p : coins.odds()) odds.emplace_back(p.numerator, p.denominator);
   return {result, odds};
 }
 

@@ -25,10 +25,10 @@ TEST_CASE("scripted coins write their odds down and end where the script ends") 
   const std::vector<std::uint8_t> outcomes{1, 1};
   ScriptedCoins coins(outcomes);
   CHECK_THROWS_AS(coin_exp(coins, Wide(1), Wide(3)), std::out_of_range);
-  REQUIRE(coins.asked().size() == 3);
+  REQUIRE(coins.odds().size() == 3);
   for (std::uint64_t k = 1; k <= 3; ++k) {
-    CHECK(coins.asked()[k - 1].numerator == 1);
-    CHECK(coins.asked()[k - 1].denominator == 3 * k);
+    CHECK(coins.odds()[k - 1].numerator == 1);
+    CHECK(coins.odds()[k - 1].denominator == 3 * k);
   }
   CHECK_THROWS_AS(coin_exp(coins, Wide(1), Wide(std::uint64_t{1} << 50)), std::overflow_error);
 }

@@ -1,4 +1,5 @@
 #pragma once
+// The scope of a table: which attributes it is over.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,5 @@
 #pragma once
+// A read-only array of doubles with shared ownership, so that arrays from Python need not be copied.
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
@@ -8,7 +9,7 @@
 
 namespace pypgm {
 
-/// Numbers that do not change, their own or another owner's, who keeps them for as long as they are needed.
+/// A read-only array of doubles. It owns its numbers or shares another owner's, and keeps that owner alive.
 class SharedNumbers {
  public:
   SharedNumbers() = default;

@@ -1,3 +1,4 @@
+// Parallel loops over OpenMP threads with work stealing.
 #include "core/base/threads.hpp"
 
 #include <algorithm>
@@ -22,14 +23,14 @@ int max_threads() {
 
 namespace {
 
-constexpr std::size_t kShares = 64;
+constexpr std::size_t kMaxChunks = 64;
 
 /// Of a team, whatever is asked for: one a processor, and enough to test teams on small machines.
 int most_threads() {
 #ifdef _OPENMP
-  return std::max(static_cast<int>(kShares), omp_get_num_procs());
+  return std::max(static_cast<int>(kMaxChunks), omp_get_num_procs());
 #else
-  return static_cast<int>(kShares);
+  return static_cast<int>(kMaxChunks);
 #endif
 }
 
@@ -52,9 +53,10 @@ int threads_for(std::size_t work, int n_threads) {
 #ifdef _OPENMP
 namespace {
 
-/// What is left of a thread's indices: it takes the first itself, threads that are done with theirs the last.
-/// So a thread meets the same tables from one loop to the next, in its own cache, unless another is late.
-struct alignas(64) Share {
+/// The indices of one thread's chunk that are not done yet. The thread takes the first of them; a thread
+/// whose own chunk is done steals the last. From one loop to the next a thread thus works on the same tables,
+/// which are in its cache, unless another thread is late.
+struct alignas(64) Chunk {
   std::atomic<std::uint64_t> range;  ///< begin and end, 32 bits each
 
   bool take(bool first, std::size_t& index) {
@@ -78,15 +80,15 @@ void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::
 #ifdef _OPENMP
   assert(n <= 0xffffffff);
   std::exception_ptr failure;
-  const std::size_t count = std::min(kShares, static_cast<std::size_t>(n_threads));
-  Share shares[kShares];
-  for (std::size_t t = 0; t < count; ++t) shares[t].range = (n * t / count) << 32 | n * (t + 1) / count;
+  const std::size_t count = std::min(kMaxChunks, static_cast<std::size_t>(n_threads));
+  Chunk chunks[kMaxChunks];
+  for (std::size_t t = 0; t < count; ++t) chunks[t].range = (n * t / count) << 32 | n * (t + 1) / count;
 #pragma omp parallel num_threads(n_threads)
   {
     const auto own = static_cast<std::size_t>(omp_get_thread_num());
     std::size_t i = 0;
     for (std::size_t k = 0; k < count; ++k) {
-      while (shares[(own + k) % count].take(k == 0, i)) {
+      while (chunks[(own + k) % count].take(k == 0, i)) {
         try {
           call(body, i);
         } catch (...) {

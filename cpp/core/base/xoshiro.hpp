@@ -1,4 +1,5 @@
 #pragma once
+// The generator of post-processing (synthetic records, sampled assignments): fast, not secure.
 #include <array>
 #include <bit>
 #include <cassert>
@@ -10,7 +11,7 @@
 namespace pypgm {
 
 /// xoshiro256++ 1.0 of Blackman and Vigna (ACM TOMS 47, 2021), its state filled by SplitMix64: a small fast
-/// generator for post-processing. It is not for release noise: its state can be read off its output.
+/// generator for post-processing. Never for release noise: its state can be computed from its output.
 class Xoshiro {
  public:
   explicit Xoshiro(std::uint64_t seed) {
@@ -54,7 +55,7 @@ class Xoshiro {
   std::array<std::uint64_t, 4> state_{};
 };
 
-/// Puts values into an order drawn evenly from all orders. Requires fewer than 2^32 values.
+/// Permutes values uniformly at random (Fisher and Yates). Requires fewer than 2^32 values.
 template <class T>
 void shuffle(std::span<T> values, Xoshiro& random) {
   for (std::size_t left = values.size(); left > 1; --left) {

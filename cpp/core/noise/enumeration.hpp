@@ -1,6 +1,6 @@
 #pragma once
-// The samplers under scripted randomness: every branch they can take, with its probability. Nothing here
-// draws.
+// The samplers under scripted randomness: every branch they can take, with its probability, for tests and
+// audits. Nothing here draws.
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -30,9 +30,9 @@ class ScriptedWords {
   std::size_t used_ = 0;
 };
 
-/// Coins whose outcomes are scripted and whose odds are written down: coin i came up with probability
-/// asked()[i].numerator / asked()[i].denominator. Throws std::out_of_range at the first coin beyond the
-/// script, after writing its odds down. Requires odds that fit 64 bits.
+/// Coins whose outcomes are scripted and whose odds are recorded: coin i came up with probability
+/// odds()[i].numerator / odds()[i].denominator. Throws std::out_of_range at the first coin beyond the
+/// script, after recording its odds. Requires odds that fit 64 bits.
 class ScriptedCoins {
  public:
   explicit ScriptedCoins(std::span<const std::uint8_t> outcomes) : outcomes_(outcomes) {}
@@ -42,20 +42,21 @@ class ScriptedCoins {
     if (p.denominator.bit_width() > 48 || k > 65535) throw std::overflow_error("odds beyond 64 bits");
     return flip({p.numerator.word_at(0), p.denominator.word_at(0) * k});
   }
-  std::span<const Rational> asked() const { return asked_; }
+  std::span<const Rational> odds() const { return odds_; }
 
  private:
   bool flip(Rational odds) {
-    asked_.push_back(odds);
-    if (asked_.size() > outcomes_.size()) throw std::out_of_range("the script has no more coins");
-    return outcomes_[asked_.size() - 1] != 0;
+    odds_.push_back(odds);
+    if (odds_.size() > outcomes_.size()) throw std::out_of_range("the script has no more coins");
+    return outcomes_[odds_.size() - 1] != 0;
   }
 
   std::span<const std::uint8_t> outcomes_;
-  std::vector<Rational> asked_;
+  std::vector<Rational> odds_;
 };
 
-/// Dice that replay a path of outcomes, take the first outcome beyond it and note how many there were.
+/// Dice that replay a path of outcomes, take the first outcome at every step beyond it, and record how many
+/// outcomes each step had.
 class BranchingDice {
  public:
   struct Abandoned {};
@@ -93,7 +94,7 @@ class BranchingDice {
     return path_[depth_++];
   }
 
-  // A branch too unlikely to matter is left; one minus the sum over the leaves bounds all that was left.
+  // Branches below the threshold are abandoned; one minus the sum over the leaves bounds their probability.
   void take(double chance) {
     probability_ *= chance;
     if (probability_ < least_) throw Abandoned{};

@@ -30,8 +30,8 @@ inline Fraction make_fraction(const Wide& numerator, const Wide& denominator) {
   return {numerator, denominator, leading_bits(numerator, width), leading_bits(denominator, width)};
 }
 
-/// Uniform integers and rational coins from a source of words: the only randomness the samplers know. A test
-/// can put a class with the same two functions in its place and sum exact probabilities over every outcome.
+/// Uniform integers and rational coins from a source of words: the only randomness the samplers use. A test
+/// can substitute a class with the same functions and sum exact probabilities over every outcome.
 template <WordSource Source>
 class Dice {
  public:
@@ -52,7 +52,7 @@ class Dice {
   bool one_in(std::uint64_t n) { return below(n) == 0; }
 
   /// True with probability p / k, k >= 1. A uniform real U in [0, 1) is compared with p / k; of its binary
-  /// digits only as many words are drawn as the comparison needs, in all but one case in 2^53 a single one.
+  /// digits only as many words are drawn as the comparison needs: one word, but for one case in 2^53.
   bool coin(const Fraction& p, std::uint64_t k) {
     const std::uint64_t word = source_.next();
     if (k <= 128) {

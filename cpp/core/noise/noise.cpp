@@ -1,3 +1,4 @@
+// Checks the parameters of noise, and adds it to counts on one or several threads.
 #include "core/noise/noise.hpp"
 
 #include <algorithm>
@@ -46,8 +47,8 @@ void add(std::span<std::int64_t> counts, const Law& law, WordStream& words) {
   for (std::int64_t& count : counts) count = saturating_add(count, law(dice));
 }
 
-constexpr std::size_t kChunk = 4096;      // draws a thread takes at a time, about a millisecond
-constexpr std::size_t kWorkOfADraw = 16;  // a draw costs as much as so many table entries
+constexpr std::size_t kChunk = 4096;      // draws a thread makes at a time, about a millisecond
+constexpr std::size_t kWorkOfADraw = 16;  // a draw takes as long as this many table entries
 
 template <class Law>
 void add_in_parallel(std::span<std::int64_t> counts, const Law& law, int n_threads) {

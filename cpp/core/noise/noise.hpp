@@ -110,8 +110,8 @@ class DiscreteGaussian {
   int width_;             // bits of that denominator
 };
 
-/// x + noise, held at the ends of int64: a step after the release, so it costs no privacy and tells nothing
-/// an exception would.
+/// x + noise, clamped to int64. Clamping is post-processing, so it costs no privacy; an exception would
+/// reveal that the sum left the range.
 inline std::int64_t saturating_add(std::int64_t x, std::int64_t noise) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
@@ -121,7 +121,7 @@ inline std::int64_t saturating_add(std::int64_t x, std::int64_t noise) {
 }
 
 /// Adds an independent discrete Laplace draw to every count, by default from the calling thread's secure
-/// stream. Sums that leave int64 stay at its end. Throws std::invalid_argument for a scale out of bounds.
+/// stream. Sums are clamped to int64. Throws std::invalid_argument for a scale out of bounds.
 /// O(counts.size()).
 void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale, WordStream& words = secure_words());
 

@@ -1,3 +1,4 @@
+// ChaCha20, entropy of the operating system, and the detection of forks.
 #include "core/noise/random_bits.hpp"
 
 #include <algorithm>

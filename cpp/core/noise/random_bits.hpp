@@ -1,4 +1,5 @@
 #pragma once
+// The source of release noise: ChaCha20 keyed by the operating system, wiped after use, safe after fork.
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -28,7 +29,7 @@ void chacha20(const std::array<std::uint32_t, 8>& key, std::uint32_t counter,
 void system_entropy(std::span<std::uint8_t> out);
 
 /// A stream of ChaCha20 words. Each refill replaces the key by the first 256 bits of its own keystream, and a
-/// word is wiped as it is handed out, so a later look at the memory does not give back earlier noise. How
+/// word is wiped as it is handed out, so memory read later does not reveal earlier noise. How
 /// good the stream is depends on who made the key: see the two classes below. Not to be shared between
 /// threads, never copied.
 class WordStream {
@@ -77,8 +78,8 @@ class SeededWords : public WordStream {
   explicit SeededWords(std::uint64_t seed);
 };
 
-/// The calling thread's own stream, rekeyed first if the process was forked since it was last asked for. Ask
-/// once a call and keep the reference for that call alone: a fork cannot happen on this thread in between.
+/// The calling thread's own stream, rekeyed first if the process has forked since the last call. Call it once
+/// in each function and keep the reference no longer: this thread cannot fork in between.
 SecureWords& secure_words();
 
 }  // namespace pypgm

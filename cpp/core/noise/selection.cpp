@@ -1,3 +1,4 @@
+// Checks the parameters of selections and runs them on a stream of words.
 #include "core/noise/selection.hpp"
 
 #include <stdexcept>

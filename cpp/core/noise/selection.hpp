@@ -15,7 +15,7 @@ namespace pypgm {
 inline constexpr int kRateBits = 62;  // numerator and denominator of a selection's rate
 
 /// One index with probability proportional to exp(rate * scores[i]): a uniform candidate is accepted with
-/// probability exp(-rate (max - scores[i])), else drawn anew (permute-and-flip with replacement).
+/// probability exp(-rate (max - scores[i])), else another one is drawn (permute-and-flip with replacement).
 /// Requires scores not empty, rate.numerator and rate.denominator in [1, 2^62). A gap is below 2^64, so the
 /// exponent's numerator is below 2^126. At most scores.size() candidates are expected.
 template <class Dice>
@@ -29,7 +29,7 @@ std::size_t select_exponential(Dice& dice, std::span<const std::int64_t> scores,
   }
 }
 
-/// `count` different indices: one after the other an exponential mechanism over the candidates that are left.
+/// `count` different indices: each by an exponential mechanism over the candidates not chosen yet.
 /// Requires 1 <= count <= scores.size(), otherwise as `select_exponential`.
 template <class Dice>
 std::vector<std::size_t> select_top(Dice& dice, std::span<const std::int64_t> scores, Rational rate,

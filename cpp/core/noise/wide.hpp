@@ -1,5 +1,5 @@
 #pragma once
-// Unsigned integers of a fixed 320 bits: just enough for the exact samplers, which argue their own bounds.
+// Unsigned integers of a fixed 320 bits: enough for the exact samplers, which prove their own bounds.
 #include <array>
 #include <bit>
 #include <cassert>

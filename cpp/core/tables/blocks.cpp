@@ -1,3 +1,4 @@
+// Chooses where a table is cut into blocks, and finds blocks and offsets by index.
 #include "core/tables/blocks.hpp"
 
 #include <algorithm>
@@ -9,13 +10,13 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kMostPieces = 16;
+constexpr std::size_t kMaxPieces = 16;  // each may keep its own copy of the sums
 
-/// Where the axes of a table are cut: the axes behind `axis` and `chunk` values of it make a block.
+/// Where the axes of a table are cut: `chunk` values of `axis` and all axes after it make a block.
 struct Cut {
   std::size_t axis = 0;
   std::size_t chunk = 1;
-  std::size_t inner = 1;  ///< cells of the axes behind
+  std::size_t inner = 1;  ///< cells of the axes after it
 };
 
 Cut find_cut(std::span<const std::size_t> sizes) {
@@ -26,11 +27,11 @@ Cut find_cut(std::span<const std::size_t> sizes) {
     cut.inner *= sizes[cut.axis];
     --cut.axis;
   }
-  // Stretches of nearly the same length.
+  // Chunks of nearly equal length.
   const std::size_t most = std::max<std::size_t>(1, kBlockCells / cut.inner);
   const std::size_t size = sizes[cut.axis];
-  const std::size_t stretches = (size + most - 1) / most;
-  cut.chunk = (size + stretches - 1) / stretches;
+  const std::size_t chunks = (size + most - 1) / most;
+  cut.chunk = (size + chunks - 1) / chunks;
   return cut;
 }
 
@@ -61,10 +62,10 @@ Blocks make_blocks(std::span<const std::size_t> sizes) {
   blocks.last_cells = (size - (blocks.n_chunks - 1) * cut.chunk) * cut.inner;
   const std::size_t leading = leading_axis(sizes);
   blocks.units = leading < cut.axis ? sizes[leading] : blocks.n_chunks;
-  // What lacks the leading axis is summed up by each piece on its own; these sums stay far smaller than the
-  // table.
+  // Each piece has its own copy of sums that lack the leading axis; at an eighth of the units these copies
+  // stay far smaller than the table.
   const std::size_t most =
-      std::clamp<std::size_t>(blocks.units / 8, std::min<std::size_t>(4, blocks.units), kMostPieces);
+      std::clamp<std::size_t>(blocks.units / 8, std::min<std::size_t>(4, blocks.units), kMaxPieces);
   blocks.pieces = std::clamp<std::size_t>(product(sizes) / kPiece, 1, most);
   return blocks;
 }
@@ -98,12 +99,12 @@ BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, cons
   for (std::size_t a = cut.axis, bit = 1; a < axes.size(); ++a) {
     if (axes[a] == 1) continue;
     if (kept[a] != 0) view.pattern |= bit;
-    bit <<= 1;  // a block has no more than eleven axes of more than one value
+    bit <<= 1;  // at most eleven axes of size > 1: 2^11 cells fill a block
   }
   const auto tail = [&](std::size_t length) {
-    std::vector<std::size_t> stretch(axes.begin() + static_cast<std::ptrdiff_t>(cut.axis), axes.end());
-    stretch[0] = length;
-    return make_layout(stretch, std::span(kept).subspan(cut.axis));
+    std::vector<std::size_t> inner_axes(axes.begin() + static_cast<std::ptrdiff_t>(cut.axis), axes.end());
+    inner_axes[0] = length;
+    return make_layout(inner_axes, std::span(kept).subspan(cut.axis));
   };
   view.block = tail(cut.chunk);
   view.last = tail(size - (size - 1) / cut.chunk * cut.chunk);

@@ -1,3 +1,4 @@
+// Builds layouts: merges neighbouring axes and multiplies sizes without overflow.
 #include "core/tables/layout.hpp"
 
 #include <algorithm>

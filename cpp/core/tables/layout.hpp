@@ -1,4 +1,5 @@
 #pragma once
+// Layout: where the cells of a small table lie inside a larger one. Every loop over two tables runs on it.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,8 +17,8 @@ struct Axis {
   std::size_t small;  ///< step in the small table; 0 if it lacks the run
 };
 
-/// How a small table lies inside a large one, both in C order with axes in the same order: axes of size 1
-/// are gone, runs are merged, so that present and absent runs alternate and the last one is contiguous.
+/// How a small table lies inside a large one, both in C order with axes in the same order. Axes of size 1
+/// are dropped and neighbours merged, so that present and absent runs alternate; the last run is contiguous.
 struct Layout {
   std::vector<Axis> axes;
   std::size_t large = 1;  ///< cells of the large table
@@ -28,15 +29,15 @@ struct Layout {
 /// Requires kept.size() == sizes.size(), sizes >= 1.
 Layout make_layout(std::span<const std::size_t> sizes, std::span<const std::uint8_t> kept);
 
-/// What a number of cells is cut to when it does not fit; no table of that size is ever made.
+/// Upper limit of every cell count: products saturate here. No table of that size is ever allocated.
 inline constexpr std::size_t kTooManyCells = std::numeric_limits<std::size_t>::max() / 64;
 
-/// a * b, but never more than kTooManyCells.
+/// a * b, saturated at kTooManyCells.
 constexpr std::size_t multiply_cells(std::size_t a, std::size_t b) {
   return (a != 0 && b > kTooManyCells / a) ? kTooManyCells : a * b;
 }
 
-/// Cells of a table over a scope; kTooManyCells where there are more.
+/// Cells of a table over a scope, saturated at kTooManyCells.
 std::size_t cells_of(std::span<const std::size_t> sizes, const Scope& scope);
 
 }  // namespace pypgm

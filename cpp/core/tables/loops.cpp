@@ -1,3 +1,4 @@
+// Orders the loops of a contraction: which one runs over lanes, rows, sums and batches.
 #include "core/tables/loops.hpp"
 
 #include <algorithm>
@@ -8,9 +9,9 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kCellEffort = 8;  // products a written cell takes as long as
+constexpr std::size_t kCellEffort = 8;  // writing a cell takes as long as this many products
 
-/// Axes that are there, neighbours in the same tables merged, outermost first.
+/// The axes of size > 1 that some table has, neighbours in the same tables merged, outermost first.
 std::vector<LoopAxis> merged_axes(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b,
                                   std::uint64_t out) {
   std::vector<LoopAxis> axes;
@@ -42,7 +43,7 @@ void swap_factors(std::vector<LoopAxis>& axes) {
   for (LoopAxis& axis : axes) std::swap(axis.a, axis.b);
 }
 
-/// Takes the largest axis for which `fits` holds out of the list; one of size 1 if there is none.
+/// Removes and returns the largest axis for which `fits` holds; an axis of size 1 if there is none.
 template <class Fits>
 LoopAxis take_largest(std::vector<LoopAxis>& axes, const Fits& fits) {
   auto best = axes.end();
@@ -86,7 +87,7 @@ Loops make_loops(std::span<const std::size_t> sizes, std::uint64_t a, std::uint6
   loops.outer = std::move(axes);
   loops.fresh =
       std::all_of(loops.outer.begin(), loops.outer.end(), [](const LoopAxis& x) { return x.out != 0; });
-  // An outer loop over cells of the answer comes first, so that there is one to cut for threads.
+  // Outer loops over cells of `out` come first: those can be cut for threads.
   std::stable_partition(loops.outer.begin(), loops.outer.end(), [](const LoopAxis& x) { return x.out != 0; });
   if (!loops.outer.empty()) {
     loops.batch = loops.outer.back();

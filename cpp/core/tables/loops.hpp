@@ -1,4 +1,5 @@
 #pragma once
+// Loops: the nested loops of out = sum a * b, ordered once for the kernels that run them.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,7 +9,7 @@
 
 namespace pypgm {
 
-/// One loop of a contraction: entries, and steps in the tables; 0 where a table lacks the attribute.
+/// One loop of a contraction: its length, and its step in each table, 0 where a table lacks the attribute.
 struct LoopAxis {
   std::size_t size = 1;
   std::size_t a = 0;
@@ -16,37 +17,38 @@ struct LoopAxis {
   std::size_t out = 0;
 };
 
-/// The loops of out[..] = sum of a[..] * b[..], chosen once: neighbouring attributes that stand in the same
-/// tables are one loop; the innermost four are the ones a compiled kernel runs. The order of the sums in a
-/// cell is part of the loops, not of how they are cut for threads.
+/// The loops of out[..] = sum of a[..] * b[..]. Neighbouring attributes that the same tables have are one
+/// loop; the innermost four are those of the compiled kernel. The order of summation within a cell is fixed
+/// here and does not depend on how the loops are cut for threads.
 struct Loops {
   std::vector<LoopAxis> outer;
   LoopAxis batch;          ///< the innermost of the outer loops
-  LoopAxis rows;           ///< in a and out, not in b: what is read of b serves several rows
+  LoopAxis rows;           ///< in a and out, not in b: a value read from b serves several rows
   LoopAxis sums;           ///< not in out
   LoopAxis lanes;          ///< the innermost axis; its steps are 0 or 1
-  bool fresh = true;       ///< no outer loop sums: every cell of out is met once
-  bool swapped = false;    ///< whether a and b change places
+  bool fresh = true;       ///< no outer loop sums: every cell of out is written once
+  bool swapped = false;    ///< whether a and b are exchanged
   std::size_t cells = 0;   ///< of out
-  std::size_t work = 0;    ///< products made
-  std::size_t effort = 0;  ///< the time all takes, in that of a product
+  std::size_t work = 0;    ///< number of products
+  std::size_t effort = 0;  ///< estimated time, in that of one product
 };
 
-/// Sizes of the attributes of three tables in C order, and which of them each table has (bit i: attribute i).
+/// Chooses the loops for attributes of these sizes in C order; a bit mask says which of them each table has
+/// (bit i: attribute i).
 Loops make_loops(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b, std::uint64_t out);
 
-/// The rows of a table in a contraction: cells that differ only in what the answer lacks.
+/// The rows of a table in a contraction: a row is the cells that differ only in attributes that `out` lacks.
 struct Rows {
-  Layout table;  ///< one cell for each row inside the table
-  Layout out;    ///< the same inside the answer
-  Layout both;   ///< the attributes the other table has, too, inside the table
+  Layout table;  ///< the table of rows inside the table
+  Layout out;    ///< the table of rows inside `out`
+  Layout both;   ///< the table over the attributes shared with the other table, inside the table
 
   bool single() const { return table.small == table.large; }  ///< each cell is a row
   std::size_t room() const { return table.large + table.small + both.small; }
 };
 
-/// Which rows the table with the attributes `table` has (bits over `sizes`), how they lie in the answer, and
-/// what the table shares with the other one.
+/// The rows of the table with the attributes `table` (bits over `sizes`), their layout in `out`, and the
+/// attributes it shares with the other table.
 Rows make_rows(std::span<const std::size_t> sizes, std::uint64_t table, std::uint64_t other,
                std::uint64_t out);
 
