@@ -417,7 +417,7 @@ class ConvexGbp:
     ) -> None: ...
     def finish(self) -> float:
         """
-        Beliefs of the messages as they are; their feasibility.
+        Refresh beliefs from the messages; their feasibility.
         """
     def flood(self, damping: typing.SupportsFloat | typing.SupportsIndex) -> float:
         """
@@ -427,7 +427,7 @@ class ConvexGbp:
     def set_potentials(self, potentials: numpy.typing.NDArray[numpy.float64]) -> None: ...
     def sweep(self) -> float:
         """
-        Update all children once, stage by stage; the feasibility met.
+        Update all children once, stage by stage; the feasibility before.
         """
     @property
     def beliefs(self) -> numpy.typing.NDArray[numpy.float64]: ...
@@ -438,7 +438,7 @@ class ConvexGbp:
     @property
     def possible(self) -> bool:
         """
-        Whether each region has weight left.
+        Whether every region has some weight left.
         """
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
@@ -463,7 +463,7 @@ class RegionDescent:
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
-        One step: loss of the answer, validation loss of the average and of the answer, slope, curvature, feasibility, sweeps.
+        One step: loss of the result, validation loss of the average and of the result, slope, curvature, feasibility, sweeps.
         """
     def advance_along(
         self,
@@ -475,11 +475,11 @@ class RegionDescent:
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
-        One step along a gradient; of what is measured only the slope is known.
+        One step along a given gradient; loss, validation and curvature are 0.
         """
     def average(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Counts of the answer, which is the average or an average of averages.
+        Counts of the result: the average, or the average of averages.
         """
     def begin(
         self,
@@ -487,13 +487,13 @@ class RegionDescent:
         max_sweeps: typing.SupportsInt | typing.SupportsIndex,
     ) -> int:
         """
-        Settle the start; sweeps taken, -1 if it is impossible.
+        Sweep until the start is locally consistent; the number of sweeps, -1 if no weight is left.
         """
     def enter(
         self, region: typing.SupportsInt | typing.SupportsIndex, table: numpy.typing.NDArray[numpy.float64]
     ) -> None:
         """
-        Add log-probabilities of a region to where it starts.
+        Add log-probabilities to the start of a region.
         """
     def enter_everywhere(
         self,
@@ -502,7 +502,7 @@ class RegionDescent:
         chosen: numpy.typing.NDArray[numpy.uint8],
     ) -> None:
         """
-        Add log-probabilities over a scope to where some regions start.
+        Add log-probabilities over a scope to the start of the chosen regions.
         """
     def loss(self) -> float:
         """
@@ -514,7 +514,7 @@ class RegionDescent:
         """
     def lower_bound(self) -> float:
         """
-        Bound of the loss from below, of the steps since.
+        A lower bound of the loss, from the steps in the window.
         """
     def mean(self, a: typing.SupportsFloat | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
         """
@@ -530,21 +530,21 @@ class RegionDescent:
         beyond: typing.SupportsFloat | typing.SupportsIndex,
     ) -> None:
         """
-        Sums over groups of a region's cells, no groups if each is its own. Values and holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.
+        Measured sums over groups of a region's cells; empty groups: every cell is its own. Values and holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.
         """
     def open_window(self) -> None:
         """
-        Start gathering a bound.
+        Open a window of steps for the lower bound.
         """
     def record(
         self, s: typing.SupportsFloat | typing.SupportsIndex, bound: typing.SupportsFloat | typing.SupportsIndex
     ) -> None:
         """
-        Tell of a step of a loss given.
+        Add a step of an external loss to the window.
         """
     def restart(self, always: bool) -> bool:
         """
-        Start the average anew where the last point is better.
+        Restart the average at the last beliefs if these have a lower loss.
         """
     def settle(
         self,
@@ -552,15 +552,15 @@ class RegionDescent:
         max_sweeps: typing.SupportsInt | typing.SupportsIndex,
     ) -> tuple[float, int]:
         """
-        Fit potentials to the average; feasibility and sweeps.
+        Fit potentials to the result; feasibility and number of sweeps.
         """
     def take_beliefs(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        The beliefs; the object is of no use afterwards.
+        Move the beliefs out; the object must not be used afterwards.
         """
     def take_potentials(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        The potentials; nothing but `take_beliefs` may be called afterwards.
+        Move the potentials out; only `take_beliefs` may be called afterwards.
         """
 
 class RecordSampler:
@@ -655,7 +655,7 @@ def consistent_value(
     beliefs: numpy.typing.NDArray[numpy.float64],
 ) -> float:
     """
-    Value of consistent beliefs near those given.
+    The value of locally consistent beliefs near the given ones.
     """
 
 def enumerate_gaussian(
@@ -744,7 +744,7 @@ def minimal_edges(
     ],
 ) -> tuple:
     """
-    The edges that suffice.
+    The edges without those that add no constraint.
     """
 
 def permute_and_flip(
@@ -818,7 +818,7 @@ def saturate(
     max_regions: typing.SupportsInt | typing.SupportsIndex,
 ) -> tuple:
     """
-    Closure under intersection, and its covering relation.
+    The closure under intersection and the edges of its covering relation.
     """
 
 def scripted_below(

@@ -1,3 +1,4 @@
+// Bindings of convex generalised belief propagation.
 #include <memory>
 #include <utility>
 
@@ -9,7 +10,7 @@ namespace pypgm::bind {
 
 namespace {
 
-/// Propagation for potentials that stay.
+/// Propagation with potentials of its own.
 class Propagation {
  public:
   Propagation(const Graph& graph, const Array<double>& counting_numbers, const Array<double>& potentials,
@@ -18,7 +19,7 @@ class Propagation {
     check_threads(n_threads);
     check_size("potentials", graph->cells, static_cast<std::size_t>(potentials.size()));
     theta_ = copied(potentials);
-    possible = spread_zeros(*graph, theta_);
+    possible = propagate_zeros(*graph, theta_);
     gbp_.refresh(theta_);
   }
 
@@ -38,7 +39,7 @@ class Propagation {
     gbp_.refresh(theta_);
     return feasibility;
   }
-  /// Beliefs, messages and dual value, all of the same messages.
+  /// Refreshes beliefs and the dual value from the present messages.
   double finish() {
     gbp_.refresh(theta_);
     return gbp_.feasibility();
@@ -46,7 +47,7 @@ class Propagation {
   ConvexGbp& core() { return gbp_; }
   const std::vector<double>& theta() const { return theta_; }
 
-  bool possible = true;  ///< whether structural zeros leave each region weight
+  bool possible = true;  ///< whether structural zeros leave every region some weight
 
  private:
   ConvexGbp gbp_;
@@ -71,18 +72,18 @@ void bind_convex_gbp(py::module_& m) {
         return consistent_value(*graph, kappa, theta, std::move(b));
       },
       py::arg("graph"), py::arg("counting_numbers").noconvert(), py::arg("potentials").noconvert(),
-      py::arg("beliefs").noconvert(), "Value of consistent beliefs near those given.");
+      py::arg("beliefs").noconvert(), "The value of locally consistent beliefs near the given ones.");
   py::class_<Propagation>(m, "ConvexGbp", "Beliefs and messages of a region graph.")
       .def(py::init<const Graph&, const Array<double>&, const Array<double>&, int>(), py::arg("graph"),
            py::arg("counting_numbers").noconvert(), py::arg("potentials").noconvert(),
            py::arg("n_threads") = 0)
-      .def_readonly("possible", &Propagation::possible, "Whether each region has weight left.")
+      .def_readonly("possible", &Propagation::possible, "Whether every region has some weight left.")
       .def("sweep", &Propagation::sweep, py::call_guard<py::gil_scoped_release>(),
-           "Update all children once, stage by stage; the feasibility met.")
+           "Update all children once, stage by stage; the feasibility before.")
       .def("flood", &Propagation::flood, py::arg("damping"), py::call_guard<py::gil_scoped_release>(),
            "Update all messages at once; the feasibility before.")
       .def("finish", &Propagation::finish, py::call_guard<py::gil_scoped_release>(),
-           "Beliefs of the messages as they are; their feasibility.")
+           "Refresh beliefs from the messages; their feasibility.")
       .def("set_potentials", &Propagation::set_potentials, py::arg("potentials").noconvert())
       .def("set_messages", &Propagation::set_messages, py::arg("messages").noconvert())
       .def_property_readonly("dual", [](Propagation& self) { return self.core().dual(); })

@@ -1,3 +1,4 @@
+// Bindings of the enumerated samplers, for audits.
 #include "bindings.hpp"
 #include "core/noise/enumeration.hpp"
 

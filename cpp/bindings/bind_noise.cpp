@@ -1,3 +1,4 @@
+// Bindings of discrete noise and Poisson sampling.
 #include <algorithm>
 
 #include "bind_random_bits.hpp"

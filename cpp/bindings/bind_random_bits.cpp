@@ -1,3 +1,4 @@
+// Bindings of the random streams.
 #include "bind_random_bits.hpp"
 
 #include <algorithm>

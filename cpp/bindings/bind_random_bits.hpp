@@ -1,5 +1,5 @@
 #pragma once
-// What the bindings of noise and selection share: the stream a draw comes from.
+// The stream a draw comes from, shared by the bindings of noise and selection.
 #include <optional>
 
 #include "core/noise/random_bits.hpp"

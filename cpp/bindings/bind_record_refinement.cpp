@@ -1,3 +1,4 @@
+// Bindings of record refinement.
 #include <algorithm>
 #include <utility>
 

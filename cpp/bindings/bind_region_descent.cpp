@@ -1,3 +1,4 @@
+// Bindings of accelerated descent over a local polytope.
 #include <memory>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace {
 
 int checked_region(const RegionGraph& graph, int region) {
   if (region < 0 || static_cast<std::size_t>(region) >= graph.regions.size()) {
-    throw py::value_error("there is no region " + std::to_string(region));
+    throw py::value_error("no region has index " + std::to_string(region));
   }
   return region;
 }
@@ -38,7 +39,7 @@ void enter_everywhere(RegionDescent& self, const Scope& scope, const Array<doubl
   std::size_t cells = 1;
   for (const std::int32_t a : scope) {
     if (a < 0 || static_cast<std::size_t>(a) >= graph.sizes.size())
-      throw py::value_error("an attribute is not there");
+      throw py::value_error("an attribute is out of range");
     cells *= graph.sizes[static_cast<std::size_t>(a)];
   }
   check_size("table", cells, static_cast<std::size_t>(table.size()));
@@ -52,7 +53,7 @@ void enter_everywhere(RegionDescent& self, const Scope& scope, const Array<doubl
   self.enter(scope, view(table), view(chosen));
 }
 
-/// The numbers of an array, which lives as long as they do.
+/// The numbers of an array, which they keep alive.
 SharedNumbers shared(const Array<double>& array) {
   const auto release = [](const void* owner) {
     const py::gil_scoped_acquire locked;
@@ -93,17 +94,19 @@ void bind_region_descent(py::module_& m) {
       .def(py::init(&make), py::arg("graph"), py::arg("counting_numbers").noconvert(), py::arg("total"),
            py::arg("n_threads") = 0)
       .def("enter", &enter, py::arg("region"), py::arg("table").noconvert(),
-           "Add log-probabilities of a region to where it starts.")
+           "Add log-probabilities to the start of a region.")
       .def("enter_everywhere", &enter_everywhere, py::arg("scope"), py::arg("table").noconvert(),
-           py::arg("chosen").noconvert(), "Add log-probabilities over a scope to where some regions start.")
+           py::arg("chosen").noconvert(),
+           "Add log-probabilities over a scope to the start of the chosen regions.")
       .def("measure", &measure, py::arg("region"), py::arg("groups").noconvert(),
            py::arg("values").noconvert(), py::arg("weights").noconvert(), py::arg("holdout").noconvert(),
            py::arg("beyond"),
-           "Sums over groups of a region's cells, no groups if each is its own. Values and holdout are not "
-           "copied; unless holdout is empty, holdout + beyond (holdout - values) validates.")
+           "Measured sums over groups of a region's cells; empty groups: every cell is its own. Values and "
+           "holdout "
+           "are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.")
       .def("begin", &RegionDescent::begin, py::arg("tolerance"), py::arg("max_sweeps"),
            py::call_guard<py::gil_scoped_release>(),
-           "Settle the start; sweeps taken, -1 if it is impossible.")
+           "Sweep until the start is locally consistent; the number of sweeps, -1 if no weight is left.")
       .def(
           "advance",
           [](RegionDescent& self, double s, double a, double share, double stretch, double loose) {
@@ -115,7 +118,7 @@ void bind_region_descent(py::module_& m) {
             return as_tuple(progress);
           },
           py::arg("s"), py::arg("a"), py::arg("share"), py::arg("stretch"), py::arg("loose"),
-          "One step: loss of the answer, validation loss of the average and of the answer, slope, curvature, "
+          "One step: loss of the result, validation loss of the average and of the result, slope, curvature, "
           "feasibility, sweeps.")
       .def(
           "advance_along",
@@ -131,7 +134,7 @@ void bind_region_descent(py::module_& m) {
             return as_tuple(progress);
           },
           py::arg("gradient").noconvert(), py::arg("s"), py::arg("a"), py::arg("share"), py::arg("stretch"),
-          py::arg("loose"), "One step along a gradient; of what is measured only the slope is known.")
+          py::arg("loose"), "One step along a given gradient; loss, validation and curvature are 0.")
       .def(
           "mean",
           [](RegionDescent& self, double a) {
@@ -147,27 +150,28 @@ void bind_region_descent(py::module_& m) {
             self.average(mutable_view(out));
             return out;
           },
-          "Counts of the answer, which is the average or an average of averages.")
+          "Counts of the result: the average, or the average of averages.")
       .def("restart", &RegionDescent::restart, py::arg("always"), py::call_guard<py::gil_scoped_release>(),
-           "Start the average anew where the last point is better.")
+           "Restart the average at the last beliefs if these have a lower loss.")
       .def("loss", &RegionDescent::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
       .def("loss_of_beliefs", &RegionDescent::loss_of_beliefs, py::call_guard<py::gil_scoped_release>(),
            "The loss of the last beliefs.")
       .def("open_window", &RegionDescent::open_window, py::call_guard<py::gil_scoped_release>(),
-           "Start gathering a bound.")
+           "Open a window of steps for the lower bound.")
       .def("record", &RegionDescent::record, py::arg("s"), py::arg("bound"),
-           "Tell of a step of a loss given.")
+           "Add a step of an external loss to the window.")
       .def("lower_bound", &RegionDescent::lower_bound, py::call_guard<py::gil_scoped_release>(),
-           "Bound of the loss from below, of the steps since.")
-      .def("settle", &RegionDescent::settle, py::arg("tolerance"), py::arg("max_sweeps"),
-           py::call_guard<py::gil_scoped_release>(), "Fit potentials to the average; feasibility and sweeps.")
+           "A lower bound of the loss, from the steps in the window.")
+      .def("settle", &RegionDescent::fit_potentials, py::arg("tolerance"), py::arg("max_sweeps"),
+           py::call_guard<py::gil_scoped_release>(),
+           "Fit potentials to the result; feasibility and number of sweeps.")
       .def(
           "take_potentials", [](RegionDescent& self) { return array_taking(self.release_potentials()); },
-          "The potentials; nothing but `take_beliefs` may be called afterwards.")
+          "Move the potentials out; only `take_beliefs` may be called afterwards.")
       .def(
           "take_beliefs",
           [](RegionDescent& self) { return array_taking(self.propagation().release_beliefs()); },
-          "The beliefs; the object is of no use afterwards.");
+          "Move the beliefs out; the object must not be used afterwards.");
 }
 
 }  // namespace pypgm::bind

@@ -1,3 +1,4 @@
+// Bindings of region graphs: closure, minimal edges, the compiled graph; checks of scopes and edges.
 #include "bind_region_graph.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ void check_links(const std::vector<std::size_t>& sizes, const std::vector<Scope>
   }
   const auto known = [&](int r) { return r >= 0 && static_cast<std::size_t>(r) < regions.size(); };
   for (const auto& [parent, child] : edges) {
-    if (!known(parent) || !known(child)) throw py::value_error("an edge names a region that is not there");
+    if (!known(parent) || !known(child)) throw py::value_error("an edge has a region index out of range");
     const Scope& large = regions[static_cast<std::size_t>(parent)];
     const Scope& small = regions[static_cast<std::size_t>(child)];
     if (small.size() >= large.size() ||
@@ -48,7 +49,8 @@ void bind_region_graph(py::module_& m) {
         }
         return as_tuple(links);
       },
-      py::arg("cliques"), py::arg("max_regions"), "Closure under intersection, and its covering relation.");
+      py::arg("cliques"), py::arg("max_regions"),
+      "The closure under intersection and the edges of its covering relation.");
   m.def(
       "minimal_edges",
       [](const std::vector<std::size_t>& sizes, std::vector<Scope> regions, Edges edges) {
@@ -60,7 +62,8 @@ void bind_region_graph(py::module_& m) {
         }
         return as_tuple(links);
       },
-      py::arg("sizes"), py::arg("regions"), py::arg("edges"), "The edges that suffice.");
+      py::arg("sizes"), py::arg("regions"), py::arg("edges"),
+      "The edges without those that add no constraint.");
   py::class_<RegionGraph, Graph>(m, "RegionGraph", "A compiled region graph over attribute indices.")
       .def(py::init([](const std::vector<std::size_t>& sizes, std::vector<Scope> regions, Edges edges) {
              check_links(sizes, regions, edges);

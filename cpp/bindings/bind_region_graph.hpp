@@ -1,4 +1,5 @@
 #pragma once
+// Helpers shared by the bindings of region graphs.
 #include <memory>
 #include <string>
 #include <vector>

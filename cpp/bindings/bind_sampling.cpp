@@ -1,3 +1,4 @@
+// Bindings of record sampling; checks of steps and tables.
 #include <algorithm>
 
 #include "bindings.hpp"

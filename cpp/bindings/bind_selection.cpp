@@ -1,3 +1,4 @@
+// Bindings of private selections.
 #include "bind_random_bits.hpp"
 #include "bindings.hpp"
 #include "core/noise/selection.hpp"

@@ -97,7 +97,7 @@ TEST_CASE("structural zeros spread along the edges and stay exact") {
   const auto graph = ring(2, 3);
   auto theta = random_potentials(*graph, 3);
   theta[0] = theta[1] = -kInfinity;  // the first value of the first attribute, in the first pair
-  REQUIRE(spread_zeros(*graph, theta));
+  REQUIRE(propagate_zeros(*graph, theta));
   int zeros = 0;
   for (const double t : theta) zeros += t == -kInfinity ? 1 : 0;
   CHECK(zeros == 2 + 2 + 1);  // both pairs with the attribute, and the attribute
@@ -108,7 +108,7 @@ TEST_CASE("structural zeros spread along the edges and stay exact") {
     CHECK((gbp.beliefs()[i] == 0) == (theta[i] == -kInfinity));
   }
   theta[2] = theta[3] = -kInfinity;
-  CHECK_FALSE(spread_zeros(*graph, theta));
+  CHECK_FALSE(propagate_zeros(*graph, theta));
 }
 
 TEST_CASE("the same bits for any number of threads") {

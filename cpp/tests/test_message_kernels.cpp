@@ -40,7 +40,7 @@ TEST_CASE("message kernels do what their formulas say, for any number of cells")
     for (std::size_t i = 0; i < n; ++i) CHECK(near(out[i], std::exp(a[i] - 2)));
 
     std::vector<double> mean(n, 0.5);
-    const bool positive = k.take_up(a.data(), kFloor, 1.5, n, out.data(), mean.data());
+    const bool positive = k.add_log(a.data(), kFloor, 1.5, n, out.data(), mean.data());
     CHECK(positive == std::all_of(a.begin(), a.end(), [](double x) { return x > 0; }));
     for (std::size_t i = 0; i < n; ++i) {
       const double log = std::log(std::max(a[i], kFloor));
@@ -61,8 +61,8 @@ TEST_CASE("messages move where the mean has weight, and add up to 0 there") {
     for (double& x : mean) x = x == 0 ? -kInfinity : x;
     auto message = before;
     auto marginal = given;
-    message_kernels().answer(mean.data(), logarithm.data(), belief.data(), kFloor, 0.7, n, message.data(),
-                             marginal.data());
+    message_kernels().update_message(mean.data(), logarithm.data(), belief.data(), kFloor, 0.7, n,
+                                     message.data(), marginal.data());
     double sum = 0;
     double cells = 0;
     for (std::size_t i = 0; i < n; ++i) {

@@ -37,7 +37,7 @@ TEST_CASE("consistent measurements are met") {
   CHECK(progress.sweeps == 1);
   CHECK(descent.lower_bound() <= progress.sums.loss);
   CHECK(descent.lower_bound() > -0.1 * before);
-  const auto reached = descent.settle(1e-12, 100);
+  const auto reached = descent.fit_potentials(1e-12, 100);
   CHECK(reached.first <= 1e-12);
   CHECK(descent.loss_of_beliefs() < 1e-6);
   const auto b = descent.propagation().belief(0);
@@ -125,7 +125,7 @@ TEST_CASE("the answer is an average of averages, however they are measured") {
     CHECK(two.sums.mean_validation == doctest::Approx(one.sums.mean_validation));
     CHECK(two.sums.slope == doctest::Approx(one.sums.slope));
   }
-  cells.settle(1e-12, 200);
+  cells.fit_potentials(1e-12, 200);
   for (std::size_t i = 0; i < 4; ++i) CHECK(100 * cells.propagation().belief(0)[i] == doctest::Approx(y[i]));
   CHECK(groups.restart(true));
   groups.mean(0.0, x);

@@ -1,3 +1,4 @@
+// Sweeps of convex generalised belief propagation: gather marginals of parents, average, scatter messages.
 #include "core/regions/convex_gbp.hpp"
 
 #include <algorithm>
@@ -15,8 +16,8 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kChunk = 16384;
-constexpr std::size_t kWorth = 16;  // entries of a plain pass that take as long as a parent's cell of a sweep
+constexpr std::size_t kChunk = 16384;  // messages extrapolated as one unit of work
+constexpr std::size_t kCellWork = 16;  // a parent's cell in a sweep takes as long as this many plain entries
 
 }  // namespace
 
@@ -30,8 +31,8 @@ ConvexGbp::ConvexGbp(std::shared_ptr<const RegionGraph> graph, std::vector<doubl
       previous_(graph_->message_cells),
       log_z_(graph_->regions.size()),
       distances_(graph_->regions.size()),
-      place_(graph_->regions.size()),
-      mean_place_(graph_->regions.size()) {
+      offset_(graph_->regions.size()),
+      mean_offset_(graph_->regions.size()) {
   std::size_t most = 0;
   std::size_t most_means = 0;
   for (const auto& stage : graph_->stages) {
@@ -40,8 +41,8 @@ ConvexGbp::ConvexGbp(std::shared_ptr<const RegionGraph> graph, std::vector<doubl
     std::size_t work = 0;
     for (const int r : stage) {
       const Region& child = graph_->regions[at(r)];
-      place_[at(r)] = used;
-      mean_place_[at(r)] = means;
+      offset_[at(r)] = used;
+      mean_offset_[at(r)] = means;
       used += child.up.size() * child.cells;
       means += child.cells;
       for (const int e : child.up) work += graph_->edges[at(e)].layout.large;
@@ -105,8 +106,8 @@ template <class Update>
 double ConvexGbp::over_stages(const Update& update) {
   for (std::size_t s = 0; s < graph_->stages.size(); ++s) {
     const auto& stage = graph_->stages[s];
-    const int threads = threads_for(kWorth * work_[s], n_threads_);
-    // A stage of few regions is cut inside them.
+    const int threads = threads_for(kCellWork * work_[s], n_threads_);
+    // In a stage of few regions the threads work inside each region.
     const bool few = stage.size() < 2 * at(threads);
     parallel_for(stage.size(), few ? 1 : threads, [&](std::size_t i) {
       update(stage[i], few ? threads : 1);
@@ -121,7 +122,7 @@ double ConvexGbp::over_stages(const Update& update) {
 double ConvexGbp::sweep() {
   return over_stages([&](int child, int threads) {
     distances_[at(child)] = gather(child, threads);
-    meet(child);
+    average(child);
     scatter(child, threads);
   });
 }
@@ -133,10 +134,10 @@ double ConvexGbp::feasibility() {
 double ConvexGbp::flood(double damping) {
   return over_stages([&](int child, int threads) {
     distances_[at(child)] = gather(child, threads);
-    meet(child);
+    average(child);
     const Region& r = graph_->regions[at(child)];
-    const double* means = means_.data() + mean_place_[at(child)];
-    const double* logarithms = logarithms_.data() + place_[at(child)];
+    const double* means = means_.data() + mean_offset_[at(child)];
+    const double* logarithms = logarithms_.data() + offset_[at(child)];
     for (const int e : r.up) {
       const auto lam = message(e);
       const double share = (1 - damping) * kappa_[at(graph_->edges[at(e)].parent)];
@@ -148,7 +149,7 @@ double ConvexGbp::flood(double damping) {
   });
 }
 
-/// Asks for the first table a child is gathered from.
+/// Prefetches the first table that a child gathers from.
 void ConvexGbp::prefetch_parent(int child) {
   prefetch(belief(graph_->edges[at(graph_->regions[at(child)].up.front())].parent));
 }
@@ -156,12 +157,12 @@ void ConvexGbp::prefetch_parent(int child) {
 double ConvexGbp::gather(int child, int n_threads) {
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
-  std::span<double> m = std::span<double>(marginals_).subspan(place_[at(child)]);
+  std::span<double> m = std::span<double>(marginals_).subspan(offset_[at(child)]);
   double distance = 0;
   for (std::size_t i = 0; i < r.up.size(); ++i) {
     const int e = r.up[i];
     const RegionEdge& edge = graph_->edges[at(e)];
-    // The parents of a child lie anywhere in memory.
+    // The parents of a child are scattered in memory.
     if (i + 1 < r.up.size()) prefetch(belief(graph_->edges[at(r.up[i + 1])].parent));
     prefetch(message(e));
     const auto marginal = m.first(r.cells);
@@ -172,11 +173,11 @@ double ConvexGbp::gather(int child, int n_threads) {
   return distance;
 }
 
-/// A cell that no parent gives any weight stays without.
-void ConvexGbp::rule_out(int child) {
+/// A cell of marginal 0 in every parent keeps belief 0.
+void ConvexGbp::exclude_zeros(int child) {
   const Region& r = graph_->regions[at(child)];
-  double* mean = means_.data() + mean_place_[at(child)];
-  const double* m = marginals_.data() + place_[at(child)];
+  double* mean = means_.data() + mean_offset_[at(child)];
+  const double* m = marginals_.data() + offset_[at(child)];
   for (std::size_t i = 0; i < r.cells; ++i) {
     bool any = false;
     for (std::size_t p = 0; p < r.up.size(); ++p) any = any || m[p * r.cells + i] > 0;
@@ -184,26 +185,26 @@ void ConvexGbp::rule_out(int child) {
   }
 }
 
-void ConvexGbp::meet(int child) {
+void ConvexGbp::average(int child) {
   const Kernels& k = kernels();
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
-  double* mean = means_.data() + mean_place_[at(child)];
-  const double* m = marginals_.data() + place_[at(child)];
-  double* logarithm = logarithms_.data() + place_[at(child)];
+  double* mean = means_.data() + mean_offset_[at(child)];
+  const double* m = marginals_.data() + offset_[at(child)];
+  double* logarithm = logarithms_.data() + offset_[at(child)];
   double weight = kappa_[at(child)];
   k.log_floored(b.data(), r.cells, kLeastBelief, mean);
   k.scale(mean, r.cells, weight);
-  bool positive = false;  // whether some parent gives every cell a weight
+  bool positive = false;  // whether some parent's marginal is positive in every cell
   for (const int e : r.up) {
     const double kappa = kappa_[at(graph_->edges[at(e)].parent)];
-    positive = message_kernels().take_up(m, kLeastBelief, kappa, r.cells, logarithm, mean) || positive;
+    positive = message_kernels().add_log(m, kLeastBelief, kappa, r.cells, logarithm, mean) || positive;
     weight += kappa;
     m += r.cells;
     logarithm += r.cells;
   }
   k.scale(mean, r.cells, 1 / weight);
-  if (!positive) rule_out(child);
+  if (!positive) exclude_zeros(child);
   const double top = k.max(mean, r.cells);
   if (top == -kInfinity) return;
   const double sum = message_kernels().exp_sum(mean, r.cells, top, b.data());
@@ -215,15 +216,15 @@ void ConvexGbp::meet(int child) {
 void ConvexGbp::scatter(int child, int n_threads) {
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
-  const double* mean = means_.data() + mean_place_[at(child)];
-  std::size_t place = place_[at(child)];
+  const double* mean = means_.data() + mean_offset_[at(child)];
+  std::size_t offset = offset_[at(child)];
   for (const int e : r.up) {
     const RegionEdge& edge = graph_->edges[at(e)];
-    const auto ratio = std::span<double>(marginals_).subspan(place, r.cells);
-    message_kernels().answer(mean, logarithms_.data() + place, b.data(), kLeastBelief,
-                             kappa_[at(edge.parent)], r.cells, message(e).data(), ratio.data());
+    const auto ratio = std::span<double>(marginals_).subspan(offset, r.cells);
+    message_kernels().update_message(mean, logarithms_.data() + offset, b.data(), kLeastBelief,
+                                     kappa_[at(edge.parent)], r.cells, message(e).data(), ratio.data());
     expand(Expand::multiply, belief(edge.parent), edge.layout, ratio, n_threads);
-    place += r.cells;
+    offset += r.cells;
   }
 }
 

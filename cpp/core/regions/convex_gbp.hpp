@@ -1,4 +1,5 @@
 #pragma once
+// Convex generalised belief propagation on a region graph: beliefs, messages, sweeps, the dual value.
 #include <memory>
 #include <span>
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace pypgm {
 
-/// Beliefs below it are taken as large when their logarithm is.
+/// Beliefs below it are raised to it before their logarithm is taken.
 inline constexpr double kLeastBelief = 1e-250;
 
 /// Convex generalised belief propagation: the beliefs b (each sums to 1) that maximise
@@ -22,21 +23,22 @@ class ConvexGbp {
 
   /// Beliefs of all regions from potentials and messages.
   void refresh(std::span<const double> theta);
-  /// The belief of one region; different regions may be taken at the same time.
+  /// The belief of one region; different regions may be refreshed in parallel.
   void refresh(int region, std::span<const double> theta);
-  /// Takes the beliefs out and another table of their size in; they are to be refreshed afterwards.
+  /// Exchanges the buffer of beliefs for another of the same size; beliefs must be refreshed afterwards.
   void swap_beliefs(std::vector<double>& other) { beliefs_.swap(other); }
-  /// One block update of every child, stage by stage, beliefs kept up. Requires refreshed beliefs. Returns
-  /// the mean over edges of the L1 distance of parent's and child's marginals, each before its update.
+  /// One block update of every child, stage by stage; beliefs stay consistent with messages. Requires
+  /// refreshed beliefs. Returns the feasibility: the mean over edges of the L1 distance of parent's and
+  /// child's marginals, each before its update.
   double sweep();
-  /// All messages from the present beliefs at once, the old ones keeping the share `damping`; beliefs are to
-  /// be refreshed afterwards. Returns the same mean.
+  /// All messages from the present beliefs at once (flooding); the part `damping` of each old message stays.
+  /// Beliefs must be refreshed afterwards. Returns the feasibility before.
   double flood(double damping);
-  /// The same mean, nothing changed.
+  /// The feasibility; changes nothing.
   double feasibility();
-  /// Moves the messages on by `factor` times their change since the last call, and remembers them.
+  /// Adds `factor` times their change since the last call to the messages, and stores them for the next call.
   void extrapolate(double factor);
-  /// Forgets what extrapolation remembers and sets all messages to 0.
+  /// Sets all messages to 0, and those that extrapolation has stored.
   void reset();
 
   /// Sum of kappa_r log Z_r as of the last refresh: an upper bound of the maximum, in natural logs.
@@ -58,8 +60,9 @@ class ConvexGbp {
   /// Marginals of the parents of a child into its scratch; returns the summed L1 distance to its belief.
   double gather(int child, int n_threads);
   /// Weighted geometric mean of a child's belief and its parents' marginals, as logarithms.
-  void meet(int child);
-  void rule_out(int child);
+  void average(int child);
+  void exclude_zeros(int child);
+  /// New messages to the parents, and their beliefs times the ratio of new to old marginals.
   void scatter(int child, int n_threads);
   std::span<double> message(int edge);
 
@@ -67,14 +70,14 @@ class ConvexGbp {
   std::vector<double> kappa_;
   int n_threads_;
   std::vector<double> beliefs_, messages_, previous_;
-  std::vector<double> log_z_;            ///< by region
-  std::vector<double> distances_;        ///< by region: summed over its parents
-  std::vector<std::size_t> place_;       ///< by region: of its scratch
-  std::vector<std::size_t> work_;        ///< by stage: cells of the parents
-  std::vector<double> marginals_;        ///< scratch of one stage: the parents' marginals of each child
-  std::vector<double> logarithms_;       ///< theirs
-  std::vector<double> means_;            ///< scratch of one stage: what they are brought to, as logarithms
-  std::vector<std::size_t> mean_place_;  ///< by region
+  std::vector<double> log_z_;        ///< by region
+  std::vector<double> distances_;    ///< by region: summed over its parents
+  std::vector<std::size_t> offset_;  ///< by region: in the scratch buffers of marginals and logarithms
+  std::vector<std::size_t> work_;    ///< by stage: cells of the parents
+  std::vector<double> marginals_;    ///< scratch buffer of one stage: the parents' marginals of each child
+  std::vector<double> logarithms_;   ///< scratch buffer of one stage: their logarithms
+  std::vector<double> means_;        ///< scratch buffer of one stage: logarithms of the new marginals
+  std::vector<std::size_t> mean_offset_;  ///< by region: in means_
 };
 
 }  // namespace pypgm

@@ -1,3 +1,4 @@
+// Shifts beliefs onto the local polytope; propagates structural zeros until nothing changes.
 #include "core/regions/local_polytope.hpp"
 
 #include <algorithm>
@@ -15,9 +16,9 @@ double consistent_value(const RegionGraph& graph, std::span<const double> counti
   const auto table = [&](int r) {
     return std::span<double>(beliefs).subspan(graph.regions[at(r)].offset, graph.regions[at(r)].cells);
   };
-  std::vector<double> room(graph.largest_cells);
+  std::vector<double> scratch(graph.largest_cells);
   const auto missing = [&](const RegionEdge& edge) {
-    const auto m = std::span<double>(room).first(edge.layout.small);
+    const auto m = std::span<double>(scratch).first(edge.layout.small);
     reduce_sum(table(edge.parent), edge.layout, m, 1);
     const auto child = table(edge.child);
     for (std::size_t i = 0; i < m.size(); ++i) m[i] = child[i] - m[i];
@@ -53,7 +54,7 @@ double consistent_value(const RegionGraph& graph, std::span<const double> counti
   return value;
 }
 
-bool spread_zeros(const RegionGraph& graph, std::span<double> theta) {
+bool propagate_zeros(const RegionGraph& graph, std::span<double> theta) {
   const auto table = [&](int r) {
     return theta.subspan(graph.regions[at(r)].offset, graph.regions[at(r)].cells);
   };

@@ -1,3 +1,4 @@
+// Minimises the Lagrangian region by region: a weighted projection onto the simplex for each.
 #include "core/regions/region_bound.hpp"
 
 #include <algorithm>
@@ -11,10 +12,10 @@ namespace pypgm {
 
 namespace {
 
-constexpr int kMostSteps = 60;        // towards a threshold: each drops a value, or ends
-constexpr double kOvershoot = 1e-13;  // of the total: a threshold as good as exact
+constexpr int kMaxSteps = 60;         // Newton steps to a threshold; each drops a cell or is the last
+constexpr double kOvershoot = 1e-13;  // of the total, within which a threshold counts as exact
 
-/// Regions with a measurement, or with a parent that passes on to one.
+/// Regions with a measurement, or with an ancestor that has one.
 std::vector<std::uint8_t> reaching(const RegionGraph& graph, std::span<const std::vector<RegionTerm>> terms) {
   std::vector<std::uint8_t> reaches(graph.regions.size());
   for (std::size_t r = 0; r < reaches.size(); ++r) reaches[r] = terms[r].empty() ? 0 : 1;
@@ -28,7 +29,7 @@ std::vector<std::uint8_t> reaching(const RegionGraph& graph, std::span<const std
   return reaches;
 }
 
-/// Shares what a region without a measurement holds among its parents that reach one.
+/// Moves mu of a region without a measurement to its parents that reach one, in equal parts.
 void pass_on(const RegionGraph& graph, int region, std::span<const std::uint8_t> reaches,
              std::span<double> mu) {
   const Region& r = graph.regions[at(region)];
@@ -46,8 +47,8 @@ void pass_on(const RegionGraph& graph, int region, std::span<const std::uint8_t>
   std::fill(own.begin(), own.end(), 0.0);
 }
 
-/// The least of the sum of w (n - y)^2 / 2 + mu n over n >= 0 of the given sum, from below: the dual at a
-/// threshold that is found by Newton's steps from where nothing is cut off.
+/// A lower bound of min sum of w (n - y)^2 / 2 + mu n over n >= 0 with the given sum: the dual at a
+/// threshold, which Newton's method finds from the threshold at which no cell is 0.
 double least_on_simplex(const RegionTerm& term, std::span<const double> mu, double total) {
   const std::size_t n = mu.size();
   const auto value = [&](std::size_t i, double threshold) {
@@ -61,7 +62,7 @@ double least_on_simplex(const RegionTerm& term, std::span<const double> mu, doub
     slope += 1 / term.weight(i);
   }
   double threshold = slope > 0 ? reserve / slope : 0.0;
-  for (int step = 0; step < kMostSteps && slope > 0; ++step) {
+  for (int step = 0; step < kMaxSteps && slope > 0; ++step) {
     reserve = -total;
     slope = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -81,7 +82,7 @@ double least_on_simplex(const RegionTerm& term, std::span<const double> mu, doub
   return least;
 }
 
-/// The tangent of a term of groups at its x: its slope onto mu, the rest returned.
+/// The tangent of a term of groups at its x: adds its slope to mu and returns its constant.
 double add_tangent(const RegionTerm& term, double total, std::span<double> mu) {
   const auto gradient = [&](std::size_t g) { return term.weight(g) * (total * term.x[g] - term.values[g]); };
   double rest = term_loss(term, total, term.x);
@@ -108,7 +109,7 @@ double least_of(const std::vector<RegionTerm>& terms, double total, std::span<do
   return sum + least_on_simplex(curved, least, total);
 }
 
-/// Adds messages from below less messages to above, of one region.
+/// Adds the messages from a region's children and subtracts those to its parents.
 void add_messages(const RegionGraph& graph, int region, std::span<const double> messages,
                   std::span<double> out) {
   const Kernels& k = kernels();

@@ -1,4 +1,5 @@
 #pragma once
+// A lower bound of the L2 loss over the local polytope: its Lagrangian dual, region by region.
 #include <span>
 #include <vector>
 
@@ -7,18 +8,18 @@
 
 namespace pypgm {
 
-/// (now - before) / steps of what a region's messages add up to, those from its children less those to its
+/// (now - before) / steps, where each is the sum of a region's messages from its children minus those to its
 /// parents.
 void message_drift(const RegionGraph& graph, int region, std::span<const double> before,
                    std::span<const double> now, double steps, std::span<double> out);
 
-/// A bound from below of a loss over the local polytope: its Lagrangian dual,
-///   sum over regions of the least, over beliefs of that region alone, of its loss + total <mu_r, b_r>.
-/// `mu`, tables over all regions in the loss's unit a count, is to have sum of <mu_r, b_r> = 0 for locally
-/// consistent b, as what multipliers of the edges add up to has; cells at +inf have no weight. It is changed:
-/// what a region without a measurement holds moves on to its parents, where unevenness costs its square only.
-/// One term of a region counts as it is, that of every cell if there is one, others by their tangent at
-/// term.x. The same bits for any number of threads.
+/// A lower bound of a loss over the local polytope, its Lagrangian dual:
+///   sum over regions of min over beliefs b_r of that region alone of (loss_r(b_r) + total <mu_r, b_r>).
+/// Requires mu, tables over all regions in the loss's unit per count, with sum of <mu_r, b_r> = 0 for locally
+/// consistent b, as a sum of edge multipliers has; cells at +inf have no weight. It is overwritten: the part
+/// of mu on a region without a measurement moves to its parents, where the minimum depends on it smoothly.
+/// One term of each region counts exactly, the one over single cells if there is one; others count by their
+/// tangent at term.x. Any n_threads gives the same bits.
 double region_bound(const RegionGraph& graph, std::span<const std::vector<RegionTerm>> terms, double total,
                     std::span<double> mu, int n_threads);
 

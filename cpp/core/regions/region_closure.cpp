@@ -1,3 +1,4 @@
+// Closure under intersection by listing subsets of narrow cliques, or by pairs of wide ones; covering edges.
 #include "core/regions/region_closure.hpp"
 
 #include <algorithm>
@@ -24,10 +25,10 @@ struct ScopeHash {
 };
 
 using ScopeIndex = std::unordered_map<Scope, int, ScopeHash>;
-using Mask = std::uint32_t;  // which attributes of a narrow scope, the first one lowest
+using Mask = std::uint32_t;  // a subset of a narrow scope; bit 0 is its first attribute
 
 constexpr std::size_t kNarrow = 10;            // attributes of a scope whose subsets are listed
-constexpr std::size_t kManySubsets = 1 << 22;  // of all cliques together, more than are listed
+constexpr std::size_t kManySubsets = 1 << 22;  // more subsets of all cliques together are not listed
 
 Scope pick(const Scope& scope, Mask mask) {
   Scope picked;
@@ -37,7 +38,7 @@ Scope pick(const Scope& scope, Mask mask) {
   return picked;
 }
 
-/// Which attributes of a narrow scope another one has.
+/// The attributes of a narrow scope that another scope has as well.
 Mask shared_with(const Scope& scope, const Scope& other) {
   Mask mask = 0;
   for (std::size_t i = 0; i < scope.size(); ++i) {
@@ -69,8 +70,8 @@ bool all_narrow(const std::vector<Scope>& scopes) {
   return subsets <= kManySubsets;
 }
 
-/// A set is in the closure if it is the intersection of all cliques that hold it: each subset of each clique
-/// keeps that intersection as a part of the first clique it was met in.
+/// A set is in the closure if it equals the intersection of all cliques that contain it. For each subset of
+/// each clique that intersection is accumulated as a mask of the first clique the subset was found in.
 std::vector<Scope> close_subsets(const std::vector<Scope>& cliques) {
   struct Common {
     Scope subset;
@@ -100,7 +101,7 @@ std::vector<Scope> close_subsets(const std::vector<Scope>& cliques) {
   return closed;
 }
 
-/// Intersects each region with the earlier ones that share an attribute, until nothing new comes.
+/// Intersects each region with the earlier ones that share an attribute, until no new region is found.
 std::vector<Scope> close_pairs(std::vector<Scope> regions, std::size_t max_regions) {
   ScopeIndex index;
   std::unordered_map<std::int32_t, std::vector<int>> holders;
@@ -126,7 +127,7 @@ std::vector<Scope> close_pairs(std::vector<Scope> regions, std::size_t max_regio
   return regions;
 }
 
-/// The largest regions inside a narrow one: its subsets, large to small, unless a larger one holds them.
+/// The maximal regions inside a narrow one: its subsets, large to small, without those inside a larger one.
 std::vector<int> narrow_children(const Scope& region, const ScopeIndex& index) {
   const Mask whole = (Mask{1} << region.size()) - 1;
   std::vector<Mask> masks(whole - 1);
@@ -145,7 +146,7 @@ std::vector<int> narrow_children(const Scope& region, const ScopeIndex& index) {
   return children;
 }
 
-/// The same for a wide one; `regions` come larger ones first.
+/// The same for a wide one. Requires larger regions first.
 std::vector<int> wide_children(int region, const std::vector<Scope>& regions) {
   std::vector<int> children;
   for (int i = region + 1; i < static_cast<int>(regions.size()); ++i) {
@@ -158,7 +159,7 @@ std::vector<int> wide_children(int region, const std::vector<Scope>& regions) {
   return children;
 }
 
-/// Sets joined step by step; a set is known by its smallest member.
+/// Disjoint sets with union and find; a set is represented by its smallest member.
 class Union {
  public:
   explicit Union(std::size_t n) : above_(n) { std::iota(above_.begin(), above_.end(), 0); }
@@ -176,7 +177,8 @@ class Union {
   std::vector<int> above_;
 };
 
-/// Roots above each region, ascending; itself if it has no parent. Regions come larger ones first.
+/// The roots above each region, ascending; the region itself if it has no parent. Requires larger regions
+/// first.
 std::vector<std::vector<int>> roots_above(const std::vector<std::vector<int>>& parents) {
   std::vector<std::vector<int>> roots(parents.size());
   for (std::size_t r = 0; r < parents.size(); ++r) {
@@ -223,7 +225,7 @@ RegionLinks minimal_edges(std::span<const std::size_t> sizes, const RegionLinks&
       return cells_of(sizes, links.regions[at(a)]) < cells_of(sizes, links.regions[at(b)]);
     });
     Union groups(above.size());
-    std::unordered_map<int, int> under;  // root -> a parent under it
+    std::unordered_map<int, int> under;  // root -> a parent below it
     for (int i = 0; at(i) < above.size(); ++i) {
       for (const int root : roots[at(above[at(i)])]) groups.join(i, under.try_emplace(root, i).first->second);
     }

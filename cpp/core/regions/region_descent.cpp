@@ -1,3 +1,4 @@
+// Steps, restarts, the lower bound and the final fit of descent over a local polytope.
 #include "core/regions/region_descent.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace pypgm {
 
 namespace {
 
-constexpr int kMoreSweeps = 3;
+constexpr int kExtraSweeps = 3;  // at most, in a step whose feasibility is too large
 
 }  // namespace
 
@@ -74,11 +75,11 @@ void RegionDescent::enter(const Scope& scope, std::span<const double> own,
 
 void RegionDescent::measure(RegionMeasurement m) {
   const auto region = at(m.region);
-  join(terms_[region], std::move(m));
+  add_measurement(terms_[region], std::move(m));
 }
 
 int RegionDescent::begin(double tolerance, int max_sweeps) {
-  if (!spread_zeros(*graph_, theta_)) return -1;
+  if (!propagate_zeros(*graph_, theta_)) return -1;
   gbp_.refresh(theta_);
   int sweeps = 0;
   while (sweeps < max_sweeps) {
@@ -99,7 +100,6 @@ void RegionDescent::sum_terms() {
   }
 }
 
-/// theta -= s * gradient at x + a (z - x).
 void RegionDescent::descend(int region, double s, double a) {
   const auto z = table(z_, region);
   for (RegionTerm& t : terms_[at(region)]) {
@@ -107,7 +107,7 @@ void RegionDescent::descend(int region, double s, double a) {
   }
 }
 
-void RegionDescent::average_twice(double share) {
+void RegionDescent::start_second_average(double share) {
   if (share == 1 || !y_.empty()) return;
   y_ = x_;
   for (auto& terms : terms_) {
@@ -146,7 +146,7 @@ RegionProgress RegionDescent::step(double stretch, double loose, const Before& b
   do {
     progress.feasibility = gbp_.sweep();
     ++progress.sweeps;
-  } while (progress.feasibility > loose && progress.sweeps <= kMoreSweeps);
+  } while (progress.feasibility > loose && progress.sweeps <= kExtraSweeps);
   over_regions([&](int r, PathSums& sums) {
     if (keeps_average(r)) after(r, sums);
   });
@@ -156,7 +156,7 @@ RegionProgress RegionDescent::step(double stretch, double loose, const Before& b
 
 RegionProgress RegionDescent::advance(double s, double a, double share, double stretch, double loose) {
   record(s, 0.0);
-  average_twice(share);
+  start_second_average(share);
   return step(
       stretch, loose,
       [&](int r) {
@@ -167,7 +167,7 @@ RegionProgress RegionDescent::advance(double s, double a, double share, double s
 
 RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
                                             double share, double stretch, double loose) {
-  average_twice(share);
+  start_second_average(share);
   const Kernels& k = kernels();
   const auto part = [&](int r) {
     const Region& region = graph_->regions[at(r)];
@@ -193,7 +193,7 @@ void RegionDescent::mean(double a, std::span<double> out) {
 }
 
 void RegionDescent::average(std::span<double> out) {
-  const std::vector<double>& y = answer();
+  const std::vector<double>& y = result();
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * y[i];
 }
 
@@ -215,7 +215,7 @@ double RegionDescent::loss_of(std::span<const double> beliefs) {
   return loss;
 }
 
-double RegionDescent::loss() { return loss_of(answer()); }
+double RegionDescent::loss() { return loss_of(result()); }
 
 double RegionDescent::loss_of_beliefs() { return loss_of(gbp_.beliefs()); }
 
@@ -246,7 +246,7 @@ void RegionDescent::record(double s, double bound) {
 
 double RegionDescent::lower_bound() {
   if (!window_open_ || window_steps_ == 0) return -kInfinity;
-  // The room of z, which only a step in progress needs.
+  // Writes into z, whose content only a step in progress needs.
   over_regions([&](int r, PathSums& sums) {
     const auto moved = table(z_, r);
     const auto theta = table(theta_, r);
@@ -266,7 +266,7 @@ double RegionDescent::lower_bound() {
   return window_bound_ / window_steps_ - total_ * moved;
 }
 
-std::pair<double, int> RegionDescent::settle(double tolerance, int max_sweeps) {
+std::pair<double, int> RegionDescent::fit_potentials(double tolerance, int max_sweeps) {
   const auto kappa = gbp_.counting_numbers();
   if (!y_.empty()) x_.swap(y_);
   y_ = {};

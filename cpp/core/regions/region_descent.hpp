@@ -1,4 +1,5 @@
 #pragma once
+// Accelerated mirror descent over the local polytope of a region graph, one sweep of convex GBP an iteration.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,44 +11,45 @@
 
 namespace pypgm {
 
-/// What one step measured, beliefs summing to 1.
+/// What one step reports; beliefs sum to 1.
 struct RegionProgress {
   PathSums sums;
   double feasibility = 0;  ///< before the last sweep; see ConvexGbp::sweep
-  int sweeps = 0;          ///< taken
+  int sweeps = 0;          ///< number of sweeps in this step
 };
 
 /// Accelerated mirror descent over the local polytope for L = 1/2 sum of w (Q total b - y)^2, one sweep a
-/// step: potentials theta with beliefs z, an average x of the z, and an average y of the x, which is the
-/// answer; y is x until a step says otherwise. Potentials change where there are measurements. Nothing but
-/// the first step and the first of a share allocates.
+/// step: potentials theta with beliefs z, the average x of the z, and the average y of the x, which is the
+/// result; y = x until a step has share < 1. Potentials change only in regions with measurements. Only the
+/// first step, and the first with share < 1, allocate.
 class RegionDescent {
  public:
   /// Potentials start at 0.
   RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers, double total,
                 int n_threads);
 
-  /// theta_r += kappa_r table for a region, or, laid out in it, for each of some regions that hold a scope.
+  /// theta_r += kappa_r table for a region, or, expanded, for each chosen region that contains a scope.
   void enter(int region, std::span<const double> table);
   void enter(const Scope& scope, std::span<const double> table, std::span<const std::uint8_t> chosen);
-  /// Measurements of all cells of a region are joined to one.
+  /// Adds a measurement; measurements of single cells of one region are merged.
   void measure(RegionMeasurement measurement);
-  /// After all that enters: sweeps to a feasibility of `tolerance`, and sets z and x to the beliefs. Returns
-  /// the sweeps taken, -1 if structural zeros leave a region no weight.
+  /// After the last enter() and measure(): sweeps until feasibility <= tolerance, then z = x = beliefs.
+  /// Returns the number of sweeps, -1 if structural zeros leave a region without weight.
   int begin(double tolerance, int max_sweeps);
 
-  /// theta -= s * gradient at (1-a) x + a z; messages move on by `stretch` times their last change; a sweep,
-  /// and up to three more where feasibility is above `loose`; x = (1-a) x + a z'; y = (1-share) y + share x.
+  /// theta -= s * gradient at (1-a) x + a z; messages are extrapolated by `stretch` times their last change;
+  /// one sweep, and up to three more while feasibility > loose; x = (1-a) x + a z'; y = (1-share) y + share
+  /// x.
   RegionProgress advance(double s, double a, double share, double stretch, double loose);
-  /// The same along a gradient given (over all region tables), of a loss that is not here: loss, validation
-  /// and curvature are 0.
+  /// The same with the gradient of an external loss, given over all region tables; the reported loss,
+  /// validation and curvature are 0.
   RegionProgress advance_along(std::span<const double> gradient, double s, double a, double share,
                                double stretch, double loose);
   /// (1-a) x + a z over all region tables, times the total.
   void mean(double a, std::span<double> out);
   /// y over all region tables, times the total.
   void average(std::span<double> out);
-  /// Starts both averages anew from z if z has the lower loss than x, or in any case; tells whether it did.
+  /// Restarts both averages at z if z has a lower loss than x, or always; returns whether it did.
   bool restart(bool always);
   /// L of y, and of z.
   double loss();
@@ -55,14 +57,14 @@ class RegionDescent {
 
   /// Opens a window of the certificate at the present potentials and messages.
   void open_window();
-  /// Tells a window of a step along a given gradient: L(v) - total <g, v>.
+  /// Adds a step of an external loss to the window: s and L(v) - total <g, v>.
   void record(double s, double bound);
-  /// Bound from below of the loss over the local polytope, from the steps since the window was opened.
+  /// A lower bound of the loss over the local polytope, from the steps since the window was opened.
   double lower_bound();
 
-  /// theta_r = kappa_r log y_r, without messages, then sweeps: the answer is locally consistent to
-  /// `tolerance`. Returns the feasibility reached and the sweeps taken.
-  std::pair<double, int> settle(double tolerance, int max_sweeps);
+  /// theta_r = kappa_r log y_r and messages 0, then sweeps until the beliefs are locally consistent to
+  /// `tolerance`. Returns the feasibility and the number of sweeps.
+  std::pair<double, int> fit_potentials(double tolerance, int max_sweeps);
 
   ConvexGbp& propagation() { return gbp_; }
   const std::vector<double>& potentials() const { return theta_; }
@@ -74,10 +76,10 @@ class RegionDescent {
   bool keeps_average(int region) const;
   void descend(int region, double s, double a);
   void follow(int region, double a, double share, PathSums& sums);
-  void average_twice(double share);  ///< makes room for y where it is no longer x
+  void start_second_average(double share);  ///< allocates y once share < 1
   /// x += a (z - x) and y += share (x - y), for the cells of a region.
   void average_beliefs(int region, double a, double share);
-  std::vector<double>& answer() { return y_.empty() ? x_ : y_; }
+  std::vector<double>& result() { return y_.empty() ? x_ : y_; }
   double loss_of(int region, std::span<const double> beliefs);
   double loss_of(std::span<const double> beliefs);
   template <class Before, class After>
@@ -90,10 +92,10 @@ class RegionDescent {
   ConvexGbp gbp_;
   std::vector<std::vector<RegionTerm>> terms_;  ///< by region
   std::vector<double> theta_, x_, z_;
-  std::vector<double> y_;       ///< empty while it is x
-  std::vector<PathSums> sums_;  ///< by block
-  bool external_ = false;       ///< whether nothing is measured here: gradients are given
-  std::vector<double> window_theta_, window_messages_;  ///< at its start; the first of a loss given
+  std::vector<double> y_;                               ///< empty while y = x
+  std::vector<PathSums> sums_;                          ///< by block
+  bool external_ = false;                               ///< no measurements here: gradients come from outside
+  std::vector<double> window_theta_, window_messages_;  ///< at its start; theta only for an external loss
   bool window_open_ = false;
   double window_steps_ = 0;  ///< sum of s
   double window_bound_ = 0;  ///< sum of s (L(v) - total <g, v>)

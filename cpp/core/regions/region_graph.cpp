@@ -1,3 +1,4 @@
+// Compiles region graphs: offsets, stages by greedy colouring, blocks of regions.
 #include "core/regions/region_graph.hpp"
 
 #include <algorithm>
@@ -9,8 +10,8 @@ namespace pypgm {
 
 namespace {
 
-/// Regions with parents by number of attributes, those of one number coloured greedily: two that share a
-/// parent get different colours.
+/// Regions with parents, by number of attributes; those with the same number are coloured greedily, so that
+/// two with a common parent get different colours.
 std::vector<std::vector<int>> stages_of(const RegionGraph& graph) {
   std::vector<int> order;
   for (int r = 0; r < static_cast<int>(graph.regions.size()); ++r) {
@@ -20,7 +21,7 @@ std::vector<std::vector<int>> stages_of(const RegionGraph& graph) {
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return width(a) > width(b); });
   std::vector<std::vector<int>> stages;
   std::vector<std::vector<std::size_t>> taken(graph.regions.size());  // stages of a parent's children
-  std::vector<int> refused;                                           // by stage: the last region it refused
+  std::vector<int> refused;  // by stage: the last region that could not join it
   std::size_t base = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const int r = order[i];
@@ -40,7 +41,7 @@ std::vector<std::vector<int>> stages_of(const RegionGraph& graph) {
   return stages;
 }
 
-constexpr std::size_t kBlock = 16384;  // cells of a run of regions that one thread takes at once
+constexpr std::size_t kBlock = 16384;  // cells of a run of regions that is one unit of work
 
 std::vector<std::pair<int, int>> blocks_of(const std::vector<Region>& regions) {
   std::vector<std::pair<int, int>> blocks;

@@ -1,4 +1,5 @@
 #pragma once
+// Region graphs compiled for belief propagation: regions, edges, offsets of tables and messages, stages.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,8 +21,8 @@ struct RegionEdge {
 
 struct Region {
   Scope attributes;
-  std::vector<int> up;     ///< edges to its parents, ascending
-  std::vector<int> down;   ///< edges to its children, ascending
+  std::vector<int> up;     ///< indices of the edges to its parents, ascending
+  std::vector<int> down;   ///< indices of the edges to its children, ascending
   std::size_t offset = 0;  ///< of its table in the buffer of all tables
   std::size_t cells = 1;
 };
@@ -31,16 +32,17 @@ struct RegionGraph {
   std::vector<std::size_t> sizes;
   std::vector<Region> regions;
   std::vector<RegionEdge> edges;
-  /// Regions that have parents, larger ones first; those of one stage share no parent.
+  /// Regions that have parents, larger ones first. Regions of one stage share no parent, so a sweep can
+  /// update them in parallel.
   std::vector<std::vector<int>> stages;
-  std::vector<std::pair<int, int>> blocks;  ///< runs of regions [first, last) of about as many cells
+  std::vector<std::pair<int, int>> blocks;  ///< runs of regions [first, last) with about equally many cells
   std::size_t cells = 0;                    ///< of the tables of all regions
   std::size_t message_cells = 0;            ///< of the messages of all edges
   std::size_t largest_cells = 0;            ///< of the largest child
 };
 
-/// Compiles regions and edges. Requires that each child is a proper part of its parent, so that there is no
-/// cycle, and that no edge comes twice.
+/// Compiles regions and edges. Requires that each child is a proper subset of its parent (so there is no
+/// cycle) and that edges are distinct.
 RegionGraph build_region_graph(std::span<const std::size_t> sizes, const RegionLinks& links);
 
 }  // namespace pypgm

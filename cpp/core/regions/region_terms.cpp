@@ -1,3 +1,4 @@
+// Merges measurements of one region, and runs the path kernels on cells or group sums.
 #include "core/regions/region_terms.hpp"
 
 #include <algorithm>
@@ -7,9 +8,9 @@ namespace pypgm {
 
 namespace {
 
-/// The weight-average of two numbers measured of the same, as their joint loss has it; adds to `constant`
-/// what that loss is at its least.
-double joined(double w1, double y1, double w2, double y2, double* constant) {
+/// The weighted mean of two measurements of one number, at which their joint loss is least; adds that least
+/// value to `constant`.
+double merged(double w1, double y1, double w2, double y2, double* constant) {
   *constant += 0.5 * w1 * w2 / (w1 + w2) * (y1 - y2) * (y1 - y2);
   return (w1 * y1 + w2 * y2) / (w1 + w2);
 }
@@ -29,7 +30,7 @@ RegionTerm as_term(RegionMeasurement m) {
 
 }  // namespace
 
-void join(std::vector<RegionTerm>& terms, RegionMeasurement m) {
+void add_measurement(std::vector<RegionTerm>& terms, RegionMeasurement m) {
   const auto whole =
       std::find_if(terms.begin(), terms.end(), [](const RegionTerm& t) { return t.groups.empty(); });
   if (!m.groups.empty() || whole == terms.end()) {
@@ -44,10 +45,10 @@ void join(std::vector<RegionTerm>& terms, RegionMeasurement m) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double mine = term.weight(i);
     const double theirs = other.weight(i);
-    values[i] = joined(mine, term.values[i], theirs, other.values[i], &term.constant);
+    values[i] = merged(mine, term.values[i], theirs, other.values[i], &term.constant);
     if (holdout.empty()) continue;
-    holdout[i] = joined(mine, term.holdout[i], theirs, other.holdout[i], &unused);
-    joined(mine, term.held_out(i), theirs, other.held_out(i), &term.held_constant);
+    holdout[i] = merged(mine, term.holdout[i], theirs, other.holdout[i], &unused);
+    merged(mine, term.held_out(i), theirs, other.held_out(i), &term.held_constant);
   }
   term.values = SharedNumbers(std::move(values));
   term.holdout = SharedNumbers(std::move(holdout));

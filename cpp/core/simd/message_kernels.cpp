@@ -1,5 +1,5 @@
-// Steps of message passing over the cells of one marginal, compiled once for each instruction set, with
-// PYPGM_ISA its name; see kernels.cpp.
+// Loops of belief propagation, compiled once for each instruction set (PYPGM_ISA is its name; see
+// kernels.cpp).
 #include "core/simd/message_kernels.hpp"
 
 #include "core/simd/kernel_set.hpp"
@@ -12,8 +12,8 @@ namespace {
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kNone = std::numeric_limits<double>::lowest();  // a mean below this is -inf
 
-/// Calls step(load_at, store_at, lanes) for each eight cells and for the rest; behind the rest stands what
-/// load_at is given, 0 by default.
+/// Calls step(load_at, store_at) for each eight cells and for the remaining ones; lanes after these hold the
+/// second argument of load_at, 0 by default.
 template <class Step>
 inline void for_cells(std::size_t n, const Step& step) {
   std::size_t i = 0;
@@ -57,7 +57,7 @@ double exp_sum(const double* in, std::size_t n, double shift, double* out) {
   return sum_lanes(sums[0] + sums[1]);
 }
 
-bool take_up(const double* marginal, double floor, double weight, std::size_t n, double* logarithm,
+bool add_log(const double* marginal, double floor, double weight, std::size_t n, double* logarithm,
              double* mean) {
   const Lanes floors = fill(floor);
   const Lanes weights = fill(weight);
@@ -72,8 +72,8 @@ bool take_up(const double* marginal, double floor, double weight, std::size_t n,
   return smallest_lane(least) > 0;
 }
 
-void answer(const double* mean, const double* logarithm, const double* belief, double floor, double weight,
-            std::size_t n, double* message, double* marginal) {
+void update_message(const double* mean, const double* logarithm, const double* belief, double floor,
+                    double weight, std::size_t n, double* message, double* marginal) {
   const Lanes floors = fill(floor);
   const Lanes weights = fill(weight);
   Lanes sum = fill(0.0);
@@ -93,24 +93,25 @@ void answer(const double* mean, const double* logarithm, const double* belief, d
   });
 }
 
-double ratios(const double* target, double* now, std::size_t n, double least, double most, bool stay) {
+double ratios(const double* target, double* present, std::size_t n, double least, double most,
+              bool keep_zeros) {
   const Lanes lowest = fill(least);
   const Lanes highest = fill(most);
   Lanes apart = fill(0.0);
   for_cells(n, [&](auto at, auto put) {
     const Lanes goal = at(target);
-    const Lanes has = at(now);
+    const Lanes has = at(present);
     apart = apart + absolute(goal - has);
-    const Lanes scaled = stay ? smaller(goal, has) : has;  // positive where there is something to scale
+    const Lanes scaled = keep_zeros ? smaller(goal, has) : has;  // positive where there is something to scale
     const Lanes ratio = smaller(highest, larger(lowest, goal / has));
     const Lanes others = zero_below(fill(0.0) - scaled, 0.0, fill(1.0));
-    put(now, zero_below(scaled, kLeast, ratio) + others);
+    put(present, zero_below(scaled, kLeast, ratio) + others);
   });
   return sum_lanes(apart);
 }
 
 }  // namespace
 
-PYPGM_KERNEL_SET(MessageKernels, message_kernels) = {distance, exp_sum, take_up, answer, ratios};
+PYPGM_KERNEL_SET(MessageKernels, message_kernels) = {distance, exp_sum, add_log, update_message, ratios};
 
 }  // namespace pypgm

@@ -1,5 +1,5 @@
-// Steps of an accelerated path over the cells of one table, compiled once for each instruction set, with
-// PYPGM_ISA its name; see kernels.cpp.
+// Loops of accelerated descent, compiled once for each instruction set (PYPGM_ISA is its name; see
+// kernels.cpp).
 #include "core/simd/path_kernels.hpp"
 
 #include "core/simd/kernel_set.hpp"
@@ -9,7 +9,7 @@ namespace pypgm {
 
 namespace {
 
-/// Calls step(i, load_at, store_at) for each eight cells and for the rest.
+/// Calls step(load_at, store_at) for each eight cells and for the remaining ones.
 template <class Step>
 inline void for_cells(std::size_t n, const Step& step) {
   std::size_t i = 0;
@@ -75,14 +75,14 @@ void follow_with(const PathTable& t, const double* next, double total, double a,
     const auto square = [&](Lanes miss) { return weight * miss * miss; };
     const auto miss_held = [&](Lanes m) { return scale * m - (held + beyond * (held - y)); };
     if (kHeld) validation = validation + square(miss_held(to));
-    Lanes answer = to;
+    Lanes result = to;
     if (kTwice) {
       const Lanes before = at(second);
-      answer = before + part * (to - before);
-      put(second, answer);
-      if (kHeld) validation_twice = validation_twice + square(miss_held(answer));
+      result = before + part * (to - before);
+      put(second, result);
+      if (kHeld) validation_twice = validation_twice + square(miss_held(result));
     }
-    loss = loss + square(scale * answer - y);
+    loss = loss + square(scale * result - y);
   });
   const double validated = 0.5 * sum_lanes(validation);
   sums += {0.5 * sum_lanes(loss), validated, kTwice ? 0.5 * sum_lanes(validation_twice) : validated,

@@ -1,27 +1,28 @@
 #pragma once
+// Loops of accelerated descent over the cells of one measured table.
 #include <cstddef>
 
 namespace pypgm {
 
-/// The cells of a table that is measured cell by cell, at a point of an accelerated path.
+/// The cells of a table that is measured cell by cell, at an iterate of accelerated descent.
 struct PathTable {
   const double* x;     ///< the average
   const double* z;     ///< the last marginals
   const double* y;     ///< measured counts
-  const double* w;     ///< their weights; the first serves all where one_weight says so
-  const double* held;  ///< those to validate with are held + beyond (held - y); null without them
+  const double* w;     ///< their weights; only the first is used if one_weight
+  const double* held;  ///< the counts to validate with are held + beyond (held - y); may be null
   double beyond;
   bool one_weight;
   std::size_t n;
 };
 
-/// What a step shows of the cells it moved, in count units, the average x and its own average, the answer,
-/// being where they are after it.
+/// Sums over the cells a step moved, in count units. The average x and the result (x, or its own average) are
+/// taken after the step.
 struct PathSums {
-  double loss = 0;             ///< L at the answer
-  double mean_validation = 0;  ///< the same of x, against the counts to validate with; 0 without them
-  double validation = 0;       ///< and of the answer
-  double slope = 0;            ///< <g, z' - z>, g the gradient the step went along
+  double loss = 0;             ///< L at the result
+  double mean_validation = 0;  ///< the loss of x against the counts to validate with; 0 without them
+  double validation = 0;       ///< the same at the result
+  double slope = 0;            ///< <g, z' - z>, g the gradient of the step
   double curvature = 0;        ///< <g', z' - z>, g' the change of the gradient from z to z'
 
   PathSums& operator+=(const PathSums& other) {
@@ -34,20 +35,20 @@ struct PathSums {
   }
 };
 
-/// Steps of an accelerated path over the cells of one table, compiled once for each instruction set. Averages
-/// and marginals times `total` are counts.
+/// Steps of accelerated descent over the cells of one table, compiled for each instruction set. Averages and
+/// marginals times `total` are counts.
 struct PathKernels {
   /// With v = total * (x + a (z - x)): theta -= step * w (v - y), and window += step * v unless it is null.
   void (*descend)(const PathTable& table, double total, double a, double step, double* theta, double* window);
-  /// With d = next - z and the v above: mean = x + a (next - x), which may lie where x does, and unless
-  /// second is null second += share (mean - second), the last of the two being the answer. Adds half w (total
-  /// m - y)^2 with m the answer, the same with the counts to validate with (if any) for both, w (v - y) d,
-  /// and w d^2.
+  /// mean = x + a (next - x); mean may be x. Unless second is null, second += share (mean - second). The
+  /// result m is second, or mean without it. Adds to sums, with d = next - z and v as above: the loss w
+  /// (total m - y)^2 / 2; the same against the counts to validate with, at mean and at m; the slope w (v - y)
+  /// d; the curvature w d^2.
   void (*follow)(const PathTable& table, const double* next, double total, double a, double share,
                  double* mean, double* second, PathSums& sums);
 };
 
-/// The fastest set of loops this machine runs.
+/// The set for the fastest instruction set of this machine.
 const PathKernels& path_kernels();
 
 }  // namespace pypgm
