@@ -31,12 +31,12 @@ Measured measured(std::mt19937& rng) {
   m.terms.resize(m.graph.regions.size());
   for (const int r : {0, 1}) {
     const std::size_t cells = m.graph.regions[static_cast<std::size_t>(r)].cells;
-    join(m.terms[static_cast<std::size_t>(r)],
-         {r, {}, random_numbers(rng, cells, -5, 30), random_numbers(rng, cells, 0.2, 2), {}});
+    add_measurement(m.terms[static_cast<std::size_t>(r)],
+                    {r, {}, random_numbers(rng, cells, -5, 30), random_numbers(rng, cells, 0.2, 2), {}});
   }
-  join(m.terms[0], {0, {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, {70, 20}, {0.5}, {}});
+  add_measurement(m.terms[0], {0, {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, {70, 20}, {0.5}, {}});
   m.terms[0].back().x = {0.6, 0.4};
-  join(m.terms[2], {2, {0, 1, 0, 1, 0, 1}, {30, 40}, {1.0, 2.0}, {}});
+  add_measurement(m.terms[2], {2, {0, 1, 0, 1, 0, 1}, {30, 40}, {1.0, 2.0}, {}});
   return m;
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("without multipliers one region alone is bounded by its own least loss
   const RegionGraph graph =
       build_region_graph(std::vector<std::size_t>{4}, saturate(std::vector<Scope>{{0}}, 9));
   std::vector<std::vector<RegionTerm>> terms(1);
-  join(terms[0], {0, {}, {7, 5, -4, 2}, {1.0}, {}});
+  add_measurement(terms[0], {0, {}, {7, 5, -4, 2}, {1.0}, {}});
   // Onto the simplex of 6: (4, 2, 0, 0), each 3 below 7 and 5, 2 cut off, and -4.
   std::vector<double> mu(4);
   CHECK(region_bound(graph, terms, 6, mu, 1) == doctest::Approx(0.5 * (9 + 9 + 16 + 4)));

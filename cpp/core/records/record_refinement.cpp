@@ -1,3 +1,4 @@
+// Coordinate descent over records and attributes on the sum of squared excesses.
 #include "core/records/record_refinement.hpp"
 
 #include <cmath>
@@ -9,10 +10,10 @@ namespace pypgm {
 
 namespace {
 
-constexpr int kOffers = 4;            // values looked at for each record and attribute in a sweep
-constexpr double kWorthwhile = 1e-2;  // least part of the distance a sweep has to take away
+constexpr int kOffers = 4;            // values considered for each record and attribute in a sweep
+constexpr double kWorthwhile = 1e-2;  // a sweep that lowers the distance by a smaller part is the last
 
-/// The excess (count less target) over one target's cells, and how an attribute's value moves a cell.
+/// The excess (count minus target) of each cell of one target, and the step of each of its attributes.
 struct Excess {
   std::vector<std::size_t> attributes;
   std::vector<std::size_t> steps;
@@ -34,7 +35,7 @@ class Refinement {
       : columns_(columns), sizes_(sizes), uses_(columns.size()) {
     rows_ = columns.empty() ? 0 : columns[0].size();
     for (const RecordTarget& target : targets) add(target);
-    place_.resize(excess_.size());
+    cell_.resize(excess_.size());
   }
 
   double distance() const {
@@ -46,7 +47,7 @@ class Refinement {
   }
 
   void sweep(Xoshiro& draws) {
-    // Rows in an order that differs from sweep to sweep: a stride coprime to their number.
+    // The order of rows differs from sweep to sweep: a random stride coprime to their number.
     if (rows_ == 0) return;
     const auto n = static_cast<std::uint32_t>(rows_);
     std::uint32_t stride = n == 1 ? 1 : 1 + draws.below(n - 1);
@@ -91,13 +92,13 @@ class Refinement {
   void offer(std::size_t row, std::size_t attribute, Xoshiro& draws) {
     const std::vector<Use>& uses = uses_[attribute];
     const auto now = static_cast<std::size_t>(columns_[attribute][row]);
-    // What leaving the present value gains; nothing to do where every cell lacks records.
+    // The change of the loss by leaving the present value; no move helps if every cell lacks records.
     double leaving = 0;
     bool worth = false;
     for (const Use& use : uses) {
       const Excess& e = excess_[use.target];
-      place_[use.target] = cell(e, row);
-      const double x = e.cells[place_[use.target]];
+      cell_[use.target] = cell(e, row);
+      const double x = e.cells[cell_[use.target]];
       leaving += e.weight * (1 - 2 * x);
       worth = worth || x > 0;
     }
@@ -118,7 +119,7 @@ class Refinement {
     if (best == now) return;
     for (const Use& use : uses) {
       Excess& e = excess_[use.target];
-      const std::size_t from = place_[use.target];
+      const std::size_t from = cell_[use.target];
       e.cells[from] -= 1;
       e.cells[from - now * use.step + best * use.step] += 1;
     }
@@ -129,7 +130,7 @@ class Refinement {
     double change = 0;
     for (const Use& use : uses) {
       const Excess& e = excess_[use.target];
-      const std::size_t to = place_[use.target] - now * use.step + value * use.step;
+      const std::size_t to = cell_[use.target] - now * use.step + value * use.step;
       if (e.forbidden[to] != 0) return 1e300;
       change += e.weight * (1 + 2 * e.cells[to]);
     }
@@ -140,7 +141,7 @@ class Refinement {
   std::span<const std::size_t> sizes_;
   std::vector<std::vector<Use>> uses_;  ///< by attribute
   std::vector<Excess> excess_;
-  std::vector<std::size_t> place_;  ///< by target: the cell of the record at hand
+  std::vector<std::size_t> cell_;  ///< by target: the cell of the present record
   std::size_t rows_ = 0;
 };
 

@@ -1,3 +1,4 @@
+// Controlled rounding by cycles: each shift along a cycle keeps all sums and makes a cell integral.
 #include "core/records/rounding.hpp"
 
 #include <algorithm>
@@ -15,8 +16,8 @@ constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kOne = std::uint64_t{1} << 32;
 
 /// Adds a row and a column of slack that make every row and column sum an integer, and returns the table.
-/// Unsigned arithmetic drops the integer part of a sum: -sum is what it lacks to the next integer. The
-/// corner lacks the same on both sides, since rows and columns have one total.
+/// Unsigned arithmetic drops the integer part of a sum: -sum is the slack to the next integer. The corner has
+/// the same slack for its row and its column, since rows and columns have the same total.
 Fractions with_slack(Fractions table) {
   std::vector<std::uint32_t> rows(table.n_rows + 1, 0);
   std::vector<std::uint32_t> columns(table.n_columns + 1, 0);
@@ -41,9 +42,9 @@ Fractions with_slack(Fractions table) {
   return table;
 }
 
-/// Shifts the cells of a cycle by the largest step that leaves all of them in [0, 1], those at even places up
-/// and the others down or the other way round, at random so that no expectation changes. At least one becomes
-/// integral, which leaves it 0 units. Returns the place of the first of those.
+/// Shifts the cells of a cycle by the largest step that keeps all of them in [0, 1]: those at even indices up
+/// and the others down, or the reverse, at random so that no expectation changes. At least one becomes
+/// integral, that is, has 0 units left. Returns the index of the first of those.
 std::size_t shift_cycle(std::span<const std::uint32_t> cycle, std::vector<std::uint32_t>& units,
                         std::vector<std::uint8_t>& up, Xoshiro& random) {
   std::uint64_t rise = kOne;
@@ -70,10 +71,11 @@ std::size_t shift_cycle(std::span<const std::uint32_t> cycle, std::vector<std::u
 }
 
 /// Removes most cells of a dense table by cycles of four, in groups of rows that double. A group of g rows
-/// has at most one fractional cell it looks at in each column. Where two groups meet, columns whose two cells
+/// keeps at most one fractional cell for each column. Where two groups meet, columns whose two cells
 /// belong to the same two rows close cycles, until at most one such column is left for each pair of rows, its
-/// second cell set aside. As long as pairs of rows are fewer than columns this halves the cells left, so all
-/// of it takes time for twice the cells; without it the walk below meets ever longer cycles in a large table.
+/// second cell set aside. While there are fewer pairs of rows than columns, each merge halves the cells left,
+/// so all merges together take time for twice the cells. Without them the walk below finds ever longer
+/// cycles.
 class RowMerge {
  public:
   RowMerge(Fractions& table, std::vector<std::uint8_t>& up, Xoshiro& random)
@@ -94,7 +96,7 @@ class RowMerge {
   }
 
  private:
-  static constexpr double kDense = 0.125;  // below this share of cells, looking at each column is a waste
+  static constexpr double kDense = 0.125;  // tables with a smaller fraction of cells are left to the walk
   using Group = std::vector<std::uint32_t>;
 
   Group group(std::size_t row, std::size_t size) {
@@ -128,8 +130,8 @@ class RowMerge {
     }
   }
 
-  /// Shifts the cycle through two columns of two groups; returns the one that still has two fractional cells,
-  /// if one has.
+  /// Shifts the cycle through two columns of two groups; returns the column that still has two fractional
+  /// cells, or kNone.
   std::uint32_t close(Group& upper, const Group& lower, std::uint32_t first, std::uint32_t second) {
     const std::array<std::uint32_t, 4> cycle{upper[first], lower[first], lower[second], upper[second]};
     shift_cycle(cycle, table_.units, up_, random_);
@@ -149,19 +151,19 @@ class RowMerge {
   std::vector<std::uint8_t>& up_;
   Xoshiro& random_;
   std::vector<std::size_t> begin_;   ///< of each row: its first cell
-  std::vector<std::uint32_t> open_;  ///< of each pair of rows: the column where both are fractional
+  std::vector<std::uint32_t> open_;  ///< of each pair of rows: a column in which both are fractional
 };
 
 /// Rows and columns as vertices and fractional cells as edges of a graph. All sums are integers, so a vertex
 /// with one fractional edge has another: a walk that never turns back closes a cycle. Cycles have even
 /// length; adding d to every other edge and taking it from the rest keeps all sums, and the largest such d
-/// makes at least one edge integral, that is to say removes it. An edge whose units are 0 is removed.
+/// makes at least one edge integral, which removes it: an edge with 0 units is removed.
 class CycleWalk {
  public:
   CycleWalk(Fractions table, Xoshiro& random) : table_(std::move(table)), random_(random) {
     const std::size_t vertices = table_.n_rows + table_.n_columns;
     up_.assign(table_.units.size(), 0);
-    place_.assign(vertices, kNone);
+    index_.assign(vertices, kNone);
     list_edges(vertices);
   }
 
@@ -193,8 +195,8 @@ class CycleWalk {
     end_.back() = sum;
   }
 
-  /// The first fractional edge at a vertex that is not `back`, or kNone. Removed edges are stepped over once:
-  /// if `back` stands before them, it is moved behind them.
+  /// The first fractional edge at a vertex other than `back`, or kNone. Removed edges are skipped once for
+  /// all: if `back` precedes them, it is moved after them.
   std::uint32_t next_edge(std::uint32_t vertex, std::uint32_t back) {
     std::size_t& first = first_[vertex];
     const std::size_t end = end_[vertex];
@@ -209,10 +211,10 @@ class CycleWalk {
     return edges_[second];
   }
 
-  bool removed(std::size_t place) const { return table_.units[edges_[place]] == 0; }
+  bool removed(std::size_t i) const { return table_.units[edges_[i]] == 0; }
 
-  /// Walks from a row until all its edges are removed. After each cycle the walk goes on from the part of its
-  /// path that is left.
+  /// Walks from a row until all its edges are removed. After each cycle the walk continues from the rest of
+  /// its path.
   void clear(std::uint32_t row) {
     std::uint32_t vertex = row;
     visit(vertex);
@@ -221,23 +223,23 @@ class CycleWalk {
       if (edge == kNone) break;
       path_.push_back(edge);
       vertex = vertex < table_.n_rows ? column_vertex(edge) : table_.row[edge];
-      if (place_[vertex] == kNone) {
+      if (index_[vertex] == kNone) {
         visit(vertex);
       } else {
-        vertex = rewind(shift(place_[vertex]));
+        vertex = rewind(shift(index_[vertex]));
       }
     }
     assert(path_.empty());
-    place_[row] = kNone;
+    index_[row] = kNone;
     vertices_.clear();
   }
 
   void visit(std::uint32_t vertex) {
-    place_[vertex] = static_cast<std::uint32_t>(vertices_.size());
+    index_[vertex] = static_cast<std::uint32_t>(vertices_.size());
     vertices_.push_back(vertex);
   }
 
-  /// Shifts the cycle path_[begin..] and returns the place of the first edge removed.
+  /// Shifts the cycle path_[begin..] and returns the index of the first edge removed.
   std::size_t shift(std::size_t begin) {
     return begin + shift_cycle(std::span(path_).subspan(begin), table_.units, up_, random_);
   }
@@ -246,7 +248,7 @@ class CycleWalk {
   std::uint32_t rewind(std::size_t length) {
     path_.resize(length);
     while (vertices_.size() > length + 1) {
-      place_[vertices_.back()] = kNone;
+      index_[vertices_.back()] = kNone;
       vertices_.pop_back();
     }
     return vertices_.back();
@@ -260,7 +262,7 @@ class CycleWalk {
   std::vector<std::size_t> end_;
   std::vector<std::uint32_t> path_;      ///< edges walked
   std::vector<std::uint32_t> vertices_;  ///< the path's vertices, one more than its edges
-  std::vector<std::uint32_t> place_;     ///< of each vertex on the path, or kNone
+  std::vector<std::uint32_t> index_;     ///< of each vertex: its index in the path, or kNone
 };
 
 }  // namespace

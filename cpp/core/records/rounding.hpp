@@ -1,4 +1,5 @@
 #pragma once
+// Controlled rounding: a table of fractions rounded at random with all its row and column sums.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,12 +25,11 @@ struct Fractions {
 };
 
 /// Unbiased controlled rounding (Cox, JASA 82, 1987): returns 1 for each cell that is rounded up and 0 for
-/// each rounded down, so that every row sum, every column sum and the total are rounded to one of their two
-/// neighbouring integers too (an integral sum stays), and each cell is rounded up with the probability of
-/// its fraction (to 2^-53).
-/// Arithmetic is in integers, hence exact. Time near O(cells): some 80 ns a cell where most cells of a large
-/// table are fractional, longer for each cell of a sparse one. Up to 40 bytes a cell besides the table
-/// itself. Requires fewer than 2^31 cells, rows and columns together.
+/// each rounded down, so that every row sum, every column sum and the total are rounded to their floor or
+/// ceiling too (an integral sum stays), and each cell is rounded up with the probability of its fraction (to
+/// 2^-53). Integer arithmetic, hence exact. Nearly O(cells) time: about 80 ns a cell if most cells of a large
+/// table are fractional, more per cell of a sparse one. Up to 40 bytes a cell besides the table. Requires
+/// fewer than 2^31 cells, rows and columns together.
 std::vector<std::uint8_t> round_controlled(Fractions table, Xoshiro& random);
 
 }  // namespace pypgm

@@ -1,3 +1,4 @@
+// Repairs rows by direct moves between pairs, then by value, then along chains found breadth-first.
 #include "core/records/rounding_repair.hpp"
 
 #include <algorithm>
@@ -12,10 +13,10 @@ namespace pypgm {
 namespace {
 
 constexpr std::size_t kNoCell = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kPartners = 8;  // rows tried for a value in common
-// Of moves towards the means against shares. Without the first, counts stray further from their means;
-// without the second, rare values gain: at 1 to 4 the bias of a count is a few hundredths of a record and at
-// worst, with many means near one half, 0.15.
+constexpr std::size_t kPartners = 8;  // rows tried for a common value
+// Weight of moves towards the means against moves by shares. Without the former, counts drift further from
+// their means; without the latter, rare values gain. From 1 to 4 the bias of a count is a few hundredths of a
+// record, at worst 0.15 (many means near one half).
 constexpr double kPreference = 2;
 
 class Repair {
@@ -49,7 +50,7 @@ class Repair {
   double weight(std::size_t row, std::size_t value) const { return table_.weights[row * n_new_ + value]; }
   std::int32_t& count(std::size_t row, std::size_t value) { return table_.counts[row * n_new_ + value]; }
 
-  /// How far a cell stands below its mean, in records; negative if above.
+  /// The mean of a cell minus its count, in records.
   double shortfall(std::size_t row, std::size_t value) { return table_.mean(row, value) - count(row, value); }
 
   /// A new value with probability proportional to choice_, or kNoCell if that is 0 everywhere.
@@ -66,9 +67,9 @@ class Repair {
     return chosen;
   }
 
-  /// A new value that one row may gain and the other lose, or kNoCell. The first kind of weight makes the
-  /// moves that leave both cells a mean rounded down or up likely; the shares beside it are why a rare value
-  /// is not taken for want of such moves. Where they vanish, the first row's weights decide.
+  /// A new value that one row may gain and the other lose, or kNoCell. The gains favour moves that leave both
+  /// cells at the floor or ceiling of their means; the shares keep rare values from being chosen if there is
+  /// no such move. If both vanish, the weights of the gaining row decide.
   std::size_t choose_common(std::size_t to, std::size_t from) {
     for (const bool vanished : {false, true}) {
       for (std::size_t value = 0; value < n_new_; ++value) {
@@ -84,7 +85,7 @@ class Repair {
     return kNoCell;
   }
 
-  /// Direct moves between random pairs. What is left in the lists has found no value in common.
+  /// Direct moves between random pairs. The rows left in the lists had no common value.
   void move_pairs(std::vector<std::size_t>& lacking, std::vector<std::size_t>& surplus) {
     const std::size_t pairs = std::min(lacking.size(), surplus.size());
     std::size_t left = 0;
@@ -108,14 +109,14 @@ class Repair {
     }
   }
 
-  /// Direct moves between rows that chance has not brought together: each row that lacks a record looks for
-  /// one with too many that has a value it admits. What is left has none.
+  /// Direct moves between rows that were not paired: each row that lacks a record looks for a surplus row
+  /// with a value it admits. The rows left have none.
   void move_by_value(std::vector<std::size_t>& lacking, std::vector<std::size_t>& surplus) {
     if (lacking.empty() || surplus.empty()) return;
-    std::vector<std::vector<std::size_t>> holders(n_new_);  // of each value: places in surplus
-    for (std::size_t place = 0; place < surplus.size(); ++place) {
+    std::vector<std::vector<std::size_t>> holders(n_new_);  // of each value: indices in surplus
+    for (std::size_t i = 0; i < surplus.size(); ++i) {
       for (std::size_t value = 0; value < n_new_; ++value) {
-        if (count(surplus[place], value) > 0) holders[value].push_back(place);
+        if (count(surplus[i], value) > 0) holders[value].push_back(i);
       }
     }
     std::erase_if(lacking, [&](std::size_t row) {
@@ -125,11 +126,11 @@ class Repair {
         }
         const std::size_t value = choose();
         if (value == kNoCell) return false;
-        const std::size_t place = holders[value].back();
-        const std::size_t from = surplus[place];
+        const std::size_t i = holders[value].back();
+        const std::size_t from = surplus[i];
         holders[value].pop_back();
         if (from == kNoCell || count(from, value) == 0) continue;
-        surplus[place] = kNoCell;
+        surplus[i] = kNoCell;
         ++count(row, value);
         --count(from, value);
         return true;
@@ -149,7 +150,7 @@ class Repair {
   }
 
   /// Whether a column may change by 1 or -1 without leaving the floor and ceiling of its mean.
-  bool has_room(std::size_t column, int by) const {
+  bool has_slack(std::size_t column, int by) const {
     const auto after = static_cast<double>(column_counts_[column] + by);
     const double mean = table_.column_means[column];
     return by > 0 ? after <= std::ceil(mean) : after >= std::floor(mean);
@@ -163,7 +164,7 @@ class Repair {
     return std::abs(after - mean) < 2 && std::abs(after - given) < 2;
   }
 
-  /// Moves along chains; what is left in the lists has found none.
+  /// Moves along chains. The rows left in the lists had none.
   void move_chains(std::vector<std::size_t>& lacking, std::vector<std::size_t>& surplus) {
     too_many_.assign(n_rows_, 0);
     for (const std::size_t row : surplus) ++too_many_[row];
@@ -178,9 +179,9 @@ class Repair {
     }
   }
 
-  /// A breadth-first search over rows, columns and the pool of the columns' room. A row gains in a column,
-  /// the column takes that from another row or from the pool, which takes it from another column. What a
-  /// failed search has reached leads to no surplus row later either, so its marks stay.
+  /// A breadth-first search over rows, columns and the pool of the columns' slack. A row gains in a column,
+  /// the column takes the record from another row or from the pool, the pool takes it from another column.
+  /// Vertices that a failed search reached lead to no surplus row later either, so their marks stay.
   bool move_along_chain(std::size_t start) {
     if (reached_[start] != 0) return false;
     queue_.assign(1, start);
@@ -193,12 +194,12 @@ class Repair {
         return true;
       }
       if (vertex < n_rows_) {
-        spread_row(vertex);
+        search_row(vertex);
       } else if (vertex < pool()) {
-        spread_column(vertex);
+        search_column(vertex);
       } else {
         for (std::size_t column = 0; column < table_.n_columns; ++column) {
-          if (has_room(column, -1)) reach(n_rows_ + column, vertex, kNoCell);
+          if (has_slack(column, -1)) reach(n_rows_ + column, vertex, kNoCell);
         }
       }
     }
@@ -207,21 +208,21 @@ class Repair {
 
   std::size_t pool() const { return n_rows_ + table_.n_columns; }
 
-  void spread_row(std::size_t row) {
+  void search_row(std::size_t row) {
     for (std::size_t value = 0; value < n_new_; ++value) {
       if (weight(row, value) > 0 && is_near(row, value, 1))
         reach(n_rows_ + table_.column_of[value], row, value);
     }
   }
 
-  void spread_column(std::size_t vertex) {
+  void search_column(std::size_t vertex) {
     const std::size_t column = vertex - n_rows_;
     for (const std::size_t value : values_of_[column]) {
       for (std::size_t row = 0; row < n_rows_; ++row) {
         if (count(row, value) > 0 && is_near(row, value, -1)) reach(row, vertex, value);
       }
     }
-    if (has_room(column, 1)) reach(pool(), vertex, kNoCell);
+    if (has_slack(column, 1)) reach(pool(), vertex, kNoCell);
   }
 
   void reach(std::size_t vertex, std::size_t from, std::size_t value) {
@@ -248,18 +249,18 @@ class Repair {
     }
   }
 
-  /// Adds a record to a row (by = 1) or takes one away (by = -1): at best in a column with room and a cell on
-  /// the far side of its mean, else in such a cell, else in such a column.
+  /// Adds a record to a row (by = 1) or removes one (by = -1): in a cell whose count moves towards its mean
+  /// and whose column has slack; else in such a cell; else in such a column; else in any admitted cell.
   void change(std::size_t row, int by) {
     std::size_t chosen = kNoCell;
     for (int tier = 0; tier < 4 && chosen == kNoCell; ++tier) {
       for (std::size_t value = 0; value < n_new_; ++value) {
         const bool admitted = by > 0 ? weight(row, value) > 0 : count(row, value) > 0;
-        const bool room = tier == 1 || tier == 3 || has_room(table_.column_of[value], by);
+        const bool slack = tier == 1 || tier == 3 || has_slack(table_.column_of[value], by);
         const double worth = tier < 2
                                  ? std::max(by * shortfall(row, value), 0.0)
                                  : (by > 0 ? weight(row, value) : static_cast<double>(count(row, value)));
-        choice_[value] = admitted && room ? worth : 0;
+        choice_[value] = admitted && slack ? worth : 0;
       }
       chosen = choose();
     }

@@ -1,3 +1,5 @@
+// Draws one block of separator values after the other: expected counts, controlled rounding, row repair,
+// shuffle.
 #include "core/records/sampling.hpp"
 
 #include <algorithm>
@@ -13,24 +15,24 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kUnit = 0x1p32;        // units of a record in round_controlled
-constexpr double kNegligible = 1e-280;  // of a table's sum
+constexpr double kUnit = 0x1p32;        // units of round_controlled in one record
+constexpr double kNegligible = 1e-280;  // smaller parts of a table's sum count as zero
 
-/// The cells over the axes that are in the separator, or over the others, in C order: for each its offset in
-/// the whole table and its index among those axes' values that belong to the margin.
+/// The joint values of the axes in the separator, or of the others, in C order: for each its offset in the
+/// whole table, and its index among the joint values of those axes that belong to the margin.
 struct Cells {
   std::vector<std::uint32_t> offset{0};
   std::vector<std::uint32_t> margin{0};
   std::size_t n_margin = 1;
 };
 
-/// Makes an axis the outermost one: repeats what stands there once for each of its values.
-void repeat(std::vector<std::uint32_t>& places, std::size_t size, std::size_t stride) {
-  const std::size_t before = places.size();
-  places.resize(before * size);
+/// Adds an outermost axis: repeats the offsets for each of its values, one stride further each time.
+void repeat(std::vector<std::uint32_t>& offsets, std::size_t size, std::size_t stride) {
+  const std::size_t before = offsets.size();
+  offsets.resize(before * size);
   for (std::size_t value = 1; value < size; ++value) {
     for (std::size_t i = 0; i < before; ++i) {
-      places[value * before + i] = static_cast<std::uint32_t>(places[i] + value * stride);
+      offsets[value * before + i] = static_cast<std::uint32_t>(offsets[i] + value * stride);
     }
   }
 }
@@ -50,8 +52,8 @@ Cells cells_over(const SamplingStep& step, bool separator) {
   return cells;
 }
 
-/// Splits the expected counts of a row into units. Cumulated sums are cut, so that the row's sum is its mean
-/// to the unit; what summation lost goes to the largest cell.
+/// Converts the expected counts of a row to units. Cumulative sums are rounded, so that the row's units sum
+/// to its mean; what rounding errors of the sum leave over goes to the largest cell.
 void split_row(const TwoWayTable& table, std::size_t row, std::span<std::uint64_t> units) {
   const auto weights = std::span<const double>(table.weights).subspan(row * units.size(), units.size());
   const double scale = table.row_means[row] * kUnit;
@@ -91,7 +93,7 @@ void round_means(TwoWayTable& table, Xoshiro& random) {
   for (std::size_t i = 0; i < cells.size(); ++i) table.counts[cells[i]] += up[i];
 }
 
-/// Deals new values to the records: draws counts for one block of separator values after the other.
+/// Assigns new values to the records: draws counts for one block of separator values after the other.
 class Dealer {
  public:
   Dealer(const SamplingStep& step, std::span<const std::int64_t> present, std::size_t rows, Xoshiro& random)
@@ -102,7 +104,7 @@ class Dealer {
         fresh_(cells_over(step, false)) {
     dealt_.reserve(rows);
     next_.assign(present.size(), 0);
-    // The expectation N p(s) is worth a pass over all cells unless most separator values have no record.
+    // Rows follow N p(s), which takes a pass over all cells, unless most separator values have no record.
     follows_model_ = given_.n_margin == 1 || present.size() <= rows;
     const double total = std::accumulate(step.table.begin(), step.table.end(), 0.0);
     per_weight_ = static_cast<double>(rows) / total;
@@ -142,8 +144,8 @@ class Dealer {
   bool add_row(TwoWayTable& table, std::uint32_t value) {
     const std::int64_t present = present_[value];
     double sum = 0;
-    for (const std::uint32_t place : fresh_.offset) {
-      const double weight = step_.table[given_.offset[value] + place];
+    for (const std::uint32_t offset : fresh_.offset) {
+      const double weight = step_.table[given_.offset[value] + offset];
       table.weights.push_back(weight > floor_ ? weight : 0);
       sum += table.weights.back();
     }
@@ -164,7 +166,8 @@ class Dealer {
     return true;
   }
 
-  /// Lays out a group's new values in random order: given the separator they are independent of all else.
+  /// Lists the new values of one separator value in random order: given the separator they are independent of
+  /// all other attributes.
   void shuffle_row(const TwoWayTable& table, std::size_t row, std::uint32_t separator) {
     const std::size_t begin = dealt_.size();
     next_[separator] = begin;
@@ -181,10 +184,10 @@ class Dealer {
   Cells given_;
   Cells fresh_;
   bool follows_model_ = true;
-  double per_weight_ = 0;  ///< records a unit of the table
+  double per_weight_ = 0;  ///< records per unit of the table
   double floor_ = 0;
   std::vector<std::uint32_t> dealt_;
-  std::vector<std::size_t> next_;  ///< of each separator value: its place in dealt_
+  std::vector<std::size_t> next_;  ///< of each separator value: index in dealt_
 };
 
 }  // namespace
@@ -216,7 +219,7 @@ void RecordSampler::draw(const SamplingStep& step) {
   }
 }
 
-/// Takes the last digit of each record's new value as an attribute's value.
+/// Takes the innermost axis off each record's index of a joint value.
 void RecordSampler::split_off(std::span<std::uint32_t> value, std::size_t size, std::size_t attribute) {
   std::vector<std::int32_t>& column = columns_[attribute];
   column.resize(rows_);

@@ -1,4 +1,5 @@
 #pragma once
+// Synthetic records: columns drawn clique by clique, with counts as near to the model as integers can be.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,21 +9,22 @@
 
 namespace pypgm {
 
-/// The largest number of records, and of cells of one table.
+/// Upper limit of the number of records, and of the cells of one table.
 inline constexpr std::size_t kMaxRecords = 0x7fffffff;
 
-/// What to draw next: some attributes given some that are drawn already.
+/// One step of sampling: draw some attributes given attributes that have been drawn.
 struct SamplingStep {
   std::span<const double> table;           ///< C order over the attributes: non-negative, finite positive sum
-  std::vector<std::size_t> attributes;     ///< column of each axis
+  std::vector<std::size_t> attributes;     ///< column index of each axis
   std::vector<std::size_t> sizes;          ///< entries of each axis
-  std::vector<std::uint8_t> in_separator;  ///< of each axis: 1 if it is drawn already
-  std::vector<std::uint8_t> in_margin;     ///< of each axis: 1 if it belongs to the margin that is kept close
+  std::vector<std::uint8_t> in_separator;  ///< of each axis: 1 if it has been drawn
+  std::vector<std::uint8_t>
+      in_margin;  ///< of each axis: 1 if it belongs to the margin, whose counts are kept closest
 };
 
-/// Draws the columns of a table of records attribute by attribute from conditional distributions, by
-/// randomised rounding: the counts come as near to the tables as integers can, and which record gets which
-/// value is random. One thread; the records depend on the seed and the steps alone.
+/// Draws the columns of a table of records from conditional distributions by controlled rounding: the counts
+/// are the expected counts rounded at random, and which record gets which value is random. One thread; the
+/// records depend on the seed and the steps alone.
 class RecordSampler {
  public:
   /// Requires rows <= kMaxRecords.
@@ -32,22 +34,21 @@ class RecordSampler {
   ///
   /// With n_s the records that have the separator's value s, p the normalised table and N the rows, the
   /// counts of (s, new) are rounded by round_controlled and brought to the sum n_s by repair_rows:
-  /// - each count is less than 2 from n_s p(new | s), and less than 2 from N p(s, new) where n_s is less than
-  /// 1
-  ///   from N p(s); where most separator values have no record (and the margin has attributes of the
-  ///   separator) each is less than 1 from n_s p(new | s);
+  /// - each count is less than 2 from n_s p(new | s), and less than 2 from N p(s, new) if n_s is less than 1
+  ///   from N p(s); if most separator values have no record (and the margin has attributes of the separator),
+  ///   each is less than 1 from n_s p(new | s);
   /// - a count of the margin is the floor or ceiling of N p(margin) wherever the separator's counts and the
   ///   zeros of the table admit it; if the margin has no attribute of the separator, all n_s are less than 1
   ///   from N p(s) and the table has no zeros, always.
-  /// This holds to 2^-32 of a record, in which fractions are counted. Cells below 1e-280 of the table's sum
-  /// count as zeros, since they may underflow to zero in the next table; zeros get no record.
+  /// This holds to 2^-32 of a record, the unit of fractions. Cells below 1e-280 of the table's sum
+  /// count as zeros, since they may underflow in the next table; zeros get no record.
   ///
   /// O(rows) time plus O(cells), or O(cells of the s with n_s > 0) where most separator values have no
   /// record. Throws std::invalid_argument where n_s > 0 and p(s) = 0.
   void draw(const SamplingStep& step);
 
   std::size_t n_attributes() const { return columns_.size(); }
-  /// Whether an attribute has been drawn, with values below this size.
+  /// Whether an attribute has been drawn with this size.
   bool is_drawn(std::size_t attribute, std::size_t size) const { return drawn_[attribute] == size; }
   /// The values drawn of an attribute, one a record; empty if it has not been drawn.
   std::span<const std::int32_t> column(std::size_t attribute) const { return columns_[attribute]; }

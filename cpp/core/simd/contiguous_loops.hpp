@@ -1,6 +1,6 @@
 #pragma once
-// Passes over runs of cells that lie one behind the other. For kernels.cpp alone, which is compiled once for
-// each instruction set: nothing here may have external linkage.
+// Loops over contiguous cells: exp, log, sums, maxima, residuals. For kernels.cpp alone, which is compiled
+// for each instruction set: nothing here may have external linkage.
 #include "core/simd/kernels.hpp"
 #include "core/simd/lanes.hpp"
 #include "core/simd/log_lanes.hpp"
@@ -23,12 +23,11 @@ inline void log_floored(const double* in, std::size_t n, double floor, double* o
   if (i < n) store_some(out + i, n - i, log_lanes(larger(floors, load_some(in + i, n - i))));
 }
 
-constexpr std::size_t kManyCells = 64;  // where a run is no longer short
+constexpr std::size_t kManyCells = 64;  // runs of fewer cells are short
 constexpr std::size_t kChains = 4;
 
-/// Folds n numbers into eight, so that the order of the operations is part of the program, not of the
-/// machine: one operation after the other, or, where there are many, four chains of them that need not wait
-/// for each other.
+/// Reduces n numbers to eight lanes in an order that does not depend on the instruction set: one operation
+/// after the other or, for long runs, in four independent chains that hide latency.
 template <class Op, class Load>
 inline Lanes fold(std::size_t n, double start, Op op, Load load_at) {
   Lanes lanes = fill(start);
@@ -91,7 +90,7 @@ inline Extent normalise(double* table, std::size_t n) {
   if (!(before.largest > 0)) return {kInfinity, before.largest};
   const double factor = 1 / before.largest;
   scale(table, n, factor);
-  // Rounding keeps the order. A product that underflows to 0 is counted as the smallest number there is.
+  // Rounding is monotone. A product that underflows to 0 counts as the smallest positive double.
   const double least = before.least * factor;
   return {least > 0 ? least : std::numeric_limits<double>::denorm_min(), before.largest};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// How a set of loops is named that is compiled once for each instruction set, with PYPGM_ISA its name: a set
-// `name` is `name_avx2` there, and `name()` returns the one for the machine (dispatch.cpp).
+// Names a set of kernels that is compiled once for each instruction set (PYPGM_ISA is its name): set `name`
+// is `name_avx2` there, and `name()` returns the one for this machine (dispatch.cpp).
 
 #define PYPGM_JOIN_(a, b) a##_##b
 #define PYPGM_JOIN(a, b) PYPGM_JOIN_(a, b)

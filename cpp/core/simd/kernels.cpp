@@ -1,6 +1,6 @@
-// Compiled once for each instruction set, with PYPGM_ISA its name. Everything here has internal linkage but
-// the one table at the end, and no standard template is used: a symbol compiled for a newer machine and
-// shared with the rest of the library could otherwise be the one the linker keeps.
+// Compiled once for each instruction set, with PYPGM_ISA its name. Everything but the table at the end has
+// internal linkage, and no standard template is used: otherwise the linker could keep a symbol compiled for a
+// newer machine for the rest of the library.
 #include "core/simd/kernels.hpp"
 
 #include "core/simd/contiguous_loops.hpp"

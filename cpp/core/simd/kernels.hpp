@@ -1,4 +1,5 @@
 #pragma once
+// The basic loops over one table, or a table inside another; `kernels()` picks the set for this machine.
 #include <cstddef>
 #include <span>
 
@@ -6,20 +7,20 @@
 
 namespace pypgm {
 
-/// Between which numbers a table of logarithms lies, -inf not counted.
+/// The range of a table of logarithms without its entries at -inf.
 struct Extent {
   double least;    ///< smallest entry above -inf; +inf if there is none
   double largest;  ///< -inf if there is none
 };
 
-/// Loops compiled once for each instruction set; `axes` are those of a Layout, outermost first.
+/// Loops compiled for each instruction set; `axes` are those of a Layout, outermost first.
 struct Kernels {
-  /// large[i] = small[place of i]
+  /// large[i] = small[j], j the cell of the small table at i
   using Assign = void (*)(double* large, const double* small, const Axis* axes, std::size_t n_axes);
-  /// out[i] = in[i] op small[place of i]; in == out is allowed
+  /// out[i] = in[i] op small[j]; in == out is allowed
   using Combine = void (*)(double* out, const double* in, const double* small, const Axis* axes,
                            std::size_t n_axes);
-  /// small[j] = small[j] op the large cells at j
+  /// small[j] = small[j] op all large cells at j
   using Reduce = void (*)(const double* large, double* small, const Axis* axes, std::size_t n_axes);
 
   const char* instruction_set;
@@ -41,20 +42,20 @@ struct Kernels {
   void (*add_scaled)(const double* a, const double* b, double factor, std::size_t n, double* out);
   /// out[i] = a[i] / (b[i] * factor), 0 where b[i] is not positive
   void (*divide)(const double* a, const double* b, double factor, std::size_t n, double* out);
-  /// Weights of cells: one each, or `weight` for all where the array is null.
+  /// Weights of cells: one each, or `weight` for all if the array is null.
   /// Returns half the weighted sum of squared differences of table and value (0 if null); adds
   /// weight[i] * (table[i] - value[i]) to a gradient that is not null.
   double (*residuals)(const double* table, const double* value, const double* weights, double weight,
                       std::size_t n, double* gradient);
   Assign assign;
   Combine add, multiply;
-  Reduce reduce_sum, reduce_max;  ///< small must hold 0, or -inf, before
-  /// small[j] += sum of exp(large - shift[j]); shift lies like small.
+  Reduce reduce_sum, reduce_max;  ///< small must be initialised to 0, or -inf
+  /// small[j] += sum of exp(large - shift[j]) over the large cells at j
   void (*reduce_exp)(const double* large, const double* shift, double* small, const Axis* axes,
                      std::size_t n_axes);
 };
 
-/// The fastest set of loops this machine runs, chosen at the first call.
+/// The set for the fastest instruction set of this machine, chosen at the first call.
 const Kernels& kernels();
 
 /// Requires arrays of one length.

@@ -1,6 +1,6 @@
 #pragma once
-// Eight numbers at a time, for the loops of the kernels alone: they are compiled once for each instruction
-// set, so nothing here may have external linkage.
+// Eight doubles at a time: arithmetic, masked loads and stores, sums and exp over SIMD lanes. For kernels
+// only: they are compiled for each instruction set, so nothing here may have external linkage.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kLanes = 8;
 
-// Eight lanes are one register, or pairs of halves down to what a register holds: compilers keep a vector
-// wider than their registers in memory.
+// Eight lanes are one register, or nested pairs of registers: compilers keep a vector that is wider than a
+// register in memory.
 
 #if defined(__GNUC__) && defined(__AVX512F__)
 constexpr std::size_t kPartLanes = 8;
@@ -54,7 +54,7 @@ inline Part absolute(Part x) { return x < 0 ? -x : x; }
 
 #endif
 
-/// twice_low, twice_high: the first, and the last, half of the lanes, each twice. sum_each: in lane r the sum
+/// twice_low and twice_high repeat each lane of the first and of the last half. sum_each: lane r is the sum
 /// of the lanes of rows[r], added in the order of sum_lanes.
 #if defined(__GNUC__) && defined(__AVX512F__)
 inline Part same(double x) { return Part{x, x, x, x, x, x, x, x}; }
@@ -106,12 +106,12 @@ inline Part sum_each(const Part* rows) { return rows[0]; }
 #endif
 
 inline Part larger(Part a, Part b) { return b > a ? b : a; }
-/// b where it is above -inf and smaller than a.
+/// min(a, b) where b > -inf, a elsewhere.
 inline Part smaller_finite(Part a, Part b) {
   const Part finite = b == same(-kInfinity) ? same(kInfinity) : b;
   return finite < a ? finite : a;
 }
-/// b where it is positive and smaller than a.
+/// min(a, b) where b > 0, a elsewhere.
 inline Part smaller_positive(Part a, Part b) {
   const Part positive = b > same(0.0) ? b : same(kInfinity);
   return positive < a ? positive : a;
@@ -129,7 +129,7 @@ inline void read(PartBits& x, const Number* p) {
 }
 inline void store(double* p, Part x) { std::memcpy(p, &x, sizeof x); }
 
-/// Two halves; whatever can be done with one can be done with both.
+/// Two halves of a vector; every operation applies to both.
 template <class Half>
 struct Pair {
   static constexpr std::size_t kHalf = sizeof(Half) / sizeof(double);  ///< lanes
@@ -253,10 +253,10 @@ inline Lanes load(const double* p) {
   return lanes;
 }
 
-/// The lanes of a mask, 0 elsewhere.
+/// The lanes where the mask is set, 0 elsewhere.
 inline Lanes first_lanes(Lanes x, Bits mask) { return numbers(bits(x) & mask); }
 
-/// Masks, so placed that those of any first and of any last lanes are eight numbers in a row.
+/// Eight consecutive numbers of this array are the mask of any number of first or of last lanes.
 alignas(64) constexpr std::int64_t kMasks[24] = {-1, -1, -1, -1, -1, -1, -1, -1, 0,  0,  0,  0,
                                                  0,  0,  0,  0,  -1, -1, -1, -1, -1, -1, -1, -1};
 
@@ -274,8 +274,8 @@ inline Bits lanes_from(std::size_t n) {
   return mask;
 }
 
-/// The first n < 8 numbers at p, zeros behind them; reads no more than those. Masks, as a loop over them
-/// would cost more than all the full lanes of a row.
+/// The first n < 8 numbers at p, then zeros; reads only those n. Masked, as a scalar loop over the last lanes
+/// would take longer than all full lanes of a row.
 inline Lanes load_some(const double* p, std::size_t n) {
 #if defined(__GNUC__) && defined(__AVX512F__)
   return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << n) - 1U), p);
@@ -283,13 +283,13 @@ inline Lanes load_some(const double* p, std::size_t n) {
   const Bits mask = lanes_before(n);
   return {_mm256_maskload_pd(p, __m256i(mask.low)), _mm256_maskload_pd(p + 4, __m256i(mask.high))};
 #else
-  double room[kLanes];
-  for (std::size_t i = 0; i < kLanes; ++i) room[i] = i < n ? p[i] : 0.0;
-  return load(room);
+  double scratch[kLanes];
+  for (std::size_t i = 0; i < kLanes; ++i) scratch[i] = i < n ? p[i] : 0.0;
+  return load(scratch);
 #endif
 }
 
-/// The same with `rest` behind them.
+/// The same with `rest` instead of zeros.
 inline Lanes load_some(const double* p, std::size_t n, double rest) {
 #if defined(__GNUC__) && defined(__AVX512F__)
   return _mm512_mask_loadu_pd(fill(rest), static_cast<__mmask8>((1U << n) - 1U), p);
@@ -306,9 +306,9 @@ inline void store_some(double* p, std::size_t n, Lanes x) {
   _mm256_maskstore_pd(p, __m256i(mask.low), x.low);
   _mm256_maskstore_pd(p + 4, __m256i(mask.high), x.high);
 #else
-  double room[kLanes];
-  store(room, x);
-  for (std::size_t i = 0; i < n; ++i) p[i] = room[i];
+  double scratch[kLanes];
+  store(scratch, x);
+  for (std::size_t i = 0; i < n; ++i) p[i] = scratch[i];
 #endif
 }
 

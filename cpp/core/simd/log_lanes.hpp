@@ -1,6 +1,5 @@
 #pragma once
-// Logarithms of eight numbers at a time. For the loops of the kernels alone: nothing here may have external
-// linkage.
+// Logarithms of eight doubles at a time. For kernels only: nothing here may have external linkage.
 #include <bit>
 #include <cstdint>
 
@@ -37,9 +36,9 @@ inline Lanes log_lanes(Lanes x) {
   constexpr double kLn2Low = 1.90821492927058770002e-10;
   constexpr double kRootHalf = 0.70710678118654757;
   constexpr double kFraction = std::bit_cast<double>(std::uint64_t{0x000fffffffffffff});
-  constexpr double kInteger = 4503599627370496.0;  // 2^52: the low bits of the numbers above it are integers
+  constexpr double kInteger = 4503599627370496.0;  // 2^52: above it the low bits of a double are an integer
   const Bits from = bits(x) - bits(fill(kRootHalf));
-  // With the exponent of 1 added, it is not negative.
+  // Adding the exponent of 1 makes it non-negative.
   const Bits exponent = shift_right(from + bits(fill(1.0)), 52);
   const Lanes n = numbers(exponent | bits(fill(kInteger))) - fill(kInteger + 1023.0);
   const Lanes m = numbers((from & bits(fill(kFraction))) + bits(fill(kRootHalf)));

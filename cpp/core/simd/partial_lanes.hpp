@@ -1,6 +1,6 @@
 #pragma once
-// The numbers of one register, for rows that are no multiple of eight long. For the loops of the kernels
-// alone: nothing here may have external linkage.
+// Rows that do not fill eight lanes: registers of one instruction set, masked loads and stores. For kernels
+// only: nothing here may have external linkage.
 #include "core/simd/lanes.hpp"
 
 // What keeps registers between two functions must be one: a compiler that finds a file large enough stops

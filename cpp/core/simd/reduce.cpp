@@ -1,3 +1,4 @@
+// Cuts reductions and expansions for threads without changing the order of summation.
 #include "core/simd/reduce.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kShortRun = 64;
+constexpr std::size_t kShortRun = 64;  // kManyCells of the loops
 
 /// Runs body(axes, large offset, small offset) over slices of a layout, cut along one of the two outer runs.
 /// A reduction is cut along a run the small table has, so that no two slices write the same cell; one without
@@ -23,7 +24,7 @@ void for_slices(const Layout& layout, bool reduction, int n_threads, const Body&
   const auto& axes = layout.axes;
   std::size_t cut = 0;
   if (reduction && !axes.empty() && axes[0].small == 0) cut = 1;
-  // A short last run is added up in an order that depends on its length.
+  // A short last run is summed in an order that depends on its length.
   if (reduction && cut + 1 == axes.size() && axes[cut].size < kShortRun) cut = axes.size();
   if (threads <= 1 || cut >= axes.size()) {
     body(axes.data(), std::size_t{0}, std::size_t{0});

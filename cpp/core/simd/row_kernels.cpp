@@ -1,5 +1,5 @@
-// Loops over the rows of a clique, compiled once for each instruction set, with PYPGM_ISA its name; see
-// kernels.cpp.
+// Loops over the rows of a clique, compiled once for each instruction set (PYPGM_ISA is its name; see
+// kernels.cpp).
 #include "core/simd/row_kernels.hpp"
 
 #include "core/simd/kernel_set.hpp"
@@ -9,9 +9,8 @@ namespace pypgm {
 
 namespace {
 
-// Rows are worked on in chunks of as many cells as stay in registers. Products are stored in the order they
-// lie in memory: going through them in strides of rows costs up to four times as much where they come from
-// memory.
+// Rows are processed in chunks of as many cells as fit the registers. Products are stored in memory order: in
+// strides of rows it takes up to four times as long when they come from memory.
 constexpr std::size_t kParts = kPartLanes == kLanes ? 2 : 4;  // 16 cells in registers of four lanes or eight
 constexpr std::size_t kChunk = kParts * kPartLanes;
 constexpr std::size_t kEighths = kLanes / kPartLanes;  // registers of eight lanes
@@ -22,7 +21,7 @@ inline Part load_part(const double* p) {
   return x;
 }
 
-/// Those of which the last part has `tail` lanes.
+/// A chunk of kCount registers, of which the last has `tail` lanes.
 template <std::size_t kCount>
 struct Chunk {
   static constexpr std::size_t count = kCount;
@@ -32,7 +31,7 @@ struct Chunk {
   Part load_at(const double* p, std::size_t k) const {
     return k + 1 < kCount ? load_part(p + k * kPartLanes) : load_first(p + k * kPartLanes, tail);
   }
-  /// The same of what was stored by store_at not long ago.
+  /// The same for memory recently written by store_at.
   Part load_stored(const double* p, std::size_t k) const {
     return k + 1 < kCount ? load_part(p + k * kPartLanes) : load_stored_first(p + k * kPartLanes, tail);
   }
@@ -41,7 +40,7 @@ struct Chunk {
   }
 };
 
-/// Eight lanes in parts: which lane a cell is added to is part of the program, not of the machine.
+/// Eight lanes in registers: the lane a cell is added to does not depend on the instruction set.
 struct Eight {
   Part parts[kEighths];
 
@@ -52,7 +51,7 @@ struct Eight {
   double sum() const { return sum_eight(parts); }
 };
 
-/// Calls go(chunk, first cell) for the chunks of a row, the count of parts a constant.
+/// Calls go(chunk, first cell) for the chunks of a row, with the number of registers a constant.
 template <std::size_t kCount = kParts, class Go>
 inline void go_last(std::size_t parts, std::size_t tail, std::size_t at, const Go& go) {
   if constexpr (kCount > 1) {
@@ -91,7 +90,7 @@ void sum_across(const RowGrid& rows, const double* weights, const double* along,
 }
 
 void sum_along(const RowGrid& rows, const double* weights, const double* across, double* sums) {
-  // The sums stay in registers while a loop goes over rows that share them.
+  // The inner loop is the one over rows that share their sums, which stay in registers.
   const bool turned = rows.inner.along != 0;
   const RowLoop& outer = turned ? rows.inner : rows.outer;
   const RowLoop& inner = turned ? rows.outer : rows.inner;

@@ -1,15 +1,15 @@
 #pragma once
-// Loops over two tables of which one lies inside the other. For kernels.cpp alone, which is compiled once for
-// each instruction set: nothing here may have external linkage.
+// Loops over two tables, one inside the other as a Layout says: expand, combine, sums, maxima. For
+// kernels.cpp alone, which is compiled for each instruction set: nothing here may have external linkage.
 #include "core/simd/contiguous_loops.hpp"
 
 namespace pypgm {
 
 namespace {
 
-/// Walks a layout and hands its innermost runs to row.shared (run present in the small table) or row.apart,
-/// as places in the large and the small table. Many runs apart, one behind the other, go to row.rows, many
-/// that share one run of the small table to row.columns.
+/// Calls row.shared for each innermost run that the small table has, and row.apart for each that it lacks,
+/// with the offsets in the large and the small table. Consecutive runs that it lacks go to row.rows together,
+/// consecutive runs that share one run of the small table to row.columns.
 template <class Row>
 inline void walk(const Row& row, std::size_t large, std::size_t small, const Axis* axes, std::size_t n_axes) {
   if (n_axes == 0) return row.shared(large, small, 1);
@@ -36,11 +36,11 @@ struct CombineRow {
   const double* in;
   const double* from;
 
-  /// Eight numbers at a place, from what stands there in the small table.
+  /// Combines eight numbers of the small table into the large one at an offset.
   void put(std::size_t at, Lanes values) const {
     store(out + at, Op::apply(Op::kReads ? load(in + at) : values, values));
   }
-  /// A run of n numbers from a row of them.
+  /// Combines n numbers into a run of the large table.
   void run(std::size_t l, const double* values, std::size_t n) const {
     std::size_t i = 0;
     for (; i + kLanes <= n; i += kLanes) put(l + i, load(values + i));
@@ -57,7 +57,7 @@ struct CombineRow {
   void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
     std::size_t r = 0;
     if (step == n && n < kManyCells && count > 1) {
-      // A short run, so many times that whole lanes hold them all.
+      // A short run, repeated until the copies fill whole lanes.
       std::size_t together = kLanes;
       while (together % 2 == 0 && together / 2 * n % kLanes == 0) together /= 2;
       together = together < count ? together : count;
@@ -83,13 +83,13 @@ struct CombineRow {
       put(l + 2 * r + kLanes, twice_high(values));
     }
     if (n < kManyCells && (!Op::kReads || out != in)) {
-      // Whole lanes run over into the next row, which is written after this one.
+      // Whole lanes write beyond the row; the next row is written after this one.
       for (; (r + 1) * n + kLanes <= count * n; ++r) {
         const Lanes value = fill(from[s + r]);
         for (std::size_t i = r * n; i < (r + 1) * n; i += kLanes) put(l + i, value);
       }
     } else if (n < kManyCells) {
-      // In place, so many rows at a time that whole lanes hold them all.
+      // In place: as many rows at a time as fill whole lanes.
       double runs[kLanes * kManyCells + kLanes];
       const std::size_t together = kManyCells / n * kLanes;
       while (r + kLanes <= count) {
@@ -145,7 +145,7 @@ struct SumRow {
     if (n == 7) return add_runs<7>(l, s, count, n);
     add_runs<4>(l, s, count, n);
   }
-  /// Adds up runs of so many that they fill `width` lanes, and these at last.
+  /// Sums short runs: as many at a time as fill `width` vectors; their lanes are added at the end.
   template <std::size_t width>
   void add_runs(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
     const std::size_t together = width * kLanes / n;
@@ -167,7 +167,7 @@ struct SumRow {
       for (std::size_t i = 0; i < n; ++i) sums[s + i] += row[i];
     }
   }
-  /// Adds up runs of at most `width` lanes; the last ones may reach into the next run.
+  /// Sums runs of at most `width` vectors; the last vector may read into the next run.
   template <std::size_t width>
   void add_short(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
     const double* row = table + l;
@@ -184,7 +184,7 @@ struct SumRow {
     }
     for (std::size_t i = 0; i < n; ++i) sums[s + i] += runs[i];
   }
-  /// The first lanes of many rows, added to the same place while it stays in registers.
+  /// Sums the first vectors of many rows; the sums stay in registers.
   template <std::size_t width>
   void add_columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step) const {
     Lanes lanes[width];
@@ -198,8 +198,8 @@ struct SumRow {
     const double* row = table + l;
     std::size_t r = 0;
     if (n < kLanes) return short_rows(row, sums + s, count, n);
-    // Eight rows at a time, each in eight lanes; the last lanes of a row may reach into the next one. The
-    // numbers are added in the order of sum(), so that it does not matter where a table is cut.
+    // Eight rows at a time, each in eight lanes; the last lanes of a row may read into the next row. Numbers
+    // are added in the order of sum(), so that results do not depend on where a table is cut.
     const std::size_t whole = n / kLanes * kLanes;
     const Bits rest = lanes_before(n - whole);
     const auto add_row = [=](const double* p) {
