@@ -11,7 +11,7 @@ namespace {
 
 int checked_region(const RegionGraph& graph, int region) {
   if (region < 0 || static_cast<std::size_t>(region) >= graph.regions.size()) {
-    throw py::value_error("no region has index " + std::to_string(region));
+    throw py::value_error("there is no region " + std::to_string(region));
   }
   return region;
 }
@@ -39,7 +39,7 @@ void enter_everywhere(RegionDescent& self, const Scope& scope, const Array<doubl
   std::size_t cells = 1;
   for (const std::int32_t a : scope) {
     if (a < 0 || static_cast<std::size_t>(a) >= graph.sizes.size())
-      throw py::value_error("an attribute is out of range");
+      throw py::value_error("an attribute is not there");
     cells *= graph.sizes[static_cast<std::size_t>(a)];
   }
   check_size("table", cells, static_cast<std::size_t>(table.size()));
