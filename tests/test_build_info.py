@@ -22,17 +22,17 @@ print(*(x.hex() for x in found.values.tolist()))
 """
 
 
-def run(isa):
+def run(isa, folder):
     environment = os.environ | {"PYPGM_ISA": isa}
     return subprocess.run(
-        [sys.executable, "-c", MARGINALS], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", MARGINALS], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def test_every_instruction_set_gives_the_same_marginals():
+def test_every_instruction_set_gives_the_same_marginals(tmp_path):
     tables = []
     for isa in SETS:
-        found = run(isa)
+        found = run(isa, tmp_path)
         if found.returncode != 0:
             assert isa != "baseline", found.stderr
             assert f"an instruction set of this machine, up to {SETS[len(tables) - 1]}, got {isa}" in found.stderr
@@ -45,7 +45,7 @@ def test_every_instruction_set_gives_the_same_marginals():
 
 
 @pytest.mark.parametrize("isa", ["avx1024", "AVX2 "])
-def test_an_unknown_instruction_set_is_an_import_error(isa):
-    found = run(isa)
+def test_an_unknown_instruction_set_is_an_import_error(isa, tmp_path):
+    found = run(isa, tmp_path)
     assert found.returncode == 1
     assert "ImportError: PYPGM_ISA needs to be an instruction set of this machine" in found.stderr

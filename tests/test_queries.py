@@ -23,6 +23,7 @@ from pypgm.queries import (
     UserOperator,
     on_lattice,
 )
+from pypgm.queries.folded import folded
 from pypgm.queries.sensitivity import MAX_COLUMNS
 
 RELATIONS = ("add-remove", "replace")
@@ -82,7 +83,7 @@ def composites(draw):
     if kind == "union":
         return Union([first, *(q for q in draw(st.lists(leaves, max_size=3)) if q.shape[1] == first.shape[1])])
     if kind == "folded":
-        return first.folded(np.array(draw(st.lists(st.integers(0, first.shape[1] - 1), min_size=1, max_size=8))))
+        return folded(first, np.array(draw(st.lists(st.integers(0, first.shape[1] - 1), min_size=1, max_size=8))))
     return Kronecker([first, draw(leaves)]) if kind == "product" else first
 
 
@@ -260,7 +261,7 @@ def test_a_scipy_operator_is_a_query():
 
 def test_norms_beyond_exact_float64_are_bounded_from_above():
     tall = Kronecker([Matrix(np.full((2**10, 1), 2**17)), Matrix([[1, -1]] * 2**11)])  # 2^55 exactly, signed
-    for query in (tall.folded(np.array([0, 1, 1])), Union([tall, tall])):
+    for query in (folded(tall, np.array([0, 1, 1])), Union([tall, tall])):
         parts = len(query.parts) if isinstance(query, Union) else 1
         assert query.squared_l2_sensitivity("add-remove") >= parts * 2**55
         assert query.squared_l2_sensitivity("replace") >= parts * 2**57

@@ -24,7 +24,7 @@ void check_links(const std::vector<std::size_t>& sizes, const std::vector<Scope>
   }
   const auto known = [&](int r) { return r >= 0 && static_cast<std::size_t>(r) < regions.size(); };
   for (const auto& [parent, child] : edges) {
-    if (!known(parent) || !known(child)) throw py::value_error("an edge has a region index out of range");
+    if (!known(parent) || !known(child)) throw py::value_error("an edge names a region that is not there");
     const Scope& large = regions[static_cast<std::size_t>(parent)];
     const Scope& small = regions[static_cast<std::size_t>(child)];
     if (small.size() >= large.size() ||

@@ -12,6 +12,7 @@ from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.graphs.evidence import code_of
 from pypgm.inference.folding import Folding
+from pypgm.queries.folded import folded
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -192,5 +193,5 @@ def folded_measurement(folding: Folding, m: LinearMeasurement) -> LinearMeasurem
         return m
     m.checked(folding.domain)
     cells = folding.cells(m.clique)
-    query = m.linear_map.folded(cells)
+    query = folded(m.linear_map, cells)
     return LinearMeasurement(m.values, folding.clique(m.clique), m.stddev, query, m.noise)

@@ -12,6 +12,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.number_range import check_range
 from pypgm.estimation.stacked import cells_as_written
 from pypgm.queries import LinearQuery, Union
+from pypgm.queries.folded import folded
 
 __all__ = ["estimate_total"]
 
@@ -88,4 +89,4 @@ def _in_order(domain: Domain, clique: Clique, m: LinearMeasurement) -> LinearQue
         return m.linear_map
     places = np.empty(domain.size(clique), dtype=np.int64)
     places[cells_as_written(domain, m.clique)] = np.arange(places.size)
-    return m.linear_map.folded(places)
+    return folded(m.linear_map, places)

@@ -11,7 +11,7 @@ from pypgm.queries.entries import SparseArray
 from pypgm.queries.partition import Partition
 from pypgm.queries.query import LinearQuery
 
-__all__ = ["Folded"]
+__all__ = ["Folded", "folded"]
 
 
 class Folded(LinearQuery):
@@ -71,3 +71,14 @@ class Folded(LinearQuery):
 
     def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
         return self._sums._transpose(self.query._transpose(table))
+
+
+def folded(query: LinearQuery, cells: NDArray[np.int64]) -> LinearQuery:
+    """Return a query on a finer table, each of whose cells lies in one of the query's cells, as `cells` says.
+
+    Examples
+    --------
+    >>> folded(Partition([0, 1]), np.array([0, 1, 1])).matvec([5, 2, 3]).tolist()
+    [5, 5]
+    """
+    return Folded(query, cells) if query.groups is None else Partition(query.groups[cells], query.shape[0])

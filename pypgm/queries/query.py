@@ -171,15 +171,6 @@ class LinearQuery(ABC):
         units = np.eye(self.shape[1], dtype=np.int64 if self.is_integer else np.float64)
         return csr_array(self._apply(units[None])[0])
 
-    def folded(self, cells: NDArray[np.int64]) -> LinearQuery:
-        """Return the query on a finer table, each of whose cells lies in one of the cells here, as `cells` says."""
-        from pypgm.queries.folded import Folded
-        from pypgm.queries.partition import Partition
-
-        if self.groups is not None:
-            return Partition(self.groups[cells], self.shape[0])
-        return Folded(self, cells)
-
     # Norms of columns.
 
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
