@@ -14,7 +14,7 @@ import pypgm
 from pypgm import Constraint, Domain, LinearMeasurement, cli, queries
 from pypgm.estimation.path import Path
 from pypgm.estimation.standard_error import least_squares
-from pypgm.models.estimate import estimate_again
+from pypgm.models._estimate import estimate_again
 from pypgm.models.origin import Origin
 
 DOMAIN = Domain({"a": 4, "b": 3, "c": 3})

@@ -15,7 +15,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-from pypgm.inference.variable_elimination import log_elimination
+from pypgm.inference._variable_elimination import log_elimination
 
 __all__ = ["Posteriors", "posteriors"]
 

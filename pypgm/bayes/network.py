@@ -18,7 +18,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.graphs.evidence import log_likelihoods
-from pypgm.inference.variable_elimination import variable_elimination
+from pypgm.inference._variable_elimination import variable_elimination
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

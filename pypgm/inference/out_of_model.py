@@ -12,7 +12,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique
 from pypgm.graphs.region_graph import RegionGraph
-from pypgm.inference.convex_gbp import convex_gbp
+from pypgm.inference._convex_gbp import convex_gbp
 from pypgm.inference.local import LocalAnswer, local_answers
 from pypgm.inference.region_index import RegionIndex
 from pypgm.inference.thin_tree import ThinTree, mutual_information

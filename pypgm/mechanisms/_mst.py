@@ -15,7 +15,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.arguments import as_budget, as_privacy
 from pypgm.mechanisms.release import Release
-from pypgm.models.estimate import estimate
+from pypgm.models._estimate import estimate
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger

@@ -1,8 +1,8 @@
 """Graphical models: estimated from measurements, asked, drawn from, saved."""
 
+from pypgm.models._estimate import estimate
+from pypgm.models._load import load
 from pypgm.models.answer import Answer
-from pypgm.models.estimate import estimate
-from pypgm.models.load import load
 from pypgm.models.model import GraphicalModel
 from pypgm.models.region_model import RegionGraphModel
 

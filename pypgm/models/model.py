@@ -15,10 +15,10 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
 from pypgm.graphs.evidence import code_of
 from pypgm.graphs.junction_tree import JunctionTree, checked_total
+from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import FoldedCalibrated, Folding
 from pypgm.inference.kronecker import answer_queries, expectation
-from pypgm.inference.variable_elimination import variable_elimination
 from pypgm.models.error_bars import standard_errors
 from pypgm.models.origin import Origin
 from pypgm.models.queryable import Queryable

@@ -11,7 +11,7 @@ from pypgm.domain import Domain
 from pypgm.estimation.fit import Fit
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
-from pypgm.models.estimate import estimate_again
+from pypgm.models._estimate import estimate_again
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
 from pypgm.models.region_model import RegionGraphModel
