@@ -14,7 +14,7 @@ from pypgm.estimation.fit import Options, Watch
 from pypgm.estimation.path import CHECK_EVERY, Path
 from pypgm.estimation.problem import Step
 from pypgm.estimation.residual_losses import L2
-from pypgm.estimation.steps import MeasuredSteps
+from pypgm.estimation.steps import MeasuredSteps, Pace
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.graphs import JunctionTree
 
@@ -51,7 +51,7 @@ class Iterates:
 def new_path(points, held_out=None, *, exact=True):
     watched = Options(10**6, 0.0, None, None, None, False, 1, "optimum", None, time.perf_counter())
     problem = SimpleNamespace(engine=lambda _: Iterates(points, held_out), exact=exact, held_out=())
-    return Path(problem, watched, Watch(watched), steps=EqualSteps(1.0, 1.0))
+    return Path(problem, watched, Watch(watched), steps=EqualSteps(1.0, 1.0, Pace(2.0, 5)))
 
 
 def test_points_weigh_in_the_average_about_as_the_cube_of_their_place():
@@ -64,7 +64,7 @@ def test_points_weigh_in_the_average_about_as_the_cube_of_their_place():
 
 
 def test_a_step_times_its_share_is_the_longest_without_averaging():
-    steps = EqualSteps(0.3, 1.0)
+    steps = EqualSteps(0.3, 1.0, Pace(2.0, 5))
     for _ in range(50):
         s, a = steps.next()
         assert s * a == pytest.approx(0.3)
@@ -73,7 +73,7 @@ def test_a_step_times_its_share_is_the_longest_without_averaging():
 
 
 def test_steps_are_what_the_last_moves_permit():
-    steps = MeasuredSteps(1.0, 1000.0)
+    steps = MeasuredSteps(1.0, 1000.0, Pace(2.0, 5))
     lengths = []
     for permitted in (1e9, 1e9, 1e9, 3.0, *[1e9] * 5, 0.1):
         s, a = steps.next()
@@ -84,6 +84,17 @@ def test_steps_are_what_the_last_moves_permit():
     assert lengths[9] == pytest.approx(5.4)
     s, a = steps.next()
     assert s * a == pytest.approx(1.0)  # never less than the safe one
+
+
+def test_a_validated_path_lengthens_its_steps_more_slowly():
+    for stop, growth in (("validated", 1.2), ("optimum", 2.0)):
+        steps = MeasuredSteps(1.0, 1000.0, Pace.towards(stop))
+        lengths = []
+        for _ in range(3):
+            s, a = steps.next()
+            lengths.append(s * a)
+            steps.learn(-1e9 / s, 1.0)
+        assert lengths == pytest.approx([1, growth, growth**2])
 
 
 def test_compiled_and_general_paths_agree():

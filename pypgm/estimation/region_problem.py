@@ -18,7 +18,7 @@ from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.objective import Objective, Term
 from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.residual_losses import L2, Huber
-from pypgm.estimation.steps import MeasuredSteps
+from pypgm.estimation.steps import MeasuredSteps, Pace
 from pypgm.estimation.thinning import BEYOND, left_to_validate
 from pypgm.factor import Factor
 
@@ -68,8 +68,7 @@ class RegionProblem(Problem):
 
     def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
         """Return how far iterations step; see `Problem`."""
-        del options
-        return MeasuredSteps(self._safe_step(), _MAX_GROWTH), 0
+        return MeasuredSteps(self._safe_step(), _MAX_GROWTH, Pace.towards(options.stop)), 0
 
     def core(self, n_threads: int) -> _core.RegionDescent:
         """Return the compiled loop, potentials and measurements entered."""

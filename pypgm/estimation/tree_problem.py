@@ -16,7 +16,7 @@ from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, Oracle
 from pypgm.estimation.objective import Objective, Term
 from pypgm.estimation.problem import Answer, Point, Problem, Step
 from pypgm.estimation.residual_losses import L2
-from pypgm.estimation.steps import MeasuredSteps
+from pypgm.estimation.steps import MeasuredSteps, Pace
 from pypgm.estimation.thinning import left_to_validate
 
 if TYPE_CHECKING:
@@ -62,11 +62,12 @@ class TreeProblem(Problem):
 
     def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
         """Return how far iterations step, tried where the smoothness is not known; see `Problem`."""
+        pace = Pace.towards(options.stop)
         safe = self.safe_step()
         if safe is not None:
-            return MeasuredSteps(safe, _MAX_GROWTH), 0
+            return MeasuredSteps(safe, _MAX_GROWTH, pace), 0
         first, trials = self._permitted_step(options)
-        return MeasuredSteps(first / _UNKNOWN, _UNKNOWN**2, first), trials
+        return MeasuredSteps(first / _UNKNOWN, _UNKNOWN**2, pace, first), trials
 
     def engine(self, n_threads: int) -> TreeEngine:
         """Return the solver at its start; see `Problem`."""
