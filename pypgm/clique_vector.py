@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.domain import Clique, Domain, as_clique, listed
+from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
 from pypgm.factor import Factor
 from pypgm.memory import check_fits, short
 
@@ -55,6 +55,7 @@ class CliqueVector:
     values: NDArray[np.float64]
 
     def __init__(self, domain: Domain, cliques: Sequence[str | Iterable[str]], values: ArrayLike | None = None) -> None:
+        check_domain(domain)
         self.domain = domain
         self.cliques = tuple(domain.canonical(c) for c in cliques)
         sizes = [domain.size(c) for c in self.cliques]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-__all__ = ["Clique", "Domain", "as_clique", "listed"]
+__all__ = ["Clique", "Domain", "as_clique", "check_domain", "check_kind", "listed"]
 
 Clique = tuple[str, ...]
 Label = str | int | float | bool
@@ -183,6 +183,17 @@ def _first_repeat(values: Sequence[object]) -> object:
             return value
         seen.add(value)
     raise AssertionError("no value repeats")
+
+
+def check_kind(name: str, value: object, kind: type, way_out: str) -> None:
+    """Raise ``TypeError`` that says what was needed, what came and how to make it, unless a value is of a class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} needs a pypgm.{kind.__name__}, got {type(value).__name__}: {way_out}")
+
+
+def check_domain(value: object) -> None:
+    """Raise ``TypeError`` unless a value is a Domain."""
+    check_kind("domain", value, Domain, 'pypgm.Domain({"age": 85, "sex": ["F", "M"]}) makes one')
 
 
 def listed(values: Sequence[object], limit: int = 8) -> str:

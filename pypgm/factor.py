@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from pypgm import _core
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, Domain, as_clique, check_domain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -49,6 +49,7 @@ class Factor:
     domain: Domain
 
     def __init__(self, domain: Domain, values: ArrayLike) -> None:
+        check_domain(domain)
         cells = np.array(values, dtype=np.float64, order="C")
         if cells.shape not in {domain.shape, (domain.size(),)}:
             raise ValueError(f"a table over {domain} needs shape {domain.shape}, got {cells.shape}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.data import tabulate
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, Domain, as_clique, check_domain
 from pypgm.factor import Factor
 
 __all__ = ["Dataset"]
@@ -54,6 +54,7 @@ class Dataset:
     weights: NDArray[np.float64] | None
 
     def __init__(self, columns: Mapping[str, ArrayLike], domain: Domain, weights: ArrayLike | None = None) -> None:
+        check_domain(domain)
         _check_names(tuple(columns.keys()), domain)
         self.domain = domain
         self.columns = {name: _as_codes(name, columns[name]) for name in domain}

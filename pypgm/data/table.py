@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pypgm.data.dataset import Dataset
 from pypgm.data.files import open_text, replacing_text
 from pypgm.data.schema import Codebook, label_texts
-from pypgm.domain import Domain
+from pypgm.domain import Domain, check_domain
 
 __all__ = ["read_table", "write_table"]
 
@@ -54,6 +54,7 @@ def read_table(path: str | os.PathLike[str], domain: Domain, *, ignore_extra: bo
     >>> read_table("adult.csv.gz", read_domain("domain.json"))  # doctest: +SKIP
     Dataset(48842 records; age: 85, workclass: 9, …)
     """
+    check_domain(domain)
     name = os.fspath(path)
     with open_text(path) as file:
         try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain, Label, listed
+from pypgm.domain import Clique, Domain, Label, check_domain, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
@@ -94,6 +94,7 @@ class JunctionTree:
         order: Sequence[str] | None = None,
         max_bytes: float | None = None,
     ) -> None:
+        check_domain(domain)
         if effort not in {"auto", "best"}:
             raise ValueError(f"effort needs to be 'auto' or 'best', got {effort!r}")
         if order is not None and sorted(domain.indices(order)) != list(range(len(domain))):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypgm import _core
-from pypgm.domain import Clique, Domain, listed
+from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs.counting_numbers import CountingNumbers, counting_numbers
 from pypgm.graphs.junction_tree import JunctionTree
@@ -304,6 +304,7 @@ class RegionGraph:
 
 def _checked(domain: Domain, cliques: Cliques, least: int = 1) -> list[Clique]:
     """Return distinct cliques in the domain's order; ``ValueError`` unless one of them has an attribute."""
+    check_domain(domain)
     given = list(dict.fromkeys(domain.canonical(c) for c in cliques))
     if sum(map(bool, given)) < least:
         raise ValueError(f"a region graph needs a clique with an attribute, got {listed(given)}")

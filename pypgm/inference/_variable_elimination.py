@@ -10,7 +10,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, as_clique
+from pypgm.domain import Clique, as_clique, check_kind
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
@@ -87,6 +87,7 @@ def variable_elimination(
     array([[0.3034, 0.1966],
            [0.1966, 0.3034]])
     """
+    check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
     asked = as_clique(clique)
     checked_total(total)
     cells = _eliminate(

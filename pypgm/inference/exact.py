@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.domain import check_kind
 from pypgm.graphs.evidence import Evidence
 from pypgm.graphs.junction_tree import JunctionTree
 
@@ -47,5 +48,6 @@ def marginals(
     >>> pypgm.marginals(potentials).project("a").values.round(4)
     array([0.3498, 0.6502])
     """
+    check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
     tree = JunctionTree(potentials.domain, potentials.cliques)
     return tree.marginals(potentials, total, evidence, n_threads=n_threads)

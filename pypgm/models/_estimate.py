@@ -12,7 +12,7 @@ from typing import Literal, overload
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain
+from pypgm.domain import Domain, check_domain, check_kind
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.averaging import dual_averaging, interior_gradient
@@ -235,6 +235,7 @@ def estimate(
            [22., 28.]])
     """
     started = time.perf_counter()
+    _check_kinds(domain, measurements)
     within = _within(tolerance, oracle)
     asked = stop or "validated"
     options = Options(iterations, within, stepsize, time_limit, callback, progress, n_threads, asked, rng, started)
@@ -319,6 +320,16 @@ def _end(
     if stop is not None and reason:
         raise ValueError(f'stop="validated" cannot go with {reason}: leave stop out, or ask for "optimum"')
     return "optimum" if reason else "validated"
+
+
+def _check_kinds(domain: Domain, measurements: Sequence[LinearMeasurement]) -> None:
+    """Raise ``TypeError`` unless there are a domain and a sequence of measurements."""
+    check_domain(domain)
+    made = "pypgm.LinearMeasurement(values, clique, stddev)"
+    if isinstance(measurements, LinearMeasurement):
+        raise TypeError(f"measurements needs a sequence of pypgm.LinearMeasurement, got one: [{made}]")
+    for i, m in enumerate(measurements):
+        check_kind(f"measurements[{i}]", m, LinearMeasurement, made)
 
 
 def _within(tolerance: float | None, oracle: Literal["exact"] | RegionOracle) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, Label, as_clique
+from pypgm.domain import Clique, Domain, Label, as_clique, check_kind
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
 from pypgm.graphs.evidence import code_of
@@ -82,6 +82,7 @@ class GraphicalModel(Queryable):
         folding: Folding | None = None,
         origin: Origin | None = None,
     ) -> None:
+        check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
         self.potentials = read_only(potentials)
         self.origin = origin
         self.folding = folding

@@ -84,6 +84,11 @@ class PrivateTable:
     ) -> None:
         if noise not in get_args(NoiseBackend):
             raise ValueError(f"noise must be one of {get_args(NoiseBackend)}, got {noise!r}")
+        if not hasattr(type(data), "n_records"):  # asked of the class: nothing of the records is read
+            raise TypeError(
+                f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, domain) reads one, "
+                "pypgm.Dataset(columns, domain) makes one"
+            )
         if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         self.__data: Counts | None = data

@@ -1,0 +1,47 @@
+"""A value of the wrong kind is refused with what was needed and how to make it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pypgm
+
+DOMAIN = pypgm.Domain({"a": 2, "b": 2})
+MEASURED = pypgm.LinearMeasurement([1.0, 2.0], "a")
+BUDGET = {"epsilon": 1, "delta": 1e-9}
+DICT = {"a": 2, "b": 2}
+NO_DOMAIN = r"domain needs a pypgm.Domain, got dict: pypgm.Domain\(.*\) makes one"
+NO_DATA = r"data needs a pypgm.Dataset, got (str|dict): pypgm.read_table\(path, domain\) reads one"
+NO_VECTOR = r"potentials needs a pypgm.CliqueVector, got \w+: pypgm.CliqueVector\("
+
+REFUSED = {
+    "estimate: domain": (lambda: pypgm.estimate(DICT, [MEASURED]), NO_DOMAIN),
+    "estimate: tuple": (
+        lambda: pypgm.estimate(DOMAIN, [MEASURED, ([1, 2], "a")]),
+        r"measurements\[1\] needs a pypgm.LinearMeasurement, got tuple: pypgm.LinearMeasurement\(",
+    ),
+    "estimate: one": (lambda: pypgm.estimate(DOMAIN, MEASURED), "needs a sequence of pypgm.LinearMeasurement, got one"),
+    "tree": (lambda: pypgm.JunctionTree(DICT, ["a"]), NO_DOMAIN),
+    "vector": (lambda: pypgm.CliqueVector(DICT, ["a"]), NO_DOMAIN),
+    "factor": (lambda: pypgm.Factor(DICT, [1, 2]), NO_DOMAIN),
+    "dataset": (lambda: pypgm.Dataset({"a": [0], "b": [1]}, DICT), NO_DOMAIN),
+    "table": (lambda: pypgm.read_table("people.csv", DICT), NO_DOMAIN),
+    "regions": (lambda: pypgm.RegionGraph.saturated(DICT, ["a"]), NO_DOMAIN),
+    "marginals": (lambda: pypgm.marginals(np.zeros(2)), NO_VECTOR),
+    "elimination": (lambda: pypgm.variable_elimination(np.zeros(2), "a"), NO_VECTOR),
+    "model": (lambda: pypgm.GraphicalModel({"a": 1}, 3), NO_VECTOR),
+    "mst: path": (lambda: pypgm.mechanisms.mst("people.csv", **BUDGET), NO_DATA),
+    "mst: dict": (lambda: pypgm.mechanisms.mst({"a": [0, 1]}, **BUDGET), NO_DATA),
+    "evaluate": (
+        lambda: pypgm.evaluate("people.csv", "model.pgm", cliques=["a"]),
+        "a needs to be a model, a release, a Dataset, .* got str",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_wrong_kinds_are_refused(name):
+    call, message = REFUSED[name]
+    with pytest.raises(TypeError, match=message):
+        call()
