@@ -7,6 +7,7 @@ import inspect
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from operator import methodcaller
 
 import numpy as np
 import pytest
@@ -82,15 +83,12 @@ class TestCopies:
             assert str(again) == "what was needed, what came"
 
 
-def answer(model):
-    return model.project(("c", "a")).values
-
-
 @pytest.mark.slow
 def test_models_go_to_spawned_workers(model):
+    ask = methodcaller("project", ("c", "a"))
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        found = pool.submit(answer, model).result()
-    assert found.tobytes() == answer(model).tobytes()
+        found = pool.submit(ask, model).result()
+    assert found.values.tobytes() == ask(model).values.tobytes()
 
 
 def test_values_of_a_model_cannot_be_changed(model):
