@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
-from pypgm.factor import Factor
+from pypgm.factor import Factor, transpose_cells
 from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
@@ -57,22 +59,31 @@ class CliqueVector:
     def __init__(self, domain: Domain, cliques: Sequence[str | Iterable[str]], values: ArrayLike | None = None) -> None:
         check_domain(domain)
         self.domain = domain
-        self.cliques = tuple(domain.canonical(c) for c in cliques)
-        sizes = [domain.size(c) for c in self.cliques]
-        self._offsets = [0]
-        for size in sizes:
-            self._offsets.append(self._offsets[-1] + size)
+        self._lay_out([sorted(domain.indices(c)) for c in cliques])
+        check_fits(8 * self._offsets[-1], None, f"{len(self.cliques)} cliques need {short(self._offsets[-1])} cells")
+        self.values = self._checked(np.zeros(self._offsets[-1]) if values is None else values)
+
+    def _lay_out(self, scopes: Sequence[Sequence[int]]) -> None:
+        """Set the cliques, by ascending positions of their attributes, and where their tables begin."""
+        names, shape = self.domain.attributes, self.domain.shape
+        self.cliques = tuple([tuple([names[i] for i in scope]) for scope in scopes])
+        self._offsets = [0, *itertools.accumulate(math.prod([shape[i] for i in scope]) for scope in scopes)]
         self._first: dict[Clique, int] = {}
         for i, clique in enumerate(self.cliques):
             self._first.setdefault(clique, i)
-        check_fits(8 * self._offsets[-1], None, f"{len(sizes)} cliques need {short(self._offsets[-1])} cells")
-        self.values = self._checked(np.zeros(self._offsets[-1]) if values is None else values)
 
     @classmethod
     def from_factors(cls, domain: Domain, factors: Sequence[Factor]) -> CliqueVector:
         """Put tables one behind the other, each with its axes brought into the domain's order."""
-        cells = [f.transpose(domain.canonical(f.domain.attributes)).datavector() for f in factors]
-        return cls(domain, [f.domain.attributes for f in factors], np.concatenate([np.empty(0), *cells]))
+        vector = object.__new__(cls)
+        vector.domain = domain
+        scopes = [sorted(domain.indices(f.domain.attributes)) for f in factors]
+        vector._lay_out(scopes)
+        cells = [
+            transpose_cells(f.datavector(), f.domain, clique) for f, clique in zip(factors, vector.cliques, strict=True)
+        ]
+        vector.values = vector._checked(np.concatenate([np.empty(0), *cells]))
+        return vector
 
     def like(self, values: ArrayLike) -> CliqueVector:
         """Return other values for the same cliques, a float64 array as it is; ``ValueError`` if their number differs.

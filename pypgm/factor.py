@@ -218,10 +218,11 @@ def transpose_cells(cells: NDArray[_T], domain: Domain, attributes: Sequence[str
     if tuple(attributes) == domain.attributes:
         return np.ascontiguousarray(cells).reshape(-1)
     # Axes of size 1 do not move cells; without them no table in memory has more axes than NumPy allows.
-    wide = [a for a in domain.attributes if domain.size(a) > 1]
-    position = {a: i for i, a in enumerate(wide)}
-    order = [position[a] for a in attributes if a in position]
-    table: NDArray[_T] = cells.reshape(domain.sizes(wide)).transpose(order)
+    shape = domain.shape
+    wide = [i for i, size in enumerate(shape) if size > 1]
+    axis = {i: k for k, i in enumerate(wide)}
+    order = [axis[i] for i in domain.indices(attributes) if shape[i] > 1]
+    table: NDArray[_T] = cells.reshape([shape[i] for i in wide]).transpose(order)
     return np.ascontiguousarray(table).reshape(-1)
 
 

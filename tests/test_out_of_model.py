@@ -109,6 +109,28 @@ def test_answers_are_the_same_bits_for_any_number_of_threads(rng):
 # X5, and the tests of section D.
 
 
+def test_regions_that_agree_as_nearly_as_an_estimate_makes_them_take_sweeps_alone(rng):
+    domain = Domain({a: 20 for a in "abcd"})
+    measured = [
+        pypgm.LinearMeasurement(1000 * rng.dirichlet(np.ones(400)) + rng.normal(size=400), pair, 1.0)
+        for pair in [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("a", "c")]
+    ]
+    model = pypgm.estimate(domain, measured, oracle="region_graph")
+    index = RegionIndex(model.marginals, model.total)
+    for clique in (("a", "b", "c"), ("a", "c", "d"), ("a", "b", "c", "d")):
+        (answer,) = local_answers(index, [clique])
+        assert answer.iterations < 400  # descent would come on top, to 800
+        assert answer.violation <= 1e-8
+
+
+def test_one_large_table_has_the_same_bits_for_any_number_of_threads(rng):
+    domain = Domain({a: 80 for a in "abc"})
+    pairs = [("a", "b"), ("b", "c")]
+    index = index_of(domain, pairs, np.concatenate([rng.dirichlet(np.ones(6400)) for _ in pairs]))
+    one, two = (local_answers(index, [("a", "b", "c")], iterations=3, n_threads=n)[0] for n in (1, 2))
+    assert one.values.tobytes() == two.values.tobytes()
+
+
 def test_factor_graph_answers_are_products_of_single_marginals(rng):
     joint = random_joint(ABCDE, rng)
     model = consistent_model(ABCDE, joint, [(a,) for a in ABCDE.attributes], kind="factor_graph")

@@ -100,11 +100,12 @@ class JunctionTree:
         if order is not None and sorted(domain.indices(order)) != list(range(len(domain))):
             raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(order)}")
         self.domain = domain
-        self.cliques = tuple(domain.canonical(c) for c in cliques)
+        scopes = [sorted(domain.indices(c)) for c in cliques]
+        self.cliques = tuple([self._names(scope) for scope in scopes])
         with hopeless_refused(domain, max_bytes):
             self.plan = _core.JunctionTree(
                 domain.shape,
-                [domain.indices(c) for c in self.cliques],
+                scopes,
                 None if order is None else domain.indices(order),
                 effort == "best",
             )
@@ -306,7 +307,8 @@ class JunctionTree:
         return f"JunctionTree({len(self.nodes)} cliques, width {self.cost.width}, {self.cost.cells:.4g} cells)"
 
     def _names(self, indices: Iterable[int]) -> Clique:
-        return tuple(self.domain.attributes[i] for i in indices)
+        names = self.domain.attributes
+        return tuple([names[i] for i in indices])
 
     def _checked(self, potentials: CliqueVector) -> NDArray[np.float64]:
         if potentials.cliques != self.cliques or potentials.domain.shape != self.domain.shape:

@@ -88,8 +88,6 @@ class Ledger:
         self._not_private = reason
         if self._parent is not None:
             self._parent.mark_not_private(reason)
-        if self._parent is not None:
-            self._parent.mark_not_private(reason)
 
     @property
     def lines(self) -> tuple[Charge, ...]:

@@ -12,11 +12,12 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kMet = 1e-13;       // mean L1 distance at which targets count as met: rounding
-constexpr double kNearlyMet = 1e-8;  // the same, where the sweeps have run out
-constexpr int kSlowSweeps = 8;       // over so many sweeps ...
-constexpr double kProgress = 0.9;    // ... the distance must fall to this part, or the targets are at odds
-constexpr double kSmallGap = 1e-5;   // of the objective, where descent ends
+constexpr double kMet = 1e-13;  // mean L1 distance at which targets count as met: rounding
+constexpr double kNearlyMet =
+    1e-8;  // the same, where no more is to be had: regions agree no better with each other
+constexpr int kSlowSweeps = 8;      // over so many sweeps ...
+constexpr double kProgress = 0.9;   // ... the distance must fall to this part, or the targets are at odds
+constexpr double kSmallGap = 1e-5;  // of the objective, where descent ends
 constexpr double kLargestRatio = 1e100;
 constexpr double kGrowth = 1.5;
 constexpr double kCaution = 0.9;
@@ -24,8 +25,8 @@ constexpr double kLongest = 1e5;  // of a step, over the safe one
 
 class Solver {
  public:
-  Solver(const LocalProblem& problem, LocalAnswer& answer)
-      : problem_(problem), answer_(answer), table_(answer.table) {
+  Solver(const LocalProblem& problem, LocalAnswer& answer, int n_threads)
+      : problem_(problem), answer_(answer), n_threads_(n_threads), table_(answer.table) {
     table_.assign(problem.start.begin(), problem.start.end());
     const Kernels& k = kernels();
     k.scale(table_.data(), table_.size(), 1 / k.sum(table_.data(), table_.size()));
@@ -45,7 +46,7 @@ class Solver {
       if (distance <= kMet) return true;
       seen.push_back(distance);
       const std::size_t n = seen.size();
-      if (n > kSlowSweeps && distance > kProgress * seen[n - 1 - kSlowSweeps]) return false;
+      if (n > kSlowSweeps && distance > kProgress * seen[n - 1 - kSlowSweeps]) break;
     }
     return distance <= kNearlyMet;
   }
@@ -106,12 +107,12 @@ class Solver {
   double sweep() {
     double distance = 0;
     for_targets(now_, [&](const LocalTarget& target, std::span<double> part) {
-      reduce_sum(table_, target.layout, part, 1);
+      reduce_sum(table_, target.layout, part, n_threads_);
       for (std::size_t i = 0; i < part.size(); ++i) {
         distance += std::abs(part[i] - target.values[i]);
         part[i] = part[i] > 0 ? std::min(target.values[i] / part[i], kLargestRatio) : 1.0;
       }
-      expand(Expand::multiply, table_, target.layout, part, 1);
+      expand(Expand::multiply, table_, target.layout, part, n_threads_);
     });
     return distance / static_cast<double>(std::max<std::size_t>(1, problem_.targets.size()));
   }
@@ -126,7 +127,7 @@ class Solver {
   /// Marginals less targets; returns half their squared norm.
   double residuals(const std::vector<double>& table, std::vector<double>& out) {
     for_targets(out, [&](const LocalTarget& target, std::span<double> part) {
-      reduce_sum(table, target.layout, part, 1);
+      reduce_sum(table, target.layout, part, n_threads_);
       for (std::size_t i = 0; i < part.size(); ++i) part[i] -= target.values[i];
     });
     return 0.5 * kernels().dot(out.data(), out.data(), out.size());
@@ -135,7 +136,7 @@ class Solver {
   void steepest() {
     std::fill(gradient_.begin(), gradient_.end(), 0.0);
     for_targets(now_, [&](const LocalTarget& target, std::span<double> part) {
-      expand(Expand::add, gradient_, target.layout, part, 1);
+      expand(Expand::add, gradient_, target.layout, part, n_threads_);
     });
   }
 
@@ -174,6 +175,7 @@ class Solver {
 
   const LocalProblem& problem_;
   LocalAnswer& answer_;
+  int n_threads_;
   std::vector<double>& table_;
   std::vector<double> now_, next_;  ///< by target: residuals
   std::vector<double> log_, gradient_, trial_;
@@ -183,9 +185,9 @@ class Solver {
 
 }  // namespace
 
-LocalAnswer solve_locally(const LocalProblem& problem, int iterations) {
+LocalAnswer solve_locally(const LocalProblem& problem, int iterations, int n_threads) {
   LocalAnswer answer;
-  Solver solver(problem, answer);
+  Solver solver(problem, answer, n_threads);
   if (!solver.fit(iterations)) solver.descend(2 * iterations);
   solver.finish();
   return answer;
@@ -196,8 +198,9 @@ std::vector<LocalAnswer> solve_locally(std::span<const LocalProblem> problems, i
   std::vector<LocalAnswer> answers(problems.size());
   std::size_t work = 0;
   for (const LocalProblem& p : problems) work += 20 * p.start.size() * (1 + p.targets.size());
+  const int inside = problems.size() == 1 ? n_threads : 1;
   parallel_for(problems.size(), threads_for(work, n_threads),
-               [&](std::size_t i) { answers[i] = solve_locally(problems[i], iterations); });
+               [&](std::size_t i) { answers[i] = solve_locally(problems[i], iterations, inside); });
   return answers;
 }
 
