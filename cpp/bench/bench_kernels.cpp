@@ -65,30 +65,6 @@ void logsumexp(std::span<const double> large, const pypgm::Layout& layout, std::
   pypgm::reduce_logsumexp(large, layout, small, scratch, n_threads);
 }
 
-/// The step of a descent: moves of the weights, and the weights moved by them.
-void bench_kernels_step(benchmark::State& state) {
-  const auto cells = static_cast<std::size_t>(state.range(0));
-  const double size = std::pow(10.0, static_cast<double>(state.range(1)));
-  const std::vector<double> table(cells, 1.0);
-  const std::vector<double> values(cells, 2.0);
-  std::vector<double> moves(cells);
-  std::vector<double> grown(cells, 1e-300);
-  double largest = 0;
-  const limits::Stopwatch watch;
-  for (auto _ : state) {
-    const double loss = pypgm::kernels().moves(table.data(), values.data(), nullptr, 1.0, size, cells,
-                                               moves.data(), &largest);
-    benchmark::DoNotOptimize(loss);
-    std::fill(grown.begin(), grown.end(), 0.5);
-    pypgm::kernels().grow(grown.data(), moves.data(), cells, largest);
-    benchmark::ClobberMemory();
-  }
-  for (const double x : grown) {
-    if (std::abs(x - 0.5 * std::exp(size)) > 1e-15) state.SkipWithError("a weight differs");
-  }
-  limits::compare(state, watch, cells);
-}
-
 /// Expands a table of 2 into one of 0.5, each cell to `wanted` the first time.
 void bench_kernels_expand(benchmark::State& state, pypgm::Expand op, double wanted) {
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -114,9 +90,6 @@ void every_shape(benchmark::internal::Benchmark* bench) {
 }
 
 BENCHMARK(bench_kernels_exp)->ArgName("cells")->Arg(100)->Arg(100'000)->Arg(10'000'000);
-BENCHMARK(bench_kernels_step)
-    ->ArgNames({"cells", "log10_of_step"})
-    ->ArgsProduct({{1000, 100'000}, {-5, -2, -1}});
 BENCHMARK_CAPTURE(bench_kernels_reduce, sum, pypgm::reduce_sum, [](double n) {
   return 0.5 * n;
 })->Apply(every_shape);
