@@ -153,6 +153,23 @@ State<Graph> renamed(const Core& core, Rule rule, std::span<const std::int32_t> 
   return state;
 }
 
+/// Values in the order of the ranks.
+template <class T>
+std::vector<T> by_rank(const std::vector<T>& values, std::span<const std::int32_t> ranks) {
+  std::vector<T> placed(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) placed[at(ranks[i])] = values[i];
+  return placed;
+}
+
+/// The attributes of a vertex and its neighbours, ascending.
+template <class Graph>
+Scope clique_of(const Graph& graph, const Scope& named, std::int32_t v) {
+  Scope clique{named[at(v)]};
+  graph.for_neighbours(v, [&](std::int32_t u) { clique.push_back(named[at(u)]); });
+  std::sort(clique.begin(), clique.end());
+  return clique;
+}
+
 /// Eliminates the core by a rule, ties going to the smaller rank. Gives up, with an empty order, at a
 /// hopeless table, whose clique it leaves behind, or where the tables so far are certain to exceed `limit`
 /// cells: bags inside others at most double the sum of those that stay, as long as every attribute has two
@@ -161,10 +178,8 @@ template <class Graph>
 Steps eliminate_core(const Core& core, Rule rule, std::span<const std::int32_t> ranks, double limit,
                      double& work, Scope& hopeless) {
   const std::size_t n = core.names.size();
-  Scope named(n);
-  for (std::size_t i = 0; i < n; ++i) named[static_cast<std::size_t>(ranks[i])] = core.names[i];
-  std::vector<double> sizes(n);
-  for (std::size_t i = 0; i < n; ++i) sizes[static_cast<std::size_t>(ranks[i])] = core.sizes[i];
+  const Scope named = by_rank(core.names, ranks);
+  const std::vector<double> sizes = by_rank(core.sizes, ranks);
   const bool all_choose = *std::min_element(sizes.begin(), sizes.end()) > 1;
   State<Graph> state = renamed<Graph>(core, rule, ranks);
   const bool scored = rule == Rule::fill || rule == Rule::weighted_fill;
@@ -179,9 +194,7 @@ Steps eliminate_core(const Core& core, Rule rule, std::span<const std::int32_t> 
     return scored ? std::min(state.fill[at(v)], kLargeScore) : table(v);
   };
   MinTree queue(n);
-  for (std::size_t v = 0; v < n; ++v) {
-    queue.set(static_cast<std::int32_t>(v), score(static_cast<std::int32_t>(v)));
-  }
+  for (std::int32_t v = 0; at(v) < n; ++v) queue.set(v, score(v));
   Steps steps = core.steps;
   Scope near, touched, names_near;
   const auto add = [&](std::int32_t v) {
@@ -194,11 +207,7 @@ Steps eliminate_core(const Core& core, Rule rule, std::span<const std::int32_t> 
     const std::int32_t v = queue.argmin();
     queue.take_out(v);
     const double own = table(v);
-    if (own > kHopelessCells) {
-      hopeless = {named[at(v)]};
-      state.graph.for_neighbours(v, [&](std::int32_t u) { hopeless.push_back(named[at(u)]); });
-      std::sort(hopeless.begin(), hopeless.end());
-    }
+    if (own > kHopelessCells) hopeless = clique_of(state.graph, named, v);
     cells += own;
     if (own > kHopelessCells || (all_choose && cells > 2 * limit)) {
       work += state.work;
