@@ -23,7 +23,7 @@ def questions(names: list[str]) -> dict[str, KroneckerQuery]:
     """Return queries of three kinds."""
     size = dict(zip(names, SIZES, strict=True))
     rng = np.random.default_rng(1)
-    middle = {a: queries.ranges(size[a], [(size[a] // 4, (3 * size[a]) // 4)]) for a in names}
+    middle = {a: queries.RangeList(size[a], [(size[a] // 4, (3 * size[a]) // 4)]) for a in names}
     return {
         "a range of every attribute": KroneckerQuery(middle),
         "prefix x prefix x mean": KroneckerQuery(
@@ -50,11 +50,7 @@ class Einsum:
         self.plain = [*self.operands, []]
         out = []
         for i, (attribute, block) in enumerate(query.blocks.items()):
-            rows = (
-                np.stack([block.matvec(unit) for unit in np.eye(block.shape[1])], axis=1)
-                if not hasattr(block, "entries")
-                else np.asarray(block.entries, dtype=float)
-            )
+            rows = block.to_sparse().toarray()
             out.append(len(domain) + i)
             self.operands += [rows, [out[-1], domain.index(attribute)]]
         self.operands.append(out)
@@ -86,7 +82,7 @@ def main() -> None:
     for _ in range(1000):
         chosen = rng.choice(len(names), 3, replace=False)
         bounds = [sorted(rng.integers(0, SIZES[i], size=2).tolist()) for i in chosen]
-        blocks = {names[i]: queries.ranges(SIZES[i], [tuple(b)]) for i, b in zip(chosen, bounds, strict=True)}
+        blocks = {names[i]: queries.RangeList(SIZES[i], [tuple(b)]) for i, b in zip(chosen, bounds, strict=True)}
         batch.append(KroneckerQuery(blocks))
     together = model.answer(batch, n_threads=threads)
     for query, answer in zip(batch, together, strict=True):

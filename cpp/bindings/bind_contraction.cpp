@@ -122,14 +122,14 @@ py::tuple run(const ProjectionPlan& plan, const std::vector<std::optional<Array<
   std::vector<std::span<const double>> leaves(tables.size());
   for (std::size_t i = 0; i < tables.size(); ++i) {
     if (!tables[i]) throw py::value_error("table " + std::to_string(i) + " is missing");
-    check_size("a table", cells_over(c.sizes, c.leaves[i].axes), static_cast<std::size_t>(tables[i]->size()));
+    check_size("a table", cells_of(c.sizes, c.leaves[i].axes), static_cast<std::size_t>(tables[i]->size()));
     leaves[i] = view(*tables[i]);
   }
   py::list arrays;
   std::vector<std::span<double>> out;
   for (const int output : c.outputs) {
     const Axes& axes = c.steps[static_cast<std::size_t>(output) - c.leaves.size()].axes;
-    Array<double> array = allocate<double>(cells_over(c.sizes, axes));
+    Array<double> array = allocate<double>(cells_of(c.sizes, axes));
     out.push_back(mutable_view(array));
     arrays.append(std::move(array));
   }

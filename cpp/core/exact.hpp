@@ -16,3 +16,4 @@
 #include "core/exact/row_nodes.hpp"           // cliques computed row by row
 #include "core/exact/tangent.hpp"             // marginals and their derivative in a direction
 #include "core/exact/weight_range.hpp"        // bounds of weights and of what underflow took
+#include "core/exact/weights.hpp"             // scaled weights, or a power of two in each cell

@@ -2,7 +2,6 @@
 // Marginals of many cliques and answers to Kronecker queries from one junction tree.
 // May include base, tables, simd, plan and exact.
 #include "core/queries/contraction.hpp"          // plans of Kronecker queries
-#include "core/queries/contraction_logs.hpp"     // the same in log space
 #include "core/queries/contraction_planner.hpp"  // the order of sums in such a plan
 #include "core/queries/contraction_run.hpp"      // the run of such a plan
 #include "core/queries/joining_subtree.hpp"      // the subtree that joins some attributes

@@ -3,7 +3,6 @@
 // May include base and tables.
 #include "core/simd/contiguous_loops.hpp"     // passes over contiguous cells
 #include "core/simd/contract_kernels.hpp"     // inner loops of products of two tables
-#include "core/simd/contraction_kernels.hpp"  // inner loops of contractions
 #include "core/simd/extended_kernels.hpp"     // products with a power of two in each cell
 #include "core/simd/kernel_set.hpp"           // how a set of kernels is named and defined
 #include "core/simd/kernels.hpp"              // basic loops over one table

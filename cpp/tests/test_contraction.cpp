@@ -36,7 +36,7 @@ Case random_case(std::mt19937_64& random, bool negative) {
   for (std::size_t k = 0; k < n_leaves; ++k) {
     const Axes axes = some_axes(random, n, 4);
     const bool logarithms = !negative || test::below(random, 2) == 0;
-    std::vector<double> table = test::random_potentials(random, cells_over(c.sizes, axes));
+    std::vector<double> table = test::random_potentials(random, cells_of(c.sizes, axes));
     if (!logarithms) {
       for (double& x : table) x = std::isinf(x) ? 0.0 : (test::uniform(random) - 0.5) * std::exp(x * 0.01);
     }
@@ -87,7 +87,7 @@ struct Answer {
 };
 
 Answer ask(const Contraction& plan, const Case& c, Semiring semiring, int n_threads) {
-  Answer answer{std::vector<double>(cells_over(c.sizes, c.keep))};
+  Answer answer{std::vector<double>(cells_of(c.sizes, c.keep))};
   std::vector<std::span<const double>> leaves(c.tables.begin(), c.tables.end());
   const std::span<double> out(answer.cells);
   run_contraction(plan, leaves, semiring, {&out, 1}, {&answer.log_scale, 1}, n_threads);
@@ -146,7 +146,7 @@ TEST_CASE("largest products") {
   }
 }
 
-TEST_CASE("what underflows in products is found by logarithms") {
+TEST_CASE("what underflows in products is found with an exponent for each cell") {
   // Every second table is against 0, the others against 1: no product of two of them is a double above 0.
   Case c{{2, 2, 2, 2, 2, 2, 2}, {}, {}, {0, 6}};
   for (std::int32_t i = 0; i < 6; ++i) {
@@ -180,7 +180,7 @@ TEST_CASE("the bits do not depend on threads, nor on where a step is cut") {
   Case c{{40, 50, 7, 60, 3, 90}, {}, {}, {5, 0, 3}};
   const std::vector<Axes> scopes = {{0, 1, 2, 3}, {5, 4, 1}, {2, 5, 3}, {4}};
   for (const Axes& axes : scopes) {
-    std::vector<double> table(cells_over(c.sizes, axes));
+    std::vector<double> table(cells_of(c.sizes, axes));
     for (double& x : table) x = test::uniform(random) - 0.3;
     c.leaves.push_back({axes, false});
     c.tables.push_back(table);
@@ -213,7 +213,8 @@ TEST_CASE("a plan says what it takes") {
   CHECK(wide.cost.bytes > 7.9e14);
   const Contraction chain = plan_elimination(sizes, {{{0, 1}, true}, {{1, 2}, true}}, {0, 2}, {});
   CHECK(chain.cost.operations == 1000);
-  CHECK(chain.cost.bytes == 8 * 300);  // two exponentials and sums of logarithms; the answer is the caller's
+  CHECK(chain.cost.bytes ==
+        8 * 300);  // two exponentials and, of one table, exponents; the answer is the caller's
   CHECK(chain.cost.largest == Axes{0, 2});
 }
 

@@ -177,12 +177,12 @@ TEST_CASE("the spread of weights leaves zeros out") {
     CAPTURE(std::string(k->instruction_set));
     for (const std::size_t n : {1U, 7U, 8U, 9U, 70U, 1000U}) {
       std::vector<double> weights(n, 0.0);
-      CHECK(k->positive_extent(weights.data(), n).least == kInfinity);
-      CHECK(k->positive_extent(weights.data(), n).largest == 0);
-      weights[n - 1] = 3;
+      CHECK(k->magnitudes(weights.data(), n).least == kInfinity);
+      CHECK(k->magnitudes(weights.data(), n).largest == 0);
+      weights[n - 1] = -3;
       weights[n / 2] = 0.25;
-      CHECK(k->positive_extent(weights.data(), n).least == 0.25);
-      CHECK(k->positive_extent(weights.data(), n).largest == (n == 1 ? 0.25 : 3.0));
+      CHECK(k->magnitudes(weights.data(), n).least == 0.25);
+      CHECK(k->magnitudes(weights.data(), n).largest == (n == 1 ? 0.25 : 3.0));
     }
   }
 }

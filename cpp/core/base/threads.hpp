@@ -1,6 +1,8 @@
 #pragma once
 // Threads: parallel_for, and how many threads a given amount of work is worth. The one place with OpenMP.
+#include <algorithm>
 #include <cstddef>
+#include <span>
 
 namespace pypgm {
 
@@ -35,6 +37,29 @@ void parallel_for(std::size_t n, int n_threads, const Body& body) {
   }
   run_team(
       n, n_threads, [](const void* self, std::size_t i) { (*static_cast<const Body*>(self))(i); }, &body);
+}
+
+/// Calls body(step, threads inside it) for steps that do not depend on each other, of which work(step) table
+/// entries: beside each other, or, where one outweighs the rest, one after the other with all threads inside.
+template <class Work, class Body>
+void for_level(std::span<const int> steps, int n_threads, const Work& work, const Body& body) {
+  std::size_t total = 0;
+  std::size_t largest = 0;
+  for (const int s : steps) {
+    total += work(s);
+    largest = std::max<std::size_t>(largest, work(s));
+  }
+  const int threads = threads_for(total, n_threads);
+  if (threads <= 1 || 2 * largest > total) {
+    for (const int s : steps) body(s, threads);
+    return;
+  }
+  // In blocks, so that a step of a microsecond does not pay for being handed out.
+  const std::size_t n_blocks = std::min(steps.size(), 16 * static_cast<std::size_t>(threads));
+  parallel_for(n_blocks, threads, [&](std::size_t b) {
+    const std::size_t end = steps.size() * (b + 1) / n_blocks;
+    for (std::size_t i = steps.size() * b / n_blocks; i < end; ++i) body(steps[i], 1);
+  });
 }
 
 /// Threads the machine offers to one parallel region; 1 without OpenMP.

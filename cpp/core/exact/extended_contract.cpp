@@ -49,7 +49,7 @@ double* largest_exponents(const double* exponents, const Layout& layout, double*
 /// b's largest one reaches for each code of what both have. A row's largest weight in one table then meets
 /// one of the largest in the other. Returns the end of the shifts, and null where there is nothing to even
 /// out.
-double* shifts_between(const ExtendedTable& a, const ExtendedTable& b, const Rows& rows_a, const Rows& rows_b,
+double* shifts_between(const Operand& a, const Operand& b, const Rows& rows_a, const Rows& rows_b,
                        double* scratch) {
   if (a.exponents == nullptr || b.exponents == nullptr || rows_a.both.small == 1) return nullptr;
   if (rows_a.single() && rows_b.single()) return nullptr;
@@ -63,9 +63,9 @@ double* shifts_between(const ExtendedTable& a, const ExtendedTable& b, const Row
   return end;
 }
 
-Scaled scale_rows(const ExtendedTable& table, const double* shifts, const Rows& rows, double*& scratch,
+Scaled scale_rows(const Operand& table, const double* shifts, const Rows& rows, double*& scratch,
                   int n_threads) {
-  if (table.exponents == nullptr) return {table.weights, nullptr, table.high, false};
+  if (table.exponents == nullptr) return {table.weights, nullptr, table.range.high, false};
   if (rows.single() && shifts == nullptr) return {table.weights, table.exponents, 1, false};
   const double* exponents = table.exponents;
   double* const weights = scratch;
@@ -93,7 +93,7 @@ class TermByTerm {
  public:
   static constexpr std::size_t kMost = 64;  ///< cells, or terms of a cell, at a time
 
-  TermByTerm(const Loops& loops, const ExtendedTable& a, const ExtendedTable& b)
+  TermByTerm(const Loops& loops, const Operand& a, const Operand& b)
       : a_(loops.swapped ? b : a), b_(loops.swapped ? a : b), lanes_(loops.lanes) {
     for (const LoopAxis& axis : loops.outer) take(axis);
     for (const LoopAxis& axis : {loops.batch, loops.rows, loops.sums}) take(axis);
@@ -158,13 +158,13 @@ class TermByTerm {
     }
   }
 
-  static Terms terms(const ExtendedTable& table, std::size_t cell, std::size_t step) {
+  static Terms terms(const Operand& table, std::size_t cell, std::size_t step) {
     static constexpr double kZeros[kMost] = {};
     return {table.weights + cell, table.exponents == nullptr ? kZeros : table.exponents + cell, step == 0};
   }
 
-  ExtendedTable a_;
-  ExtendedTable b_;
+  Operand a_;
+  Operand b_;
   LoopAxis lanes_;
   std::array<LoopAxis, kMostAxes> kept_;
   std::array<LoopAxis, kMostAxes> summed_;
@@ -176,17 +176,17 @@ class TermByTerm {
 void sum_again(const TermByTerm& terms, double least, std::size_t begin, std::size_t end, double* out,
                double* exponents) {
   for (std::size_t i = begin; i < end;) {
-    if (!(out[i] < least)) {
+    if (!(std::abs(out[i]) < least)) {
       ++i;
       continue;
     }
     std::size_t n = std::min({TermByTerm::kMost, end - i, terms.row() - i % terms.row()});
-    while (!(out[i + n - 1] < least)) --n;
+    while (!(std::abs(out[i + n - 1]) < least)) --n;
     double weights[TermByTerm::kMost];
     double powers[TermByTerm::kMost];
     terms.sum(i, n, weights, powers);
     for (std::size_t k = 0; k < n; ++k) {
-      if (!(out[i + k] < least)) continue;
+      if (!(std::abs(out[i + k]) < least)) continue;
       out[i + k] = weights[k];
       exponents[i + k] = powers[k];
     }
@@ -207,9 +207,8 @@ void add_tops(const Scaled& scaled, const Rows& rows, bool first, double* expone
 
 }  // namespace
 
-void contract_extended(const Loops& loops, const Rows& rows_a, const Rows& rows_b, const ExtendedTable& a,
-                       const ExtendedTable& b, double* out, double* out_exponents, double* scratch,
-                       int n_threads) {
+void contract_extended(const Loops& loops, const Rows& rows_a, const Rows& rows_b, const Operand& a,
+                       const Operand& b, double* out, double* out_exponents, double* scratch, int n_threads) {
   assert(a.exponents != nullptr || b.exponents != nullptr);
   double* const shifted = shifts_between(a, b, rows_a, rows_b, scratch);
   const double* const shifts = shifted == nullptr ? nullptr : scratch;

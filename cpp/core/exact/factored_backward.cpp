@@ -5,6 +5,7 @@
 #include "core/exact/factored_inference.hpp"
 #include "core/exact/factored_passes.hpp"
 #include "core/exact/observation.hpp"
+#include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
@@ -179,7 +180,7 @@ Outcome factored_backward(const JunctionTree& tree, const FactoredTree& factored
     keep_known(work, factored.root, {root, nullptr});
   }
   for (std::size_t depth = factored.levels.size(); depth-- > 0;) {
-    for_level(factored, factored.levels[depth], n_threads,
+    for_steps(factored, factored.levels[depth], n_threads,
               [&](const FactoredStep& step, int threads) { backward.step(step, threads); });
   }
   return backward.lost() ? Outcome::lost : Outcome::exact;

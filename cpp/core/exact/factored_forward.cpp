@@ -2,9 +2,11 @@
 #include <cmath>
 
 #include "core/base/threads.hpp"
+#include "core/exact/contract.hpp"
 #include "core/exact/factored_inference.hpp"
 #include "core/exact/factored_passes.hpp"
 #include "core/exact/observation.hpp"
+#include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
@@ -12,44 +14,6 @@ namespace pypgm {
 using namespace passes;
 
 namespace {
-
-/// table = exp(logarithms - their maximum), with the range of the weights; returns the maximum.
-double scaled_weights(std::span<const double> logarithms, const Extent& extent, std::span<double> table,
-                      Range& range) {
-  const bool empty = extent.largest == -kInfinity;
-  const double top = empty ? 0.0 : extent.largest;
-  kernels().exp_shifted(logarithms.data(), logarithms.size(), top, table.data());
-  constexpr double kLog2e = 1.4426950408889634074;
-  // A rounding error more or less in an exponent does not matter: the range is wide enough.
-  range = {(empty ? 0.0 : extent.least - top) * kLog2e - 1, 1, -kInfinity};
-  if (range.low < -kWidest) {
-    const double smallest = std::ldexp(1.0, -static_cast<int>(kWidest));
-    for (double& x : table) x = x < smallest ? 0.0 : x;
-    range.low = -kWidest;
-    range.loss = -kWidest;
-  }
-  return top;
-}
-
-/// An extended table of logarithms, which may lie in the table itself.
-void extended_weights(std::span<const double> logarithms, Weights& table) {
-  constexpr double kLog2e = 1.4426950408889634074;
-  constexpr double kLn2High =
-      6.93147180369123816490e-01;  // its products with whole numbers below 2^20 are exact
-  constexpr double kLn2Low = 1.90821492927058770002e-10;
-  const auto cells = table.cells;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const double x = logarithms[i];
-    const double n = std::abs(x) < kInfinity ? std::nearbyint(x * kLog2e) : 0.0;
-    // Where neighbouring doubles are more than ln 2 apart, what is left over is rounding alone.
-    const double rest = (x - n * kLn2High) - n * kLn2Low;
-    cells[i] = std::abs(x) < kInfinity ? std::clamp(rest, -0.5, 0.5) : x;
-    table.exponents[i] = n;
-  }
-  kernels().exp_shifted(cells.data(), cells.size(), 0.0, cells.data());
-  extended_kernels().split(cells.data(), table.exponents, cells.size());
-  table.extended = true;
-}
 
 void load_factor(const JunctionTree& tree, const FactoredTree& factored, std::span<const double> potentials,
                  const Observation& known, int factor, FactoredWork& work) {
@@ -61,14 +25,7 @@ void load_factor(const JunctionTree& tree, const FactoredTree& factored, std::sp
                        [&](std::size_t cell, std::size_t from) { table.cells[cell] = given[from]; });
     given = table.cells;
   }
-  const Extent extent = kernels().extent(given.data(), given.size());
-  if (work.may_extend && extent.largest - extent.least > (kWidest - 2) * std::log(2.0)) {
-    extended_weights(given, table);
-    work.log_scale[at(factor)] = narrow(table) * std::log(2.0);
-  } else {
-    table.extended = false;
-    work.log_scale[at(factor)] = scaled_weights(given, extent, table.cells, table.range);
-  }
+  work.log_scale[at(factor)] = take_logarithms(given, table, work.may_extend);
   keep_known(work, factor, table);
 }
 
@@ -94,7 +51,7 @@ void load_evidence(const FactoredTree& factored, const JunctionTree& tree, const
   const Value& value = factored.values[at(home)];
   if (work.may_extend) {
     if (!table.extended) std::fill_n(table.exponents, value.cells, 0.0);
-    extended_weights(evidence.log_likelihood, likelihood);
+    extend_logarithms(evidence.log_likelihood, likelihood);
     for_likelihoods(tree, value, evidence, [&](std::size_t begin, std::size_t n, std::size_t code) {
       kernels().scale(table.cells.data() + begin, n, weights[code]);
       for (std::size_t i = begin; i < begin + n; ++i) table.exponents[i] += exponents[code];
@@ -102,12 +59,11 @@ void load_evidence(const FactoredTree& factored, const JunctionTree& tree, const
     extended_kernels().split(table.cells.data(), table.exponents, value.cells);
     scale += narrow(table) * std::log(2.0);
   } else {
-    const Extent extent = kernels().extent(evidence.log_likelihood.data(), evidence.log_likelihood.size());
-    scale += scaled_weights(evidence.log_likelihood, extent, weights, likelihood.range);
+    scale += take_logarithms(evidence.log_likelihood, likelihood, false);
     for_likelihoods(tree, value, evidence, [&](std::size_t begin, std::size_t n, std::size_t code) {
       kernels().scale(table.cells.data() + begin, n, weights[code]);
     });
-    const Range& range = likelihood.range;
+    const WeightRange& range = likelihood.range;
     table.range = {table.range.low + range.low, table.range.high + range.high,
                    loss_of_product(table.range, range)};
     scale += rescale(table, false) * std::log(2.0);
@@ -142,7 +98,7 @@ Outcome factored_forward(const JunctionTree& tree, const FactoredTree& factored,
                });
   for (const Evidence& e : known.evidence) load_evidence(factored, tree, e, work);
   for (const auto& level : factored.levels) {
-    for_level(factored, level, n_threads, [&](const FactoredStep& step, int threads) {
+    for_steps(factored, level, n_threads, [&](const FactoredStep& step, int threads) {
       double one = 1.0;
       const Weights a = weights_of(factored, work, step.a);
       const Weights b = step.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(factored, work, step.b);
@@ -199,7 +155,7 @@ double factored_maximum(const JunctionTree& tree, const FactoredTree& factored,
     load_logarithms(tree, factored, potentials, known, v, cells + factored.values[at(v)].offset);
   }
   for (const auto& level : factored.levels) {
-    for_level(factored, level, n_threads, [&](const FactoredStep& step, int threads) {
+    for_steps(factored, level, n_threads, [&](const FactoredStep& step, int threads) {
       const double* b = step.b < 0 ? &kNothing : table(step.b);
       contract_maxima(step.forward.loops, table(step.a), b, cells + factored.values[at(step.out)].offset,
                       threads);

@@ -1,5 +1,4 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -7,6 +6,7 @@
 #include "core/exact/factored_inference.hpp"
 #include "core/exact/propagation.hpp"
 #include "core/plan/junction_tree.hpp"
+#include "core/tables/strides.hpp"
 
 namespace pypgm {
 
@@ -32,12 +32,6 @@ bool rearranged(const JunctionTree& tree, const FactoredTree& factored, int fact
 template <class Body>
 void for_observed_cells(const JunctionTree& tree, const FactoredTree& factored, int factor,
                         std::span<const std::int32_t> codes, const Body& body) {
-  struct Step {
-    std::size_t size, step;
-  };
-  std::array<Step, 64> steps;
-  std::size_t n = 0;
-  std::size_t begin = 0;
   const Scope& scope = tree.scopes[static_cast<std::size_t>(factor)];
   const Scope& axes = factored.values[static_cast<std::size_t>(factor)].attributes;
   const auto size_of = [&](std::int32_t a) { return tree.sizes[static_cast<std::size_t>(a)]; };
@@ -46,31 +40,14 @@ void for_observed_cells(const JunctionTree& tree, const FactoredTree& factored, 
     for (std::size_t i = scope.size(); scope[--i] != a;) step *= size_of(scope[i]);
     return step;
   };
+  std::size_t begin = 0;
   for (const std::int32_t a : scope) {
     const auto i = static_cast<std::size_t>(a);
     if (factored.observed[i] != 0) begin += step_of(a) * static_cast<std::size_t>(codes[i]);
   }
-  for (std::size_t i = axes.size(); i-- > 0;) {
-    const Step next{size_of(axes[i]), step_of(axes[i])};
-    if (n > 0 && steps[n - 1].step * steps[n - 1].size == next.step) {
-      steps[n - 1].size *= next.size;
-    } else {
-      steps[n++] = next;
-    }
-  }
-  const Step inner = n == 0 ? Step{1, 0} : steps[0];
-  std::array<std::size_t, 64> counts{};
-  for (std::size_t cell = 0;;) {
-    for (std::size_t i = 0; i < inner.size; ++i) body(cell++, begin + i * inner.step);
-    std::size_t axis = 1;
-    for (; axis < n; ++axis) {
-      begin += steps[axis].step;
-      if (++counts[axis] < steps[axis].size) break;
-      begin -= steps[axis].size * steps[axis].step;
-      counts[axis] = 0;
-    }
-    if (axis >= n) return;
-  }
+  Strides strides;
+  for (std::size_t i = axes.size(); i-- > 0;) strides.add_outer(size_of(axes[i]), step_of(axes[i]));
+  strides.for_cells(begin, body);
 }
 
 }  // namespace pypgm

@@ -5,12 +5,13 @@
 
 namespace pypgm {
 
-/// What is known of the numbers of a table of weights, as logarithms to base 2. Exact inference multiplies
+/// What is known of the magnitudes in a table of weights, as logarithms to base 2. Exact inference multiplies
 /// and adds weights; all that it can lose is what underflows, and a bound on that is carried along.
 struct WeightRange {
-  double low = 0;                                          ///< positive entries are at least 2^low
+  double low = 0;                                          ///< magnitudes above 0 are at least 2^low
   double high = 0;                                         ///< and at most 2^high
   double loss = -std::numeric_limits<double>::infinity();  ///< any entry lacks at most 2^loss
+  bool signs = false;                                      ///< whether entries may be negative
 };
 
 /// Loss, as a part of what the numbers sum to, from which on they are not trusted: 7e-18, far below what

@@ -93,7 +93,7 @@ double ProportionalFitting::fit_group(const FittingGroup& group, std::span<doubl
     const auto before = room.first(part.cells);
     const auto inside = room.subspan(part.cells, part.cells);
     reduce_sum(table, part.place, inside, n_threads_);
-    if (kernels().positive_extent(inside.data(), part.cells).least < kTooRare) {
+    if (kernels().magnitudes(inside.data(), part.cells).least < kTooRare) {
       for (const auto& [factor, place] : part.around) distance += fit_factor(factor, place, table);
       continue;
     }

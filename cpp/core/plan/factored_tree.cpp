@@ -91,9 +91,9 @@ class Meeting {
     FactoredStep step{a.value,
                       b.value,
                       out,
-                      product(a.bits, b.bits, pair.out),
-                      product(pair.out, b.bits, a.bits),
-                      product(pair.out, a.bits, b.bits),
+                      make_product(sizes_, a.bits, b.bits, pair.out),
+                      make_product(sizes_, pair.out, b.bits, a.bits),
+                      make_product(sizes_, pair.out, a.bits, b.bits),
                       0,
                       0};
     present_[pair.first] = {out, pair.out};
@@ -122,10 +122,6 @@ class Meeting {
       if (std::find(scope.begin(), scope.end(), attributes_[i]) != scope.end()) bits |= std::uint64_t{1} << i;
     }
     return bits;
-  }
-
-  PairProduct product(std::uint64_t a, std::uint64_t b, std::uint64_t out) const {
-    return {make_loops(sizes_, a, b, out), make_rows(sizes_, a, b, out), make_rows(sizes_, b, a, out)};
   }
 
   double cells(std::uint64_t bits) const {
@@ -192,7 +188,7 @@ std::size_t room_of(const FactoredTree& factored, const FactoredStep& step) {
 std::size_t scratch_of(const FactoredStep& step) {
   std::size_t most = 0;
   for (const PairProduct* p : {&step.forward, &step.to_a, &step.to_b}) {
-    most = std::max(most, p->a.room() + p->b.room());
+    most = std::max(most, p->scratch());
   }
   return most;
 }

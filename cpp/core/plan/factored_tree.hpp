@@ -15,13 +15,6 @@ struct Value {
   std::size_t offset = 0;  ///< in the buffer of all values
 };
 
-/// The loops of a product of two tables, and the rows either of them has.
-struct PairProduct {
-  Loops loops;
-  Rows a;
-  Rows b;
-};
-
 /// values[out] = sum of values[a] * values[b] over the attributes that no later step needs; and the backward
 /// step: the derivatives by a and b from that by out.
 struct FactoredStep {

@@ -5,83 +5,49 @@
 #include <utility>
 
 #include "core/base/numbers.hpp"
-#include "core/tables/layout.hpp"
 
 namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kShort = 8;  // an innermost loop shorter than this costs more to start than to run
+constexpr std::size_t kLong = 8;  // values that fill the lanes of a loop
+constexpr std::size_t kMostAxes =
+    64;  // of a product: with more of them it has more cells than can be counted
 
-double cells_of(const std::vector<std::size_t>& sizes, const Axes& axes) {
+double count_cells(const std::vector<std::size_t>& sizes, const Axes& axes) {
   double cells = 1;
   for (const std::int32_t a : axes) cells *= static_cast<double>(sizes[at(a)]);
   return cells;
 }
 
-/// The loop over each attribute of more than one value, with the strides of the tables that have it.
-std::vector<Loop> loops_over(const std::vector<std::size_t>& sizes, const Axes& left, const Axes& right,
-                             const Axes& out) {
-  std::vector<std::pair<std::int32_t, Loop>> found;
-  const auto enter = [&](const Axes& axes, std::size_t Loop::*stride) {
-    std::size_t step = 1;
-    for (std::size_t i = axes.size(); i-- > 0;) {
-      const std::size_t size = sizes[at(axes[i])];
-      if (size == 1) continue;
-      auto place =
-          std::find_if(found.begin(), found.end(), [&](const auto& f) { return f.first == axes[i]; });
-      if (place == found.end()) place = found.insert(found.end(), {axes[i], Loop{size, 0, 0, 0}});
-      place->second.*stride = step;
-      step = multiply_cells(step, size);
-    }
-  };
-  enter(left, &Loop::left);
-  enter(right, &Loop::right);
-  enter(out, &Loop::out);
-  // Memory is walked in the order of the largest strides; of equals, those outside that do not repeat writes.
-  const auto largest = [](const Loop& l) { return std::max({l.left, l.right, l.out}); };
-  std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
-    const std::size_t first = largest(a.second);
-    const std::size_t second = largest(b.second);
-    if (first != second) return first > second;
-    if ((a.second.out != 0) != (b.second.out != 0)) return a.second.out != 0;
-    return a.first < b.first;
-  });
-  std::vector<Loop> loops;
-  loops.reserve(found.size());
-  for (const auto& f : found) loops.push_back(f.second);
-  return loops;
+/// The attributes of both tables and their product, in the order of all tables.
+Axes union_of(const Contraction& c, const ContractionStep& step, std::size_t out,
+              const std::vector<std::size_t>& rank) {
+  Axes all = c.ordered[at(step.left)];
+  const auto add = [&](const Axes& more) { all.insert(all.end(), more.begin(), more.end()); };
+  if (step.right >= 0) add(c.ordered[at(step.right)]);
+  add(c.ordered[out]);
+  const auto before = [&](std::int32_t a, std::int32_t b) { return rank[at(a)] < rank[at(b)]; };
+  std::sort(all.begin(), all.end(), before);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
 }
 
-/// Joins neighbouring loops that all tables walk as one, and puts a long loop innermost.
-void tighten(std::vector<Loop>& loops) {
-  const auto joins = [](const Loop& outer, const Loop& inner, std::size_t Loop::*stride) {
-    return outer.*stride == multiply_cells(inner.*stride, inner.size);
-  };
-  std::vector<Loop> merged;
-  for (const Loop& loop : loops) {
-    if (!merged.empty()) {
-      Loop& last = merged.back();
-      if (joins(last, loop, &Loop::left) && joins(last, loop, &Loop::right) &&
-          joins(last, loop, &Loop::out)) {
-        last = Loop{multiply_cells(last.size, loop.size), loop.left, loop.right, loop.out};
-        continue;
-      }
+PairProduct product_of(const Contraction& c, const ContractionStep& step, std::size_t out, const Axes& all) {
+  if (all.size() > kMostAxes) return {};
+  std::vector<std::size_t> sizes;
+  for (const std::int32_t a : all) sizes.push_back(c.sizes[at(a)]);
+  const auto bits_of = [&](const Axes& axes) {
+    std::uint64_t bits = 0;
+    std::size_t i = 0;
+    for (const std::int32_t a : axes) {
+      while (all[i] != a) ++i;
+      bits |= std::uint64_t{1} << i;
     }
-    merged.push_back(loop);
-  }
-  const std::size_t n = merged.size();
-  if (n >= 2 && merged[n - 1].size < kShort && merged[n - 2].size >= 2 * kShort) {
-    std::swap(merged[n - 1], merged[n - 2]);
-  }
-  loops = std::move(merged);
-}
-
-/// Where a loop moves the right table and not the left one, the kernels want them the other way round.
-void face(ContractionStep& step, std::vector<Loop>& loops) {
-  if (step.right < 0 || loops.empty() || loops.back().left != 0 || loops.back().right == 0) return;
-  std::swap(step.left, step.right);
-  for (Loop& loop : loops) std::swap(loop.left, loop.right);
+    return bits;
+  };
+  const std::uint64_t right = step.right < 0 ? 0 : bits_of(c.ordered[at(step.right)]);
+  return make_product(sizes, bits_of(c.ordered[at(step.left)]), right, bits_of(c.ordered[out]));
 }
 
 struct Lives {
@@ -106,73 +72,87 @@ Lives find_levels(Contraction& c) {
   return lives;
 }
 
-void find_cost(Contraction& c, const std::vector<std::uint8_t>& returned) {
-  const std::size_t n_leaves = c.leaves.size();
+/// `in_place`: steps that are written where the caller wants them.
+void find_bytes(Contraction& c, const std::vector<std::uint8_t>& in_place) {
   double live = 0;
-  for (const Leaf& leaf : c.leaves) live += leaf.logarithms ? 8 * cells_of(c.sizes, leaf.axes) : 0.0;
+  bool logarithms = false;
+  for (std::size_t i = 0; i < c.leaves.size(); ++i) {
+    logarithms = logarithms || c.leaves[i].logarithms;
+    const bool copied = c.leaves[i].logarithms || !c.in_order(static_cast<int>(i));
+    live += copied ? 8 * count_cells(c.sizes, c.leaves[i].axes) : 0.0;
+  }
   c.cost.bytes = live;
   for (std::size_t level = 0; level < c.levels.size(); ++level) {
     for (const int s : c.levels[level]) {
-      const ContractionStep& step = c.steps[at(s)];
-      double work = 1;
-      for (const Loop& loop : c.loops[at(s)]) work *= static_cast<double>(loop.size);
-      c.cost.operations += work;
-      const double cells = cells_of(c.sizes, step.axes);
+      const double cells = count_cells(c.sizes, c.steps[at(s)].axes);
       if (cells > c.cost.largest_cells) {
         c.cost.largest_cells = cells;
-        c.cost.largest = step.axes;
+        c.cost.largest = c.steps[at(s)].axes;
       }
-      if (returned[n_leaves + at(s)] == 0) live += 8 * cells;
+      if (in_place[at(s)] == 0) live += 8 * cells;
     }
     c.cost.bytes = std::max(c.cost.bytes, live);
-    for (const int s : c.releases[level]) live -= 8 * cells_of(c.sizes, c.steps[at(s)].axes);
+    for (const int s : c.releases[level]) live -= 8 * count_cells(c.sizes, c.steps[at(s)].axes);
   }
-  // Sums of logarithms need a second table for the one they make.
-  const bool logarithms =
-      std::any_of(c.leaves.begin(), c.leaves.end(), [](const Leaf& l) { return l.logarithms; });
+  // Exponents, where weights lie far apart, of the one table that is likely to have them.
   if (logarithms) c.cost.bytes += 8 * c.cost.largest_cells;
 }
 
 }  // namespace
 
-std::size_t cells_over(const std::vector<std::size_t>& sizes, const Axes& axes) {
-  std::size_t cells = 1;
-  for (const std::int32_t a : axes) cells = multiply_cells(cells, sizes[at(a)]);
-  return cells;
+const Axes& Contraction::axes_of(int table) const {
+  return at(table) < leaves.size() ? leaves[at(table)].axes : steps[step_of(table)].axes;
+}
+
+bool Contraction::in_order(int table) const {
+  std::size_t i = 0;
+  for (const std::int32_t a : axes_of(table)) {
+    if (sizes[at(a)] > 1 && ordered[at(table)][i++] != a) return false;
+  }
+  return true;
 }
 
 Contraction make_contraction(std::vector<std::size_t> sizes, std::vector<Leaf> leaves,
-                             std::vector<ContractionStep> steps, std::vector<int> outputs) {
+                             std::vector<ContractionStep> steps, std::vector<int> outputs,
+                             std::span<const std::int32_t> order) {
   Contraction c;
   c.sizes = std::move(sizes);
   c.leaves = std::move(leaves);
   c.steps = std::move(steps);
   c.outputs = std::move(outputs);
+  // Attributes of many values come last, so that the innermost loops are long.
+  std::vector<std::size_t> rank(c.sizes.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    rank[at(order[i])] = i + (c.sizes[at(order[i])] < kLong ? 0 : order.size());
+  }
   const std::size_t n_leaves = c.leaves.size();
-  const auto axes_of = [&](int table) -> const Axes& {
-    return at(table) < n_leaves ? c.leaves[at(table)].axes : c.steps[at(table) - n_leaves].axes;
-  };
-  const Axes none;
-  for (ContractionStep& step : c.steps) {
-    auto loops =
-        loops_over(c.sizes, axes_of(step.left), step.right < 0 ? none : axes_of(step.right), step.axes);
-    tighten(loops);
-    face(step, loops);
-    c.loops.push_back(std::move(loops));
+  for (std::size_t t = 0; t < n_leaves + c.steps.size(); ++t) {
+    Axes axes = c.axes_of(static_cast<int>(t));
+    std::erase_if(axes, [&](std::int32_t a) { return c.sizes[at(a)] == 1; });
+    std::sort(axes.begin(), axes.end(),
+              [&](std::int32_t a, std::int32_t b) { return rank[at(a)] < rank[at(b)]; });
+    c.ordered.push_back(std::move(axes));
+  }
+  for (std::size_t s = 0; s < c.steps.size(); ++s) {
+    const Axes all = union_of(c, c.steps[s], n_leaves + s, rank);
+    c.products.push_back(product_of(c, c.steps[s], n_leaves + s, all));
+    c.cost.operations += count_cells(c.sizes, all);
   }
   const Lives lives = find_levels(c);
-  std::vector<std::uint8_t> returned(n_leaves + c.steps.size(), 0);
+  std::vector<std::uint8_t> returned(c.steps.size(), 0);
+  std::vector<std::uint8_t> in_place(c.steps.size(), 0);
   for (const int output : c.outputs) {
-    assert(at(output) >= n_leaves && returned[at(output)] == 0);
-    returned[at(output)] = 1;
+    assert(at(output) >= n_leaves && returned[c.step_of(output)] == 0);
+    returned[c.step_of(output)] = 1;
+    in_place[c.step_of(output)] = c.in_order(output) ? 1 : 0;
   }
   c.releases.resize(c.levels.size());
   for (std::size_t s = 0; s < c.steps.size(); ++s) {
     const std::size_t table = n_leaves + s;
-    if (returned[table] != 0) continue;
+    if (returned[s] != 0) continue;
     c.releases[at(std::max(lives.last_read[table], lives.level[table]))].push_back(static_cast<int>(s));
   }
-  find_cost(c, returned);
+  find_bytes(c, in_place);
   return c;
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/simd/contraction_kernels.hpp"
+#include "core/tables/loops.hpp"
 
 namespace pypgm {
 
@@ -32,24 +32,31 @@ struct ContractionCost {
   Axes largest;
 };
 
-/// Sums of products of tables, planned pair by pair. Immutable after it is built.
+/// Sums of products of tables, planned pair by pair. All tables are computed with their axes in one order, so
+/// that each lies in the other as a Layout; given and returned ones are rearranged where theirs differs.
+/// Immutable after it is built.
 struct Contraction {
   std::vector<std::size_t> sizes;  ///< values of each attribute
   std::vector<Leaf> leaves;
   std::vector<ContractionStep> steps;
-  std::vector<int> outputs;                ///< tables to return; a step is returned once at most
-  std::vector<std::vector<Loop>> loops;    ///< of each step; the tables it names may be swapped, see below
+  std::vector<int> outputs;           ///< tables to return; a step is returned once at most
+  std::vector<Axes> ordered;          ///< axes of each table in that order, attributes of one value left out
+  std::vector<PairProduct> products;  ///< of each step
   std::vector<std::vector<int>> levels;    ///< steps by the longest way from a leaf
   std::vector<std::vector<int>> releases;  ///< steps no level after this one reads
   ContractionCost cost;
+
+  std::size_t step_of(int table) const { return static_cast<std::size_t>(table) - leaves.size(); }
+  /// Whether a table is computed with its axes as they are given, or asked for.
+  bool in_order(int table) const;
+  const Axes& axes_of(int table) const;
 };
 
-/// Compiles steps, each reading leaves and earlier steps only. Requires attributes inside [0, sizes.size()),
-/// axes of a step without repetition, outputs that are steps, each once.
+/// Compiles steps, each reading leaves and earlier steps only. `order` has all attributes once: those that
+/// are to be outermost in every table first. Requires attributes inside [0, sizes.size()), axes of a step
+/// without repetition, outputs that are steps, each once.
 Contraction make_contraction(std::vector<std::size_t> sizes, std::vector<Leaf> leaves,
-                             std::vector<ContractionStep> steps, std::vector<int> outputs);
-
-/// Number of cells of a table, cut to kTooManyCells.
-std::size_t cells_over(const std::vector<std::size_t>& sizes, const Axes& axes);
+                             std::vector<ContractionStep> steps, std::vector<int> outputs,
+                             std::span<const std::int32_t> order);
 
 }  // namespace pypgm

@@ -223,7 +223,8 @@ Contraction plan_elimination(std::vector<std::size_t> sizes, std::vector<Leaf> l
   for (std::size_t i = 0; i + keep.size() < own.size(); ++i) planner.eliminate(own[i]);
   planner.finish(keep);
   const int last = static_cast<int>(leaves.size() + planner.steps.size()) - 1;
-  return make_contraction(std::move(sizes), std::move(leaves), std::move(planner.steps), {last});
+  // What is summed out first is outermost: the loops inside are then long.
+  return make_contraction(std::move(sizes), std::move(leaves), std::move(planner.steps), {last}, own);
 }
 
 }  // namespace pypgm

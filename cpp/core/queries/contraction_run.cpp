@@ -3,308 +3,214 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <memory>
 
 #include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
-#include "core/queries/contraction_logs.hpp"
+#include "core/exact/contract.hpp"
+#include "core/exact/weights.hpp"
+#include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
-
-// Weights: a table is what it stands for, divided by exp(log_scale) and by a power of two that keeps its peak
-// (a bound of the largest magnitude) near 1. `loss` bounds what underflow may have taken from an entry:
-//   the exponential of a logarithm, or a product, loses kTiny at most;
-//   a sum of r products of entries of two tables loses r * (loss1 * peak2 + loss2 * peak1 + loss1 * loss2 +
-//   kTiny).
-// Where that is more than kTolerated of the peak of an answer, or an answer is 0 and something may be lost,
-// all is computed again as logarithms of magnitudes with signs beside them.
+#include "core/tables/strides.hpp"
 
 namespace pypgm {
 
 namespace {
 
-constexpr double kTiny = 1e-307;
-constexpr double kTolerated = 1e-17;
-constexpr int kExponents = 64;           // peaks stay within 2^-64 and 2^64
-constexpr std::size_t kTile = 1u << 14;  // cells of a product that stay in cache while they are summed into
+constexpr int kExponents = 64;  // largest magnitudes of answers stay within 2^-64 and 2^64
 
+using Buffer = std::unique_ptr<double[]>;
+
+Buffer buffer_of(std::size_t n) { return std::make_unique_for_overwrite<double[]>(n); }
+
+/// A table that was given or computed: weights, times exp(log_scale), or natural logs.
 struct Table {
-  std::span<const double> cells;
-  std::span<const double> signs;  ///< only of logarithms, and only where some weight is negative
-  std::vector<double> own;
-  std::vector<double> own_signs;
-  double peak = 0;
-  double loss = 0;
+  Operand operand{nullptr, nullptr};
   double log_scale = 0;
+  Buffer cells;      ///< empty where the operand lies elsewhere
+  Buffer exponents;  ///< empty where it cannot be extended
 };
+
+/// Where the cells of a table with axes in the order `to` lie in the same table in the order `from`.
+Strides strides_between(const std::vector<std::size_t>& sizes, const Axes& from, const Axes& to) {
+  Strides strides;
+  for (std::size_t i = to.size(); i-- > 0;) {
+    if (sizes[at(to[i])] == 1) continue;
+    std::size_t step = 1;
+    for (std::size_t j = from.size(); from[--j] != to[i];) step *= sizes[at(from[j])];
+    strides.add_outer(sizes[at(to[i])], step);
+  }
+  return strides;
+}
 
 class Run {
  public:
-  Run(const Contraction& contraction, std::span<const std::span<const double>> leaves,
+  Run(const Contraction& contraction, std::span<const std::span<const double>> leaves, Semiring semiring,
       std::span<const std::span<double>> out, int n_threads)
-      : c_(contraction),
-        leaves_(leaves),
-        out_(out),
-        n_threads_(n_threads),
-        tables_(c_.leaves.size() + c_.steps.size()),
-        returned_(tables_.size(), -1),
-        read_(c_.leaves.size(), 0) {
-    for (std::size_t k = 0; k < c_.outputs.size(); ++k) returned_[at(c_.outputs[k])] = static_cast<int>(k);
-    for (const ContractionStep& step : c_.steps) {
-      for (const int table : {step.left, step.right}) {
-        if (table >= 0 && at(table) < read_.size()) read_[at(table)] = 1;
-      }
-    }
-  }
+      : c_(contraction), leaves_(leaves), semiring_(semiring), out_(out), n_threads_(n_threads) {}
 
-  /// With weights. False where underflow may have cost more than is tolerated.
-  bool linear();
-  /// With logarithms: sums, or maxima.
-  void logarithms(Semiring semiring);
-  /// Leaves behind answers with their scales, from either.
-  void finish(bool logarithms, std::span<double> log_scales);
+  /// Computes all tables. False where underflow may have cost more than is tolerated.
+  bool compute(bool may_extend);
+  /// Brings the answers into the form and the order asked for.
+  void finish(std::span<double> log_scales);
 
  private:
   const Contraction& c_;
   std::span<const std::span<const double>> leaves_;
+  Semiring semiring_;
   std::span<const std::span<double>> out_;
   int n_threads_;
+  bool may_extend_ = false;
   std::vector<Table> tables_;
-  std::vector<int> returned_;
-  std::vector<std::uint8_t> read_;
-  bool signed_ = false;
+  std::vector<int> returned_;  ///< by table: the position among the answers, or -1
 
-  std::span<double> room_for(std::size_t step) {
-    Table& table = tables_[c_.leaves.size() + step];
-    const int output = returned_[c_.leaves.size() + step];
-    if (output >= 0) return out_[at(output)];
-    table.own.resize(cells_over(c_.sizes, c_.steps[step].axes));
-    return table.own;
-  }
-  void rescale(Table& table, std::span<double> cells);
-  void linear_leaf(std::size_t index);
-  void log_leaf(std::size_t index);
-  void linear_step(std::size_t step, int threads);
-  void log_step(std::size_t step, Semiring semiring, int threads);
-
-  template <class Body>
-  void for_steps(const Body& body);
+  std::size_t cells_of(int table) const { return pypgm::cells_of(c_.sizes, c_.ordered[at(table)]); }
+  double* place_of(int table);
+  void load(int leaf);
+  void step(std::size_t s, int threads);
+  bool sound(int table);
+  void scale(int table, double& log_scale);
+  void take_logarithms_of(int table);
 };
 
-double work_of(const std::vector<Loop>& loops) {
-  double work = 1;
-  for (const Loop& loop : loops) work *= static_cast<double>(loop.size);
-  return work;
+/// Where a step writes its table: in its own buffer, or in the answer, if that has the same order.
+double* Run::place_of(int table) {
+  const int answer = returned_[at(table)];
+  if (answer >= 0 && c_.in_order(table)) return out_[at(answer)].data();
+  Buffer& cells = tables_[at(table)].cells;
+  if (cells == nullptr) cells = buffer_of(cells_of(table));
+  return cells.get();
 }
 
-/// Steps of a level beside each other, or, where one outweighs the rest, one after the other with all threads
-/// inside; then what nobody reads any more is let go.
-template <class Body>
-void Run::for_steps(const Body& body) {
-  for (std::size_t level = 0; level < c_.levels.size(); ++level) {
-    const std::vector<int>& steps = c_.levels[level];
-    double work = 0;
-    double largest = 0;
-    for (const int s : steps) {
-      const double own = work_of(c_.loops[at(s)]);
-      work += own;
-      largest = std::max(largest, own);
-    }
-    const int threads = threads_for(static_cast<std::size_t>(std::min(work, 0x1p62)), n_threads_);
-    if (threads > 1 && 2 * largest <= work) {
-      // In blocks, so that a step of a microsecond does not pay for being handed out.
-      const std::size_t block = std::max<std::size_t>(1, steps.size() / (16 * at(threads)));
-      parallel_for((steps.size() + block - 1) / block, threads, [&](std::size_t b) {
-        const std::size_t end = std::min(steps.size(), (b + 1) * block);
-        for (std::size_t i = b * block; i < end; ++i) body(at(steps[i]), 1);
-      });
-    } else {
-      for (const int s : steps) body(at(s), threads);
-    }
-    for (const int s : c_.releases[level]) {
-      Table& table = tables_[c_.leaves.size() + at(s)];
-      std::vector<double>().swap(table.own);
-      std::vector<double>().swap(table.own_signs);
-    }
+void Run::load(int leaf) {
+  Table& table = tables_[at(leaf)];
+  std::span<const double> given = leaves_[at(leaf)];
+  const bool logarithms = c_.leaves[at(leaf)].logarithms;
+  const auto copy = [&] {
+    table.cells = buffer_of(given.size());
+    return table.cells.get();
+  };
+  if (!c_.in_order(leaf)) {
+    double* const cells = copy();
+    strides_between(c_.sizes, c_.leaves[at(leaf)].axes, c_.ordered[at(leaf)])
+        .for_cells(0, [&](std::size_t cell, std::size_t from) { cells[cell] = given[from]; });
+    given = {cells, given.size()};
   }
-}
-
-/// Calls body(loops, offsets of the three tables) on pieces of a step, cut along the first loop that out
-/// moves in: so many that each thread has one, and that a piece of out which sums run over again stays in
-/// cache.
-template <class Body>
-void for_pieces(const std::vector<Loop>& loops, int threads, const Body& body) {
-  std::size_t cut = 0;
-  while (cut < loops.size() && loops[cut].out == 0) ++cut;
-  if (cut == loops.size()) return body(loops, Loop{0, 0, 0, 0});
-  std::size_t pieces = at(threads);
-  if (cut > 0) {
-    std::size_t cells = 1;
-    for (const Loop& loop : loops) cells *= loop.out != 0 ? loop.size : 1;
-    pieces = std::max(pieces, cells / kTile);
-  }
-  const std::size_t total = loops[cut].size;
-  pieces = std::min(pieces, total);
-  if (pieces <= 1) return body(loops, Loop{0, 0, 0, 0});
-  parallel_for(pieces, threads, [&](std::size_t piece) {
-    const std::size_t begin = total * piece / pieces;
-    std::vector<Loop> slice = loops;
-    slice[cut].size = total * (piece + 1) / pieces - begin;
-    const Loop& l = loops[cut];
-    body(slice, Loop{0, begin * l.left, begin * l.right, begin * l.out});
-  });
-}
-
-/// Divides a table by a power of two if its peak has left the range in which products are safe.
-void Run::rescale(Table& table, std::span<double> cells) {
-  if (table.peak == 0) return;
-  int exponent = 0;
-  std::frexp(table.peak, &exponent);
-  if (exponent > -kExponents && exponent <= kExponents) return;
-  // In two steps: 2^-exponent itself may be beyond the range of doubles.
-  const double half = std::ldexp(1.0, -(exponent / 2));
-  const double rest = std::ldexp(1.0, -(exponent - exponent / 2));
-  for (double& x : cells) x = x * half * rest;
-  table.peak = table.peak * half * rest;
-  table.loss = table.loss * half * rest + kTiny;
-  table.log_scale += exponent * std::log(2.0);
-}
-
-void Run::linear_leaf(std::size_t index) {
-  Table& table = tables_[index];
-  table = Table{};
-  const std::span<const double> given = leaves_[index];
-  if (!c_.leaves[index].logarithms) {
-    table.cells = given;
-    table.peak = contraction_kernels().largest(given.data(), given.size());
-    int exponent = 0;
-    std::frexp(table.peak, &exponent);
-    if (exponent <= -kExponents || exponent > kExponents) {
-      table.own.assign(given.begin(), given.end());
-      table.cells = table.own;
-      rescale(table, table.own);
-    }
+  if (semiring_ == Semiring::max) {
+    if (!logarithms) std::transform(given.begin(), given.end(), copy(), [](double x) { return std::log(x); });
+    table.operand.weights = table.cells == nullptr ? given.data() : table.cells.get();
     return;
   }
-  const double top = kernels().max(given.data(), given.size());
-  table.log_scale = top == -kInfinity ? 0.0 : top;
-  table.own.resize(given.size());
-  kernels().exp_shifted(given.data(), given.size(), table.log_scale, table.own.data());
-  table.cells = table.own;
-  table.peak = top == -kInfinity ? 0.0 : 1.0;
-  table.loss = kTiny;
+  if (!logarithms) {
+    const Extent extent = kernels().magnitudes(given.data(), given.size());
+    const WeightRange range{extent.largest == 0 ? 0.0 : std::ilogb(extent.least),
+                            extent.largest == 0 ? 1.0 : std::ilogb(extent.largest) + 1.0, -kInfinity, true};
+    table.operand = {given.data(), nullptr, range};
+    if (range.low >= -kWidest && range.high <= kWidest) return;
+    if (table.cells == nullptr) std::copy(given.begin(), given.end(), copy());
+  } else if (table.cells == nullptr) {
+    copy();
+  }
+  if (may_extend_) table.exponents = buffer_of(given.size());
+  Weights weights{{table.cells.get(), given.size()}, table.exponents.get()};
+  table.log_scale = logarithms ? take_logarithms(given, weights, may_extend_)
+                               : take_weights(weights, may_extend_) * std::log(2.0);
+  table.operand = weights.operand();
 }
 
-void Run::linear_step(std::size_t step, int threads) {
-  const ContractionStep& s = c_.steps[step];
-  const double one = 1.0;
-  const Table& left = tables_[at(s.left)];
-  const Table* right = s.right < 0 ? nullptr : &tables_[at(s.right)];
-  const double* right_cells = right == nullptr ? &one : right->cells.data();
-  const std::span<double> out = room_for(step);
-  Table& table = tables_[c_.leaves.size() + step];
-  std::vector<double> peaks;
-  const std::vector<Loop>& loops = c_.loops[step];
-  std::fill(out.begin(), out.end(), 0.0);
-  for_pieces(loops, threads, [&](const std::vector<Loop>& piece, const Loop& from) {
-    contraction_kernels().contract(left.cells.data() + from.left, right_cells + from.right,
-                                   out.data() + from.out, piece.data(), piece.size());
-  });
-  double rows = 1;
-  for (const Loop& loop : loops) rows *= loop.out == 0 ? static_cast<double>(loop.size) : 1.0;
-  const double right_peak = right == nullptr ? 1.0 : right->peak;
-  const double right_loss = right == nullptr ? 0.0 : right->loss;
-  table.cells = out;
-  table.log_scale = left.log_scale + (right == nullptr ? 0.0 : right->log_scale);
-  table.loss = left.loss * (right_peak + right_loss) + right_loss * left.peak;
-  // A sum of the entries of one table is no product: nothing new is lost.
-  table.loss = rows * (table.loss + (right == nullptr ? 0.0 : kTiny));
-  table.peak = contraction_kernels().largest(out.data(), out.size());
-  rescale(table, out);
+void Run::step(std::size_t s, int threads) {
+  static constexpr double kNothing[] = {1.0, 0.0};  // as a weight and as its logarithm
+  const ContractionStep& step = c_.steps[s];
+  const PairProduct& product = c_.products[s];
+  const int out = static_cast<int>(c_.leaves.size() + s);
+  const Table& left = tables_[at(step.left)];
+  double* const cells = place_of(out);
+  Table& table = tables_[at(out)];
+  table.operand.weights = cells;
+  if (semiring_ == Semiring::max) {
+    const double* const right = step.right < 0 ? kNothing + 1 : tables_[at(step.right)].operand.weights;
+    return contract_maxima(product.loops, left.operand.weights, right, cells, threads);
+  }
+  const Operand right = step.right < 0 ? Operand{kNothing, nullptr} : tables_[at(step.right)].operand;
+  if (may_extend_) table.exponents = buffer_of(cells_of(out));
+  const bool extended = left.operand.exponents != nullptr || right.exponents != nullptr;
+  const Buffer scratch = buffer_of(extended ? product.scratch() : 0);
+  Weights weights{{cells, cells_of(out)}, table.exponents.get()};
+  const double exponent =
+      multiply(product, left.operand, right, weights, may_extend_, scratch.get(), threads);
+  table.operand = weights.operand();
+  table.log_scale =
+      left.log_scale + (step.right < 0 ? 0.0 : tables_[at(step.right)].log_scale) + exponent * std::log(2.0);
 }
 
-bool Run::linear() {
-  for (std::size_t i = 0; i < c_.leaves.size(); ++i) {
-    if (read_[i] != 0) linear_leaf(i);
-  }
-  for_steps([&](std::size_t step, int threads) { linear_step(step, threads); });
-  const bool logarithms =
-      std::any_of(c_.leaves.begin(), c_.leaves.end(), [](const Leaf& leaf) { return leaf.logarithms; });
-  return std::all_of(c_.outputs.begin(), c_.outputs.end(), [&](int output) {
-    const Table& table = tables_[at(output)];
-    // Weights that are given as such have no more to say than a 0 does.
-    return table.loss <= kTolerated * table.peak || (table.peak == 0 && !logarithms);
-  });
+/// Whether what an answer may lack is nothing beside its largest entry.
+bool Run::sound(int table) {
+  const Operand& operand = tables_[at(table)].operand;
+  if (operand.range.loss == -kInfinity) return true;
+  return operand.range.loss - std::log2(kernels().magnitudes(operand.weights, cells_of(table)).largest) <=
+         kTolerated;
 }
 
-void Run::log_leaf(std::size_t index) {
-  Table& table = tables_[index];
-  table = Table{};
-  const std::span<const double> given = leaves_[index];
-  if (c_.leaves[index].logarithms) {
-    table.cells = given;
-  } else {
-    table.own.resize(given.size());
-    for (std::size_t i = 0; i < given.size(); ++i) table.own[i] = std::log(std::abs(given[i]));
-    table.cells = table.own;
+bool Run::compute(bool may_extend) {
+  may_extend_ = may_extend;
+  tables_ = std::vector<Table>(c_.leaves.size() + c_.steps.size());
+  returned_.assign(tables_.size(), -1);
+  for (std::size_t k = 0; k < c_.outputs.size(); ++k) returned_[at(c_.outputs[k])] = static_cast<int>(k);
+  std::vector<std::uint8_t> read(tables_.size(), 0);
+  for (const ContractionStep& step : c_.steps) {
+    read[at(step.left)] = 1;
+    if (step.right >= 0) read[at(step.right)] = 1;
   }
-  if (!signed_) return;
-  table.own_signs.assign(given.size(), 1.0);
-  if (c_.leaves[index].logarithms) return;
-  for (std::size_t i = 0; i < given.size(); ++i) table.own_signs[i] = given[i] < 0 ? -1.0 : 1.0;
+  for (std::size_t leaf = 0; leaf < c_.leaves.size(); ++leaf) {
+    if (read[leaf] != 0) load(static_cast<int>(leaf));
+  }
+  for (std::size_t level = 0; level < c_.levels.size(); ++level) {
+    for_level(
+        c_.levels[level], n_threads_, [&](int s) { return c_.products[at(s)].loops.effort; },
+        [&](int s, int threads) { step(at(s), threads); });
+    for (const int s : c_.releases[level]) tables_[c_.leaves.size() + at(s)] = Table{};
+  }
+  return std::all_of(c_.outputs.begin(), c_.outputs.end(), [&](int table) { return sound(table); });
 }
 
-void Run::log_step(std::size_t step, Semiring semiring, int threads) {
-  const ContractionStep& s = c_.steps[step];
-  const double zero = 0.0;
-  const double one = 1.0;
-  const Table& left = tables_[at(s.left)];
-  LogFactors logs{left.cells.data(), &zero, signed_ ? left.signs.data() : nullptr, &one};
-  if (s.right >= 0) {
-    logs.right = tables_[at(s.right)].cells.data();
-    logs.right_signs = tables_[at(s.right)].signs.data();
+/// Makes an answer plain weights with a largest magnitude within bounds.
+void Run::scale(int table, double& log_scale) {
+  Table& own = tables_[at(table)];
+  Weights weights{{place_of(table), cells_of(table)}, own.exponents.get()};
+  log_scale = own.log_scale;
+  if (own.operand.exponents != nullptr) {
+    const std::span<double> exponents(weights.exponents, weights.cells.size());
+    const double top = kernels().max(exponents.data(), exponents.size());
+    for (double& e : exponents) e -= top;
+    extended_kernels().weigh(weights.cells.data(), weights.exponents, exponents.size(), weights.cells.data());
+    log_scale += top * std::log(2.0);
   }
-  const std::span<double> out = room_for(step);
-  Table& table = tables_[c_.leaves.size() + step];
-  table.cells = out;
-  std::fill(out.begin(), out.end(), -kInfinity);
-  std::vector<double> sums(semiring == Semiring::max ? 0 : out.size());
-  for_pieces(c_.loops[step], threads, [&](const std::vector<Loop>& piece, const Loop& from) {
-    largest_products(piece, from, logs, out.data());
-    if (semiring == Semiring::max) return;
-    sum_products(piece, from, logs, out.data(), sums.data());
-  });
-  if (semiring == Semiring::max) return;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i] != -kInfinity) out[i] += std::log(std::abs(sums[i]));
-  }
-  if (!signed_) return;
-  for (double& sum : sums) sum = sum < 0 ? -1.0 : 1.0;
-  table.own_signs.swap(sums);
-  table.signs = table.own_signs;
+  const double largest = kernels().magnitudes(weights.cells.data(), weights.cells.size()).largest;
+  const int exponent = largest == 0 ? 0 : std::ilogb(largest);
+  if (exponent >= -kExponents && exponent < kExponents) return;
+  kernels().scale(weights.cells.data(), weights.cells.size(), std::ldexp(1.0, -exponent));
+  log_scale += exponent * std::log(2.0);
 }
 
-void Run::logarithms(Semiring semiring) {
-  for (std::size_t i = 0; i < c_.leaves.size(); ++i) {
-    if (read_[i] == 0 || c_.leaves[i].logarithms || semiring != Semiring::sum) continue;
-    signed_ = signed_ || std::any_of(leaves_[i].begin(), leaves_[i].end(), [](double x) { return x < 0; });
+void Run::take_logarithms_of(int table) {
+  const Table& own = tables_[at(table)];
+  const std::span<double> cells(place_of(table), cells_of(table));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double exponent = own.operand.exponents == nullptr ? 0.0 : own.exponents[i];
+    cells[i] = cells[i] == 0 ? -kInfinity : std::log(cells[i]) + exponent * std::log(2.0) + own.log_scale;
   }
-  for (std::size_t i = 0; i < c_.leaves.size(); ++i) {
-    if (read_[i] == 0) continue;
-    log_leaf(i);
-    tables_[i].signs = tables_[i].own_signs;
-  }
-  for_steps([&](std::size_t step, int threads) { log_step(step, semiring, threads); });
 }
 
-void Run::finish(bool logarithms, std::span<double> log_scales) {
+void Run::finish(std::span<double> log_scales) {
   for (std::size_t k = 0; k < c_.outputs.size(); ++k) {
-    const Table& table = tables_[at(c_.outputs[k])];
-    log_scales[k] = table.log_scale;
-    if (!logarithms) continue;
-    const std::span<double> cells = out_[k];
-    const double top = kernels().max(cells.data(), cells.size());
-    log_scales[k] = top == -kInfinity ? 0.0 : top;
-    kernels().exp_shifted(cells.data(), cells.size(), log_scales[k], cells.data());
-    for (std::size_t i = 0; i < table.signs.size(); ++i) cells[i] *= table.signs[i];
+    const int table = c_.outputs[k];
+    log_scales[k] = 0;
+    if (semiring_ == Semiring::sum) scale(table, log_scales[k]);
+    if (semiring_ == Semiring::log_sum) take_logarithms_of(table);
+    if (c_.in_order(table)) continue;
+    const double* const cells = place_of(table);
+    strides_between(c_.sizes, c_.ordered[at(table)], c_.axes_of(table))
+        .for_cells(0, [&](std::size_t cell, std::size_t from) { out_[k][cell] = cells[from]; });
   }
 }
 
@@ -315,15 +221,10 @@ void run_contraction(const Contraction& contraction, std::span<const std::span<c
                      int n_threads) {
   assert(leaves.size() == contraction.leaves.size() && out.size() == contraction.outputs.size());
   assert(log_scales.size() == out.size());
-  Run run(contraction, leaves, out, n_threads);
-  if (semiring != Semiring::sum) {
-    run.logarithms(semiring);
-    std::fill(log_scales.begin(), log_scales.end(), 0.0);
-    return;
-  }
-  const bool sound = run.linear();
-  if (!sound) run.logarithms(semiring);
-  run.finish(!sound, log_scales);
+  Run run(contraction, leaves, semiring, out, n_threads);
+  // Where each entry is to be exact, nothing may be set to zero.
+  if (semiring == Semiring::log_sum || !run.compute(false)) run.compute(true);
+  run.finish(log_scales);
 }
 
 }  // namespace pypgm

@@ -10,11 +10,10 @@ enum class Semiring { sum, log_sum, max };
 /// Runs a contraction and writes the returned tables, in the order of `outputs`.
 ///
 /// Semiring::sum: out[k] * exp(log_scales[k]) is the sum of products; the largest magnitude of out[k] lies
-/// within 2^-64 and 2^64, or out[k] is 0. Weights are multiplied and added as they are, signs included;
-/// nothing overflows, and where underflow may have taken more than 1e-17 of the largest entry of an answer,
-/// all is done again with logarithms of magnitudes and their signs. Semiring::log_sum and Semiring::max: the
-/// natural logs of the sums, each entry as exact as the next, and of the largest products; log_scales are 0.
-/// Weights must not be negative there.
+/// within 2^-64 and 2^64, or out[k] is 0. Nothing overflows, and where underflow may have taken more than
+/// 2^-57 of the largest entry of an answer, all is done again with an exponent for each cell, which takes up
+/// to four times the memory. Semiring::log_sum and Semiring::max: the natural logs of the sums, each entry as
+/// exact as the next, and of the largest products; log_scales are 0. Weights must not be negative there.
 ///
 /// leaves[i] holds the cells of leaf i in C order; finite, or -inf as a logarithm. Leaves no step reads may
 /// be empty. Any n_threads gives the same bits.

@@ -1,6 +1,7 @@
 #include "core/queries/projection_tables.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/numbers.hpp"
 
@@ -126,7 +127,9 @@ ProjectionPlan ProjectionTables::finish(const std::vector<Ref>& outputs) {
   std::vector<Leaf> leaves;
   leaves.reserve(leaf_axes_.size());
   for (Axes& axes : leaf_axes_) leaves.push_back({std::move(axes), false});
-  return {make_contraction(std::move(sizes_), std::move(leaves), std::move(steps), std::move(returned)),
+  Axes ids(sizes_.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  return {make_contraction(std::move(sizes_), std::move(leaves), std::move(steps), std::move(returned), ids),
           std::move(sources_)};
 }
 

@@ -78,15 +78,14 @@ inline void scale(double* table, std::size_t n, double factor) {
   for (std::size_t i = 0; i < n; ++i) table[i] *= factor;
 }
 
-inline Extent positive_extent(const double* in, std::size_t n) {
-  const Lanes least = fold(
-      n, kInfinity, [](Lanes a, Lanes b) { return smaller_positive(a, b); },
-      [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); });
-  return {smallest_lane(least), max(in, n)};
+inline Extent magnitudes(const double* in, std::size_t n) {
+  const auto load_at = [=](std::size_t i, std::size_t k) { return absolute(load_up_to(in + i, k)); };
+  const auto smaller = [](Lanes a, Lanes b) { return smaller_positive(a, b); };
+  return {smallest_lane(fold(n, kInfinity, smaller, load_at)), largest_lane(fold(n, 0.0, kLarger, load_at))};
 }
 
 inline Extent normalise(double* table, std::size_t n) {
-  const Extent before = positive_extent(table, n);
+  const Extent before = magnitudes(table, n);
   if (!(before.largest > 0)) return {kInfinity, before.largest};
   const double factor = 1 / before.largest;
   scale(table, n, factor);

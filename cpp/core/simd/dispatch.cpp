@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "core/simd/contract_kernels.hpp"
-#include "core/simd/contraction_kernels.hpp"
 #include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/message_kernels.hpp"
@@ -86,7 +85,6 @@ const Set& chosen(const Set& baseline, const Set& avx2, const Set& avx512) {
 
 PYPGM_DISPATCH(Kernels, kernels)
 PYPGM_DISPATCH(ContractKernels, contract_kernels)
-PYPGM_DISPATCH(ContractionKernels, contraction_kernels)
 PYPGM_DISPATCH(MessageKernels, message_kernels)
 PYPGM_DISPATCH(PathKernels, path_kernels)
 PYPGM_DISPATCH(RowKernels, row_kernels)

@@ -22,6 +22,7 @@ constexpr double kRound =
     6755399441055744.0 + 1023.0;               // its sum with a whole number ends in the bits of 2^it
 constexpr double kWhole = 4503599627370496.0;  // 2^52: its sum with a whole number ends in its bits
 constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
 void weigh(const double* weights, const double* exponents, std::size_t n, double* out) {
   PYPGM_CELL_BY_CELL
@@ -40,12 +41,13 @@ void split(double* weights, double* exponents, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     const double weight = weights[i];
     const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, weight);
-    const std::uint64_t whole = bits >> 52 | __builtin_bit_cast(std::uint64_t, kWhole);
-    const std::uint64_t unit = (bits & kFraction) | __builtin_bit_cast(std::uint64_t, 1.0);
+    const std::uint64_t whole = (bits & ~kSign) >> 52 | __builtin_bit_cast(std::uint64_t, kWhole);
+    const std::uint64_t unit = (bits & (kSign | kFraction)) | __builtin_bit_cast(std::uint64_t, 1.0);
     const double exponent = exponents[i] + (__builtin_bit_cast(double, whole) - (kWhole + 1023.0));
+    const bool number = (weight > 0) | (weight < 0);
     const double nothing = weight == 0 ? -std::numeric_limits<double>::infinity() : 0.0;
-    weights[i] = weight > 0 ? __builtin_bit_cast(double, unit) : weight;
-    exponents[i] = weight > 0 ? exponent : nothing;
+    weights[i] = number ? __builtin_bit_cast(double, unit) : weight;
+    exponents[i] = number ? exponent : nothing;
   }
 }
 
@@ -86,7 +88,7 @@ void add(const Terms& a, const Terms& b, std::size_t n, const double* tops, doub
 
 bool any_below(const double* weights, double least, std::size_t n) {
   std::uint64_t found = 0;
-  for (std::size_t i = 0; i < n; ++i) found |= weights[i] < least ? 1U : 0U;
+  for (std::size_t i = 0; i < n; ++i) found |= weights[i] < least && weights[i] > -least ? 1U : 0U;
   return found != 0;
 }
 

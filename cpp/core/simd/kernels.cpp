@@ -18,7 +18,7 @@ PYPGM_KERNEL_SET(Kernels, kernels) = {
     log_floored,
     max,
     extent,
-    positive_extent,
+    magnitudes,
     sum,
     dot,
     scale,

@@ -31,7 +31,7 @@ struct Kernels {
   void (*log_floored)(const double* in, std::size_t n, double floor, double* out);
   double (*max)(const double* in, std::size_t n);  ///< -inf if n == 0
   Extent (*extent)(const double* in, std::size_t n);
-  Extent (*positive_extent)(const double* in, std::size_t n);  ///< smallest positive entry, and the largest
+  Extent (*magnitudes)(const double* in, std::size_t n);  ///< the smallest above 0, and the largest
   double (*sum)(const double* in, std::size_t n);
   double (*dot)(const double* a, const double* b, std::size_t n);
   void (*scale)(double* table, std::size_t n, double factor);

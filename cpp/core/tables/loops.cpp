@@ -113,4 +113,9 @@ Rows make_rows(std::span<const std::size_t> sizes, std::uint64_t table, std::uin
   return {layout(table, table & out), layout(out, table & out), layout(table, table & other)};
 }
 
+PairProduct make_product(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b,
+                         std::uint64_t out) {
+  return {make_loops(sizes, a, b, out), make_rows(sizes, a, b, out), make_rows(sizes, b, a, out)};
+}
+
 }  // namespace pypgm

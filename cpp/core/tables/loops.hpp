@@ -43,13 +43,25 @@ struct Rows {
   Layout out;    ///< the table of rows inside `out`
   Layout both;   ///< the table over the attributes shared with the other table, inside the table
 
-  bool single() const { return table.small == table.large; }  ///< each cell is a row
-  std::size_t room() const { return table.large + table.small + both.small; }
+  bool single() const { return table.small == table.large; }                    ///< each cell is a row
+  std::size_t cells() const { return table.large + table.small + both.small; }  ///< of the three tables
 };
 
 /// The rows of the table with the attributes `table` (bits over `sizes`), their layout in `out`, and the
 /// attributes it shares with the other table.
 Rows make_rows(std::span<const std::size_t> sizes, std::uint64_t table, std::uint64_t other,
                std::uint64_t out);
+
+/// The loops of a product of two tables, and the rows either of them has.
+struct PairProduct {
+  Loops loops;
+  Rows a;
+  Rows b;
+
+  std::size_t scratch() const { return a.cells() + b.cells(); }  ///< numbers that scaling both takes
+};
+
+PairProduct make_product(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b,
+                         std::uint64_t out);
 
 }  // namespace pypgm
