@@ -318,7 +318,7 @@ def raising(names, *counts):
 
 @pytest.mark.parametrize("options", [{}, {"stop": "optimum"}, {"oracle": "region_graph"}])
 def test_before_the_first_iteration_an_interruption_raises(options, monkeypatch):
-    for name, function in raising(["_advance"], 1).items():
+    for name, function in raising(["advance"], 1).items():
         monkeypatch.setattr(Path, name, function)
     with pytest.raises(KeyboardInterrupt):
         pypgm.estimate(SMALL, measured(), **options)
@@ -326,11 +326,11 @@ def test_before_the_first_iteration_an_interruption_raises(options, monkeypatch)
 
 @pytest.mark.parametrize("options", [{}, {"stop": "optimum"}, {"oracle": "region_graph"}])
 def test_a_second_interruption_raises(options, monkeypatch):
-    for name, function in raising(["_advance"], 3).items():
+    for name, function in raising(["advance"], 3).items():
         monkeypatch.setattr(Path, name, function)
     with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="best point so far"):
         assert pypgm.estimate(SMALL, measured(), **options).fit.status == "interrupted"
-    for name, function in raising(["_advance", "answer"], 3, 4).items():
+    for name, function in raising(["advance", "answer"], 3, 4).items():
         monkeypatch.setattr(Path, name, function)
     with pytest.raises(KeyboardInterrupt):
         pypgm.estimate(SMALL, measured(), **options)

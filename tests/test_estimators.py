@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import pypgm
 from pypgm import CliqueVector, Domain, JunctionTree, LinearMeasurement, losses, queries
-from pypgm.estimation.general import Oracle
+from pypgm.estimation.oracle import Oracle
 
 METHODS = ("accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal", "lbfgs")
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, eye_array
 
 import pypgm
 from pypgm import queries
-from pypgm.estimation.compiled import is_compiled
+from pypgm.estimation.objective import is_compiled
 from pypgm.queries import (
     AllRange,
     Identity,

@@ -268,13 +268,13 @@ def test_errors_are_those_of_a_simulation(stop, concentration, spread, noise):
 def test_an_interruption_of_error_bars_goes_through(monkeypatch):
     domain = Domain({"a": 4})
     model = pypgm.estimate(domain, [LinearMeasurement([10.0, 20, 30, 40], "a", 5.0)])
-    advance, calls = Path._advance, itertools.count(1)
+    advance, calls = Path.advance, itertools.count(1)
 
     def interrupted(path):
         if next(calls) == 30:
             raise KeyboardInterrupt
         return advance(path)
 
-    monkeypatch.setattr(Path, "_advance", interrupted)
+    monkeypatch.setattr(Path, "advance", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.standard_error("a", method="bootstrap", draws=20)

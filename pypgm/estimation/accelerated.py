@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from pypgm.estimation.fit import Options, Status, Watch, watched
+from pypgm.estimation.fit import Options, Status
 from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Answer, Problem
-from pypgm.estimation.thinning import unthinned_count, validates
+from pypgm.estimation.run import Watch, watched
+from pypgm.estimation.stop_rule import StepCount, Validation
+from pypgm.estimation.thinning import unthinned_count
 
 __all__ = ["accelerated"]
 
 _STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
+_LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
 
 
 def accelerated(problem: Problem, options: Options) -> Answer:
@@ -47,8 +50,8 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     search = _Search(problem, options)
     status = watched(search.to_the_end, options)
     if search.path is None:
-        raise KeyboardInterrupt  # while one path made room for the next: there is nothing to return
-    return search.path.answer(problem.loss, status)
+        raise KeyboardInterrupt  # between two paths: there is nothing to return
+    return search.path.answer(status)
 
 
 class _Search:
@@ -61,15 +64,17 @@ class _Search:
 
     def to_the_end(self, watch: Watch) -> Status:
         """Follow paths until something ends the last of them."""
-        options = self._options
-        stages = self._problem.loss.stages()
+        options, loss = self._options, self._problem.loss
+        stages = loss.stages()
         # The second smooth stage of a loss is near it where noise is, and easy to follow.
         smoothed = self._problem.with_loss(stages[min(1, len(stages) - 1)])
-        thinned = smoothed.thinned(options.rng) if validates(options) else None
+        validates = options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
+        thinned = smoothed.thinned(options.rng) if validates else None
         if thinned is None:
             return self._to_the_optimum(watch, 0)
-        path = self.path = Path(thinned, options, watch)
-        status, best = path.validate(options.iterations // 2)
+        rule = Validation()
+        path = self.path = Path(thinned, options, rule=rule, target=loss)
+        status = path.follow(watch, options.iterations // 2)
         if status not in {"converged", "validated", "iterations"}:
             return status
         calls, self.path = path.calls, None
@@ -77,27 +82,28 @@ class _Search:
         if status == "converged":
             # Noise too small to be fitted: the tolerance is where the measurements themselves end.
             return self._to_the_optimum(watch, calls)
-        self.path = Path(smoothed, options, watch, calls)
-        return self.path.follow(options.iterations, unthinned_count(best)) or status
+        enough = StepCount(unthinned_count(rule.best), status)
+        self.path = Path(smoothed, replace(options, tolerance=0.0), calls, rule=enough, target=loss)
+        return self.path.follow(watch, options.iterations)
 
     def _to_the_optimum(self, watch: Watch, calls: int) -> Status:
         """Follow the path to the tolerance; that of a loss which is not smooth from stage to stage."""
-        options = self._options
+        here, options, loss = self._problem, self._options, self._problem.loss
         rough = replace(options, tolerance=max(options.tolerance, _STAGE_TOLERANCE))
-        here = self._problem
         history: list[float] = []
         lower = -math.inf
-        *rougher, last = here.loss.stages()
-        for stage in rougher:
-            path = self.path = Path(here.with_loss(stage), rough, watch, calls)
+        *rougher, last = loss.stages()
+        for stage in (*rougher, last):
+            path = self.path = Path(here.with_loss(stage), options if stage is last else rough, calls, target=loss)
             path.history[:0], path.lower = history, lower
-            status = path.follow(options.iterations, to_tolerance=True)
+            status = path.follow(watch, options.iterations)
+            if status != "converged" or stage is last:
+                break
             calls, history, lower = path.calls, path.history, path.lower
-            point = path.engine.answer(self._problem.loss, rough=True) if status == "converged" else None
-            if point is None or (here.exact and options.meets(point.loss - lower, point.loss)):
-                return status or "iterations"
-            here, self.path = here.started(point.start), None
+            point = path.engine.answer(loss, rough=True)
+            if here.exact and options.meets(point.loss - lower, point.loss):
+                break
+            start = point.potentials if point.start is None else point.start
+            here, self.path = replace(here, start=here.vector(start)), None
             del path
-        path = self.path = Path(here.with_loss(last), options, watch, calls)
-        path.history[:0], path.lower = history, lower
-        return path.follow(options.iterations, to_tolerance=True) or "iterations"
+        return status

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 
-from pypgm.estimation.fit import Options, Status, Watch, watched
+from pypgm.estimation.fit import Options
 from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Answer
-from pypgm.estimation.steps import Steps
+from pypgm.estimation.run import solved
+from pypgm.estimation.steps import FixedSteps
 from pypgm.estimation.tree_problem import TreeProblem
 
 __all__ = ["dual_averaging", "interior_gradient"]
@@ -39,7 +42,10 @@ def dual_averaging(problem: TreeProblem, options: Options) -> Answer:
     Xiao: Dual averaging methods for regularized stochastic learning and online optimization, 2010; McKenna, Sheldon,
     Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019, Algorithm 2.
     """
-    return _averaged(problem, options, _DualAveraging(_known_step(problem, "dual_averaging")))
+    safe = _known_step(problem, "dual_averaging")
+    # The gradients' weights t / 2K, taken one by one.
+    steps = ((t * safe / 2, 2 / (t + 1)) for t in itertools.count(1))
+    return solved(Path(problem, options, steps=FixedSteps(steps)))
 
 
 def interior_gradient(problem: TreeProblem, options: Options) -> Answer:
@@ -65,60 +71,21 @@ def interior_gradient(problem: TreeProblem, options: Options) -> Answer:
     ----------
     Auslender and Teboulle: Interior gradient and proximal methods for convex and conic optimization, 2006.
     """
-    return _averaged(problem, options, _InteriorGradient(_known_step(problem, "interior_gradient")))
+    safe = _known_step(problem, "interior_gradient")
+    return solved(Path(problem, options, steps=FixedSteps(_interior_gradient_steps(safe))))
 
 
-class _DualAveraging:
-    """The gradients' weights t / 2K of dual averaging, taken one by one."""
-
-    def __init__(self, safe: float) -> None:
-        self._safe = safe
-        self._t = 0
-
-    def next(self) -> tuple[float, float]:
-        self._t += 1
-        return self._t * self._safe / 2, 2 / (self._t + 1)
-
-    def learn(self, slope: float, curvature: float) -> None:
-        """Learn nothing: the step is fixed."""
-
-    def restart(self) -> None:
-        """Begin with the first step again."""
-        self._t = 0
-
-
-class _InteriorGradient:
-    def __init__(self, safe: float) -> None:
-        self._safe = safe
-        self._c = 1.0
-
-    def next(self) -> tuple[float, float]:
-        a = (math.sqrt(self._c * self._c + 4 * self._c) - self._c) / 2
-        self._c *= 1 - a
-        return a / self._c * self._safe, a
-
-    def learn(self, slope: float, curvature: float) -> None:
-        """Learn nothing: the step is fixed."""
-
-    def restart(self) -> None:
-        """Begin with the first step again."""
-        self._c = 1.0
-
-
-def _averaged(problem: TreeProblem, options: Options, steps: Steps) -> Answer:
-    paths: list[Path] = []
-
-    def follow(watch: Watch) -> Status:
-        paths.append(Path(problem, options, watch, steps=steps))
-        return paths[0].follow(options.iterations, to_tolerance=True) or "iterations"
-
-    status = watched(follow, options)
-    return paths[0].answer(problem.loss, status)
+def _interior_gradient_steps(safe: float) -> Iterator[tuple[float, float]]:
+    c = 1.0
+    while True:
+        a = (math.sqrt(c * c + 4 * c) - c) / 2
+        c *= 1 - a
+        yield a / c * safe, a
 
 
 def _known_step(problem: TreeProblem, method: str) -> float:
     safe = problem.safe_step()
     if safe is None:
-        ways = "give it lipschitz=, or use 'accelerated', 'universal' or 'mirror_descent', which measure their steps"
-        raise ValueError(f"method {method!r} needs to know how smooth the loss {problem.loss!r} is: {ways}")
+        others = "give it lipschitz=, or use 'accelerated', 'universal' or 'mirror_descent', which measure their steps"
+        raise ValueError(f"method {method!r} needs to know how smooth the loss {problem.loss!r} is: {others}")
     return safe

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.estimation.fit import Fit, Options, Status, Watch
-from pypgm.estimation.problem import Answer
+from pypgm.estimation.fit import Options, Status
+from pypgm.estimation.problem import Answer, Point
+from pypgm.estimation.run import Run, Watch, solved
 from pypgm.estimation.tree_problem import TreeProblem
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["lbfgs"]
 
-_GAP_EVERY = 25
 _MEMORY = 20
 
 
@@ -44,86 +44,54 @@ def lbfgs(problem: TreeProblem, options: Options) -> Answer:
     Liu and Nocedal: On the limited memory BFGS method for large scale optimization, 1989; McKenna, Sheldon, Miklau:
     Graphical-model based estimation and inference for differential privacy, ICML 2019, supplement A.3.
     """
-    from scipy.optimize import minimize
-
-    run = _Run(problem, options)
-    watch = Watch(options)
-    status: Status = "converged"
-    try:
-        run.watch = watch
-        limits: Any = {"maxcor": _MEMORY, "maxiter": options.iterations, "ftol": 0, "gtol": 0}
-        limits["maxfun"] = options.iterations
-        minimize(
-            run.value_and_gradient,
-            problem.start.values[run.free],
-            jac=True,
-            method="L-BFGS-B",
-            options=limits,
-        )
-    except _Ended as ended:
-        status = ended.status
-    except KeyboardInterrupt:
-        if not watch.begun:
-            raise
-        status = "interrupted"
-    finally:
-        watch.close()
-    loss, potentials, marginals, gradient = run.best
-    gap = max(0.0, run.oracle.gap(gradient, marginals, potentials)) if problem.loss.convex else None
-    # That the optimiser finds no more descent in floating point certifies nothing: the gap does.
-    certified = gap is not None and options.meets(gap, loss)
-    if status == "converged" and (run.calls >= options.iterations or not certified):
-        status = "iterations"
-    fit = Fit(status, loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
-    return problem.vector(potentials), problem.vector(marginals), fit
+    return solved(_QuasiNewton(problem, options))
 
 
-class _Ended(Exception):  # noqa: N818 - not an error
-    """Raised out of the optimiser when the search has to end."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-class _Run:
+class _QuasiNewton(Run):
     """What the optimiser calls, and the best point it has seen."""
 
-    watch: Watch
-    best: tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
-
     def __init__(self, problem: TreeProblem, options: Options) -> None:
-        self.oracle = problem.oracle(options.n_threads)
-        self.free = ~np.isneginf(problem.start.values)
-        self.calls = 0
-        self.history: list[float] = []
-        self._evaluate = problem.loss.on(problem.tree.domain, problem.tree.cliques)
+        self._oracle = problem.oracle(options.n_threads)
         self._start = problem.start.values
-        self._options = options
-        self._convex = problem.loss.convex
-        self._gap: float | None = None
+        self._free = ~np.isneginf(self._start)
+        self._best = self._oracle.at(self._start)
+        self._ended: Status | None = None
+        super().__init__(problem, options, self._best.loss)
 
-    def value_and_gradient(self, free: NDArray[Any]) -> tuple[float, NDArray[np.float64]]:
-        potentials = np.array(self._start)
-        potentials[self.free] = free
-        marginals = self.oracle.marginals(potentials)
-        loss, gradient = self._evaluate(marginals)
-        self.calls += 1
-        if not self.history or loss < self.best[0]:
-            self.best = (loss, potentials, marginals, gradient)
-        self.history.append(loss)
-        self._watch(loss)
-        return loss, self.oracle.tangent(potentials, gradient)[self.free]
+    def follow(self, watch: Watch, limit: int) -> Status:
+        """Run the optimiser until it or something else ends the search; see `Run`."""
+        from scipy.optimize import minimize
 
-    def _watch(self, loss: float) -> None:
-        options = self._options
-        if self._convex and options.tolerance > 0 and self.calls % _GAP_EVERY == 1:
-            best_loss, potentials, marginals, gradient = self.best
-            self._gap = self.oracle.gap(gradient, marginals, potentials)
-            if self._gap <= options.tolerance * (1 + abs(best_loss)):
-                raise _Ended("converged")
-        ended = self.watch.ended(self.calls, loss, self._gap) if self.calls > 1 else None
-        if ended is not None:
-            raise _Ended(ended)
-        if self.calls >= options.iterations:
-            raise _Ended("iterations")
+        def value_and_gradient(free: NDArray[Any]) -> tuple[float, NDArray[np.float64]]:
+            here = self._best
+            if self.taken:
+                potentials = np.array(self._start)
+                potentials[self._free] = free
+                here = self._oracle.at(potentials)
+                self.calls += 1
+                self.history.append(here.loss)
+                self._best = min(self._best, here, key=lambda point: point.loss)
+                self._ended = watch.ended(self.calls, here.loss, self.gap)
+            self._ended = self._ended or self.due(limit)
+            self.taken += 1
+            if self._ended is not None:
+                raise StopIteration
+            return here.loss, self._oracle.tangent(here.potentials, here.gradient)[self._free]
+
+        settings: Any = {"maxcor": _MEMORY, "maxiter": limit, "maxfun": limit, "ftol": 0, "gtol": 0}
+        with suppress(StopIteration):
+            minimize(value_and_gradient, self._start[self._free], jac=True, method="L-BFGS-B", options=settings)
+        return self._ended or "converged"
+
+    def best(self) -> float:
+        """Return the least loss so far; see `Run`."""
+        return self._best.loss
+
+    def lower_bound(self) -> float:
+        """Return a lower bound from the gradient at the best point; see `Run`."""
+        return self._best.loss - self._oracle.gap(self._best)
+
+    def point(self) -> Point:
+        """Return the best point; see `Run`."""
+        best = self._best
+        return Point(best.potentials, best.marginals, best.loss, self.lower_bound())

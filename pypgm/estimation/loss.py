@@ -36,10 +36,14 @@ class Loss(ABC):
         Whether it has a gradient everywhere; without one it still has subgradients.
     convex : bool
         Whether it is convex, without which a gap certifies nothing.
+    bend : float or None
+        Of a loss of residuals in units of their standard deviation the largest second derivative; None for other
+        losses, and where the slope jumps.
     """
 
     smooth: bool = True
     convex: bool = True
+    bend: float | None = None
 
     @property
     @abstractmethod

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
+
+import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.fit import Fit, Options
 from pypgm.estimation.loss import Loss
-from pypgm.estimation.objective import Objective
+from pypgm.estimation.objective import Term
+from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps
-from pypgm.estimation.thinning import answers_to_fit
+from pypgm.estimation.thinning import thinned
 
 if TYPE_CHECKING:
-    import numpy as np
+    from numpy.typing import NDArray
 
     from pypgm.domain import Domain
     from pypgm.estimation.measurement import LinearMeasurement
@@ -26,38 +29,53 @@ Answer = tuple[CliqueVector, CliqueVector, Fit]
 """Potentials (natural logs), their marginals (counts), and how it ended."""
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
 """The potentials that measurements suggest to start from."""
-
-
-Of = TypeVar("Of", bound="Problem")
+_P = TypeVar("_P", bound="Problem")
 
 
 class Step(NamedTuple):
-    """What one iteration showed."""
+    """What one iteration showed.
+
+    Attributes
+    ----------
+    loss : float
+        At the average.
+    held_out : float
+        The loss of the average against the measurements to validate with; 0 without them.
+    slope, curvature : float
+        Of the loss over the step, which changed it by slope + curvature / 2.
+    calls : int
+        Oracle calls taken.
+    """
 
     loss: float
-    """At the average."""
     held_out: float
-    """The loss of the average against the measurements to validate with; 0 without them."""
     slope: float
-    """Of the loss over the step."""
     curvature: float
-    """Of the loss over the step, which changed it by slope + curvature / 2."""
     calls: int
-    """Oracle calls taken."""
 
 
 class Point(NamedTuple):
-    """Where a path ended, as a model."""
+    """A model of flat tables, and its loss.
 
-    potentials: CliqueVector
-    """Natural logs."""
-    marginals: CliqueVector
-    """Those of the potentials, counts."""
+    Attributes
+    ----------
+    potentials : ndarray of float64
+        Natural logs.
+    marginals : ndarray of float64
+        Those of the potentials, counts.
+    loss : float
+        At the marginals.
+    lower : float
+        A lower bound of the least loss, from the gradient there; -inf where there is none.
+    start : ndarray of float64, optional
+        Logs that a path over a nearby loss starts from, to go on from here; the potentials by default.
+    """
+
+    potentials: NDArray[np.float64]
+    marginals: NDArray[np.float64]
     loss: float
     lower: float
-    """What the gradient there says the least loss is not below; -inf where it says nothing."""
-    start: CliqueVector
-    """Where a path over a nearby loss starts to go on from here."""
+    start: NDArray[np.float64] | None = None
 
 
 class Engine(Protocol):
@@ -73,41 +91,53 @@ class Engine(Protocol):
         """Return the loss of the average."""
 
     def lower_bound(self) -> float:
-        """Return what the iterates so far say the least loss is not below."""
+        """Return a lower bound of the least loss, from the iterates so far."""
 
-    def restart(self) -> int:
-        """Make the average the last point too; return the oracle calls that took."""
+    @property
+    def restart(self) -> Callable[[], int] | None:
+        """Makes the average the last point too, and returns the oracle calls that took; None where no path needs it."""
 
     def answer(self, loss: Loss, *, rough: bool = False) -> Point:
-        """Fit potentials to the average, roughly where the path goes on from there; nothing else may follow.
+        """Fit potentials to the average, roughly where the path goes on from there; no step may follow.
 
-        The loss of the point is that of another stage, if so wished.
+        The loss of the point is the given one, of which the problem's may be a stage.
         """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem(ABC):
-    """A loss to be minimised over marginals that are consistent with each other."""
+    """A loss to be minimised over marginals that are consistent with each other.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether marginals are those of the potentials: gradients then bound the least loss, measured steps are safe.
+    loss : Loss
+        Of the marginals, counts.
+    total : float
+        Number of records, counts.
+    start : CliqueVector
+        Natural logs; -inf entries are structural zeros and stay.
+    start_for : callable, optional
+        The start that other answers to the same queries suggest; None where the start does not rest on answers.
+    held_out : tuple of LinearMeasurement
+        What was measured, where the loss has thinned answers to the same queries: the rest of it validates.
+    terms : list of Term, optional
+        The loss as the compiled solvers take it, without answers; None if they do not.
+    """
 
     exact: ClassVar[bool]
-    """Whether marginals are those of the potentials: gradients then bound the least loss, measured steps are safe."""
 
     loss: Loss
-    """Of the marginals, counts."""
     total: float
-    """Number of records, counts."""
     start: CliqueVector
-    """Natural logs; -inf entries are structural zeros and stay."""
     start_for: StartFor | None = None
-    """The start that other answers to the same queries suggest; None where the start does not rest on answers."""
     held_out: tuple[LinearMeasurement, ...] = ()
-    """What was measured, where the loss has thinned answers to the same queries: the rest of it validates."""
-    objective: Objective | None = None
-    """The loss as the compiled solvers take it, None if they do not; the answers are those of the loss."""
+    terms: list[Term] | None = None
 
     def __post_init__(self) -> None:
-        if self.objective is None:
-            object.__setattr__(self, "objective", self._lowered())
+        if self.terms is None and type(self.loss) is L2 and all(map(self._takes, self.loss.measurements)):
+            object.__setattr__(self, "terms", [self._term(m) for m in self.loss.measurements])
 
     @property
     @abstractmethod
@@ -119,25 +149,34 @@ class Problem(ABC):
         """Return the solver at its start."""
 
     @abstractmethod
-    def _lowered(self) -> Objective | None:
-        """Return the loss as the compiled solvers take it, None if they do not."""
-
-    @abstractmethod
     def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
         """Return how far its iterations step, and how many oracle calls it took to find out."""
 
-    def with_loss(self: Of, loss: Loss) -> Of:
+    @abstractmethod
+    def vector(self, values: NDArray[np.float64]) -> CliqueVector:
+        """Return flat tables with their names."""
+
+    @abstractmethod
+    def _takes(self, m: LinearMeasurement) -> bool:
+        """Return whether the compiled solver takes a measurement."""
+
+    @abstractmethod
+    def _term(self, m: LinearMeasurement) -> Term:
+        """Return a measurement as the compiled solver takes it."""
+
+    def answered(self, measurements: Sequence[LinearMeasurement]) -> Iterator[NDArray[np.float64]]:
+        """Yield the answers of measurements, cells in the domain's order."""
+        for m in measurements:
+            yield m.in_order(self.domain, np.ascontiguousarray(m.values, dtype=np.float64))
+
+    def with_loss(self: _P, loss: Loss) -> _P:
         """Return the problem with another loss over the same cliques."""
-        return self if loss is self.loss else replace(self, loss=loss, objective=None)
+        return self if loss is self.loss else replace(self, loss=loss, terms=None)
 
-    def started(self: Of, start: CliqueVector) -> Of:
-        """Return the problem with another start."""
-        return replace(self, start=start)
-
-    def thinned(self: Of, rng: np.random.Generator | int | None) -> Of | None:
+    def thinned(self: _P, rng: np.random.Generator | int | None) -> _P | None:
         """Return the problem that thinned measurements pose; None if the loss rests on more than measurements."""
         own = self.loss.measurements
-        fitted = [m.answered(y) for m, y in zip(own, answers_to_fit(self.domain, own, rng), strict=True)]
+        fitted = thinned(self.domain, own, rng)
         loss = self.loss.refitted(fitted) if fitted else None
         if loss is None:
             return None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +13,11 @@ from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.errors import ImpossibleEvidenceError
-from pypgm.estimation.compiled import is_compiled
-from pypgm.estimation.general import dot
 from pypgm.estimation.loss import Evaluate, Loss
-from pypgm.estimation.objective import Objective, Term
+from pypgm.estimation.objective import Term, is_compiled
+from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Problem, Step
-from pypgm.estimation.residual_losses import L2, Huber
+from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps, Pace
 from pypgm.estimation.thinning import BEYOND, left_to_validate
 from pypgm.factor import Factor
@@ -48,19 +48,28 @@ class RegionProblem(Problem):
 
     It starts from tables over regions, and over single attributes, of which a region without a table of its own starts
     from the product; attributes without one are uniform.
+
+    Attributes
+    ----------
+    graph : RegionGraph
+        A region holds each clique the loss reads.
+    counting_numbers : ndarray of float64, shape (regions,)
+        Positive.
     """
 
     exact = False  # the Lagrangian dual rises too slowly
 
     graph: RegionGraph
-    """A region holds each clique the loss reads."""
     counting_numbers: NDArray[np.float64]
-    """One positive number a region."""
 
     @property
     def domain(self) -> Domain:
         """All attributes."""
         return self.graph.domain
+
+    def vector(self, values: NDArray[np.float64]) -> CliqueVector:
+        """Return flat tables of the regions with their names; see `Problem`."""
+        return CliqueVector(self.domain, self.graph.regions, values)
 
     def engine(self, n_threads: int) -> RegionEngine:
         """Return the solver at its start; see `Problem`."""
@@ -76,17 +85,17 @@ class RegionProblem(Problem):
         own = {self.graph.region_of(c): i for i, c in enumerate(self.start.cliques) if c in self.graph}
         for region, i in own.items():
             core.enter(region, self.start.table(i))
-        holders: dict[str, NDArray[np.uint8]] = {a: np.zeros(len(self.graph.regions), np.uint8) for a in self.domain}
+        holders = np.zeros((len(self.domain), len(self.graph.regions)), np.uint8)
         for k, names in enumerate(self.graph.regions):
-            for attribute in names if k not in own else ():
-                holders[attribute][k] = 1
+            if k not in own:
+                holders[list(self.domain.indices(names)), k] = 1
         for i, clique in enumerate(self.start.cliques):
             if len(clique) == 1:
-                core.enter_everywhere(self.domain.indices(clique), self.start.table(i), holders[clique[0]])
-        if self.objective is not None:
-            held_out = [y for _, y in self.objective.answered(self.held_out)] if self.held_out else None
-            for i, (term, y) in enumerate(self.objective.answered(self.loss.measurements)):
-                held = np.empty(0) if held_out is None else held_out[i]
+                scope = self.domain.indices(clique)
+                core.enter_everywhere(scope, self.start.table(i), holders[scope[0]])
+        if self.terms is not None:
+            held_out = self.answered(self.held_out) if self.held_out else itertools.repeat(np.empty(0))
+            for term, y, held in zip(self.terms, self.answered(self.loss.measurements), held_out, strict=False):
                 core.measure(term.place, term.rows, y, term.weights, held, BEYOND)
         return core
 
@@ -96,32 +105,27 @@ class RegionProblem(Problem):
         Regions are blocks of their own: the least over regions of kappa / (total * K), K a quarter of the largest
         weighted squared distance between two columns of the queries on the region.
         """
-        bend = _largest_bend(self.loss)
-        if bend is None:
-            return 1.0 / self.total
         smoothness = np.zeros(len(self.graph.regions))
         for m in self.loss.measurements:
-            smoothness[self.graph.region_of(m.clique)] += bend * m.linear_map.largest_squared_distance(m.weights()) / 4
+            curvature = m.linear_map.largest_squared_distance(m.weights()) / 4
+            smoothness[self.graph.region_of(m.clique)] += (self.loss.bend or 0.0) * curvature
         measured = smoothness > 0
         if not measured.any():
             return 1.0 / self.total
         return float((self.counting_numbers[measured] / smoothness[measured]).min() / self.total)
 
-    def _lowered(self) -> Objective | None:
-        own = self.loss.measurements
-        if type(self.loss) is not L2 or any(m.linear_map.is_running or not is_compiled(m) for m in own):
-            return None
-        return Objective(self.domain, [self._term(m) for m in own])
+    def _takes(self, m: LinearMeasurement) -> bool:
+        return is_compiled(m) and not m.linear_map.is_running
 
     def _term(self, m: LinearMeasurement) -> Term:
         domain, region = self.domain, self.graph.region_of(m.clique)
         clique, own = domain.canonical(m.clique), self.graph.regions[region]
         groups = m.groups(domain)
         if own != clique:
-            groups = np.arange(domain.size(clique), dtype=np.int32) if groups is None else groups
+            groups = groups if groups.size else np.arange(domain.size(clique), dtype=np.int32)
             groups = Factor(domain.project(clique), groups).expand(domain.project(own)).datavector().astype(np.int32)
         weights = np.array([m.stddev**-2.0]) if isinstance(m.stddev, float) else m.in_order(domain, m.weights())
-        return Term(region, np.empty(0, dtype=np.int32) if groups is None else groups, weights, False)
+        return Term(region, groups, weights)
 
 
 class RegionEngine:
@@ -138,7 +142,7 @@ class RegionEngine:
             raise ImpossibleEvidenceError("structural zeros of the start leave a region no weight")
         self._evaluate: Evaluate | None = None
         self._validate: Evaluate | None = None
-        if problem.objective is None:
+        if problem.terms is None:
             self._evaluate = on_regions(problem.graph, problem.loss)
             rest = left_to_validate(problem.held_out, problem.loss.measurements) if problem.held_out else ()
             self._validate = on_regions(problem.graph, L2(rest)) if rest else None
@@ -198,8 +202,7 @@ class RegionEngine:
         marginals *= own.total
         if self._evaluate is not None or loss is not own.loss:
             value = on_regions(own.graph, loss)(marginals)[0]
-        vectors = [CliqueVector(own.domain, own.graph.regions, v) for v in (potentials, marginals, logs)]
-        return Point(vectors[0], vectors[1], value, -math.inf, vectors[2])
+        return Point(potentials, marginals, value, -math.inf, logs)
 
     def _advance_along(self, evaluate: Evaluate, s: float, a: float, stretch: float) -> Step:
         core = self._core
@@ -219,32 +222,27 @@ class RegionEngine:
         self._core.open_window()
 
 
-def _largest_bend(loss: Loss) -> float | None:
-    """Return the largest second derivative of a loss of residuals in units of their standard deviation."""
-    if type(loss) is L2:
-        return 1.0
-    return 2.0 / loss.width if isinstance(loss, Huber) else None
-
-
 def on_regions(graph: RegionGraph, loss: Loss) -> Evaluate:
     """Return a loss as a function of the tables of all regions, one behind the other."""
+    from scipy.sparse import csr_array
+
     domain = graph.domain
     cliques = list(dict.fromkeys(domain.canonical(c) for c in loss.cliques))
     evaluate = loss.on(domain, cliques)
-    homes = [graph.region_of(c) for c in cliques]
+    first = np.cumsum([0, *(domain.size(r) for r in graph.regions)])
+    rows, columns, read = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+    for clique in cliques:
+        region = graph.region_of(clique)
+        cells = Factor(domain.project(clique), np.arange(domain.size(clique)))
+        inside = cells.expand(domain.project(graph.regions[region])).datavector().astype(np.int64)
+        rows.append(read + inside)
+        columns.append(np.arange(first[region], first[region + 1]))
+        read += domain.size(clique)
+    where = (np.concatenate(rows), np.concatenate(columns))
+    projection: Any = csr_array((np.ones(where[0].size), where), shape=(read, int(first[-1])))
 
     def evaluate_tables(counts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        tables = CliqueVector(domain, graph.regions, counts)
-        read = [
-            Factor(domain.project(graph.regions[h]), tables.table(h)).project(c)
-            for h, c in zip(homes, cliques, strict=True)
-        ]
-        value, slopes = evaluate(np.concatenate([np.empty(0), *(t.datavector() for t in read)]))
-        gradient = CliqueVector(domain, graph.regions)
-        parts = CliqueVector(domain, cliques, slopes)
-        for i, (home, clique) in enumerate(zip(homes, cliques, strict=True)):
-            own = Factor(domain.project(clique), parts.table(i))
-            gradient.table(home)[:] += own.expand(domain.project(graph.regions[home])).datavector()
-        return value, gradient.values
+        value, slopes = evaluate(projection @ counts)
+        return value, projection.T @ slopes
 
     return evaluate_tables

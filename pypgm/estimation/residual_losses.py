@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.smoothness import relative_smoothness
-from pypgm.estimation.stacked import Stacked
+from pypgm.estimation.stacked import Stacked, cells_as_written
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,14 @@ _STAGES = (1.0, 0.25, 0.05)  # widths of the smoothed absolute value that an est
 
 
 class _Residuals(Loss):
-    """A sum over measured answers of a function of (answer - measured) / scale."""
+    """A sum over measured answers of a function of (answer - measured) / (unit * stddev).
+
+    Parameters
+    ----------
+    measurements : iterable of LinearMeasurement
+    """
+
+    unit: ClassVar[float]
 
     def __init__(self, measurements: Iterable[LinearMeasurement]) -> None:
         self._measurements = tuple(measurements)
@@ -45,25 +53,48 @@ class _Residuals(Loss):
     def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the summed loss of residuals in units of their scale, and its derivative for each."""
 
-    @abstractmethod
-    def _scale(self, m: LinearMeasurement) -> NDArray[np.float64]:
-        """Return the unit of each residual of a measurement, counts."""
+    def refitted(self, measurements: Sequence[LinearMeasurement]) -> Loss:
+        """Return the loss for other answers; see `Loss`."""
+        other = copy.copy(self)
+        other._measurements = tuple(measurements)
+        return other
 
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""
         stacked = Stacked(domain, cliques, self._measurements)
-        weights = 1.0 / np.concatenate([np.empty(0), *(self._scale(m) for m in self._measurements)])
+        scales = 1.0 / np.concatenate([np.empty(0), *(self.unit * m.spread() for m in self._measurements)])
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            value, slopes = self._terms((stacked.answers(marginals) - stacked.values) * weights)
-            return value, stacked.transposed(slopes * weights)
+            value, slopes = self._terms((stacked.answers(marginals) - stacked.values) * scales)
+            return value, stacked.transposed(slopes * scales)
 
         return evaluate
 
-    def _curved(self, tree: JunctionTree, bend: float) -> float:
-        """Return the smoothness, given the largest second derivative of a residual's term."""
-        weights = [bend / np.square(self._scale(m)) for m in self._measurements]
-        return relative_smoothness(tree, self._measurements, weights)
+    def smoothness(self, tree: JunctionTree) -> float | None:
+        r"""Return K for which the loss is K-smooth relative to the joint's negative entropy; see `Loss`.
+
+        Where second derivatives are w, K is a quarter of the largest squared distance of two columns of the queries
+        weighted by w, over all pairs of joint assignments. Two bounds of it are taken and the smaller returned: the sum
+        of each measurement's own largest distance, which is exact where two assignments can differ everywhere at once,
+        and, from the squared norms of the columns, half of their largest sum over an assignment (all of it if entries
+        may be negative), by max-product.
+
+        References
+        ----------
+        Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
+        """
+        if self.bend is None:
+            return None
+        norms = CliqueVector(tree.domain, tree.cliques)
+        distances, signed = 0.0, False
+        for m in self._measurements:
+            query, weights = m.linear_map, self.bend * m.weights()
+            distances += query.largest_squared_distance(weights)
+            signed = signed or not query.has_acute_columns
+            table = norms[tree.domain.canonical(m.clique)].datavector()
+            table[cells_as_written(tree.domain, m.clique)] += query.column_squares(weights)
+        jointly = tree.plan.max_log_weight(norms.values, [], 1) if norms.values.size else 0.0
+        return min(distances / 4, jointly if signed else jointly / 2)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._measurements)} measurements)"
@@ -85,16 +116,8 @@ class L2(_Residuals):
     (0.25, array([ 0.25, -0.25]))
     """
 
-    def smoothness(self, tree: JunctionTree) -> float:
-        """Return K; see `Loss`."""
-        return self._curved(tree, 1.0)
-
-    def refitted(self, measurements: Sequence[LinearMeasurement]) -> L2:
-        """Return the loss for other answers; see `Loss`."""
-        return L2(measurements)
-
-    def _scale(self, m: LinearMeasurement) -> NDArray[np.float64]:
-        return m.spread()
+    unit = 1.0
+    bend = 1.0
 
     def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         return 0.5 * float(np.square(residuals).sum()), residuals
@@ -111,22 +134,12 @@ class L1(_Residuals):
     measurements : iterable of LinearMeasurement
     """
 
+    unit = math.sqrt(0.5)
     smooth = False
-
-    def smoothness(self, tree: JunctionTree) -> None:
-        """Return None: its gradient jumps."""
-        del tree
-
-    def refitted(self, measurements: Sequence[LinearMeasurement]) -> L1:
-        """Return the loss for other answers; see `Loss`."""
-        return L1(measurements)
 
     def stages(self) -> tuple[Loss, ...]:
         """Return Huber losses of falling width; see `Loss`."""
         return tuple(Huber(self.measurements, width) for width in (*_STAGES, 0.01, 0.002, 0.0004))
-
-    def _scale(self, m: LinearMeasurement) -> NDArray[np.float64]:
-        return m.spread() / math.sqrt(2.0)
 
     def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         return float(np.abs(residuals).sum()), np.sign(residuals)
@@ -150,26 +163,18 @@ class Huber(_Residuals):
         If `width` is not positive and finite.
     """
 
+    unit = math.sqrt(0.5)
+
     def __init__(self, measurements: Iterable[LinearMeasurement], width: float = _STAGES[-1]) -> None:
         super().__init__(measurements)
         if not 0 < width < math.inf:
             raise ValueError(f"width needs to be positive and finite, got {width}")
         self.width = float(width)
-
-    def smoothness(self, tree: JunctionTree) -> float:
-        """Return K; see `Loss`."""
-        return self._curved(tree, 1.0 / self.width)
-
-    def refitted(self, measurements: Sequence[LinearMeasurement]) -> Huber:
-        """Return the loss for other answers; see `Loss`."""
-        return Huber(measurements, self.width)
+        self.bend = 2.0 / self.width
 
     def stages(self) -> tuple[Loss, ...]:
         """Return Huber losses of falling width, itself the last; see `Loss`."""
         return (*(Huber(self.measurements, w) for w in _STAGES if w > 2 * self.width), self)
-
-    def _scale(self, m: LinearMeasurement) -> NDArray[np.float64]:
-        return m.spread() / math.sqrt(2.0)
 
     def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         slopes = np.clip(residuals / self.width, -1.0, 1.0)

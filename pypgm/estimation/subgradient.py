@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.estimation.fit import Fit, Options, Status, Watch, watched
-from pypgm.estimation.general import dot
-from pypgm.estimation.problem import Answer
+from pypgm.estimation.fit import Options
+from pypgm.estimation.oracle import dot
+from pypgm.estimation.problem import Answer, Point
+from pypgm.estimation.run import StepwiseRun, solved
 from pypgm.estimation.tree_problem import TreeProblem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["subgradient_descent"]
 
-_GAP_EVERY = 25  # iterations between certificates
 _SWEEPS = 10
 
 
@@ -47,83 +42,54 @@ def subgradient_descent(problem: TreeProblem, options: Options) -> Answer:
     Nemirovski and Yudin: Problem complexity and method efficiency in optimization, 1983; Beck and Teboulle: Mirror
     descent and nonlinear projected subgradient methods for convex optimization, 2003.
     """
-    run = _Run(problem, options)
-    status = watched(run.to_the_end, options)
-    loss, potentials, marginals = run.answer()
-    gap = max(0.0, loss - run.lower_bound()) if problem.loss.convex else None
-    fit = Fit(status, loss, gap, run.calls, time.perf_counter() - options.started, tuple(run.history))
-    return problem.vector(potentials), problem.vector(marginals), fit
+    return solved(_Subgradients(problem, options))
 
 
-class _Run:
+class _Subgradients(StepwiseRun):
     def __init__(self, problem: TreeProblem, options: Options) -> None:
-        self.oracle = problem.oracle(options.n_threads)
-        self.evaluate = problem.loss.on(problem.tree.domain, problem.tree.cliques)
-        self.calls = 1
+        self._oracle = problem.oracle(options.n_threads)
         self._start = problem.start.values
-        self._potentials = np.array(problem.start.values)
-        self._marginals = self.oracle.marginals(self._potentials)
-        self._loss, self._gradient = self.evaluate(self._marginals)
-        self.history = [self._loss]
-        self._best = (self._loss, self._potentials, self._marginals)
-        self._average = self._marginals
+        self._point = self._best = self._oracle.at(self._start)
+        super().__init__(problem, options, self._point.loss)
+        self._average = self._point.marginals
         self._weight = 0.0
         self._linear = 0.0  # sum of step * (loss - <subgradient, marginals>)
-        self._steepest = 0.0
-        self._options = options
-        self._diameter = math.sqrt(2 * sum(math.log(n) for n in problem.tree.domain.shape) or 1.0)
+        self._steepest = 1e-300
+        self._diameter = math.sqrt(2 * sum(math.log(n) for n in problem.domain.shape) or 1.0)
 
-    def to_the_end(self, watch: Watch) -> Status:
-        """Take steps until something ends them."""
-        options, gap, taken = self._options, None, 0
-        while self.calls < options.iterations:
-            self._advance(taken + 1)
-            taken += 1
-            if options.tolerance > 0 and taken % _GAP_EVERY == 0:
-                lowest = min(self._best[0], self.evaluate(self._average)[0])
-                gap = lowest - self.lower_bound()
-                if gap <= options.tolerance * (1 + abs(lowest)):
-                    return "converged"
-            ended = watch.ended(self.calls, self._loss, gap)
-            if ended is not None:
-                return ended
-        return "iterations"
+    def advance(self) -> None:
+        """Step along a subgradient; see `Run`."""
+        here = self._point
+        alpha = self._step(self.taken + 1)
+        self._weight += alpha
+        self._linear += alpha * (here.loss - dot(here.gradient, here.marginals))
+        self._average = self._average + alpha / self._weight * (here.marginals - self._average)
+        self._point = self._oracle.at(here.potentials - alpha * here.gradient)
+        self.calls += 1
+        self.history.append(self._point.loss)
+        self._best = min(self._best, self._point, key=lambda point: point.loss)
+
+    def best(self) -> float:
+        """Return the least loss so far, or that of the average; see `Run`."""
+        return min(self._best.loss, self._oracle.evaluate(self._average)[0])
 
     def lower_bound(self) -> float:
-        """Return what no distribution's loss is below, by the average of the linear bounds met."""
+        """Return a lower bound by the average of the linear bounds met; see `Run`."""
         if self._weight == 0:
-            return self._loss - self.oracle.gap(self._gradient, self._marginals, self._potentials)
+            return self._point.loss - self._oracle.gap(self._point)
         with np.errstate(invalid="ignore"):
-            summed = np.where(np.isneginf(self._start), -np.inf, self._potentials - self._start)
-        most = self.oracle.tree.plan.max_log_weight(summed, [], self.oracle.n_threads)
-        return (self._linear - self.oracle.total * most) / self._weight
+            summed = np.where(np.isneginf(self._start), -np.inf, self._point.potentials - self._start)
+        return (self._linear - self._oracle.total * self._oracle.largest(summed)) / self._weight
 
-    def answer(self) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        """Return loss, potentials and marginals of the average, or of the best iterate if that is better."""
-        potentials = self.oracle.settled(self._potentials, self._average, _SWEEPS)
-        marginals = self.oracle.marginals(potentials)
-        loss = self.evaluate(marginals)[0]
-        return (loss, potentials, marginals) if loss < self._best[0] else self._best
-
-    def _advance(self, t: int) -> None:
-        alpha = self._step(t)
-        self._weight += alpha
-        self._linear += alpha * (self._loss - dot(self._gradient, self._marginals))
-        self._average = self._average + alpha / self._weight * (self._marginals - self._average)
-        self._potentials = self._potentials - alpha * self._gradient
-        self._marginals = self.oracle.marginals(self._potentials)
-        self._loss, self._gradient = self.evaluate(self._marginals)
-        self.calls += 1
-        self.history.append(self._loss)
-        if self._loss < self._best[0]:
-            self._best = (self._loss, self._potentials, self._marginals)
+    def point(self) -> Point:
+        """Return the model of the average, or the best iterate where that is better; see `Run`."""
+        fitted = self._oracle.with_marginals(self._average, self._point.potentials, _SWEEPS)
+        found = min(self._best, self._oracle.at(fitted), key=lambda point: point.loss)
+        return Point(found.potentials, found.marginals, found.loss, self.lower_bound())
 
     def _step(self, t: int) -> float:
-        asked = self._options.step(t)
+        asked = self.options.step(t)
         if asked is not None:
             return asked
-        magnitudes = np.abs(self._gradient)
-        self._steepest = max(
-            self._steepest, self.oracle.tree.plan.max_log_weight(magnitudes, [], self.oracle.n_threads)
-        )
-        return self._diameter / (max(self._steepest, 1e-300) * math.sqrt(t))
+        self._steepest = max(self._steepest, self._oracle.largest(np.abs(self._point.gradient)))
+        return self._diameter / (self._steepest * math.sqrt(t))

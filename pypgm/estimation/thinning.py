@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.domain import Domain
-from pypgm.estimation.fit import Options
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pypgm.estimation.measurement import LinearMeasurement
 
-__all__ = ["BEYOND", "answers_to_fit", "left_to_validate", "unthinned_count", "validates"]
+__all__ = ["BEYOND", "left_to_validate", "thinned", "unthinned_count"]
 
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
-BEYOND = _THINNING**-2  # what is added to an answer before it is fitted is taken so many times from what validates
-_LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
+BEYOND = _THINNING**-2  # what is added to an answer before it is fitted is subtracted so many times from its validation
 _SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
 
-def validates(options: Options) -> bool:
-    """Return whether measurements are to be thinned to find where to end."""
-    return options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
-
-
-def answers_to_fit(
+def thinned(
     domain: Domain, measurements: Sequence[LinearMeasurement], rng: np.random.Generator | int | None
-) -> Iterator[NDArray[np.float64]]:
-    """Yield each measurement's answers to fit: y + c xi, where xi ~ Normal(0, v) and v is the variance of y.
+) -> list[LinearMeasurement]:
+    """Return measurements with answers to fit: y + c xi, where xi ~ Normal(0, v) and v is the variance of y.
 
     What is left to validate has the same mean; for Gaussian noise it is independent, for any noise of that variance
-    uncorrelated. One comes after the other, so that no second set of tables need be kept. Without a source of noise
-    it is a fixed one.
+    uncorrelated. Without a source of noise it is a fixed one.
     """
     source = np.random.default_rng(_SEED if rng is None else rng)
-    for m in measurements:
-        noise = m.spread() * m.as_written(domain, source.normal(size=m.values.size))
-        yield m.values + _THINNING * noise
+    return [
+        m.answered(m.values + _THINNING * (m.spread() * m.as_written(domain, source.normal(size=m.values.size))))
+        for m in measurements
+    ]
 
 
 def left_to_validate(
@@ -54,7 +45,7 @@ def left_to_validate(
 def unthinned_count(best: int) -> int:
     """Return how many iterations to take where so many were best on thinned measurements.
 
-    Those have sqrt(1 + c^2) times the noise, and the best count goes down with about the root of the noise: on pairs of
+    Those have sqrt(1 + c^2) times the noise, and the best count falls with about the root of the noise: on pairs of
     the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100.
     """
     return int(best * (1 + _THINNING**2) ** 0.25)

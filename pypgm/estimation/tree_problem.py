@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm import _core
-from pypgm.estimation.compiled import Compiled, compiled_measurements, is_compiled
 from pypgm.estimation.fit import Options
-from pypgm.estimation.general import GeneralAcceleration, GeneralDescent, Oracle, SteadyDescent
-from pypgm.estimation.objective import Objective, Term
+from pypgm.estimation.general import GeneralAcceleration, GeneralDescent
+from pypgm.estimation.objective import Term, is_compiled
+from pypgm.estimation.oracle import LossOracle, Oracle
 from pypgm.estimation.problem import Answer, Point, Problem, Step
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps, Pace
@@ -23,30 +23,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.clique_vector import CliqueVector
-    from pypgm.domain import Domain
+    from pypgm.domain import Clique, Domain
     from pypgm.estimation.loss import Loss
+    from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
-__all__ = ["Estimator", "Searching", "TreeEngine", "TreeProblem"]
+__all__ = ["MAX_GROWTH", "Estimator", "TreeEngine", "TreeProblem", "permitted_step"]
 
-Searching = _core.Descent | GeneralDescent
-
-_MAX_GROWTH = 1000.0  # of a step over the safe one
+MAX_GROWTH = 1000.0  # of a step over the safe one
 _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
-_MAX_TRIALS = 40  # of a first step
+_MAX_TRIALS = 39  # of a first step
 _LEVEL_EVERY = 10  # iterations: potentials drift, and inference is slower where they lie far apart
 _SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
 _MISFIT = 1e-4  # of 1 + loss: what fitting may leave
 
+_Descent = _core.Descent | GeneralDescent
+_Arrays = tuple[int, "NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]", bool]
+
 
 @dataclass(frozen=True, kw_only=True)
 class TreeProblem(Problem):
-    """A loss to be minimised over the marginals of all distributions on a domain."""
+    """A loss to be minimised over the marginals of all distributions on a domain.
+
+    Attributes
+    ----------
+    tree : JunctionTree
+        Built for the distinct cliques the loss reads.
+    """
 
     exact = True
 
     tree: JunctionTree
-    """Built for the distinct cliques the loss reads."""
 
     @property
     def domain(self) -> Domain:
@@ -56,76 +63,64 @@ class TreeProblem(Problem):
     def safe_step(self) -> float | None:
         """Return the step, in count space, below which mirror descent never raises the loss; None if not known."""
         smoothness = self.loss.smoothness(self.tree)
-        if smoothness is None:
-            return None
-        return 1.0 / (self.total * smoothness) if smoothness > 0 else 1.0 / self.total
+        return None if smoothness is None else 1.0 / (self.total * (smoothness or 1.0))
 
     def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
         """Return how far iterations step, tried where the smoothness is not known; see `Problem`."""
         pace = Pace.towards(options.stop)
         safe = self.safe_step()
         if safe is not None:
-            return MeasuredSteps(safe, _MAX_GROWTH, pace), 0
-        first, trials = self._permitted_step(options)
+            return MeasuredSteps(safe, MAX_GROWTH, pace), 0
+        core = self.descent(options.n_threads)
+        # Potentials move by the gradient times the step: none by more than 1 in the first trial.
+        gradient = self.loss.on(self.domain, self.tree.cliques)(core.marginals)[1]
+        alpha = 1.0 / max(1e-300, float(np.abs(gradient).max(initial=0.0)))
+        first, trials, _ = permitted_step(core, alpha, 0.25, min(_MAX_TRIALS, options.iterations))
         return MeasuredSteps(first / _UNKNOWN, _UNKNOWN**2, pace, first), trials
 
     def engine(self, n_threads: int) -> TreeEngine:
         """Return the solver at its start; see `Problem`."""
         return TreeEngine(self, n_threads)
 
-    def descent(self, n_threads: int) -> Searching:
+    def descent(self, n_threads: int) -> _Descent:
         """Return a solver that tries and accepts steps, compiled where the loss is weighted L2 of simple queries."""
-        arrays = self.arrays()
-        if arrays is None:
-            return GeneralDescent(self.oracle(n_threads), self.loss, self.start.values)
-        return _core.Descent(self.tree.plan, arrays, self.total, self.start.values, n_threads)
+        if self.terms is None:
+            return GeneralDescent(self.oracle(n_threads), self.start.values)
+        return _core.Descent(self.tree.plan, self.arrays(), self.total, self.start.values, n_threads)
 
-    def steady_descent(self, first: float, n_threads: int) -> SteadyDescent:
-        """Return a solver that takes steps known beforehand, of which this is the first."""
-        return SteadyDescent(self.descent(n_threads), first)
-
-    def oracle(self, n_threads: int) -> Oracle:
-        """Return exact inference on the tree."""
-        return Oracle(self.tree, self.total, n_threads)
+    def oracle(self, n_threads: int) -> LossOracle:
+        """Return exact inference on the tree, with the loss."""
+        return LossOracle(self.tree, self.total, n_threads, self.loss.on(self.domain, self.tree.cliques))
 
     def vector(self, values: NDArray[np.float64]) -> CliqueVector:
-        """Return flat tables of the tree's cliques with their names."""
+        """Return flat tables of the tree's cliques with their names; see `Problem`."""
         return self.start.like(values)
 
-    def arrays(self) -> list[Compiled] | None:
-        """Return the loss as the compiled solvers take it, with its answers; None if they do not."""
-        if self.objective is None:
-            return None
+    def arrays(self) -> list[_Arrays]:
+        """Return the terms as the compiled solvers take them, with answers and what is left to validate."""
         own = self.loss.measurements
         rest = left_to_validate(self.held_out, own) if self.held_out else ()
-        held_out = [y for _, y in self.objective.answered(rest)] if rest else [np.empty(0)] * len(own)
-        pairs = zip(self.objective.answered(own), held_out, strict=True)
-        return [(t.place, t.rows, y, t.weights, held, t.runs) for (t, y), held in pairs]
+        held_out = self.answered(rest) if rest else [np.empty(0)] * len(own)
+        lowered = zip(self.terms or (), self.answered(own), held_out, strict=True)
+        return [(t.place, t.rows, y, t.weights, held, t.is_running) for t, y, held in lowered]
 
-    def _lowered(self) -> Objective | None:
-        own = self.loss.measurements
-        if type(self.loss) is not L2 or not all(map(is_compiled, own)):
-            return None
-        arrays = compiled_measurements(self.tree, own)
-        return Objective(self.domain, [Term(place, rows, weights, runs) for place, rows, _, weights, _, runs in arrays])
+    @cached_property
+    def _places(self) -> dict[Clique, int]:
+        return {clique: i for i, clique in reversed(list(enumerate(self.tree.cliques)))}
 
-    def _permitted_step(self, options: Options) -> tuple[float, int]:
-        """Return a first step for a loss of unknown smoothness, and how many oracle calls it took to find it."""
-        core = self.descent(options.n_threads)
-        # Potentials move by the gradient times the step: none by more than 1 in the first trial.
-        gradient = self.loss.on(self.domain, self.tree.cliques)(core.marginals)[1]
-        alpha = 1.0 / max(1e-300, float(np.abs(gradient).max(initial=0.0)))
-        for trials in range(1, _MAX_TRIALS):
-            core.try_step(alpha)
-            slope, curvature = core.change()
-            if curvature <= -slope or trials >= options.iterations:
-                break
-            alpha /= 4
-        return alpha, trials
+    def _takes(self, m: LinearMeasurement) -> bool:
+        return is_compiled(m)
+
+    def _term(self, m: LinearMeasurement) -> Term:
+        place = self._places[self.domain.canonical(m.clique)]
+        weights = m.in_order(self.domain, m.weights())
+        return Term(place, m.groups(self.domain), weights, m.linear_map.is_running)
 
 
 class TreeEngine:
     """A path by exact inference; see `Engine`."""
+
+    restart = None
 
     def __init__(self, problem: TreeProblem, n_threads: int) -> None:
         self.calls = 1
@@ -133,8 +128,16 @@ class TreeEngine:
         self._n_threads = n_threads
         self._taken = 0
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
-        self._core = self._started(problem)
         self._end: Point | None = None
+        self._core = self._begun()
+
+    def _begun(self) -> _core.Acceleration | GeneralAcceleration:
+        own, n_threads = self._problem, self._n_threads
+        if own.terms is not None:
+            return _core.Acceleration(own.tree.plan, own.arrays(), own.total, own.start.values, n_threads)
+        validation = L2(left_to_validate(own.held_out, own.loss.measurements)) if own.held_out else None
+        validate = None if validation is None else validation.on(own.domain, own.tree.cliques)
+        return GeneralAcceleration(own.oracle(n_threads), own.start.values, validate)
 
     def advance(self, s: float, a: float) -> Step:
         """Take one step; see `Engine`."""
@@ -163,14 +166,6 @@ class TreeEngine:
             self._opened = self._taken
         return bound
 
-    def restart(self) -> int:
-        """Go on from potentials fitted to the average; see `Engine`."""
-        oracle = self._problem.oracle(self._n_threads)
-        potentials = oracle.settled(self._core.potentials, self._core.average, 1, misfit=lambda _: 0.0)
-        self._core = self._started(self._problem.started(self._problem.vector(potentials)))
-        self._taken = self._opened = 0
-        return 1
-
     def answer(self, loss: Loss, *, rough: bool = False) -> Point:
         """Fit potentials to the average; see `Engine`."""
         del rough
@@ -180,33 +175,52 @@ class TreeEngine:
 
     def _fitted(self, loss: Loss) -> Point:
         """Return the model whose loss in the engine's problem is nearest that of the average; frees the solver."""
-        own = self._problem
-        average, last, wanted = self._core.average, self._core.potentials, self._core.loss()
-        del self._core
-        nearest = math.inf
-        found: Searching
+        own, core = self._problem, self._core
+        average, last, wanted = core.average, core.potentials, core.loss()
+        allowed = _MISFIT * (1 + abs(wanted))  # either way: a lower loss would be another answer
+        core.settle(_SWEEPS)
+        potentials = core.potentials
+        fits = abs(core.loss() - wanted) <= allowed
+        if fits and loss is own.loss:
+            return Point(potentials, core.average, core.loss(), core.loss() - core.gap())
+        del self._core, core
 
-        def misfit(potentials: NDArray[np.float64]) -> float:
-            nonlocal nearest, found
-            point = own.started(own.vector(potentials)).descent(self._n_threads)
-            left = abs(point.loss - wanted) / (_MISFIT * (1 + abs(wanted)))  # a lower loss would be another answer
-            if left < nearest:
-                nearest, found = left, point
-            return left
+        def descent(loss: Loss, potentials: NDArray[np.float64]) -> _Descent:
+            return replace(own.with_loss(loss), start=own.vector(potentials)).descent(self._n_threads)
 
-        oracle = own.oracle(self._n_threads)
-        potentials = oracle.settled(last, average, _SWEEPS, start=own.start.values, misfit=misfit)
-        if loss is not own.loss:
-            found = own.with_loss(loss).started(own.vector(potentials)).descent(self._n_threads)
-        model = own.vector(found.potentials)
-        return Point(model, own.vector(found.marginals), found.loss, found.loss - found.gap(), model)
+        if not fits:
+            potentials = Oracle(own.tree, own.total, self._n_threads).with_marginals(
+                average,
+                last,
+                _SWEEPS,
+                start=own.start.values,
+                misfit=lambda fitted: abs(descent(own.loss, fitted).loss - wanted) / allowed,
+            )
+        found = descent(loss, potentials)
+        return Point(found.potentials, found.marginals, found.loss, found.loss - found.gap())
 
-    def _started(self, problem: TreeProblem) -> _core.Acceleration | GeneralAcceleration:
-        arrays, start = problem.arrays(), problem.start.values
-        if arrays is None:
-            validation = L2(left_to_validate(problem.held_out, problem.loss.measurements)) if problem.held_out else None
-            return GeneralAcceleration(problem.oracle(self._n_threads), problem.loss, start, validation)
-        return _core.Acceleration(problem.tree.plan, arrays, problem.total, start, self._n_threads)
+
+def permitted_step(core: _Descent, alpha: float, shrink: float, most: int) -> tuple[float, int, bool]:
+    r"""Shrink a step until mirror descent may take it, and leave it tried.
+
+    The Bregman model of smoothness :math:`1/\alpha` allows curvature / 2 <= total / step * KL. With KL the mean of both
+    directions the right side is -slope / 2, free of differences of large logarithms.
+
+    Returns
+    -------
+    step : float
+        The first permitted one, or the one after the last tried.
+    trials : int
+        Steps tried, one oracle call each; at most `most`.
+    permitted : bool
+    """
+    for trials in range(1, most + 1):
+        core.try_step(alpha)
+        slope, curvature = core.change()
+        if curvature <= -slope:
+            return alpha, trials, True
+        alpha *= shrink
+    return alpha, most, False
 
 
 Estimator = Callable[[TreeProblem, Options], Answer]

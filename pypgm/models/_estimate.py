@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -239,7 +238,6 @@ def estimate(
     within = _within(tolerance, oracle)
     asked = stop or "validated"
     options = Options(iterations, within, stepsize, time_limit, callback, progress, n_threads, asked, rng, started)
-    _check_options(options)
     folding, masks = fold(domain, constraints)
     inner = domain if folding is None else folding.inner
     fitting = [(m if folding is None else folded_measurement(folding, m)).checked(inner) for m in measurements]
@@ -394,18 +392,3 @@ def _check_region_options(method: str, constraints: Sequence[Constraint]) -> Non
         raise ValueError(f"an estimate over a region graph needs method='accelerated' and no stepsize, got {method!r}")
     if constraints:
         raise ValueError("constraints need oracle='exact'")
-
-
-def _check_options(options: Options) -> None:
-    if options.stop not in {"validated", "optimum"}:
-        raise ValueError(f"stop needs to be 'validated' or 'optimum', got {options.stop!r}")
-    if options.iterations < 1:
-        raise ValueError(f"iterations needs to be at least 1, got {options.iterations}")
-    if not 0 <= options.tolerance < math.inf:
-        raise ValueError(f"tolerance needs to be finite and at least 0, got {options.tolerance}")
-    if options.stepsize is not None and not callable(options.stepsize) and not 0 < options.stepsize < math.inf:
-        raise ValueError(f"stepsize needs to be positive and finite, got {options.stepsize}")
-    if options.time_limit is not None and not options.time_limit > 0:
-        raise ValueError(f"time_limit needs to be positive, got {options.time_limit}")
-    if options.n_threads < 0:
-        raise ValueError(f"n_threads needs to be 0 (all) or positive, got {options.n_threads}")

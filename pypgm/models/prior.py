@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -90,8 +89,7 @@ def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int) -> ThinTr
     ruled_out = CliqueVector(domain, start.cliques, np.where(tree.targets.values == 0, -np.inf, start.values))
     if tree.tree.log_partition(ruled_out) > -np.inf:
         start = ruled_out
-    now = time.perf_counter()
-    options = Options(_ITERATIONS, _TOLERANCE, None, None, None, False, n_threads, "optimum", None, now)
+    options = Options(_ITERATIONS, _TOLERANCE, n_threads=n_threads)
     problem = TreeProblem(tree=tree.tree, loss=L2(goals), total=total, start=start)
     potentials, marginals, _ = accelerated(problem, options)
     tables = tree.tree.tables(potentials, 1.0, n_threads=n_threads)

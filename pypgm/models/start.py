@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.constraint import Masks, with_zeros
-from pypgm.estimation.general import Oracle
 from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.oracle import Oracle
 from pypgm.factor import Factor
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
@@ -66,7 +67,7 @@ def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_thre
     if complete:
         return start
     average = _mixed_marginals(tree, earlier) * total
-    fitted = Oracle(tree, total, n_threads).settled(start.values, average, _SWEEPS)
+    fitted = Oracle(tree, total, n_threads).with_marginals(average, start.values, _SWEEPS)
     return CliqueVector(tree.domain, tree.cliques, fitted)
 
 
@@ -78,7 +79,7 @@ def warm_start_from(
     if not kept_cliques(earlier, problem.tree.cliques):
         return start
     both = (start, independent())
-    losses = [problem.started(s).descent(n_threads).loss for s in both]
+    losses = [replace(problem, start=s).descent(n_threads).loss for s in both]
     return both[int(losses[1] < losses[0])]
 
 

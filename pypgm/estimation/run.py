@@ -1,0 +1,182 @@
+"""The loop that all estimators share: limits, tolerance, callback, clock, Ctrl-C, and how a run ended."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from pypgm.estimation.fit import Fit, FitState, Options, Status
+
+if TYPE_CHECKING:
+    from pypgm.estimation.problem import Answer, Point, Problem
+
+__all__ = ["Run", "StepwiseRun", "Watch", "solved", "watched"]
+
+
+class Watch:
+    """Shows a running estimate on standard error, calls its callback and checks the clock.
+
+    Attributes
+    ----------
+    begun : bool
+        Whether an iteration is done, so that there is something to return.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.begun = False
+        self._options = options
+        self._shown = -1.0
+
+    def ended(self, iteration: int, loss: float, gap: float | None) -> Status | None:
+        """Show an iteration; return why the estimate has to end, None if it does not."""
+        self.begun = True
+        options = self._options
+        state = FitState(iteration, loss, gap, time.perf_counter() - options.started)
+        if options.progress and state.seconds - self._shown >= 0.1:
+            self._show(state)
+        if options.callback is not None and options.callback(state):
+            return "callback"
+        if options.time_limit is not None and state.seconds >= options.time_limit:
+            return "time"
+        return None
+
+    def close(self) -> None:
+        """End the progress line."""
+        if self._shown >= 0:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+    def _show(self, state: FitState) -> None:
+        self._shown = state.seconds
+        gap = "" if state.gap is None else f", gap {state.gap:.3g}"
+        limit = self._options.iterations
+        sys.stderr.write(f"\restimate: {state.iteration}/{limit} iterations, loss {state.loss:.6g}{gap}   ")
+        sys.stderr.flush()
+
+
+class Run(ABC):
+    """The iterates of an estimator, and what is known of the least loss.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : Options
+    loss : float
+        At the start.
+    calls : int
+        Oracle calls spent so far, that at the start included.
+
+    Attributes
+    ----------
+    history : list of float
+        The loss after each step, the start first.
+    taken : int
+        Steps.
+    lower : float
+        The highest lower bound of the least loss so far; -inf where there is none.
+    gap : float or None
+        The distance of the loss from it when it was last computed.
+    """
+
+    check_every: ClassVar[int] = 25
+    """Iterations between checks of the tolerance."""
+
+    def __init__(self, problem: Problem, options: Options, loss: float, calls: int = 1) -> None:
+        self.problem = problem
+        self.options = options
+        self.calls = calls
+        self.history = [loss]
+        self.taken = 0
+        self.lower = -math.inf
+        self.gap: float | None = None
+
+    @abstractmethod
+    def follow(self, watch: Watch, limit: int) -> Status:
+        """Iterate until something ends it, or so many oracle calls are spent; return why it ended."""
+
+    @abstractmethod
+    def lower_bound(self) -> float:
+        """Return a lower bound of the least loss, from the current iterate."""
+
+    @abstractmethod
+    def point(self) -> Point:
+        """Return the best point found, as a model; no step may follow."""
+
+    def best(self) -> float:
+        """Return the loss of the point that would be the answer now."""
+        return self.history[-1]
+
+    def look(self) -> float:
+        """Improve the lower bound; return how far the loss is above it.
+
+        Where the loss is not convex this measures how far the iterate is from stationary, and bounds nothing.
+        """
+        convex, bound = self.problem.loss.convex, self.lower_bound()
+        self.lower = max(self.lower, bound) if convex else bound
+        distance = max(0.0, self.best() - self.lower)
+        self.gap = distance if convex else None
+        return distance
+
+    def is_optimal(self) -> bool:
+        """Return whether the tolerance is met."""
+        return self.options.meets(self.look(), self.best())
+
+    def due(self, limit: int) -> Status | None:
+        """Return why no further step is to be taken, None if there is no reason."""
+        if self.calls >= limit:
+            return "iterations"
+        check = self.options.tolerance > 0 and self.taken % self.check_every == 0
+        return "converged" if check and self.is_optimal() else None
+
+    def answer(self, status: Status) -> Answer:
+        """Return potentials, marginals and how the run ended; without a certificate it has not converged."""
+        point = self.point()
+        lower = max(point.lower, self.lower)
+        gap = None if lower == -math.inf or not self.problem.loss.convex else max(0.0, point.loss - lower)
+        if status == "converged" and self.problem.exact and (gap is None or not self.options.meets(gap, point.loss)):
+            status = "iterations"
+        seconds = time.perf_counter() - self.options.started
+        fit = Fit(status, point.loss, gap, self.calls, seconds, tuple(self.history))
+        return self.problem.vector(point.potentials), self.problem.vector(point.marginals), fit
+
+
+class StepwiseRun(Run):
+    """A run that takes one step at a time."""
+
+    @abstractmethod
+    def advance(self) -> Status | None:
+        """Take one step and append its loss to the history; return why it is the last one, None if it is not."""
+
+    def follow(self, watch: Watch, limit: int) -> Status:
+        """Take steps until something ends them; see `Run`."""
+        while True:
+            ended = self.due(limit)
+            if ended is not None:
+                return ended
+            last = self.advance()
+            self.taken += 1
+            ended = watch.ended(self.calls, self.history[-1], self.gap) or last
+            if ended is not None:
+                return ended
+
+
+def watched(loop: Callable[[Watch], Status], options: Options) -> Status:
+    """Run a loop to its end and return why it ended; Ctrl-C interrupts it once an iteration is done."""
+    watch = Watch(options)
+    try:
+        return loop(watch)
+    except KeyboardInterrupt:
+        if not watch.begun:
+            raise
+        return "interrupted"
+    finally:
+        watch.close()
+
+
+def solved(run: Run) -> Answer:
+    """Follow a run to its end and return its answer."""
+    return run.answer(watched(lambda watch: run.follow(watch, run.options.iterations), run.options))

@@ -1,0 +1,60 @@
+"""The stop rule: an estimate ends where fitting further would fit noise, as held-out answers tell.
+
+A path is first run on thinned measurements and validated with what thinning left (`Validation`); it is then run on the
+measurements themselves for as many iterations as were best, and a few more (`StepCount`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+from pypgm.estimation.fit import Status
+
+__all__ = ["StepCount", "StopRule", "Validation"]
+
+_PATIENCE = 0.25  # of the iterations so far, without a better validation
+_MIN_PATIENCE = 10  # iterations
+
+
+class StopRule(Protocol):
+    """When a path ends, apart from limits and tolerance."""
+
+    def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
+        """Return why a path ends after so many steps, given its loss and its held-out loss; None if it goes on."""
+
+
+class Validation:
+    """Ends a path when its held-out loss has not fallen for a while.
+
+    Only a fitted loss that keeps falling shows that noise is fitted: where both losses have risen the path has
+    overshot, and will come back.
+
+    Attributes
+    ----------
+    best : int
+        The iteration with the least held-out loss.
+    """
+
+    def __init__(self) -> None:
+        self.best = 1
+        self._least = self._fitted_at_best = math.inf
+
+    def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
+        """Return "validated" once patience is exhausted; see `StopRule`."""
+        if held_out < self._least:
+            self._least, self.best, self._fitted_at_best = held_out, taken, loss
+        exhausted = taken - self.best >= max(_MIN_PATIENCE, _PATIENCE * taken)
+        return "validated" if exhausted and loss < self._fitted_at_best else None
+
+
+class StepCount(NamedTuple):
+    """Ends a path after a number of steps, for a reason that was found before."""
+
+    steps: int
+    status: Status
+
+    def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
+        """Return the reason after the last step; see `StopRule`."""
+        del loss, held_out
+        return self.status if taken >= self.steps else None
