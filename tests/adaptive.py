@@ -39,7 +39,7 @@ def adaptive(data, budget, privacy, *, parts=Parts(), unsafe_seed=None):
         left = [i for i in left if i != chosen] or left
         measurements.append(parts.measure(data, table, PAIRS[chosen], rho))
     model = pypgm.estimate(data.domain, measurements, parts.total(data, measurements), iterations=2)
-    release = Release(model, tuple(measurements), table.ledger, privacy, "adaptive")
+    release = Release(model, tuple(measurements), table.ledger, "adaptive")
     return parts.finish(data, table, release)
 
 

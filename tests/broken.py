@@ -76,10 +76,8 @@ def laplace_scale_divided_by_attributes(data, table, clique, rho):
 
 
 def half_the_sensitivity(data, table, clique, rho):
-    squared = Fraction(table.privacy.squared_l2_sensitivity(Partition([0, 1])), 4)
-    variance = squared / (2 * rho)
-    table.ledger.charge_gaussian("measure", str(clique), variance=variance, squared_sensitivity=squared)
-    return LinearMeasurement(add_discrete_gaussian(data.count([clique])[0], variance), clique, 1.0)
+    variance = charged(table, clique, rho)
+    return LinearMeasurement(add_discrete_gaussian(2 * data.count([clique])[0], variance), clique, 1.0)
 
 
 def safe_noise_added_in_float(data, table, clique, rho):
@@ -113,8 +111,9 @@ def retried_selection(data, table, selector, among, rho):
 
 
 def flip_charged_as_exponential(data, table, selector, among, rho):
-    epsilon = Fraction(1, 2)
-    table.ledger.charge(Charge("select", "pairs", epsilon**2 / 8, "permute and flip", {"epsilon": epsilon}))
+    line = Charge("select", "pairs", "permute-and-flip", {"epsilon": "1/2", "score_range": 2})
+    object.__setattr__(line, "cost", line.cost / 4)
+    Ledger._enter(table.ledger, line)
     return among[0]
 
 
@@ -151,7 +150,7 @@ def fresh_release_each_time(data, table, release):
 def charged_when_used(data, table, release):
     class Charging(type(release.model)):
         def synthetic_data(self, rows=None, rng=None):
-            release.ledger.charge(Charge("sample", "model", Fraction(0), "discrete Gaussian"))
+            table.ledger.charge_stated("sample", "model", rho=0)
             return super().synthetic_data(rows, rng)
 
     release.model.__class__ = Charging

@@ -34,10 +34,10 @@ from pypgm.audit.samplers import (
     enumerate_law,
 )
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
-from pypgm.privacy import Budget, Charge, Ledger, Privacy, private_table
+from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, charge, private_table
 from pypgm.privacy.noise import add_discrete_gaussian
 from pypgm.privacy.private_table import PrivateTable
-from pypgm.privacy.unknown_keys import laplace_threshold
+from pypgm.privacy.thresholds import laplace_threshold
 from pypgm.queries import Partition
 
 BUDGET = Budget(rho=2)
@@ -98,9 +98,9 @@ def test_seeds_are_reported():
 
     def silent(data, budget, privacy, *, unsafe_seed=None):
         release = adaptive(data, budget, privacy, unsafe_seed=unsafe_seed)
-        release.ledger.mark_not_private("")
         release.model.not_private = ""
-        return release
+        clean = LedgerReport(release.ledger.budget, release.ledger.lines, privacy)
+        return SimpleNamespace(ledger=clean, model=release.model, measurements=release.measurements)
 
     assert "seeded by default" in check_seeds("mutant", seeded).defects
     assert check_seeds("mutant", silent).defects == ("seed not declared",)
@@ -262,24 +262,25 @@ def test_samples_that_are_not_as_charged_are_reported(monkeypatch):
     found = check_charges(run_pairs("mutant", sampled, Budget(epsilon=1), pairs))
     assert found.defects == ("scale differs from the charge",)
     monkeypatch.undo()
-    monkeypatch.setattr(private_table, "amplified_epsilon", lambda rate, epsilon: rate * epsilon)
+    for module in (private_table, charge):
+        monkeypatch.setattr(module, "amplified_epsilon", lambda rate, epsilon: rate * epsilon)
     assert check_charges(run_pairs("mutant", sampled, Budget(epsilon=1), pairs)).defects == ("wrong charge",)
 
 
-class ForgetfulLedger(Ledger):
-    """Charges an exponential mechanism once, however often it is drawn."""
+def test_wrong_costs_are_reported(monkeypatch):
+    """Selections cost nothing, as where they are charged once for all."""
+    cost_of = charge.cost_of
 
-    def charge_exponential(self, what, on, *, epsilon, score_range):
-        return self.charge(Charge(what, on, Fraction(0), "exponential mechanism", {"epsilon": epsilon}))
+    def forgetful(noise, parameters, unit):
+        return (
+            0 * cost_of(noise, parameters, unit)
+            if noise == "exponential mechanism"
+            else cost_of(noise, parameters, unit)
+        )
 
-
-def test_wrong_costs_are_reported():
-    assert check_line_costs(ForgetfulLedger).defects == ("wrong charge",)
-
-    def enter(data, privacy, budget, **more):
-        return PrivateTable(data, privacy, ForgetfulLedger(budget), **more)
-
-    assert "wrong charge" in [name for f in looked_at(mutant(enter=enter)) for name in f.defects]
+    monkeypatch.setattr(charge, "cost_of", forgetful)
+    assert check_line_costs().defects == ("wrong charge",)
+    assert "wrong charge" in [name for f in looked_at(adaptive) for name in f.defects]
 
 
 @pytest.mark.parametrize(

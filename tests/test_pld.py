@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pypgm import Dataset, Domain
-from pypgm.privacy import Budget, Charge, Ledger, Privacy, pld_epsilon, zcdp_epsilon
+from pypgm.privacy import Budget, Ledger, Privacy, pld_epsilon, zcdp_epsilon
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.queries import Prefix
 
@@ -108,12 +108,12 @@ def test_wide_changes_are_unit_changes_or_fall_back():
         assert pld_epsilon(unknown, 1e-6) == unknown.epsilon(1e-6)
     mixed = ledger_of(*[(GAUSSIAN, 600)] * 20)
     before = pld_epsilon(mixed, 1e-6)
-    mixed.charge(Charge("measure", "b", Fraction(1, 10**6), "discrete Gaussian"))
+    mixed.charge_stated("measure", "b", rho="1/1000000")
     assert before < pld_epsilon(mixed, 1e-6) <= mixed.epsilon(1e-6)
     laplace = Ledger(Budget(epsilon=10))
     laplace.charge_laplace("measure", "a", scale=Fraction(4), sensitivity=2, largest_change=2)
     assert pld_epsilon(laplace, 1e-9) == pytest.approx(0.5, rel=1e-6)
-    laplace.charge(Charge("other", "b", Fraction(1, 10), "discrete Laplace"))
+    laplace.charge_stated("other", "b", epsilon=0.1)
     assert pld_epsilon(laplace, 1e-9) == pytest.approx(0.6, rel=1e-6)
     vast = Ledger(Budget(rho=10))
     vast.charge_gaussian("m", "a", variance=Fraction(2**50), squared_sensitivity=1, largest_change=1)
@@ -134,7 +134,8 @@ def test_a_table_says_what_the_accountant_needs():
 
 def test_probabilities_of_failure_are_taken_off():
     ledger = Ledger(Budget(rho=10, reserved_delta="1e-6"))
-    ledger.charge_laplace("m", "a", scale=Fraction(9), sensitivity=1, largest_change=1, delta=Fraction(1, 10**6))
+    ledger.charge_laplace("m", "a", scale=Fraction(9), sensitivity=1, largest_change=1)
+    ledger.charge_stated("m", "a", rho=0, delta=1e-6)
     clean = ledger_of((LAPLACE, 9))
     assert pld_epsilon(ledger, 2e-6) == pytest.approx(pld_epsilon(clean, 1e-6), rel=1e-9)
     for delta, message in ((1e-6, "exceed"), (None, "names no delta"), (2, "must lie"), (0, "must lie")):

@@ -16,6 +16,7 @@ from pypgm.privacy import (
     Budget,
     Ledger,
     Privacy,
+    PrivateColumn,
     PrivateTable,
     measure_real,
     private_bounds,
@@ -24,7 +25,7 @@ from pypgm.privacy import (
 )
 from pypgm.privacy.quantiles import rank_scores
 from pypgm.privacy.subsampling import amplified_epsilon
-from pypgm.privacy.unknown_keys import gaussian_threshold, laplace_threshold
+from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.queries import Kronecker, Matrix, Prefix
 
 DOMAIN = Domain({"a": 2, "b": 3})
@@ -63,22 +64,18 @@ def test_a_histogram_of_unknown_keys_shows_what_many_share():
     budget = Budget(epsilon=1, delta=1e-6, reserved_delta=1e-7)
     for noise in ({"scale": Fraction(9)}, {"variance": Fraction(400)}):
         ledger = Ledger(budget)
-        found = sparse_histogram(keys, ledger, Privacy(), delta=1e-7, **noise)
+        column = PrivateColumn(keys, Privacy(), ledger)
+        found = sparse_histogram(column, delta=1e-7, **noise)
         assert list(found) == ["coffee", "tea"]
         assert abs(found["tea"] - 500) < 300
         assert all(type(count) is int for count in found.values())
         (line,) = ledger.lines
         assert line.delta == Fraction(1, 10**7)
         with pytest.raises(BudgetError, match="reserved"):
-            sparse_histogram(keys, ledger, Privacy(), delta=1e-7, **noise)
-    numbers = sparse_histogram(
-        [3] * 99 + [1] * 99,
-        Ledger(Budget(rho=1, reserved_delta=1e-7)),
-        Privacy(),
-        delta=1e-7,
-        unsafe_seed=1,
-        scale=Fraction(5),
-    )
+            sparse_histogram(column, delta=1e-7, **noise)
+    ledger = Ledger(Budget(rho=1, reserved_delta=1e-7))
+    column = PrivateColumn([3] * 99 + [1] * 99, Privacy(), ledger, unsafe_seed=1)
+    numbers = sparse_histogram(column, delta=1e-7, scale=Fraction(5))
     assert list(numbers) == [1, 3]
 
 
@@ -95,18 +92,20 @@ def test_a_key_of_one_person_comes_out_with_at_most_delta(neighbours, k):
         silent = math.prod(1 - tail(weights, z, threshold - c) for c in counts)
         assert 1 - silent <= delta
     ledger = Ledger(Budget(rho=100, reserved_delta="0.1"))
-    sparse_histogram([], ledger, privacy, delta=delta, scale=scale)
+    sparse_histogram(PrivateColumn([], privacy, ledger), delta=delta, scale=scale)
     sensitivity = k * (2 if neighbours == "replace" else 1)
     assert ledger.lines[0].parameters["sensitivity"] == sensitivity
-    released = sum(
-        bool(
-            sparse_histogram(
-                ["x"] * k, Ledger(Budget(rho=100, reserved_delta="0.1")), privacy, delta=delta, scale=scale
-            )
-        )
-        for _ in range(2000)
-    )
+    assert ledger.lines[0].parameters["threshold"] == threshold
+    released = 0
+    for _ in range(2000):
+        poor = PrivateColumn(["x"] * k, privacy, Ledger(Budget(rho=100, reserved_delta="0.1")))
+        released += bool(sparse_histogram(poor, delta=delta, scale=scale))
     assert released <= 2000 * float(delta) + 8 * math.sqrt(2000 * float(delta))
+
+
+def scores_of(records, quantile, points):
+    numbers = np.sort(np.array(records, dtype=np.float64))
+    return rank_scores(numbers, np.ones(numbers.size, dtype=np.int64), quantile, points)
 
 
 @given(
@@ -119,7 +118,7 @@ def test_rank_scores_change_by_no_more_than_their_range(values, extra, other, qu
     q, points = Fraction(quantile), np.array([0.0, 1, 2.5, 3, 4, 6])
 
     def scores(records):
-        return rank_scores(np.array(records, dtype=np.float64), q, points)
+        return scores_of(records, q, points)
 
     added = scores([*values, extra])
     for relation, change in (("add-remove", added - scores(values)), ("replace", added - scores([*values, other]))):
@@ -135,28 +134,31 @@ def test_rank_score_sensitivity_is_attained(quantile, relation):
     widest = 0
     for values in itertools.product(range(6), repeat=4):
         for extra, other in ((0, 5), (5, 0)):
-            one = rank_scores(np.array([*values, extra], dtype=float), q, points)
+            one = scores_of([*values, extra], q, points)
             without = [*values] if relation == "add-remove" else [*values, other]
-            widest = max(widest, np.abs(one - rank_scores(np.array(without, dtype=float), q, points)).max())
+            widest = max(widest, np.abs(one - scores_of(without, q, points)).max())
     assert widest == Privacy(relation).quantile_score_range(q) // 2
 
 
+def column(values, budget, privacy=None, **more):
+    return PrivateColumn(values, privacy or Privacy(), Ledger(budget), **more)
+
+
 def test_quantiles_are_found_and_rise():
-    column = np.arange(10_001)
-    ledger = Ledger(Budget(epsilon=10))
+    numbers = column(np.arange(10_001), Budget(epsilon=10))
     grid = np.arange(-1000, 20_000, 50)
-    found = private_quantiles(column, [0.75, 0.25, "1/2"], grid, ledger, Privacy(), epsilon=Fraction(3))
+    found = private_quantiles(numbers, [0.75, 0.25, "1/2"], grid, epsilon=3)
     np.testing.assert_allclose(found, [7500, 2500, 5000], atol=400)
-    assert 3 - Fraction(1, 10**6) < ledger.spent() <= 3
-    assert [line.within for line in ledger.lines] == ["quantiles"] * 3
-    constant = private_quantiles([5.0] * 1000, [0.1, 0.9], range(11), Ledger(Budget(rho=9)), Privacy(), rho=Fraction(1))
+    assert 3 - Fraction(1, 10**6) < numbers.ledger.spent() <= 3
+    assert [line.within for line in numbers.ledger.lines] == ["quantiles"] * 3
+    constant = private_quantiles(column([5.0] * 1000, Budget(rho=9)), [0.1, 0.9], range(11), rho=Fraction(1))
     assert constant.tolist() == [5, 5]
-    zcdp = Ledger(Budget(rho=1))
-    private_quantiles([], [0, 1], [3.0], zcdp, Privacy("replace", 2), rho=Fraction(1, 3))
-    assert Fraction(1, 3) - Fraction(1, 10**6) < zcdp.spent() <= Fraction(1, 3)
-    assert zcdp.lines[0].parameters["score_range"] == 4
+    none = column([], Budget(rho=1), Privacy("replace", 2))
+    private_quantiles(none, [0, 1], [3.0], rho=Fraction(1, 3))
+    assert Fraction(1, 3) - Fraction(1, 10**6) < none.ledger.spent() <= Fraction(1, 3)
+    assert none.ledger.lines[0].parameters["score_range"] == 4
     seeded = [
-        private_quantiles([], [0.5], range(1000), Ledger(Budget(rho=1)), Privacy(), rho=Fraction(1, 9), unsafe_seed=3)
+        private_quantiles(column([], Budget(rho=1), unsafe_seed=3), [0.5], range(1000), rho=Fraction(1, 9))
         for _ in range(2)
     ]
     assert seeded[0] == seeded[1]
@@ -165,14 +167,14 @@ def test_quantiles_are_found_and_rise():
 def test_bounds_are_tight_where_records_are_many():
     powers = [-(2.0**i) for i in range(9, -1, -1)] + [2.0**i for i in range(10)]
     for noise in ({"scale": Fraction(2)}, {"variance": Fraction(9)}):
-        ledger = Ledger(Budget(rho=10))
-        assert private_bounds(np.linspace(-3, 30, 5000), powers, ledger, Privacy(), **noise) == (-4, 32)
-        assert ledger.lines[0].parameters["largest_change"] == 1
-    assert private_bounds([1e9] * 500, powers, Ledger(Budget(rho=10)), Privacy(), scale=Fraction(2)) == (256, 512)
-    assert private_bounds([-np.inf] * 500, powers, Ledger(Budget(rho=10)), Privacy(), scale=Fraction(2)) == (-512, -256)
-    missed = Ledger(Budget(rho=10))
-    private_bounds([], powers, missed, Privacy(), scale=Fraction(2), unsafe_seed=1)
-    assert missed.not_private
+        numbers = column(np.linspace(-3, 30, 5000), Budget(rho=10))
+        assert private_bounds(numbers, powers, **noise) == (-4, 32)
+        assert numbers.ledger.lines[0].parameters["largest_change"] == 1
+    assert private_bounds(column([1e9] * 500, Budget(rho=10)), powers, scale=2) == (256, 512)
+    assert private_bounds(column([-np.inf] * 500, Budget(rho=10)), powers, scale=2) == (-512, -256)
+    missed = column([], Budget(rho=10), unsafe_seed=1)
+    private_bounds(missed, powers, scale=2)
+    assert missed.ledger.not_private
 
 
 def test_real_queries_are_post_processing_or_on_a_lattice():
@@ -223,7 +225,7 @@ def test_top_q_and_permute_and_flip_on_a_table():
         selector.permute_and_flip([0], rho=Fraction(1, 2))
         assert selector.select_top([2], 1, rho=Fraction(1, 2)) == [2]
     poor = table(Budget(rho=1))
-    selector = poor.l1_selector(list(off), lambda c: [0])
+    selector = poor.l1_selector(list(off), lambda c: np.zeros(DOMAIN.size(c)))
     with pytest.raises(BudgetError, match="top 3"):
         selector.select_top([0, 1, 2], 3, rho=Fraction(2))
     with pytest.raises(BudgetError, match="select on 3 cliques"):
@@ -298,34 +300,30 @@ def test_samples_refused():
         table(data=Counted()).subsample(0.5, epsilon=1)
 
 
-def ledger():
-    return Ledger(Budget(rho=1, reserved_delta="0.5"))
+def held(values):
+    return column(values, Budget(rho=1, reserved_delta="0.5"))
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: sparse_histogram(["a"], ledger(), Privacy(), delta=0, scale=Fraction(1)), ValueError, "delta"),
-        (lambda: sparse_histogram(["a"], ledger(), Privacy(), delta=0.1), ValueError, "exactly one"),
-        (
-            lambda: sparse_histogram(["a"], ledger(), Privacy(), delta=0.1, scale=Fraction(2), variance=Fraction(2)),
-            ValueError,
-            "exactly one",
-        ),
-        (lambda: sparse_histogram([["a"]], ledger(), Privacy(), delta=0.1, scale=Fraction(2)), ValueError, "one dim"),
-        (lambda: sparse_histogram([1.5], ledger(), Privacy(), delta=0.1, scale=Fraction(2)), TypeError, "text or"),
-        (lambda: sparse_histogram(["a"], ledger(), Privacy(), delta=0.1, scale=Fraction(1, 9)), BudgetError, "needs"),
-        (lambda: private_quantiles([math.nan], [0.5], [1], ledger(), Privacy(), rho=Fraction(1)), ValueError, "NaN"),
-        (lambda: private_quantiles([1], [1.5], [1], ledger(), Privacy(), rho=Fraction(1)), ValueError, "quantile"),
-        (lambda: private_quantiles([1], [], [1], ledger(), Privacy(), rho=Fraction(1)), ValueError, "at least one"),
-        (lambda: private_quantiles([1], [0.5], [], ledger(), Privacy(), rho=Fraction(1)), ValueError, "rise"),
-        (lambda: private_quantiles([1], [0.5], [2, 1], ledger(), Privacy(), rho=Fraction(1)), ValueError, "rise"),
-        (lambda: private_quantiles([1], [0.5], [1], ledger(), Privacy()), ValueError, "exactly one"),
-        (lambda: private_quantiles([1], [0.5], [1], ledger(), Privacy(), rho=Fraction(2)), BudgetError, "quantiles"),
-        (lambda: private_bounds([1], [1], ledger(), Privacy(), scale=Fraction(1)), ValueError, "two points"),
-        (lambda: private_bounds([1], [1, 2], ledger(), Privacy()), ValueError, "exactly one"),
-        (lambda: private_bounds([1], [1, 2], ledger(), Privacy(), scale=Fraction(1, 9)), BudgetError, "needs"),
+        (lambda: sparse_histogram(held(["a"]), delta=0, scale=1), ValueError, "delta"),
+        (lambda: sparse_histogram(held(["a"]), delta=0.1), ValueError, "exactly one"),
+        (lambda: sparse_histogram(held(["a"]), delta=0.1, scale=2, variance=2), ValueError, "exactly one"),
+        (lambda: sparse_histogram(held(["a"]), delta=0.1, scale="1/9"), BudgetError, "needs"),
+        (lambda: private_quantiles(held([1]), [1.5], [1], rho=1), ValueError, "quantile"),
+        (lambda: private_quantiles(held([1]), [], [1], rho=1), ValueError, "at least one"),
+        (lambda: private_quantiles(held([1]), [0.5], [], rho=1), ValueError, "rise"),
+        (lambda: private_quantiles(held([1]), [0.5], [2, 1], rho=1), ValueError, "rise"),
+        (lambda: private_quantiles(held([1]), [0.5], [1]), ValueError, "exactly one"),
+        (lambda: private_quantiles(held([1]), [0.5], [1], rho=2), BudgetError, "quantiles"),
+        (lambda: private_bounds(held([1]), [1], scale=1), ValueError, "two points"),
+        (lambda: private_bounds(held([1]), [1, 2]), ValueError, "exactly one"),
+        (lambda: private_bounds(held([1]), [1, 2], scale="1/9"), BudgetError, "needs"),
         (lambda: table(noise="numpy"), ValueError, "noise must be one of"),
+        (lambda: held("text"), TypeError, "sequence of values"),
+        (lambda: held(iter([1])), TypeError, "sequence of values"),
+        (lambda: held(np.zeros((2, 2))), ValueError, "one dimension"),
     ],
 )
 def test_refusals(call, error, message):

@@ -16,7 +16,7 @@ from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.audit.samplers import Law, log_weights
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.unknown_keys import gaussian_threshold, laplace_threshold
+from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
 __all__ = ["check_accounting_library", "check_conversions", "check_exact_loss", "check_line_costs", "check_thresholds"]

@@ -18,7 +18,7 @@ import pypgm
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
-from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, observe
+from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, observe, watched_charges
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.ledger import Charge
 
@@ -111,8 +111,8 @@ def _cost(line: Charge, unit: Unit) -> Fraction:
     if line.noise == "discrete Laplace":
         epsilon = p["sensitivity"] / p["scale"]
         return epsilon if unit == "epsilon" else epsilon**2 / 2
-    if "epsilon" not in p:
-        return line.cost
+    if line.noise == "stated" and "rho" in p:
+        return p["rho"]
     if line.noise == "Poisson sample" and float(p["epsilon"]) < _amplified(p) * (1 - 1e-12):
         return line.cost + 1  # whatever the ledger makes of it, it is too little
     # Only the exponential mechanism has a loss of bounded range; all else is charged as any pure step.
@@ -251,26 +251,22 @@ def _kept(one: Trace) -> Found:
 
 
 def _use(one: Trace, other: Trace) -> Found:
-    """Use both releases without the records; what comes out must not differ."""
+    """Use both releases without the records; what comes out must not differ, and no ledger may be charged."""
     answers = []
     for trace in (one, other):
-        before = _spent(trace.release)
+        before = len(trace.entries)
         trace.records.gone = True
         try:
-            answers.append(_answers(trace.release))
+            with watched_charges(trace):
+                answers.append(_answers(trace.release))
         except RecordsGoneError as error:
             yield "records read after the release", str(error)
         finally:
             trace.records.gone = False
-        if _spent(trace.release) != before:
-            yield "ledger charged after the release", "using the release changed its ledger"
+        if len(trace.entries) > before:
+            yield "ledger charged after the release", "using the release charged a ledger"
     if len(answers) == 2 and answers[0] != answers[1] and not other.diverged:
         yield "private state kept", "answers or synthetic records differ though the noise is the same"
-
-
-def _spent(release: Any) -> Any:
-    ledger = getattr(release, "ledger", None)
-    return None if ledger is None else (ledger.spent(), len(ledger.lines))
 
 
 def _answers(release: Any) -> dict[str, Any]:

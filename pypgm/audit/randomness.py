@@ -218,8 +218,6 @@ def check_open_table(make: Callable[..., Any] = PrivateTable) -> Finding:
         ("copying", copy.copy),
         ("deep copying", copy.deepcopy),
         ("vars", vars),
-        ("printing", repr),
-        ("text", str),
         ("counting", lambda t: t.count([("a",)])),
         ("the data", lambda t: t.data),
     )
@@ -229,7 +227,13 @@ def check_open_table(make: Callable[..., Any] = PrivateTable) -> Finding:
         except (TypeError, AttributeError):
             continue
         found.append(("open table", f"{name} is answered"))
-    for name, tell in (("truth", bool), ("total", lambda t: t.public_total)):
+    tells: Sequence[tuple[str, Callable[[Any], Any]]] = (
+        ("truth", bool),
+        ("text", repr),
+        ("printing", str),
+        ("total", lambda t: t.public_total),
+    )
+    for name, tell in tells:
         if tell(tables[0]) != tell(tables[1]):
             found.append(("records counted exactly", f"{name} tells tables of different length apart"))
     return finding("private table", "PrivateTable", found, f"{len(asks)} ways in are shut")

@@ -46,6 +46,7 @@ from pypgm.audit.trace import Mechanism
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
+from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import L1Selector, PrivateTable
 from pypgm.privacy.quantiles import private_quantiles
 from pypgm.privacy.relation import Privacy
@@ -92,8 +93,8 @@ def _select(table: PrivateTable, rho: Fraction) -> int:
 
 def _quantiles(data: Any, budget: Budget, privacy: Privacy) -> Any:
     ledger = Ledger(budget)
-    column = data.unnoted("a")
-    found = private_quantiles(column, ["1/4", "1/2", 1], [0, 1, 2], ledger, privacy, rho=budget.limit)
+    column = PrivateColumn(data.unnoted("a"), privacy, ledger)
+    found = private_quantiles(column, ["1/4", "1/2", 1], [0, 1, 2], rho=budget.limit)
     return SimpleNamespace(ledger=ledger, measurements=[], found=found)
 
 

@@ -27,7 +27,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Charge, Ledger
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["LAWS", "Draw", "Mechanism", "RecordsGoneError", "Trace", "WatchedRecords", "observe"]
+__all__ = ["LAWS", "Draw", "Mechanism", "RecordsGoneError", "Trace", "WatchedRecords", "observe", "watched_charges"]
 
 Mechanism = Callable[..., Any]
 """Called as mechanism(data, budget, privacy); returns a release (anything, where there is no model)."""
@@ -196,7 +196,7 @@ def observe(
 ) -> Trace:
     """Run a mechanism and return what it did; with `like`, on the noisy outcomes of that run.
 
-    The samplers of the core and ``Ledger.charge`` are replaced for the length of the call, so nothing else may run
+    The samplers of the core and what enters a charge are replaced for the length of the call, so nothing else may run
     in the process meanwhile.
     """
     records = WatchedRecords(data)
@@ -207,7 +207,7 @@ def observe(
         for name in LAWS:
             stack.enter_context(patch.object(_core, name, sampler.wrap(name, getattr(_core, name))))
         stack.enter_context(patch.object(_core, "flip_coins", sampler.coins(_core.flip_coins)))
-        stack.enter_context(_charges(trace))
+        stack.enter_context(watched_charges(trace))
         said = stack.enter_context(_all_output())
         try:
             trace.release = mechanism(records, budget, privacy)
@@ -222,16 +222,22 @@ def observe(
 
 
 @contextlib.contextmanager
-def _charges(trace: Trace) -> Iterator[None]:
-    charge = Ledger.charge
+def watched_charges(trace: Trace) -> Iterator[None]:
+    """Note every line that is entered in any ledger; an allocation's once, in the allocation."""
+    enter = Ledger._enter
+    within: list[Charge] = []
 
-    def noted(self: Ledger, line: Charge) -> Charge:
-        entered = charge(self, line)
-        trace.events.append(("charge", line))
-        trace.entries.append((self, line))
-        return entered
+    def noted(self: Ledger, line: Charge) -> None:
+        if not within:
+            trace.events.append(("charge", line))
+            trace.entries.append((self, line))
+        within.append(line)
+        try:
+            enter(self, line)
+        finally:
+            within.pop()
 
-    with patch.object(Ledger, "charge", noted):
+    with patch.object(Ledger, "_enter", noted):
         yield
 
 

@@ -126,6 +126,7 @@ def mst(
         noise=noise,
         unsafe_seed=unsafe_seed,
     )
+    del data  # tracebacks from here on do not hold the records
     domain = table.domain
     if len(domain) == 0:
         raise ValueError("mst needs at least one attribute")
@@ -148,7 +149,7 @@ def mst(
         n_threads=n_threads,
         **{name: value for name, value in options.items() if value is not None},
     )
-    return Release(model, (*singles, *doubles), table.ledger, table.privacy, "mst")
+    return Release(model, (*singles, *doubles), table.ledger, "mst")
 
 
 def _gaussian_budget(budget: Budget) -> Budget:

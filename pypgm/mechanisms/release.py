@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.relation import Privacy
 
 if TYPE_CHECKING:
@@ -33,22 +33,28 @@ class Release:
         The model; its marginals are counts.
     measurements : tuple of LinearMeasurement
         The noisy answers, int64, exactly as they were drawn.
-    ledger : Ledger
-        What was spent on what.
-    privacy : Privacy
-        The neighbour relation the guarantee is stated for.
+    ledger : LedgerReport
+        What was spent on what, for which neighbour relation; made of a `Ledger`, and cannot be charged.
     mechanism : str
         Its name.
     """
 
     model: GraphicalModel
     measurements: tuple[LinearMeasurement, ...]
-    ledger: Ledger
-    privacy: Privacy
+    ledger: LedgerReport
     mechanism: str
 
     def __post_init__(self) -> None:
-        self.model.not_private = self.ledger.not_private
+        if isinstance(self.ledger, Ledger):
+            object.__setattr__(self, "ledger", self.ledger.snapshot())
+        if self.ledger.privacy is None:
+            raise ValueError("a release needs a ledger that a private table has bound to its relation")
+        self.model.not_private = self.model.not_private or self.ledger.not_private
+
+    @property
+    def privacy(self) -> Privacy:
+        """The neighbour relation the guarantee is stated for: that of the ledger."""
+        return self.ledger.privacy or Privacy()
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the model's marginal of any clique, measured or not, in counts."""

@@ -6,7 +6,9 @@ from pypgm.privacy.accounting import dp_events
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.pld import pld_epsilon
+from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.real_queries import RealAnswers, measure_real
@@ -18,7 +20,9 @@ __all__ = [
     "Budget",
     "Charge",
     "Ledger",
+    "LedgerReport",
     "Privacy",
+    "PrivateColumn",
     "PrivateTable",
     "RealAnswers",
     "dp_events",

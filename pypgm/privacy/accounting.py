@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.ledger_report import LedgerReport
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["dp_events"]
 
 
-def dp_events(ledger: Ledger) -> DpEvent:
+def dp_events(ledger: LedgerReport) -> DpEvent:
     """Return what was charged as one composed event of dp-accounting, to be accounted there once more.
 
     Under a budget in rho every line is an event of zCDP, for `dp_accounting.rdp.RdpAccountant`. Under a pure budget it
@@ -25,7 +25,7 @@ def dp_events(ledger: Ledger) -> DpEvent:
 
     Parameters
     ----------
-    ledger : Ledger
+    ledger : Ledger or LedgerReport
         What was charged.
 
     Returns

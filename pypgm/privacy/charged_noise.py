@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.privacy import noise as own
+from pypgm.privacy.charge import Charge, NoiseLaw
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.queries import LinearQuery
 
 __all__ = ["ChargedNoise", "NoiseBackend", "charge_noise"]
@@ -37,12 +39,20 @@ class ChargedNoise:
         The law.
     parameter : Fraction
         Its variance parameter or its scale, exactly as drawn with.
+    threshold : int
+        The count that a key of one person reaches with at most the delta that was charged; 0 without one.
     """
 
     add: Adder
     stddev: float
     law: Literal["gaussian", "laplace"]
     parameter: Fraction
+    threshold: int = 0
+
+    def reach(self, probability: Fraction) -> int:
+        """Return a count that the noise alone reaches with at most this probability."""
+        gaussian = self.law == "gaussian"
+        return (gaussian_threshold if gaussian else laplace_threshold)(self.parameter, probability)
 
 
 def charge_noise(
@@ -54,36 +64,45 @@ def charge_noise(
     *,
     scale: Fraction | None,
     variance: Fraction | None,
-    delta: Fraction = Fraction(0),
+    delta: Fraction | None = None,
     words: _core.SeededWords | None = None,
     n_threads: int = 1,
     backend: NoiseBackend = "pypgm",
 ) -> ChargedNoise:
     """Charge noise on the answers to a query, of which exactly one of `scale` and `variance` is given.
 
+    With a `delta`, the noise is for a histogram of unknown keys and comes with its threshold.
+
     Raises
     ------
     BudgetError
         If the charge does not fit.
     ValueError
-        If not exactly one parameter is given, it is out of range, or a seed is wanted from another backend.
+        If not exactly one parameter is given, it is out of range, the noise is too small for its standard deviation
+        to be a float above 0, or a seed is wanted from another backend.
     ImportError
         If the backend is not installed.
     """
     if (scale is None) == (variance is None):
         raise ValueError(f"noise on {on} takes exactly one of scale and variance")
-    change = privacy.largest_change(query)
     samplers = _samplers(backend, words, n_threads)
     if scale is not None:
         b = samplers.drawable_scale(scale)
         noise = ChargedNoise(samplers.laplace(b), own.laplace_stddev(b), "laplace", b)
-        l1 = privacy.l1_sensitivity(query)
-        ledger.charge_laplace(what, on, scale=b, sensitivity=l1, largest_change=change, delta=delta)
-        return noise
-    s = samplers.drawable_variance(variance if variance is not None else Fraction(0))
-    noise = ChargedNoise(samplers.gaussian(s), math.sqrt(s), "gaussian", s)
-    l2 = privacy.squared_l2_sensitivity(query)
-    ledger.charge_gaussian(what, on, variance=s, squared_sensitivity=l2, largest_change=change, delta=delta)
+        parameters = {"scale": b, "sensitivity": Fraction(privacy.l1_sensitivity(query))}
+    else:
+        s = samplers.drawable_variance(variance if variance is not None else Fraction(0))
+        noise = ChargedNoise(samplers.gaussian(s), math.sqrt(s), "gaussian", s)
+        parameters = {"variance": s, "squared_sensitivity": Fraction(privacy.squared_l2_sensitivity(query))}
+    if not noise.stddev > 0:
+        raise ValueError(f"noise on {on} of scale {float(noise.parameter):.3g} is none in floating point; use more")
+    parameters["largest_change"] = Fraction(privacy.largest_change(query))
+    law: NoiseLaw = "discrete Laplace" if noise.law == "laplace" else "discrete Gaussian"
+    if delta is not None:
+        k = privacy.records_per_person
+        noise = replace(noise, threshold=k + noise.reach(delta / k))
+        parameters |= {"threshold": Fraction(noise.threshold), "records_per_person": Fraction(k)}
+    ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))
     return noise
 
 

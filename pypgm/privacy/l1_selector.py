@@ -11,15 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm import _core
 from pypgm.domain import Clique, as_clique
+from pypgm.privacy.rational import Number
 from pypgm.privacy.selection import drawable_rate, permute_and_flip, select_exponential, select_top, selection_epsilon
+from pypgm.privacy.trusted_query import trusted_query
 from pypgm.queries import LinearQuery
 
 if TYPE_CHECKING:
     from pypgm.privacy.private_table import PrivateTable
 
-__all__ = ["GRID_BITS", "L1Selector", "on_grid"]
+__all__ = ["GRID_BITS", "L1Selector", "l1_distance", "on_grid"]
 
 GRID_BITS = 16  # public estimates are rounded to multiples of 2^-16, so a score is an integer multiple of it
+SCORE_LIMIT = 1 << 62  # scores beyond stay there, which never makes two of them differ by more than they do
+_COUNT_LIMIT = 1 << 44  # of records, below which a score is far below 2^62
 _BATCH_CELLS = 1 << 22  # cells counted in one pass over the records
 
 
@@ -30,7 +34,17 @@ class L1Selector:
     most 1 (add-remove) or 2 (replace), times the records a person may have. Made by `PrivateTable.l1_selector`.
     """
 
-    __slots__ = ("__count", "__scores", "_candidates", "_estimate", "_query", "_table", "_words")
+    __slots__ = (
+        "__count",
+        "__scores",
+        "__weakref__",
+        "_candidates",
+        "_compared",
+        "_estimate",
+        "_query",
+        "_table",
+        "_words",
+    )
 
     def __init__(
         self,
@@ -49,15 +63,20 @@ class L1Selector:
         self.__count = count
         self._words = words
         self.__scores: NDArray[np.int64] | None = None
+        self._compared: list[tuple[LinearQuery | None, NDArray[np.int64]]] = []
 
-    def select(self, among: Sequence[int], *, rho: Fraction | None = None, epsilon: Fraction | None = None) -> int:
+    def close(self) -> None:
+        """Forget the scores, as the table does its records."""
+        self.__scores = None
+
+    def select(self, among: Sequence[int], *, rho: Number | None = None, epsilon: Number | None = None) -> int:
         """Charge, then draw one of the candidates numbered in `among`.
 
         Parameters
         ----------
         among : sequence of int
             Positions in the candidates, chosen without looking at the data.
-        rho, epsilon : Fraction
+        rho, epsilon : number
             Exactly one: what the draw may cost in rho, or its epsilon. Rounded down to what can be drawn.
 
         Returns
@@ -73,7 +92,7 @@ class L1Selector:
         return self.select_top(among, 1, rho=rho, epsilon=epsilon)[0]
 
     def select_top(
-        self, among: Sequence[int], count: int, *, rho: Fraction | None = None, epsilon: Fraction | None = None
+        self, among: Sequence[int], count: int, *, rho: Number | None = None, epsilon: Number | None = None
     ) -> list[int]:
         """Charge `count` exponential mechanisms, then draw so many different candidates, one after the other.
 
@@ -83,7 +102,7 @@ class L1Selector:
             As for `select`.
         count : int
             How many.
-        rho, epsilon : Fraction
+        rho, epsilon : number
             Exactly one, of all draws together, of which each costs an equal part.
 
         Raises
@@ -94,8 +113,8 @@ class L1Selector:
         chosen = self._checked(among)
         if not 1 <= count <= len(chosen):
             raise ValueError(f"a selection takes 1..{len(chosen)} of {len(chosen)} candidates, got {count}")
-        share = None if rho is None else rho / count
-        rate, used = self._rate(selection_epsilon(share, None if epsilon is None else epsilon / count, 8))
+        rate, used = self._rate(selection_epsilon(rho, epsilon, 8, count))
+        self._compare()
         ledger, score_range = self._table.ledger, self._table.privacy.l1_score_range
         if count == 1:
             ledger.charge_exponential("select", f"{len(chosen)} cliques", epsilon=used, score_range=score_range)
@@ -106,7 +125,7 @@ class L1Selector:
         return [chosen[i] for i in select_top(self._scores_of(chosen), rate, count, self._words)]
 
     def permute_and_flip(
-        self, among: Sequence[int], *, rho: Fraction | None = None, epsilon: Fraction | None = None
+        self, among: Sequence[int], *, rho: Number | None = None, epsilon: Number | None = None
     ) -> int:
         """Charge, then draw one of the candidates by permute-and-flip; otherwise as `select`.
 
@@ -115,6 +134,7 @@ class L1Selector:
         """
         chosen = self._checked(among)
         rate, used = self._rate(selection_epsilon(rho, epsilon, 2))
+        self._compare()
         self._table.ledger.charge_permute_and_flip(
             "select", f"{len(chosen)} cliques", epsilon=used, score_range=self._table.privacy.l1_score_range
         )
@@ -122,22 +142,32 @@ class L1Selector:
 
     def _checked(self, among: Sequence[int]) -> list[int]:
         if self._table.closed:
-            self.__scores = None
             raise ValueError("the private table of this selector is closed: its records are gone")
         chosen = list(among)
         if not chosen or min(chosen) < 0 or max(chosen) >= len(self._candidates):
             raise ValueError(f"among needs positions in 0..{len(self._candidates) - 1}, got {chosen}")
-        if self.__scores is None:
-            for clique in self._candidates:
-                self._check_query(clique)
         return chosen
 
-    def _check_query(self, clique: Clique) -> None:
+    def _compare(self) -> None:
+        """Ask for all that is compared with the records, before they are read: what raises here holds no count."""
+        if self._compared:
+            return
+        queries = [self._checked_query(clique) for clique in self._candidates]
+        sizes = [
+            self._table.domain.size(c) if q is None else q.shape[0]
+            for c, q in zip(self._candidates, queries, strict=True)
+        ]
+        grids = [on_grid(c, self._estimate(c), size) for c, size in zip(self._candidates, sizes, strict=True)]
+        self._compared = list(zip(queries, grids, strict=True))
+
+    def _checked_query(self, clique: Clique) -> LinearQuery | None:
         # The range of the scores is that of queries of which one record changes one answer by 1.
         asked = self._query(clique)
-        if asked is not None and not asked.has_unit_columns:
+        own = None if asked is None else trusted_query(asked, self._table.domain.size(clique))
+        if own is not None and not own.has_unit_columns:
             needed = f"a selection compares cells or sums over groups of cells; clique {clique}"
             raise ValueError(f"{needed} has {asked!r}")
+        return own
 
     def _rate(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """Return the rate of the draw and the epsilon it has: the one asked for, or just below it."""
@@ -154,11 +184,8 @@ class L1Selector:
         scores = np.zeros(len(self._candidates), dtype=np.int64)
         for first, last in self._batches():
             for i, counts in zip(range(first, last), self.__count(self._candidates[first:last]), strict=True):
-                clique = self._candidates[i]
-                query = self._query(clique)
-                answers = counts if query is None else query.matvec(counts)
-                estimate = on_grid(clique, self._estimate(clique), answers.size)
-                scores[i] = np.abs((answers << GRID_BITS) - estimate).sum(dtype=np.int64)
+                query, estimate = self._compared[i]
+                scores[i] = l1_distance(counts if query is None else query.matvec(counts), estimate)
         return scores
 
     def _batches(self) -> list[tuple[int, int]]:
@@ -178,14 +205,23 @@ class L1Selector:
 
 
 def on_grid(clique: Clique, estimate: ArrayLike, cells: int) -> NDArray[np.int64]:
-    """Return a public estimate in units of 2^-16; ``ValueError`` if it is not finite, of the wrong size or too large.
-
-    Scores stay in int64: estimates sum to below 2^44 by this check, and counts to the number of records, below
-    2^44 on any machine; their difference times 2^16 is below 2^61.
-    """
+    """Return a public estimate in units of 2^-16; ``ValueError`` if not finite, of the wrong size or too large."""
     values = np.asarray(estimate, dtype=np.float64).reshape(-1)
     if values.size != cells:
         raise ValueError(f"the estimate of clique {clique} needs {cells} values, got {values.size}")
     if not np.isfinite(values).all() or float(np.abs(values).sum()) >= 2.0**44:
         raise ValueError(f"the estimate of clique {clique} must be finite counts that sum to less than 2^44")
     return np.rint(values * (1 << GRID_BITS)).astype(np.int64)
+
+
+def l1_distance(answers: NDArray[np.int64], estimate: NDArray[np.int64]) -> int:
+    """Return ``sum |2^16 answers - estimate|`` exactly, at most 2^62; estimates as `on_grid` gives them.
+
+    Below 2^44 records answers times 2^16 sum to less than 2^60, as estimates do: int64 holds the sum. Beyond, which
+    only a source of ready counts may be, Python's integers take it.
+    """
+    if float(answers.sum(dtype=np.float64)) < _COUNT_LIMIT:
+        return int(np.abs((answers << GRID_BITS) - estimate).sum(dtype=np.int64))
+    pairs = zip(answers.tolist(), estimate.tolist(), strict=True)
+    total: int = sum(abs((answer << GRID_BITS) - own) for answer, own in pairs)
+    return min(SCORE_LIMIT, total)

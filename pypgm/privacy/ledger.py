@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import math
+import os
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge, NoiseLaw
+from pypgm.privacy.ledger_report import LedgerReport, check_line, short
 from pypgm.privacy.rational import Number, as_fraction
-from pypgm.privacy.zcdp import zcdp_epsilon
+from pypgm.privacy.relation import Privacy
 
-__all__ = ["Charge", "Ledger", "NoiseLaw"]
+__all__ = ["Charge", "Ledger", "LedgerReport", "NoiseLaw"]
 
-_NONE = Fraction(0)
+_FORKS: list[int] = []  # one entry for each fork between the first process and this one
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _FORKS.append(os.getpid()))
 
 
-class Ledger:
+class Ledger(LedgerReport):
     """A budget and what was charged to it, in exact rationals.
 
-    A mechanism charges before it reads data. A charge that does not fit raises and changes nothing. Costs in rho:
-    a discrete Gaussian of variance parameter s on squared L2 sensitivity D costs D / (2 s), a pure step of e costs
-    e^2 / 2, an exponential mechanism of e (whose loss has range e) e^2 / 8. Under a pure budget costs are epsilons,
-    and a Gaussian, which has none, is refused. Probabilities of failure add up beside them, against the budget's
-    `reserved_delta`. Safe to charge from several threads.
+    A mechanism charges before it reads data. A charge that does not fit raises and changes nothing. What a line costs
+    follows from its law and parameters, see `Charge`. Under a pure budget costs are epsilons, and a Gaussian, which has
+    none, is refused. Probabilities of failure add up beside them, against the budget's `reserved_delta`.
+
+    There is one of it: copies and pickles are a `LedgerReport`, and a forked child is refused. It is safe to charge
+    from several threads. All its charges are for one neighbour relation, that of the first table entered.
 
     Parameters
     ----------
@@ -41,53 +44,68 @@ class Ledger:
     Examples
     --------
     >>> ledger = Ledger(Budget(rho=1))
-    >>> _ = ledger.charge_gaussian("measure", "age", variance=Fraction(2), squared_sensitivity=1)
+    >>> _ = ledger.charge_gaussian("measure", "age", variance=2, squared_sensitivity=1)
     >>> ledger.remaining()
     Fraction(3, 4)
     """
 
     __slots__ = (
-        "_budget",
         "_held",
         "_held_delta",
-        "_lines",
         "_lock",
         "_name",
-        "_not_private",
         "_open",
         "_parent",
+        "_parts",
+        "_process",
         "_spent",
         "_spent_delta",
     )
 
+    _lines: list[Charge]
+
     def __init__(self, budget: Budget) -> None:
-        if not isinstance(budget, Budget):
-            raise TypeError(f"a ledger needs a Budget, got {type(budget).__name__}")
-        self._budget = budget
-        self._lines: list[Charge] = []
+        super().__init__(budget)
+        self._lines = []
         self._spent = self._spent_delta = Fraction(0)
         self._held = self._held_delta = Fraction(0)
-        self._not_private = ""
+        self._parts = 0  # allocations that are open
         self._lock = threading.RLock()
         self._parent: Ledger | None = None
         self._name = ""
         self._open = True
+        self._process = (os.getpid(), len(_FORKS))
+
+    def _root(self) -> Ledger:
+        return self if self._parent is None else self._parent._root()
 
     @property
-    def budget(self) -> Budget:
-        """The most that can be charged."""
-        return self._budget
+    def privacy(self) -> Privacy | None:
+        """The neighbour relation the charges are for; None before a table has named it."""
+        return self._root()._privacy
+
+    def bind(self, privacy: Privacy) -> None:
+        """Make this the neighbour relation of all charges, for good; ``ValueError`` if there is another one."""
+        root = self._root()
+        if not isinstance(privacy, Privacy):
+            raise TypeError(f"a ledger is bound to a Privacy, got {type(privacy).__name__}")
+        with self._lock:
+            if root._privacy is not None and root._privacy != privacy:
+                raise ValueError(f"this ledger's charges are for {root._privacy}, a table came with {privacy}")
+            root._privacy = privacy
 
     @property
     def not_private(self) -> str:
         """Why the charges protect nobody; empty where they do."""
-        return self._not_private
+        return self._root()._not_private
 
     def mark_not_private(self, reason: str) -> None:
         """Say for good, in reports and files, that what is charged here protects nobody, and why."""
-        self._not_private = reason
-        if self._parent is not None:
-            self._parent.mark_not_private(reason)
+        if not isinstance(reason, str) or not reason.strip():
+            raise ValueError(f"a mark of what is not private needs a reason, and is never taken away; got {reason!r}")
+        root = self._root()
+        with self._lock:
+            root._not_private = root._not_private or reason
 
     @property
     def lines(self) -> tuple[Charge, ...]:
@@ -97,8 +115,7 @@ class Ledger:
 
     def spent(self) -> Fraction:
         """Return the sum of the charges, in the budget's unit."""
-        with self._lock:
-            return self._spent
+        return self._spent
 
     def remaining(self) -> Fraction:
         """Return what can still be charged or allocated, in the budget's unit; 0 once closed."""
@@ -107,14 +124,17 @@ class Ledger:
 
     def spent_delta(self) -> Fraction:
         """Return the sum of the probabilities of failure that were charged."""
-        with self._lock:
-            return self._spent_delta
+        return self._spent_delta
 
     def remaining_delta(self) -> Fraction:
         """Return what is left of the budget's `reserved_delta`; 0 once closed."""
         with self._lock:
             left = self._budget.reserved_delta - self._spent_delta - self._held_delta
             return left if self._open else Fraction(0)
+
+    def snapshot(self) -> LedgerReport:
+        """Return what was charged so far, as what cannot be charged."""
+        return LedgerReport(self._budget, self.lines, self.privacy, self.not_private)
 
     def allocate(
         self, name: str, *, amount: Number | None = None, fraction: Number | None = None, reserved_delta: Number = 0
@@ -136,13 +156,13 @@ class Ledger:
         Raises
         ------
         BudgetError
-            If less than that remains; then nothing is held.
+            If less than that remains, the part is closed, or this is another process; then nothing is held.
 
         Examples
         --------
         >>> ledger = Ledger(Budget(rho=1))
         >>> with ledger.allocate("totals", fraction="1/2") as part:
-        ...     _ = part.charge_laplace("measure", "()", scale=Fraction(2), sensitivity=1)
+        ...     _ = part.charge_laplace("measure", "()", scale=2, sensitivity=1)
         >>> ledger.spent(), ledger.remaining()
         (Fraction(1, 8), Fraction(7, 8))
         """
@@ -158,23 +178,26 @@ class Ledger:
         part = Ledger(
             Budget(rho=wanted, reserved_delta=delta) if unit == "rho" else Budget(epsilon=wanted, reserved_delta=delta)
         )
+        self._check_process(f"allocation {name!r}")
         with self._lock:
             self._check(f"allocation {name!r}", wanted, delta)
             self._held += wanted
             self._held_delta += delta
+            self._parts += 1
         part._parent, part._name, part._lock = self, name, self._lock
-        part._not_private = self._not_private
         return part
 
     def close(self) -> None:
         """End an allocation: what was not spent returns to the ledger it came from, and nothing more is charged."""
+        self._check_process("closing an allocation")
         with self._lock:
             if self._parent is None or not self._open:
                 return
-            if self._held > 0 or self._held_delta > 0:
+            if self._parts:
                 raise ValueError(f"allocation {self._name!r} has open allocations of its own; close them first")
             self._parent._held -= self._budget.limit - self._spent
             self._parent._held_delta -= self._budget.reserved_delta - self._spent_delta
+            self._parent._parts -= 1
             self._open = False
 
     def __enter__(self) -> Ledger:
@@ -188,10 +211,9 @@ class Ledger:
         what: str,
         on: str,
         *,
-        variance: Fraction,
-        squared_sensitivity: int,
-        largest_change: int | None = None,
-        delta: Fraction = _NONE,
+        variance: Number,
+        squared_sensitivity: Number,
+        largest_change: Number | None = None,
     ) -> Charge:
         """Charge discrete Gaussian noise by the variance parameter that will be drawn with.
 
@@ -204,61 +226,81 @@ class Ledger:
         ValueError
             If the budget is pure.
         """
-        if self._budget.unit == "epsilon":
-            raise ValueError("Gaussian noise has no pure guarantee; a budget with delta > 0 or rho is needed")
-        cost = Fraction(squared_sensitivity) / (2 * variance)
-        parameters = {"variance": variance, "squared_sensitivity": Fraction(squared_sensitivity)}
-        parameters |= {} if largest_change is None else {"largest_change": Fraction(largest_change)}
-        return self.charge(Charge(what, on, cost, "discrete Gaussian", parameters, delta))
+        parameters = {"variance": variance, "squared_sensitivity": squared_sensitivity}
+        parameters |= {} if largest_change is None else {"largest_change": largest_change}
+        return self.charge(Charge(what, on, "discrete Gaussian", parameters, unit=self._budget.unit))
 
     def charge_laplace(
-        self,
-        what: str,
-        on: str,
-        *,
-        scale: Fraction,
-        sensitivity: int,
-        largest_change: int | None = None,
-        delta: Fraction = _NONE,
+        self, what: str, on: str, *, scale: Number, sensitivity: Number, largest_change: Number | None = None
     ) -> Charge:
         """Charge discrete Laplace noise by the scale that will be drawn with; otherwise as `charge_gaussian`."""
-        cost = self.cost_of_pure(Fraction(sensitivity) / scale)
-        parameters = {"scale": scale, "sensitivity": Fraction(sensitivity)}
-        parameters |= {} if largest_change is None else {"largest_change": Fraction(largest_change)}
-        return self.charge(Charge(what, on, cost, "discrete Laplace", parameters, delta))
+        parameters = {"scale": scale, "sensitivity": sensitivity}
+        parameters |= {} if largest_change is None else {"largest_change": largest_change}
+        return self.charge(Charge(what, on, "discrete Laplace", parameters, unit=self._budget.unit))
 
-    def charge_exponential(self, what: str, on: str, *, epsilon: Fraction, score_range: int) -> Charge:
+    def charge_exponential(self, what: str, on: str, *, epsilon: Number, score_range: Number) -> Charge:
         """Charge an exponential mechanism by the epsilon it will be drawn with; ``BudgetError`` if it does not fit."""
-        cost = self.cost_of_range(epsilon)
-        parameters = {"epsilon": epsilon, "score_range": Fraction(score_range)}
-        return self.charge(Charge(what, on, cost, "exponential mechanism", parameters))
+        parameters = {"epsilon": epsilon, "score_range": score_range}
+        return self.charge(Charge(what, on, "exponential mechanism", parameters, unit=self._budget.unit))
 
-    def charge_permute_and_flip(self, what: str, on: str, *, epsilon: Fraction, score_range: int) -> Charge:
+    def charge_permute_and_flip(self, what: str, on: str, *, epsilon: Number, score_range: Number) -> Charge:
         """Charge permute-and-flip, whose loss has no range: epsilon, or epsilon^2 / 2; else as `charge_exponential`."""
-        cost = self.cost_of_pure(epsilon)
-        parameters = {"epsilon": epsilon, "score_range": Fraction(score_range)}
-        return self.charge(Charge(what, on, cost, "permute-and-flip", parameters))
+        parameters = {"epsilon": epsilon, "score_range": score_range}
+        return self.charge(Charge(what, on, "permute-and-flip", parameters, unit=self._budget.unit))
 
-    def cost_of_pure(self, epsilon: Fraction) -> Fraction:
-        """Return what an epsilon-DP step costs in the budget's unit: epsilon, or epsilon^2 / 2 in rho."""
-        return epsilon if self._budget.unit == "epsilon" else epsilon**2 / 2
+    def charge_stated(
+        self, what: str, on: str, *, rho: Number | None = None, epsilon: Number | None = None, delta: Number = 0
+    ) -> Charge:
+        """Charge a step of one's own by what its author says of it: that it is rho-zCDP or epsilon-DP, but for delta.
+
+        The ledger cannot check this, and its report names it as the caller's claim.
+
+        Raises
+        ------
+        BudgetError
+            If it does not fit.
+        ValueError
+            If not exactly one of `rho` and `epsilon` is given, one is out of range, or rho meets a pure budget.
+
+        Examples
+        --------
+        >>> ledger = Ledger(Budget(rho=1))
+        >>> ledger.charge_stated("train", "a tree", epsilon=1).cost
+        Fraction(1, 2)
+        """
+        if (rho is None) == (epsilon is None):
+            raise ValueError("a stated charge takes exactly one of rho and epsilon")
+        parameters = {"rho": rho} if rho is not None else {"epsilon": epsilon if epsilon is not None else 0}
+        return self.charge(Charge(what, on, "stated", parameters, unit=self._budget.unit, delta=delta))
 
     def cost_of_range(self, epsilon: Fraction) -> Fraction:
         """Return what a step costs whose loss has range epsilon: epsilon, or epsilon^2 / 8 in rho."""
         return epsilon if self._budget.unit == "epsilon" else epsilon**2 / 8
 
     def charge(self, line: Charge) -> Charge:
-        """Enter a line.
+        """Enter a line, after its cost was computed once more.
 
         Raises
         ------
         BudgetError
-            If it costs more than is left; then nothing is entered.
+            If it costs more than is left, or this is a closed part or another process; then nothing is entered.
+        ValueError
+            If the line is in another unit than the budget.
+        TypeError
+            If it is no `Charge`.
         """
+        check_line(line, self._budget)
+        what = f"{line.what} on {line.on}"
+        self._check_process(what)
         with self._lock:
-            self._check(f"{line.what} on {line.on}", line.cost, line.delta)
+            self._check(what, line.cost, line.delta)
             self._enter(line)
         return line
+
+    def _check_process(self, what: str) -> None:
+        # Before the lock: a forked child may have inherited it locked.
+        if self._process != (os.getpid(), len(_FORKS)):
+            raise BudgetError(f"{what}: a ledger is charged in the process that made it; this is another one")
 
     def _check(self, what: str, cost: Fraction, delta: Fraction) -> None:
         if not self._open:
@@ -266,12 +308,13 @@ class Ledger:
         left = self.remaining()
         if cost > left:
             unit = self._budget.unit
-            limit = _short(self._budget.limit)
-            raise BudgetError(f"{what} needs {unit} {_short(cost)}, {_short(left)} of {limit} is left")
+            raise BudgetError(
+                f"{what} needs {unit} {short(cost)}, {short(left)} of {short(self._budget.limit)} is left"
+            )
         if delta > self.remaining_delta():
             raise BudgetError(
-                f"{what} needs delta {_short(delta)}, {_short(self.remaining_delta())} of the reserved "
-                f"{_short(self._budget.reserved_delta)} is left: pass reserved_delta to the budget"
+                f"{what} needs delta {short(delta)}, {short(self.remaining_delta())} of the reserved "
+                f"{short(self._budget.reserved_delta)} is left: pass reserved_delta to the budget"
             )
 
     def _enter(self, line: Charge) -> None:
@@ -284,84 +327,5 @@ class Ledger:
             within = f"{self._name} / {line.within}" if line.within else self._name
             self._parent._enter(replace(line, within=within))
 
-    def report(self) -> str:
-        """Return a table of the charges, one a line, and the sum."""
-        unit = self._budget.unit
-        rows: list[tuple[str, str, str, str]] = [("what", "on", "noise", unit)]
-        for line in self.lines:
-            shown = ", ".join(f"{name} {_short(value)}" for name, value in line.parameters.items())
-            shown += f", delta {_short(line.delta)}" if line.delta else ""
-            what = f"{line.within}: {line.what}" if line.within else line.what
-            rows.append((what, line.on, f"{line.noise} ({shown})", _short(line.cost)))
-        left = f"{_short(self.remaining())} left" + (f", {_short(self._held)} allocated" if self._held else "")
-        left += f", delta {_short(self.spent_delta())}" if self.spent_delta() else ""
-        rows.append(("spent", f"of {self._budget!r}", left, _short(self.spent())))
-        if self._not_private:
-            rows.append(("not private", self._not_private, "", ""))
-        widths = [max(len(row[i]) for row in rows) for i in range(4)]
-        return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
-
-    def epsilon(self, delta: Number | None = None) -> float:
-        """Return the epsilon that was spent, rounded up, at a `delta` (by default the budget's own).
-
-        Under zCDP by the conversion of `zcdp_epsilon`, from which probabilities of failure are taken off first; under
-        a pure budget the sum of the epsilons, which holds at any delta of at least those probabilities.
-
-        Raises
-        ------
-        ValueError
-            If no delta is named, or it is at most what was charged in probabilities of failure.
-        """
-        if self._budget.unit == "epsilon":
-            return math.nextafter(float(self.spent()), math.inf) if self.spent() else 0.0
-        wanted = self._budget.delta if delta is None else delta
-        if wanted is None:
-            raise ValueError("a budget in rho names no delta; pass delta")
-        left = as_fraction("delta", wanted) - self.spent_delta()
-        if left < 0 or (left == 0 and self.spent_delta() > 0):
-            raise ValueError(f"delta must be more than the {_short(self.spent_delta())} that was charged, got {wanted}")
-        return zcdp_epsilon(self.spent(), left)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` takes: text and lists only, rationals as "a/b"."""
-        reason = {"not_private": self._not_private} if self._not_private else {}
-        return {
-            **reason,
-            "budget": {name: str(value) for name, value in self._budget.arguments().items()},
-            "lines": [line.to_dict() for line in self.lines],
-        }
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Ledger:
-        """Return the ledger that `to_dict` described.
-
-        Raises
-        ------
-        BudgetError
-            If the lines overdraw the budget.
-        ValueError
-            If something is missing or no number.
-        """
-        try:
-            ledger = cls(Budget(**stored["budget"]))
-            ledger.mark_not_private(str(stored.get("not_private", "")))
-            for line in stored["lines"]:
-                ledger.charge(Charge.from_dict(line))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not a stored ledger: {error!r}") from error
-        return ledger
-
-    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        return (Ledger.from_dict, (self.to_dict(),))
-
-    def __str__(self) -> str:
-        return self.report()
-
-    def __repr__(self) -> str:
-        unit = self._budget.unit
-        spent = f"{len(self.lines)} charges, {unit} {_short(self.spent())} spent"
-        return f"Ledger({self._budget!r}: {spent}{', not private' if self._not_private else ''})"
-
-
-def _short(value: Fraction) -> str:
-    return f"{float(value):.6g}"
+    def _allocated(self) -> str:
+        return f", {short(self._held)} allocated" if self._held else ""

@@ -24,6 +24,8 @@ __all__ = [
     "unsafe_words",
 ]
 
+_RATE_LIMIT = 10_000  # exp(-5000) is 0 as a float
+
 
 def drawable_variance(variance: Fraction) -> Fraction:
     """Return the variance parameter itself if the sampler can take it, else the next it can take above it."""
@@ -135,8 +137,11 @@ def add_discrete_laplace(
 
 
 def laplace_stddev(scale: Fraction) -> float:
-    """Return the standard deviation of discrete Laplace noise: sqrt(2 q) / (1 - q), q = exp(-1 / scale)."""
-    rate = float(1 / scale)
+    """Return the standard deviation of discrete Laplace noise: sqrt(2 q) / (1 - q), q = exp(-1 / scale).
+
+    It is 0 where the float underflows, at scales below 1/1490.
+    """
+    rate = float(min(1 / scale, Fraction(_RATE_LIMIT)))
     return math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate)
 
 

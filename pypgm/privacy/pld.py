@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.privacy.charge import Charge
-from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_epsilon
 
@@ -49,7 +49,7 @@ class _Losses:
         return float(self.masses @ np.square(self.values - mean))
 
 
-def pld_epsilon(ledger: Ledger, delta: Number | None = None) -> float:
+def pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> float:
     """Return an epsilon for which what was charged is (epsilon, delta)-DP, by numerical composition, rounded upward.
 
     It is never above `Ledger.epsilon`, which follows from zCDP alone: where the distributions give no less, as they
@@ -60,7 +60,7 @@ def pld_epsilon(ledger: Ledger, delta: Number | None = None) -> float:
 
     Parameters
     ----------
-    ledger : Ledger
+    ledger : Ledger or LedgerReport
         What was charged.
     delta : number, optional
         In (0, 1), more than the probabilities of failure charged; by default the budget's own.
@@ -82,7 +82,7 @@ def pld_epsilon(ledger: Ledger, delta: Number | None = None) -> float:
 
     Examples
     --------
-    >>> from pypgm import Budget
+    >>> from pypgm import Budget, Ledger
     >>> ledger = Ledger(Budget(rho=1))
     >>> noise = {"variance": Fraction(600), "squared_sensitivity": 1, "largest_change": 1}
     >>> for _ in range(20):
@@ -132,11 +132,10 @@ def _law(line: Charge, *, pure: bool) -> tuple[str, Fraction, int]:
     unit = given.get("largest_change") == 1
     if line.noise == "discrete Gaussian" and unit and given["variance"] <= _MAX_SIGMA**2:
         return "gaussian", given["variance"], int(given["squared_sensitivity"])
-    if line.noise == "discrete Laplace" and "scale" in given:
-        rate = 1 / given["scale"]
-        changes = int(given["sensitivity"])
+    if line.noise == "discrete Laplace":
+        rate, changes = 1 / given["scale"], int(given["sensitivity"])
         return ("response", rate, changes) if unit else ("response", rate * changes, 1)
-    if line.noise in {"exponential mechanism", "permute-and-flip", "Poisson sample"} and "epsilon" in given:
+    if "epsilon" in given:
         return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], 1
     return ("response" if pure else "rho"), line.cost, 1
 

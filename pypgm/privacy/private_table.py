@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
-from typing import Any, NoReturn, Protocol, SupportsIndex, get_args
+from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,14 +14,16 @@ from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
-from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend, charge_noise
+from pypgm.privacy.charged_noise import NoiseBackend
+from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, on_grid
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.noise import unsafe_words
+from pypgm.privacy.private_column import PrivateColumn, TableColumn
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
-from pypgm.queries import Identity, LinearQuery
+from pypgm.privacy.trusted_query import trusted_query
+from pypgm.queries import Identity, LinearQuery, Products
 
 __all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
 
@@ -45,11 +47,11 @@ class Counts(Protocol):
         """Return the flat int64 table of each clique, C order over its attributes as given."""
 
 
-class PrivateTable:
+class PrivateTable(Guarded):
     """Records behind a ledger: each answer is charged before a record is read, and carries exact noise.
 
-    It has no length, is not iterated, copied, pickled or printed. What goes wrong is said in terms of the domain,
-    the query and the budget alone.
+    It has no length, is not iterated, copied or pickled, and its text is the same for all. What goes wrong is said in
+    terms of the domain, the query and the budget alone.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ class PrivateTable:
     privacy : Privacy
         The neighbour relation and the records a person may have.
     ledger : Ledger
-        Where every answer is charged.
+        Where every answer is charged; bound to the relation.
     noise : {"pypgm", "opendp"}
         Whose samplers draw the noise of measurements; OpenDP's need the extra ``[opendp]`` and take no seed.
     unsafe_seed : int, optional
@@ -67,10 +69,11 @@ class PrivateTable:
     Raises
     ------
     ValueError
-        If the records are weighted: weights have no bound that a sensitivity could rest on.
+        If the records are weighted: weights have no bound that a sensitivity could rest on; or the ledger is bound to
+        another relation.
     """
 
-    __slots__ = ("__data", "_domain", "_ledger", "_n_threads", "_noise", "_privacy", "_words")
+    __slots__ = ("__data", "__views", "_domain")
 
     def __init__(
         self,
@@ -82,8 +85,6 @@ class PrivateTable:
         noise: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
     ) -> None:
-        if noise not in get_args(NoiseBackend):
-            raise ValueError(f"noise must be one of {get_args(NoiseBackend)}, got {noise!r}")
         if not hasattr(type(data), "n_records"):  # asked of the class: nothing of the records is read
             raise TypeError(
                 f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, domain) reads one, "
@@ -91,30 +92,15 @@ class PrivateTable:
             )
         if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
+        super().__init__(privacy, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.__data: Counts | None = data
+        self.__views: WeakSet[L1Selector | PrivateTable] = WeakSet()
         self._domain = data.domain
-        self._privacy = privacy
-        self._ledger = ledger
-        self._n_threads = n_threads
-        self._noise = noise
-        self._words = unsafe_words(unsafe_seed)
-        if self._words is not None:
-            ledger.mark_not_private("noise drawn from a seed")
 
     @property
     def domain(self) -> Domain:
         """Attributes and sizes; public."""
         return self._domain
-
-    @property
-    def privacy(self) -> Privacy:
-        """The neighbour relation."""
-        return self._privacy
-
-    @property
-    def ledger(self) -> Ledger:
-        """Where answers are charged."""
-        return self._ledger
 
     @property
     def public_total(self) -> int | None:
@@ -129,10 +115,12 @@ class PrivateTable:
     def close(self) -> None:
         """Let go of the records: from now on whatever asks for them raises, and nothing more is charged.
 
-        Estimating, sampling and saving need the released measurements alone; a table used in a ``with`` block is
-        closed at its end.
+        Its selectors, columns and samples end with it. Estimating, sampling and saving need the released measurements
+        alone; a table used in a ``with`` block is closed at its end.
         """
         self.__data = None
+        for view in self.__views:
+            view.close()
 
     def __enter__(self) -> PrivateTable:
         return self
@@ -148,11 +136,11 @@ class PrivateTable:
     def measure(
         self,
         clique: str | Sequence[str],
-        query: LinearQuery | None = None,
+        query: LinearQuery | Products | None = None,
         *,
-        rho: Fraction | None = None,
-        variance: Fraction | None = None,
-        scale: Fraction | None = None,
+        rho: Number | None = None,
+        variance: Number | None = None,
+        scale: Number | None = None,
     ) -> LinearMeasurement:
         """Charge, count, add noise.
 
@@ -161,10 +149,12 @@ class PrivateTable:
         clique : str or sequence of str
             Attributes; the answers follow their order.
         query : LinearQuery, optional
-            What of the clique's table is measured; every cell by default.
-        rho, variance, scale : Fraction
+            What of the clique's table is measured; every cell by default. One of another class than those of
+            `pypgm.queries` is measured by its matrix, with the sensitivity of that, on up to 4096 cells.
+        rho, variance, scale : number
             Exactly one. `rho`: what discrete Gaussian noise may cost; `variance`: its parameter sigma^2;
-            `scale`: of discrete Laplace noise. Parameters the sampler cannot take exactly are rounded to more noise.
+            `scale`: of discrete Laplace noise. A float means its shortest decimal; parameters the sampler cannot take
+            exactly are rounded to more noise.
 
         Returns
         -------
@@ -175,53 +165,48 @@ class PrivateTable:
         ------
         BudgetError
             If the charge does not fit; then nothing was read.
+        ValueError
+            If the query does not fit the clique or has no integer matrix, or a number is out of range.
         """
         attributes = as_clique(clique)
         cells = self.domain.size(attributes)
-        asked = Identity(cells) if query is None else query
-        if asked.shape[1] != cells:
-            raise ValueError(f"clique {attributes} has {cells} cells, the query is for {asked.shape[1]}")
+        asked = None if query is None else trusted_query(query, cells)
+        done = Identity(cells) if asked is None else asked
         records = self.__records()
-        noise = self._charge(attributes, asked, rho, variance, scale)
-        answers = asked.matvec(records.count([attributes], self._n_threads)[0]).astype(np.int64, copy=False)
-        return LinearMeasurement(noise.add(answers), attributes, noise.stddev, query, noise.law)
+        on = f"({', '.join(attributes)})"
+        noise = self._charge_noise(done, "measure", on, rho=rho, variance=variance, scale=scale)
+        values = noise.add(done.matvec(records.count([attributes], self._n_threads)[0]).astype(np.int64, copy=False))
+        return LinearMeasurement(values, attributes, noise.stddev, asked, noise.law)
 
-    def measure_total(self, **noise: Fraction) -> LinearMeasurement:
+    def measure_total(self, **noise: Number) -> LinearMeasurement:
         """Measure the number of records: as `measure`, over the clique of no attributes."""
         return self.measure((), None, **noise)
 
-    def _charge(
-        self,
-        clique: Clique,
-        query: LinearQuery,
-        rho: Fraction | None,
-        variance: Fraction | None,
-        scale: Fraction | None,
-    ) -> ChargedNoise:
-        if sum(given is not None for given in (rho, variance, scale)) != 1:
-            raise ValueError("a measurement takes exactly one of rho, variance and scale")
-        if scale is None and variance is None:
-            variance = self._variance(rho, self._privacy.squared_l2_sensitivity(query))
-        return charge_noise(
-            self._ledger,
-            self._privacy,
-            query,
-            "measure",
-            f"({', '.join(clique)})",
-            scale=scale,
-            variance=variance,
-            words=self._words,
-            n_threads=self._n_threads,
-            backend=self._noise,
-        )
+    def column(self, attribute: str) -> PrivateColumn:
+        """Return an attribute as a column: its labels, or its codes where it has none.
 
-    @staticmethod
-    def _variance(rho: Fraction | None, squared_sensitivity: int) -> Fraction:
-        if rho is None or rho <= 0:
-            raise ValueError(f"rho must be more than 0, got {rho}")
-        if squared_sensitivity == 0:
-            raise ValueError("no record changes this answer, so rho gives no variance; pass variance")
-        return Fraction(squared_sensitivity) / (2 * rho)
+        For `private_quantiles`, `private_bounds` and `sparse_histogram`; charged to the same ledger.
+
+        Raises
+        ------
+        ValueError
+            If the attribute is unknown.
+
+        Examples
+        --------
+        >>> from pypgm import Budget
+        >>> from pypgm.privacy import private_quantiles
+        >>> data = Dataset({"age": [20, 31, 31, 80] * 99}, Domain({"age": 100}))
+        >>> table = PrivateTable(data, Privacy(), Ledger(Budget(rho=10**6)))
+        >>> private_quantiles(table.column("age"), [0.5], range(100), rho=1000).tolist()
+        [31.0]
+        """
+        size = self.domain.size((attribute,))
+        levels = self.domain.labels.get(attribute, range(size))
+        values = TableColumn(levels, lambda: self.__records().count([(attribute,)], self._n_threads)[0])
+        column = PrivateColumn(values, self._privacy, self._ledger, noise=self._noise)
+        column._words = self._words
+        return column
 
     def l1_selector(
         self,
@@ -236,7 +221,8 @@ class PrivateTable:
         candidates : sequence of clique
             Chosen without looking at the data.
         estimate : callable
-            Gives a candidate's public estimate: counts, one for each answer of its query.
+            Gives a candidate's public estimate: counts, one for each answer of its query. All are asked for before the
+            first charge.
         query : callable
             Gives what of a candidate's table is compared, every cell by default. Its columns must be unit vectors,
             as those of `Identity` and `Partition` are.
@@ -246,14 +232,16 @@ class PrivateTable:
         def count(cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
             return self.__records().count(cliques, self._n_threads)
 
-        return L1Selector(self, candidates, estimate, query, count, words=self._words)
+        selector = L1Selector(self, candidates, estimate, query, count, words=self._words)
+        self.__views.add(selector)
+        return selector
 
     def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
         """Charge, then keep every record independently with one probability, behind a pure ledger of its own.
 
         Whatever is charged to that ledger, up to `epsilon`, costs the records log(1 + rate (exp(epsilon) - 1)), charged
         here at once and rounded up. This holds for pure epsilon and records that come or go; nothing else is
-        amplified: a budget in rho is charged half the square of that epsilon.
+        amplified: a budget in rho is charged half the square of that epsilon. The sample ends with this table.
 
         Parameters
         ----------
@@ -289,9 +277,9 @@ class PrivateTable:
         inner = Ledger(Budget(epsilon=epsilon))
         used = amplified_epsilon(chance, inner.budget.limit)
         parameters = {"rate": chance, "inner_epsilon": inner.budget.limit, "epsilon": used}
-        cost = self._ledger.cost_of_pure(used)
-        self._ledger.charge(Charge("sample", "records", cost, "Poisson sample", parameters))
-        inner.mark_not_private(self._ledger.not_private)
+        self._ledger.charge(Charge("sample", "records", "Poisson sample", parameters, unit=self._ledger.budget.unit))
+        if self._ledger.not_private:
+            inner.mark_not_private(self._ledger.not_private)
         sample = PrivateTable(
             poisson_sample(records, chance, self._words),
             self._privacy,
@@ -300,28 +288,5 @@ class PrivateTable:
             noise=self._noise,
         )
         sample._words = self._words
+        self.__views.add(sample)
         return sample
-
-    def __repr__(self) -> NoReturn:
-        raise TypeError("a private table is not printed; print its domain, its privacy or its ledger")
-
-    def __len__(self) -> int:
-        raise TypeError("the number of records of a private table is not told; use measure_total")
-
-    def __iter__(self) -> NoReturn:
-        raise TypeError("a private table gives no records, only charged measurements")
-
-    def __getitem__(self, key: object) -> NoReturn:
-        raise TypeError("a private table gives no columns, only charged measurements")
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        raise TypeError("a private table is neither pickled nor copied")
-
-    def __copy__(self) -> NoReturn:
-        raise TypeError("a private table is neither pickled nor copied")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
-        raise TypeError("a private table is neither pickled nor copied")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.rational import Number
 from pypgm.queries import on_lattice
 
 __all__ = ["RealAnswers", "measure_real"]
@@ -41,9 +41,9 @@ def measure_real(
     entries: ArrayLike,
     *,
     lattice: int | None = None,
-    rho: Fraction | None = None,
-    variance: Fraction | None = None,
-    scale: Fraction | None = None,
+    rho: Number | None = None,
+    variance: Number | None = None,
+    scale: Number | None = None,
 ) -> RealAnswers:
     """Answer real-valued queries on a clique, from integers that were measured exactly.
 
@@ -58,7 +58,7 @@ def measure_real(
     lattice : int, optional
         Steps in one unit to which entries are rounded; the rounded queries are then measured directly. By default
         every cell is measured, and the queries are applied to the noisy cells: their noise is then correlated.
-    rho, variance, scale : Fraction
+    rho, variance, scale : number
         Exactly one, as for `PrivateTable.measure`; `variance` and `scale` in the unit of the integers measured:
         counts, or counts times the lattice.
 
@@ -79,7 +79,7 @@ def measure_real(
     >>> from pypgm import Budget, Dataset, Domain, Ledger, Privacy
     >>> data = Dataset({"a": [0, 1, 1]}, Domain({"a": 2}))
     >>> table = PrivateTable(data, Privacy(), Ledger(Budget(rho=1000)))
-    >>> measure_real(table, "a", [[0.5, 0.25]], variance=Fraction(1, 1000)).values
+    >>> measure_real(table, "a", [[0.5, 0.25]], variance="1/1000").values
     array([1.])
     """
     matrix = np.asarray(entries, dtype=np.float64)

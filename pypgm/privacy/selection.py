@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.privacy.rational import isqrt_down, round_down
+from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
 
 __all__ = ["drawable_rate", "permute_and_flip", "select_exponential", "select_top", "selection_epsilon"]
 
@@ -23,8 +23,10 @@ def drawable_rate(rate: Fraction) -> Fraction:
     return drawable
 
 
-def selection_epsilon(rho: Fraction | None, epsilon: Fraction | None, divisor: int) -> Fraction:
-    """Return the epsilon of a selection that is named as such or by a rho of epsilon^2 / divisor, rounded down.
+def selection_epsilon(rho: Number | None, epsilon: Number | None, divisor: int, count: int = 1) -> Fraction:
+    """Return the epsilon of each of `count` selections that together cost `epsilon`, or `rho`.
+
+    A rho is one of epsilon^2 / divisor each; the epsilon is then rounded down.
 
     Raises
     ------
@@ -34,12 +36,14 @@ def selection_epsilon(rho: Fraction | None, epsilon: Fraction | None, divisor: i
     if (rho is None) == (epsilon is None):
         raise ValueError("a selection takes exactly one of rho and epsilon")
     if epsilon is not None:
-        if epsilon <= 0:
+        exact = as_fraction("epsilon", epsilon)
+        if exact <= 0:
             raise ValueError(f"a selection needs a rate of at least 2^-{_core.RATE_BITS - 1}, got epsilon {epsilon}")
-        return epsilon
-    if rho is None or rho <= 0:
+        return exact / count
+    exact = as_fraction("rho", rho if rho is not None else 0)
+    if exact <= 0:
         raise ValueError(f"a selection needs a rho above 0, got {rho}")
-    return isqrt_down(divisor * rho, _EPSILON_BITS)
+    return isqrt_down(divisor * exact / count, _EPSILON_BITS)
 
 
 def select_exponential(scores: NDArray[np.int64], rate: Fraction, words: _core.SeededWords | None = None) -> int:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 
 from pypgm import _core
 from pypgm.data import Dataset
+from pypgm.privacy.digits import as_decimal, with_own_digits
 from pypgm.privacy.rational import round_up
 
 __all__ = ["amplified_epsilon", "poisson_sample"]
 
-_DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9)
 _RATE_BITS = 48
 _EPSILON_BITS = 62
 
 
+@with_own_digits
 def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
     """Return log(1 + rate (exp(epsilon) - 1)), rounded up to a rational of at most 62 bits.
 
@@ -35,12 +36,10 @@ def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
         raise ValueError(f"epsilon of a sample must lie in (0, 10^6], got {epsilon}")
     if rate == 1:
         return epsilon
-    c = _DIGITS
-    growth = c.subtract(c.exp(c.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))), Decimal(1))
-    inside = c.add(Decimal(1), c.divide(c.multiply(Decimal(rate.numerator), growth), Decimal(rate.denominator)))
+    inside = 1 + as_decimal(rate) * (as_decimal(epsilon).exp() - 1)
     # An argument near 1 keeps fewer digits; 1e-40 covers what is lost down to epsilons of 1e-15.
-    upper = c.ln(inside) * (1 + Decimal("1e-20")) + Decimal("1e-40")
-    return min(epsilon, round_up(Fraction(upper.quantize(Decimal("1e-45"), ROUND_CEILING, context=c)), _EPSILON_BITS))
+    upper = inside.ln() * (1 + Decimal("1e-20")) + Decimal("1e-40")
+    return min(epsilon, round_up(Fraction(upper.quantize(Decimal("1e-45"), ROUND_CEILING)), _EPSILON_BITS))
 
 
 def poisson_sample(data: Dataset, rate: Fraction, words: _core.SeededWords | None = None) -> Dataset:

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
+from pypgm.privacy.digits import MARGIN, as_decimal, with_own_digits
 from pypgm.privacy.rational import Number, as_fraction, significant_down
 
 __all__ = ["zcdp_delta", "zcdp_epsilon", "zcdp_rho"]
 
-_DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9)
-_MARGIN = Decimal("1e-30")  # of log delta; the arithmetic below errs by less than 1e-40
 _RHO_BITS = 44  # few enough that the variances made from it are exact in the sampler, 62 bits
 
 
+@with_own_digits
 def zcdp_delta(rho: Number, epsilon: Number) -> float:
     """Return a delta for which rho-zCDP implies (epsilon, delta)-DP, rounded up.
 
@@ -46,9 +46,10 @@ def zcdp_delta(rho: Number, epsilon: Number) -> float:
     log_delta = _log_delta_bound(exact_rho, exact_epsilon)
     if log_delta >= 0:
         return 1.0
-    return math.nextafter(float(_DIGITS.exp(log_delta)), 1.0)
+    return math.nextafter(float(log_delta.exp()), 1.0)
 
 
+@with_own_digits
 def zcdp_epsilon(rho: Number, delta: Number) -> float:
     """Return an epsilon for which rho-zCDP implies (epsilon, delta)-DP, rounded up by at most about 1e-12 of it.
 
@@ -78,6 +79,7 @@ def zcdp_epsilon(rho: Number, delta: Number) -> float:
     return epsilon
 
 
+@with_own_digits
 def zcdp_rho(epsilon: Number, delta: Number) -> Fraction:
     """Return a rho whose zCDP implies (epsilon, delta)-DP: a rational of 44 significant bits, rounded down.
 
@@ -128,21 +130,15 @@ def _log_delta(rho: float, epsilon: float) -> float:
 
 def _log_delta_bound(rho: Fraction, epsilon: Fraction) -> Decimal:
     """Return an upper bound of log delta, whatever floats made of the order."""
-    c = _DIGITS
     excess = Decimal(_order(float(rho), float(epsilon)))
-    a = c.add(excess, 1)
-    exponent = c.multiply(excess, c.subtract(c.multiply(a, _decimal(rho)), _decimal(epsilon)))
+    a = excess + 1
+    exponent = excess * (a * as_decimal(rho) - as_decimal(epsilon))
     # a log(1 - 1/a) - log(a - 1) = (a - 1) log(a - 1) - a log(a)
-    rest = c.subtract(c.multiply(excess, c.ln(excess)), c.multiply(a, c.ln(a)))
-    return c.add(c.add(exponent, rest), _MARGIN)
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return exponent + excess * excess.ln() - a * a.ln() + MARGIN
 
 
 def _safe_log(delta: Fraction) -> Decimal:
-    return _DIGITS.subtract(_DIGITS.ln(_decimal(delta)), _MARGIN)
+    return as_decimal(delta).ln() - MARGIN
 
 
 def _bisect(holds: Callable[[float], bool], *, rising: bool) -> float:

@@ -1,0 +1,206 @@
+"""What a ledger says: budget, relation and charges, which nothing can be charged to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from pypgm.errors import BudgetError
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charge import Charge
+from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.relation import Privacy
+from pypgm.privacy.zcdp import zcdp_epsilon
+
+__all__ = ["LedgerReport"]
+
+
+class LedgerReport:
+    """The budget, the relation and the charges of a ledger; it cannot be charged.
+
+    A finished release holds one, and a copy, a pickle or a file of a ledger gives one: a budget is spent once.
+
+    Parameters
+    ----------
+    budget : Budget
+        The most that could be charged.
+    lines : sequence of Charge
+        The charges, in the order they came.
+    privacy : Privacy, optional
+        The neighbour relation they were made for.
+    not_private : str
+        Why they protect nobody; empty where they do.
+
+    Raises
+    ------
+    BudgetError
+        If the lines overdraw the budget.
+    ValueError
+        If a line is in another unit.
+    TypeError
+        If something is of the wrong kind.
+
+    Examples
+    --------
+    >>> line = Charge("measure", "(age)", "discrete Gaussian", {"variance": 2, "squared_sensitivity": 1})
+    >>> LedgerReport(Budget(rho=1), [line]).remaining()
+    Fraction(3, 4)
+    """
+
+    __slots__ = ("_budget", "_lines", "_not_private", "_privacy")
+
+    _budget: Budget
+    _lines: Sequence[Charge]
+    _privacy: Privacy | None
+    _not_private: str
+
+    def __init__(
+        self, budget: Budget, lines: Sequence[Charge] = (), privacy: Privacy | None = None, not_private: str = ""
+    ) -> None:
+        if not isinstance(budget, Budget):
+            raise TypeError(f"a ledger needs a Budget, got {type(budget).__name__}")
+        self._budget = budget
+        self._lines = tuple(lines)
+        self._privacy = privacy
+        self._not_private = str(not_private)
+        for line in self._lines:
+            check_line(line, budget)
+        cost, fails = sum(line.cost for line in self._lines), sum(line.delta for line in self._lines)
+        if cost > budget.limit or fails > budget.reserved_delta:
+            raise BudgetError(f"the lines of a stored ledger cost more than {budget!r}")
+
+    @property
+    def budget(self) -> Budget:
+        """The most that can be charged."""
+        return self._budget
+
+    @property
+    def privacy(self) -> Privacy | None:
+        """The neighbour relation the charges are for; None where no table has named it."""
+        return self._privacy
+
+    @property
+    def not_private(self) -> str:
+        """Why the charges protect nobody; empty where they do."""
+        return self._not_private
+
+    @property
+    def lines(self) -> tuple[Charge, ...]:
+        """The charges, in the order they came."""
+        return tuple(self._lines)
+
+    def spent(self) -> Fraction:
+        """Return the sum of the charges, in the budget's unit."""
+        return sum((line.cost for line in self.lines), Fraction(0))
+
+    def spent_delta(self) -> Fraction:
+        """Return the sum of the probabilities of failure that were charged."""
+        return sum((line.delta for line in self.lines), Fraction(0))
+
+    def remaining(self) -> Fraction:
+        """Return what of the budget was not charged, in its unit."""
+        return self._budget.limit - self.spent()
+
+    def remaining_delta(self) -> Fraction:
+        """Return what of the budget's `reserved_delta` was not charged."""
+        return self._budget.reserved_delta - self.spent_delta()
+
+    def report(self) -> str:
+        """Return a table of the charges, one a line, and the sum."""
+        unit = self._budget.unit
+        rows: list[tuple[str, str, str, str]] = [("what", "on", "noise", unit)]
+        for line in self.lines:
+            shown = ", ".join(f"{name} {short(value)}" for name, value in line.parameters.items())
+            shown += f", delta {short(line.delta)}" if line.delta else ""
+            what = f"{line.within}: {line.what}" if line.within else line.what
+            law = "stated by the caller" if line.noise == "stated" else line.noise
+            rows.append((what, line.on, f"{law} ({shown})", short(line.cost)))
+        left = f"{short(self.remaining())} left" + self._allocated()
+        left += f", delta {short(self.spent_delta())}" if self.spent_delta() else ""
+        rows.append(("spent", f"of {self._budget!r}", left, short(self.spent())))
+        if self.not_private:
+            rows.append(("not private", self.not_private, "", ""))
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+    def _allocated(self) -> str:
+        return ""
+
+    def epsilon(self, delta: Number | None = None) -> float:
+        """Return the epsilon that was spent, rounded up, at a `delta` (by default the budget's own).
+
+        Under zCDP by the conversion of `zcdp_epsilon`, from which probabilities of failure are taken off first; under
+        a pure budget the sum of the epsilons, which holds at any delta of at least those probabilities.
+
+        Raises
+        ------
+        ValueError
+            If no delta is named, or it is at most what was charged in probabilities of failure.
+        """
+        if self._budget.unit == "epsilon":
+            return math.nextafter(float(self.spent()), math.inf) if self.spent() else 0.0
+        wanted = self._budget.delta if delta is None else delta
+        if wanted is None:
+            raise ValueError("a budget in rho names no delta; pass delta")
+        left = as_fraction("delta", wanted) - self.spent_delta()
+        if left < 0 or (left == 0 and self.spent_delta() > 0):
+            raise ValueError(f"delta must be more than the {short(self.spent_delta())} that was charged, got {wanted}")
+        return zcdp_epsilon(self.spent(), left)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""
+        relation = self.privacy
+        named = (
+            {"neighbours": relation.neighbours, "records_per_person": relation.records_per_person} if relation else {}
+        )
+        return {
+            **({"not_private": self.not_private} if self.not_private else {}),
+            **({"privacy": named} if named else {}),
+            "budget": {name: str(value) for name, value in self._budget.arguments().items()},
+            "lines": [line.to_dict() for line in self.lines],
+        }
+
+    @staticmethod
+    def from_dict(stored: Mapping[str, Any]) -> LedgerReport:
+        """Return the report of the ledger that `to_dict` described; every cost is computed again.
+
+        Raises
+        ------
+        BudgetError
+            If the lines overdraw the budget.
+        ValueError
+            If something is missing or no number, or a cost is not that of its line.
+        """
+        try:
+            lines = [Charge.from_dict(line) for line in stored["lines"]]
+            privacy = Privacy(**stored["privacy"]) if "privacy" in stored else None
+            return LedgerReport(Budget(**stored["budget"]), lines, privacy, stored.get("not_private", ""))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a stored ledger: {error!r}") from error
+
+    def __reduce__(self) -> tuple[Callable[..., LedgerReport], tuple[dict[str, Any]]]:
+        return (LedgerReport.from_dict, (self.to_dict(),))
+
+    def __str__(self) -> str:
+        return self.report()
+
+    def __repr__(self) -> str:
+        unit = self._budget.unit
+        spent = f"{len(self.lines)} charges, {unit} {short(self.spent())} spent"
+        return f"{type(self).__name__}({self._budget!r}: {spent}{', not private' if self.not_private else ''})"
+
+
+def check_line(line: Charge, budget: Budget) -> None:
+    """Raise unless a line is a `Charge` in the budget's unit whose cost is that of its law and parameters."""
+    if type(line) is not Charge:
+        raise TypeError(f"a ledger takes lines of Charge, got {type(line).__name__}")
+    if line.unit != budget.unit:
+        raise ValueError(f"{line.what} on {line.on} is charged in {line.unit}, the budget is in {budget.unit}")
+    Charge.from_dict(line.to_dict())
+
+
+def short(value: Fraction) -> str:
+    """Return a rational to six digits."""
+    return f"{float(value):.6g}"

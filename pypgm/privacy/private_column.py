@@ -1,0 +1,144 @@
+"""One column behind a ledger: values of any kind, read by declared rules after the charge and never by an error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.privacy.charged_noise import NoiseBackend
+from pypgm.privacy.guarded import Guarded
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.relation import Privacy
+
+__all__ = ["PrivateColumn", "TableColumn"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableColumn:
+    """A column of a table, by what its codes stand for and how many records have each."""
+
+    levels: Sequence[object]
+    count: Callable[[], NDArray[np.int64]]
+
+
+class PrivateColumn(Guarded):
+    """One column of raw values behind a ledger, for what is found out before a table can be encoded.
+
+    `private_quantiles`, `private_bounds` and `sparse_histogram` take it; `PrivateTable.column` makes one of an
+    attribute. No value is looked at before a charge, and none can raise an error:
+
+    - as a number, a value is what ``float`` makes of it; numbers too large are infinite; NaN, None, text that is no
+      number and all else are nulls, which have no rank and are counted in no cell;
+    - as a key, a value is itself if it is text or an integer (1.0 and True are 1); all else are nulls, which are
+      never released.
+
+    Parameters
+    ----------
+    values : sequence or ndarray, shape (records,)
+        The values; kept, not copied.
+    privacy : Privacy
+        The neighbour relation.
+    ledger : Ledger
+        Where every answer is charged; bound to the relation.
+    noise : {"pypgm", "opendp"}
+        Whose samplers draw the noise of counts.
+    unsafe_seed : int, optional
+        Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
+
+    Raises
+    ------
+    TypeError
+        If the values are no sequence, such as text or an iterator.
+    ValueError
+        If the values have more than one dimension, or the ledger is bound to another relation.
+
+    Examples
+    --------
+    >>> from pypgm import Budget
+    >>> PrivateColumn([31, None, "n/a"], Privacy(), Ledger(Budget(rho=1)))
+    PrivateColumn(records behind a ledger)
+    """
+
+    __slots__ = ("__values",)
+
+    def __init__(
+        self,
+        values: Iterable[object] | TableColumn,
+        privacy: Privacy,
+        ledger: Ledger,
+        *,
+        noise: NoiseBackend = "pypgm",
+        unsafe_seed: int | None = None,
+    ) -> None:
+        if not isinstance(values, TableColumn):
+            if isinstance(values, str | bytes) or not hasattr(type(values), "__len__"):
+                raise TypeError(f"a column needs a sequence of values, got {type(values).__name__}")
+            if getattr(values, "ndim", 1) != 1:
+                raise ValueError("a column needs values of one dimension")
+        super().__init__(privacy, ledger, noise=noise, unsafe_seed=unsafe_seed)
+        self.__values = values
+
+    def _numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the numbers in rising order, and how many records each of them stands for; to be called once paid."""
+        values = self.__values
+        if isinstance(values, TableColumn):
+            numbers, counts = _as_numbers(values.levels), values.count().astype(np.int64)
+        else:
+            numbers = _as_numbers(values)
+            counts = np.ones(numbers.size, dtype=np.int64)
+        known = np.flatnonzero(~np.isnan(numbers))
+        order = known[np.argsort(numbers[known], kind="stable")]
+        return numbers[order], counts[order]
+
+    def _keys(self) -> dict[str | int, int]:
+        """Return how many records have each key, in the order of the keys, numbers first; to be called once paid."""
+        given = self.__values
+        values: Iterable[object]
+        counts: Iterable[int]
+        if isinstance(given, TableColumn):
+            values, counts = given.levels, given.count().tolist()
+        elif type(given) is np.ndarray and given.dtype.kind in "iufU":
+            values, times = np.unique(given, return_counts=True)
+            counts = times.tolist()
+        else:
+            values, counts = given, repeat(1)
+        found: dict[str | int, int] = {}
+        for value, count in zip(values, counts, strict=False):
+            key = _as_key(value)
+            if key is not None and count:
+                found[key] = found.get(key, 0) + count
+        return dict(sorted(found.items(), key=lambda entry: (isinstance(entry[0], str), entry[0])))
+
+
+def _as_numbers(values: Iterable[object]) -> NDArray[np.float64]:
+    if type(values) is np.ndarray and values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    return np.array([_as_number(value) for value in values], dtype=np.float64)
+
+
+def _as_number(value: object) -> float:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, int | float | str | Decimal | Fraction):
+        return math.nan
+    try:
+        return float(plain)
+    except OverflowError:
+        return -math.inf if not isinstance(plain, str) and plain < 0 else math.inf
+    except Exception:  # whatever a value does, nobody is told of it
+        return math.nan
+
+
+def _as_key(value: object) -> str | int | None:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, str):
+        return str(plain)
+    if isinstance(plain, int) or (isinstance(plain, float) and plain.is_integer()):
+        return int(plain)
+    return None
