@@ -16,6 +16,7 @@ __all__: list[str] = [
     "Descent",
     "HopelessElimination",
     "JunctionTree",
+    "LinearMap",
     "ProportionalFitting",
     "RATE_BITS",
     "RecordSampler",
@@ -205,6 +206,22 @@ class CalibratedTree:
         Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).
         """
 
+class LinearMap:
+    """
+    What is asked of the cells of a table.
+    """
+    def __init__(
+        self,
+        answers: typing.SupportsInt | typing.SupportsIndex,
+        rows: numpy.typing.NDArray[numpy.int32],
+        starts: numpy.typing.NDArray[numpy.int64],
+        coefficients: numpy.typing.NDArray[numpy.float64],
+        cumulative: bool,
+    ) -> None:
+        """
+        Column i has the entries [starts[i], starts[i + 1]), or without starts one of 1; cumulative: the answers' cumulative sums.
+        """
+
 class Descent:
     """
     Mirror descent for a weighted L2 loss over the marginals of a junction tree.
@@ -215,18 +232,10 @@ class Descent:
         measurements: collections.abc.Sequence[
             tuple[
                 typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                LinearMap | None,
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-            ]
-            | tuple[
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                bool,
             ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
@@ -266,18 +275,10 @@ class Acceleration:
         measurements: collections.abc.Sequence[
             tuple[
                 typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+                LinearMap | None,
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-            ]
-            | tuple[
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                bool,
             ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
@@ -470,14 +471,14 @@ class RegionDescent:
     def measure(
         self,
         region: typing.SupportsInt | typing.SupportsIndex,
-        groups: numpy.typing.NDArray[numpy.int32],
+        map: LinearMap | None,
         values: numpy.typing.NDArray[numpy.float64],
         weights: numpy.typing.NDArray[numpy.float64],
         holdout: numpy.typing.NDArray[numpy.float64],
         beyond: typing.SupportsFloat | typing.SupportsIndex,
     ) -> None:
         """
-        Measured sums over groups of a region's cells; empty groups: every cell is its own. Values and holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.
+        Measure what a map, None: every cell, asks of a region's cells. Values and holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.
         """
     def open_window(self) -> None:
         """

@@ -1,32 +1,44 @@
 #include "bind_measurements.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace pypgm::bind {
 
 namespace {
 
-Measured checked_measurement(const JunctionTree& tree, const SumArrays& arrays, bool prefixes) {
-  const auto& [factor, groups, values, weights, holdout] = arrays;
+std::shared_ptr<LinearMap> make_map(std::size_t answers, const Array<std::int32_t>& rows,
+                                    const Array<std::int64_t>& starts, const Array<double>& coefficients,
+                                    bool cumulative) {
+  const bool sparse = starts.size() != 0;
+  const auto n = static_cast<std::size_t>(rows.size());
+  check_size("coefficients", sparse ? n : 0, static_cast<std::size_t>(coefficients.size()));
+  for (const std::int32_t row : view(rows)) {
+    if (row < 0 || static_cast<std::size_t>(row) >= answers) {
+      throw py::value_error("rows must lie in [0, " + std::to_string(answers) + "), got " +
+                            std::to_string(row));
+    }
+  }
+  const auto s = view(starts);
+  if (sparse && (s.front() != 0 || s.back() != static_cast<std::int64_t>(n) || !std::ranges::is_sorted(s))) {
+    throw py::value_error("starts must ascend from 0 to the number of entries");
+  }
+  return std::make_shared<LinearMap>(LinearMap{sparse ? s.size() - 1 : n, answers, copied(rows),
+                                               copied(starts), copied(coefficients), cumulative});
+}
+
+Measured checked_measurement(const JunctionTree& tree, const MeasurementArrays& arrays) {
+  const auto& [factor, map, values, weights, holdout] = arrays;
   if (factor < 0 || static_cast<std::size_t>(factor) >= tree.factors.size()) {
     throw py::value_error("a measurement names clique " + std::to_string(factor) + ", the tree has " +
                           std::to_string(tree.factors.size()));
   }
   const std::size_t cells = tree.factors[static_cast<std::size_t>(factor)].layout.small;
-  const auto n_values = static_cast<std::size_t>(values.size());
-  if (groups.size() == 0 || prefixes) check_size("values", cells, n_values);
-  if (groups.size() != 0) check_size("groups", cells, static_cast<std::size_t>(groups.size()));
-  check_size("weights", n_values, static_cast<std::size_t>(weights.size()));
-  if (holdout.size() != 0) check_size("holdout", n_values, static_cast<std::size_t>(holdout.size()));
-  for (const std::int32_t g : view(groups)) {
-    if (g < 0 || static_cast<std::size_t>(g) >= n_values) {
-      throw py::value_error("groups must lie in [0, " + std::to_string(n_values) + "), got " +
-                            std::to_string(g));
-    }
-  }
-  return {factor,          {groups.data(), groups.data() + groups.size()}, copied(values), copied(weights),
-          copied(holdout), prefixes ? Question::prefixes : Question::sums};
+  const SharedMap asked = map.value_or(nullptr);
+  check_answers(asked.get(), cells, values, weights, holdout, false);
+  return {factor, asked, copied(values), copied(weights), copied(holdout)};
 }
 
 }  // namespace
@@ -34,15 +46,25 @@ Measured checked_measurement(const JunctionTree& tree, const SumArrays& arrays, 
 std::vector<Measured> checked_measurements(const JunctionTree& tree,
                                            const std::vector<MeasurementArrays>& measurements) {
   std::vector<Measured> checked;
-  for (const MeasurementArrays& m : measurements) {
-    if (const auto* sums = std::get_if<SumArrays>(&m)) {
-      checked.push_back(checked_measurement(tree, *sums, false));
-    } else {
-      const auto& [factor, order, values, weights, holdout, prefixes] = std::get<QuestionArrays>(m);
-      checked.push_back(checked_measurement(tree, {factor, order, values, weights, holdout}, prefixes));
-    }
-  }
+  for (const MeasurementArrays& m : measurements) checked.push_back(checked_measurement(tree, m));
   return checked;
+}
+
+void check_answers(const LinearMap* map, std::size_t cells, const Array<double>& values,
+                   const Array<double>& weights, const Array<double>& holdout, bool shared) {
+  if (map != nullptr) check_size("a map's cells", cells, map->cells);
+  check_size("values", map == nullptr ? cells : map->answers, static_cast<std::size_t>(values.size()));
+  const auto n = static_cast<std::size_t>(values.size());
+  if (!shared || weights.size() != 1) check_size("weights", n, static_cast<std::size_t>(weights.size()));
+  if (holdout.size() != 0) check_size("holdout", n, static_cast<std::size_t>(holdout.size()));
+}
+
+void bind_measurements(py::module_& m) {
+  py::class_<LinearMap, std::shared_ptr<LinearMap>>(m, "LinearMap", "What is asked of the cells of a table.")
+      .def(py::init(&make_map), py::arg("answers"), py::arg("rows").noconvert(),
+           py::arg("starts").noconvert(), py::arg("coefficients").noconvert(), py::arg("cumulative"),
+           "Column i has the entries [starts[i], starts[i + 1]), or without starts one of 1; cumulative: the "
+           "answers' cumulative sums.");
 }
 
 void check_potentials(const JunctionTree& tree, const Array<double>& potentials, int n_threads) {

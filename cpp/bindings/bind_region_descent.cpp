@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include "bind_measurements.hpp"
 #include "bind_region_graph.hpp"
 #include "core/regions/region_descent.hpp"
 
@@ -62,23 +63,11 @@ SharedNumbers shared(const Array<double>& array) {
   return {std::shared_ptr<const void>(new Array<double>(array), release), view(array)};
 }
 
-void measure(RegionDescent& self, int region, const Array<std::int32_t>& groups, const Array<double>& values,
+void measure(RegionDescent& self, int region, const GivenMap& map, const Array<double>& values,
              const Array<double>& weights, const Array<double>& holdout, double beyond) {
-  const std::size_t cells = cells_of(self.propagation().graph(), region);
-  const auto n = static_cast<std::size_t>(values.size());
-  check_size(groups.size() == 0 ? "values" : "groups", cells,
-             groups.size() == 0 ? n : static_cast<std::size_t>(groups.size()));
-  if (weights.size() != 1) check_size("weights", n, static_cast<std::size_t>(weights.size()));
-  if (holdout.size() != 0) check_size("holdout", n, static_cast<std::size_t>(holdout.size()));
-  for (const std::int32_t g : view(groups)) {
-    if (g < 0 || static_cast<std::size_t>(g) >= n) throw py::value_error("a group has no value");
-  }
-  self.measure({region,
-                {groups.data(), groups.data() + groups.size()},
-                shared(values),
-                copied(weights),
-                shared(holdout),
-                beyond});
+  const SharedMap asked = map.value_or(nullptr);
+  check_answers(asked.get(), cells_of(self.propagation().graph(), region), values, weights, holdout, true);
+  self.measure({region, asked, shared(values), copied(weights), shared(holdout), beyond});
 }
 
 py::tuple as_tuple(const RegionProgress& p) {
@@ -97,12 +86,10 @@ void bind_region_descent(py::module_& m) {
       .def("enter_everywhere", &enter_everywhere, py::arg("scope"), py::arg("table").noconvert(),
            py::arg("chosen").noconvert(),
            "Add log-probabilities over a scope to the start of the chosen regions.")
-      .def("measure", &measure, py::arg("region"), py::arg("groups").noconvert(),
-           py::arg("values").noconvert(), py::arg("weights").noconvert(), py::arg("holdout").noconvert(),
-           py::arg("beyond"),
-           "Measured sums over groups of a region's cells; empty groups: every cell is its own. Values and "
-           "holdout "
-           "are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.")
+      .def("measure", &measure, py::arg("region"), py::arg("map"), py::arg("values").noconvert(),
+           py::arg("weights").noconvert(), py::arg("holdout").noconvert(), py::arg("beyond"),
+           "Measure what a map, None: every cell, asks of a region's cells. Values and holdout are not "
+           "copied; unless holdout is empty, holdout + beyond (holdout - values) validates.")
       .def("begin", &RegionDescent::begin, py::arg("tolerance"), py::arg("max_sweeps"),
            py::call_guard<py::gil_scoped_release>(),
            "Sweep until the start is locally consistent; the number of sweeps, -1 if no weight is left.")

@@ -37,7 +37,8 @@ Array<T> allocate(std::size_t size) {
 }
 
 /// Copies for the core to keep, and back.
-inline std::vector<double> copied(const Array<double>& array) {
+template <class T>
+std::vector<T> copied(const Array<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 

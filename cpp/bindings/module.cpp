@@ -11,6 +11,7 @@ void bind_enumeration(py::module_& m);
 void bind_gauge(py::module_& m);
 void bind_junction_tree(py::module_& m);
 void bind_local_answers(py::module_& m);
+void bind_measurements(py::module_& m);
 void bind_noise(py::module_& m);
 void bind_random_bits(py::module_& m);
 void bind_record_refinement(py::module_& m);
@@ -31,6 +32,7 @@ PYBIND11_MODULE(_core, m) {
   bind_build_info(m);
   bind_junction_tree(m);
   bind_contraction(m);
+  bind_measurements(m);
   bind_descent(m);
   bind_gauge(m);
   bind_random_bits(m);

@@ -5,6 +5,7 @@
 #include "core/fit/descent.hpp"               // mirror descent with a line search
 #include "core/fit/fitting_groups.hpp"        // targets that are fitted together
 #include "core/fit/l2_loss.hpp"               // the weighted L2 loss and its gradient
+#include "core/fit/linear_map.hpp"            // what a measurement asks of the cells of a table
 #include "core/fit/moment_matching.hpp"       // potentials that reproduce given marginals
 #include "core/fit/proportional_fitting.hpp"  // iterative proportional fitting
 #include "core/fit/reparameterise.hpp"        // the same distribution from smaller potentials

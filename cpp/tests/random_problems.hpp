@@ -26,6 +26,38 @@ inline Structure all_pairs(std::mt19937_64& random) {
   return s;
 }
 
+/// Groups, cumulative sums in some order, or a few real entries a column.
+inline SharedMap random_map(std::mt19937_64& random, std::size_t cells) {
+  LinearMap map;
+  map.cells = cells;
+  map.answers = 1 + below(random, 3);
+  map.cumulative = below(random, 3) == 0;
+  const bool sparse = below(random, 2) == 0;
+  if (sparse) map.starts.push_back(0);
+  for (std::size_t i = 0; i < cells; ++i) {
+    for (std::size_t k = sparse ? below(random, 3) : 1; k > 0; --k) {
+      map.rows.push_back(static_cast<std::int32_t>(below(random, map.answers)));
+      if (sparse) map.coefficients.push_back(2 * uniform(random) - 1);
+    }
+    if (sparse) map.starts.push_back(static_cast<std::int64_t>(map.rows.size()));
+  }
+  return std::make_shared<const LinearMap>(std::move(map));
+}
+
+/// An entry of the matrix of a map.
+inline double entry(const SharedMap& map, std::size_t answer, std::size_t cell) {
+  if (map == nullptr) return answer == cell ? 1.0 : 0.0;
+  const auto first = map->starts.empty() ? cell : static_cast<std::size_t>(map->starts[cell]);
+  const auto end = map->starts.empty() ? cell + 1 : static_cast<std::size_t>(map->starts[cell + 1]);
+  double sum = 0;
+  for (std::size_t e = first; e < end; ++e) {
+    const auto row = static_cast<std::size_t>(map->rows[e]);
+    const bool counts = map->cumulative ? row <= answer : row == answer;
+    if (counts) sum += map->starts.empty() ? 1.0 : map->coefficients[e];
+  }
+  return sum;
+}
+
 inline Problem random_problem(std::mt19937_64& random) {
   Problem p;
   if (below(random, 3) > 0) {
@@ -39,12 +71,8 @@ inline Problem random_problem(std::mt19937_64& random) {
     for (std::size_t repeat = below(random, 3); repeat > 0; --repeat) {
       Measured m;
       m.factor = static_cast<int>(f);
-      std::size_t rows = cells;
-      if (below(random, 2) == 0) {
-        rows = 2;
-        for (std::size_t i = 0; i < cells; ++i) m.rows.push_back(static_cast<std::int32_t>(below(random, 2)));
-      }
-      for (std::size_t j = 0; j < rows; ++j) {
+      if (below(random, 2) == 0) m.map = random_map(random, cells);
+      for (std::size_t j = 0; j < (m.map == nullptr ? cells : m.map->answers); ++j) {
         m.values.push_back(30 * uniform(random) - 5);
         m.weights.push_back(0.01 + uniform(random));
       }
@@ -67,7 +95,8 @@ inline double loss_by_hand(const Problem& p, const std::vector<double>& marginal
         cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(m.factor)]);
     std::vector<double> answers(m.values.size(), 0.0);
     for (std::size_t i = 0; i < cells; ++i) {
-      answers[m.rows.empty() ? i : static_cast<std::size_t>(m.rows[i])] += marginals[offset + i];
+      for (std::size_t j = 0; j < answers.size(); ++j)
+        answers[j] += entry(m.map, j, i) * marginals[offset + i];
     }
     for (std::size_t j = 0; j < answers.size(); ++j) {
       loss += 0.5 * m.weights[j] * (answers[j] - m.values[j]) * (answers[j] - m.values[j]);

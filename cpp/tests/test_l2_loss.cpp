@@ -57,7 +57,7 @@ TEST_CASE("held-out counts are needed of all measurements or of none") {
   const JunctionTree tree = test::tree_of(p.structure);
   const Measured with{0, {}, {1, 2}, {1, 1}, {3, 4}};
   const Measured without{0, {}, {1, 2}, {1, 1}, {}};
-  const Measured sums_without{0, {0, 0}, {3}, {1}, {}};
+  const Measured sums_without{0, make_partition({0, 0}, 1), {3}, {1}, {}};
   CHECK_THROWS_AS(L2Loss(tree, {with, without}), std::invalid_argument);
   CHECK_THROWS_AS(L2Loss(tree, {without, with}), std::invalid_argument);
   CHECK_THROWS_AS(L2Loss(tree, {with, sums_without}), std::invalid_argument);

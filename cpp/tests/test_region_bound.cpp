@@ -34,9 +34,15 @@ Measured measured(std::mt19937& rng) {
     add_measurement(m.terms[static_cast<std::size_t>(r)],
                     {r, {}, random_numbers(rng, cells, -5, 30), random_numbers(rng, cells, 0.2, 2), {}});
   }
-  add_measurement(m.terms[0], {0, {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, {70, 20}, {0.5}, {}});
+  add_measurement(m.terms[0],
+                  {0, make_partition({0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, 2), {70, 20}, {0.5}, {}});
   m.terms[0].back().x = {0.6, 0.4};
-  add_measurement(m.terms[2], {2, {0, 1, 0, 1, 0, 1}, {30, 40}, {1.0, 2.0}, {}});
+  const SharedMap sparse = std::make_shared<const LinearMap>(
+      LinearMap{6, 2, {0, 1, 1, 0, 0, 1}, {0, 2, 2, 3, 4, 5, 6}, {1, -0.5, 2, 1, -1, 0.3}, true});
+  const bool groups = std::bernoulli_distribution()(rng);
+  add_measurement(m.terms[2],
+                  {2, groups ? make_partition({0, 1, 0, 1, 0, 1}, 2) : sparse, {30, 40}, {1.0, 2.0}, {}});
+  m.terms[2].back().x = {0.3, 0.1};
   return m;
 }
 
@@ -46,8 +52,8 @@ double loss_at(const Measured& m, double total, std::span<const double> beliefs)
     const auto b = beliefs.subspan(m.graph.regions[r].offset, m.graph.regions[r].cells);
     for (const RegionTerm& term : m.terms[r]) {
       std::vector<double> sums(term.values.size());
-      if (!term.groups.empty()) sum_groups(b, term.groups, sums);
-      loss += term_loss(term, total, term.groups.empty() ? b : sums);
+      if (term.map != nullptr) term.map->apply(b, sums);
+      loss += term_loss(term, total, term.map == nullptr ? b : sums);
     }
   }
   return loss;

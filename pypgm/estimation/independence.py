@@ -131,7 +131,7 @@ def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cel
     def solved(start: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
         missing = (answers - queries.answers(start)) / spread
         limit = 2 * min(cells, spread.size) + 100
-        return start + lsmr(scaled, missing, damp=1.0 / total, atol=1e-8, btol=1e-8, conlim=0, maxiter=limit)[0]
+        return start + lsmr(scaled, missing, damp=1.0 / total, atol=1e-4, btol=1e-4, conlim=0, maxiter=limit)[0]
 
     even = np.full(cells, total / cells)
     rng = np.random.default_rng(_SEED)

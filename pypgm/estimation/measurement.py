@@ -125,20 +125,6 @@ class LinearMeasurement:
             raise ValueError(f"clique {self.clique} has shape {domain.sizes(self.clique)}, its values {self._shape}")
         return self
 
-    def groups(self, domain: Domain) -> NDArray[np.int32]:
-        """Return the row each cell is summed into, or from which on for `Prefix`; an empty array if each has its own.
-
-        Cells come in the domain's order. Without groups, `in_order` brings the answers into that order.
-        """
-        query = self.linear_map
-        if query.is_running:
-            rows = np.arange(query.shape[1], dtype=np.int32)
-        elif query.is_identity or query.groups is None:
-            return np.empty(0, dtype=np.int32)
-        else:
-            rows = query.groups.astype(np.int32)
-        return transpose_cells(rows, domain.project(self.clique), domain.canonical(self.clique))
-
     def in_order(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one number a row of the query, rearranged as the cells are when the clique is put in order."""
         canonical = domain.canonical(self.clique)

@@ -12,7 +12,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.fit import Fit, Options
 from pypgm.estimation.loss import Loss
-from pypgm.estimation.objective import Term
+from pypgm.estimation.objective import Term, is_compiled
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps
 from pypgm.estimation.thinning import thinned
@@ -136,7 +136,7 @@ class Problem(ABC):
     terms: list[Term] | None = None
 
     def __post_init__(self) -> None:
-        if self.terms is None and type(self.loss) is L2 and all(map(self._takes, self.loss.measurements)):
+        if self.terms is None and type(self.loss) is L2 and all(map(is_compiled, self.loss.measurements)):
             object.__setattr__(self, "terms", [self._term(m) for m in self.loss.measurements])
 
     @property
@@ -155,10 +155,6 @@ class Problem(ABC):
     @abstractmethod
     def vector(self, values: NDArray[np.float64]) -> CliqueVector:
         """Return flat tables with their names."""
-
-    @abstractmethod
-    def _takes(self, m: LinearMeasurement) -> bool:
-        """Return whether the compiled solver takes a measurement."""
 
     @abstractmethod
     def _term(self, m: LinearMeasurement) -> Term:

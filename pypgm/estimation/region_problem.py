@@ -14,7 +14,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.loss import Evaluate, Loss
-from pypgm.estimation.objective import Term, is_compiled
+from pypgm.estimation.objective import Term, lowered
 from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.residual_losses import L2
@@ -96,7 +96,7 @@ class RegionProblem(Problem):
         if self.terms is not None:
             held_out = self.answered(self.held_out) if self.held_out else itertools.repeat(np.empty(0))
             for term, y, held in zip(self.terms, self.answered(self.loss.measurements), held_out, strict=False):
-                core.measure(term.place, term.rows, y, term.weights, held, BEYOND)
+                core.measure(term.place, term.map, y, term.weights, held, BEYOND)
         return core
 
     def _safe_step(self) -> float:
@@ -114,18 +114,10 @@ class RegionProblem(Problem):
             return 1.0 / self.total
         return float((self.counting_numbers[measured] / smoothness[measured]).min() / self.total)
 
-    def _takes(self, m: LinearMeasurement) -> bool:
-        return is_compiled(m) and not m.linear_map.is_running
-
     def _term(self, m: LinearMeasurement) -> Term:
-        domain, region = self.domain, self.graph.region_of(m.clique)
-        clique, own = domain.canonical(m.clique), self.graph.regions[region]
-        groups = m.groups(domain)
-        if own != clique:
-            groups = groups if groups.size else np.arange(domain.size(clique), dtype=np.int32)
-            groups = Factor(domain.project(clique), groups).expand(domain.project(own)).datavector().astype(np.int32)
-        weights = np.array([m.stddev**-2.0]) if isinstance(m.stddev, float) else m.in_order(domain, m.weights())
-        return Term(region, groups, weights)
+        region = self.graph.region_of(m.clique)
+        weights = np.array([m.stddev**-2.0]) if isinstance(m.stddev, float) else m.in_order(self.domain, m.weights())
+        return Term(region, lowered(m, self.domain, self.graph.regions[region]), weights)
 
 
 class RegionEngine:

@@ -12,7 +12,7 @@ import numpy as np
 from pypgm import _core
 from pypgm.estimation.fit import Options
 from pypgm.estimation.general import GeneralAcceleration, GeneralDescent
-from pypgm.estimation.objective import Term, is_compiled
+from pypgm.estimation.objective import Term, lowered
 from pypgm.estimation.oracle import LossOracle, Oracle
 from pypgm.estimation.problem import Answer, Point, Problem, Step
 from pypgm.estimation.residual_losses import L2
@@ -38,7 +38,7 @@ _SWEEPS = 10  # of fitting at most: the marginals then miss the average by less 
 _MISFIT = 1e-4  # of 1 + loss: what fitting may leave
 
 _Descent = _core.Descent | GeneralDescent
-_Arrays = tuple[int, "NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]", bool]
+_Arrays = tuple[int, _core.LinearMap | None, "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,20 +101,17 @@ class TreeProblem(Problem):
         own = self.loss.measurements
         rest = left_to_validate(self.held_out, own) if self.held_out else ()
         held_out = self.answered(rest) if rest else [np.empty(0)] * len(own)
-        lowered = zip(self.terms or (), self.answered(own), held_out, strict=True)
-        return [(t.place, t.rows, y, t.weights, held, t.is_running) for t, y, held in lowered]
+        answered = zip(self.terms or (), self.answered(own), held_out, strict=True)
+        return [(t.place, t.map, y, t.weights, held) for t, y, held in answered]
 
     @cached_property
     def _places(self) -> dict[Clique, int]:
         return {clique: i for i, clique in reversed(list(enumerate(self.tree.cliques)))}
 
-    def _takes(self, m: LinearMeasurement) -> bool:
-        return is_compiled(m)
-
     def _term(self, m: LinearMeasurement) -> Term:
         place = self._places[self.domain.canonical(m.clique)]
         weights = m.in_order(self.domain, m.weights())
-        return Term(place, m.groups(self.domain), weights, m.linear_map.is_running)
+        return Term(place, lowered(m, self.domain, self.tree.cliques[place]), weights)
 
 
 class TreeEngine:

@@ -176,6 +176,11 @@ class AllRange(RangeList):
         return self.size * (self.size + 1) * (self.size + 2) // 6
 
     @property
+    def cost(self) -> int:
+        """Number of additions of one application: cumulative sums, and a difference a range."""
+        return self.shape[0] + self.shape[1]
+
+    @property
     def supports_total(self) -> bool:
         """Whether some combination of the answers is the sum over all cells: the longest range is."""
         return True

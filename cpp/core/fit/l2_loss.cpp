@@ -11,26 +11,6 @@ namespace pypgm {
 
 namespace {
 
-std::size_t row_of(const Measured& m, std::size_t cell) { return m.rows.empty() ? cell : at(m.rows[cell]); }
-
-/// answers = Q table
-void ask(const Measured& m, std::span<const double> table, std::span<double> answers) {
-  std::fill(answers.begin(), answers.end(), 0.0);
-  for (std::size_t i = 0; i < table.size(); ++i) answers[row_of(m, i)] += table[i];
-  if (m.question == Question::sums) return;
-  double sum = 0;
-  for (double& answer : answers) answer = sum += answer;
-}
-
-/// gradient += Q' answers, which are used up
-void ask_back(const Measured& m, std::span<double> answers, std::span<double> gradient) {
-  if (m.question == Question::prefixes) {
-    double sum = 0;
-    for (std::size_t k = answers.size(); k-- > 0;) answers[k] = sum += answers[k];
-  }
-  for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += answers[row_of(m, i)];
-}
-
 /// Half the weighted squares by which two measurements of the same cells stand off their mean.
 double merge_values(const L2Loss::Cells& cells, std::vector<double>& values, const std::vector<double>& more,
                     const std::vector<double>& weights) {
@@ -60,7 +40,7 @@ L2Loss::L2Loss(const JunctionTree& tree, std::vector<Measured> measurements)
     }
   }
   for (Measured& m : measurements) {
-    if (m.question == Question::sums && m.rows.empty()) {
+    if (m.map == nullptr) {
       merge(std::move(m));
       continue;
     }
@@ -111,14 +91,14 @@ double L2Loss::answers_term(const Measured& m, std::span<const double> table, Ag
                              ? m.values.data()
                              : (against == Against::holdout ? m.holdout.data() : zeros_.data());
   const auto room = std::span<double>(answers).first(m.values.size());
-  ask(m, table, room);
+  m.map->apply(table, room);
   double loss = 0;
   for (std::size_t j = 0; j < room.size(); ++j) {
     const double residual = room[j] - target[j];
     room[j] = m.weights[j] * residual;
     loss += 0.5 * residual * room[j];
   }
-  if (!gradient.empty()) ask_back(m, room, gradient);
+  if (!gradient.empty()) m.map->add_transpose(room, gradient);
   return loss;
 }
 

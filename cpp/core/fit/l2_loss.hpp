@@ -1,27 +1,20 @@
 #pragma once
-#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/fit/linear_map.hpp"
 #include "core/plan/junction_tree.hpp"
 
 namespace pypgm {
 
-/// What a measurement asks of the cells of its clique.
-enum class Question {
-  sums,      ///< their sums over groups, or every cell on its own
-  prefixes,  ///< their cumulative sums in an order
-};
-
 /// A noisy linear measurement of one of a tree's given cliques.
 struct Measured {
-  int factor = 0;                  ///< index of the clique
-  std::vector<std::int32_t> rows;  ///< group, or place in the order, of each cell; empty: its own number
-  std::vector<double> values;      ///< measured counts
-  std::vector<double> weights;     ///< 1 / variance of each
+  int factor = 0;               ///< index of the clique
+  SharedMap map;                ///< what is asked of its cells; null: each of them
+  std::vector<double> values;   ///< measured counts
+  std::vector<double> weights;  ///< 1 / variance of each
   std::vector<double>
-      holdout;  ///< other measured counts of the same cells, to validate with; none in all or in none
-  Question question = Question::sums;
+      holdout;  ///< other measured counts of the same, to validate with; none in all or in none
 };
 
 /// L(mu) = 1/2 sum of w (Q mu - y)^2 over the marginals mu (counts) of a tree's given cliques, clique by
@@ -69,7 +62,7 @@ class L2Loss {
                       std::span<double> gradient, std::vector<double>& answers) const;
 
   std::vector<Cells> cells_;                  ///< by clique
-  std::vector<Measured> others_;              ///< sums over groups and prefixes
+  std::vector<Measured> others_;              ///< measurements that are not of every cell
   std::vector<std::vector<int>> others_of_;   ///< by clique
   std::vector<std::vector<double>> answers_;  ///< by clique: room for the answers
   std::vector<double> zeros_;                 ///< what nothing is compared with

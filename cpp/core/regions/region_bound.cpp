@@ -82,31 +82,44 @@ double least_on_simplex(const RegionTerm& term, std::span<const double> mu, doub
   return least;
 }
 
-/// The tangent of a term of groups at its x: adds its slope to mu and returns its constant.
+/// The tangent of a term with a map at its x: adds its slope to mu and returns its constant.
 double add_tangent(const RegionTerm& term, double total, std::span<double> mu) {
-  const auto gradient = [&](std::size_t g) { return term.weight(g) * (total * term.x[g] - term.values[g]); };
   double rest = term_loss(term, total, term.x);
-  for (std::size_t g = 0; g < term.x.size(); ++g) rest -= gradient(g) * total * term.x[g];
-  for (std::size_t i = 0; i < mu.size(); ++i) mu[i] += gradient(at(term.groups[i]));
+  std::vector<double> slope(term.x.size());
+  for (std::size_t k = 0; k < slope.size(); ++k) {
+    slope[k] = term.weight(k) * (total * term.x[k] - term.values[k]);
+    rest -= slope[k] * total * term.x[k];
+  }
+  term.map->add_transpose(slope, mu);
   return rest;
 }
 
-double least_of(const std::vector<RegionTerm>& terms, double total, std::span<double> mu) {
-  if (terms.empty()) return total * *std::min_element(mu.begin(), mu.end());
-  const auto whole =
-      std::find_if(terms.begin(), terms.end(), [](const RegionTerm& t) { return t.groups.empty(); });
-  const RegionTerm& curved = whole == terms.end() ? terms.front() : *whole;
-  double sum = curved.constant;
+/// The term that counts exactly: the one over single cells, or else one over groups of them; null if there is
+/// none.
+const RegionTerm* exact_term(const std::vector<RegionTerm>& terms) {
+  const RegionTerm* found = nullptr;
   for (const RegionTerm& term : terms) {
-    if (&term != &curved) sum += add_tangent(term, total, mu);
+    if (term.map == nullptr) return &term;
+    if (found == nullptr && term.map->is_partition()) found = &term;
   }
-  if (curved.groups.empty()) return sum + least_on_simplex(curved, mu, total);
-  std::vector<double> least(curved.values.size(), kInfinity);
+  return found;
+}
+
+double least_of(const std::vector<RegionTerm>& terms, double total, std::span<double> mu) {
+  const RegionTerm* const exact = exact_term(terms);
+  double sum = 0;
+  for (const RegionTerm& term : terms) {
+    if (&term != exact) sum += add_tangent(term, total, mu);
+  }
+  if (exact == nullptr) return sum + total * *std::min_element(mu.begin(), mu.end());
+  sum += exact->constant;
+  if (exact->map == nullptr) return sum + least_on_simplex(*exact, mu, total);
+  std::vector<double> least(exact->values.size(), kInfinity);
   for (std::size_t i = 0; i < mu.size(); ++i) {
-    double& m = least[at(curved.groups[i])];
+    double& m = least[at(exact->map->rows[i])];
     m = std::min(m, mu[i]);
   }
-  return sum + least_on_simplex(curved, least, total);
+  return sum + least_on_simplex(*exact, least, total);
 }
 
 /// Adds the messages from a region's children and subtracts those to its parents.

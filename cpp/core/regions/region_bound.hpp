@@ -18,8 +18,8 @@ void message_drift(const RegionGraph& graph, int region, std::span<const double>
 /// Requires mu, tables over all regions in the loss's unit per count, with sum of <mu_r, b_r> = 0 for locally
 /// consistent b, as a sum of edge multipliers has; cells at +inf have no weight. It is overwritten: the part
 /// of mu on a region without a measurement moves to its parents, where the minimum depends on it smoothly.
-/// One term of each region counts exactly, the one over single cells if there is one; others count by their
-/// tangent at term.x. Any n_threads gives the same bits.
+/// One term of each region counts exactly, the one over single cells or groups of them if there is one;
+/// others count by their tangent at term.x. Any n_threads gives the same bits.
 double region_bound(const RegionGraph& graph, std::span<const std::vector<RegionTerm>> terms, double total,
                     std::span<double> mu, int n_threads);
 

@@ -95,7 +95,7 @@ int RegionDescent::begin(double tolerance, int max_sweeps) {
 void RegionDescent::sum_terms() {
   for (int r = 0; at(r) < terms_.size(); ++r) {
     for (RegionTerm& t : terms_[at(r)]) {
-      if (!t.groups.empty()) sum_groups(gbp_.belief(r), t.groups, t.b);
+      if (t.map != nullptr) t.map->apply(gbp_.belief(r), t.b);
     }
   }
 }
@@ -117,7 +117,7 @@ void RegionDescent::follow(int region, double a, PathSums& sums) {
   bool averaged = false;
   for (RegionTerm& t : terms_[at(region)]) {
     follow_term(t, total_, a, gbp_.belief(region), table(z_, region), table(x_, region), sums);
-    averaged = averaged || t.groups.empty();
+    averaged = averaged || t.map == nullptr;
   }
   if (!averaged) average_beliefs(region, a);
 }
@@ -183,8 +183,8 @@ double RegionDescent::loss_of(int region, std::span<const double> beliefs) {
   const auto b = beliefs.subspan(r.offset, r.cells);
   double loss = 0;
   for (RegionTerm& t : terms_[at(region)]) {
-    if (!t.groups.empty()) sum_groups(b, t.groups, t.z);
-    loss += term_loss(t, total_, t.groups.empty() ? b : t.z);
+    if (t.map != nullptr) t.map->apply(b, t.z);
+    loss += term_loss(t, total_, t.map == nullptr ? b : t.z);
   }
   return loss;
 }

@@ -1,4 +1,4 @@
-// Merges measurements of one region, and runs the path kernels on cells or group sums.
+// Merges measurements of one region, and runs the path kernels on cells or answers.
 #include "core/regions/region_terms.hpp"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ double merged(double w1, double y1, double w2, double y2, double* constant) {
 
 RegionTerm as_term(RegionMeasurement m) {
   RegionTerm term;
-  if (!m.groups.empty()) {
+  if (m.map != nullptr) {
     for (auto* sums : {&term.x, &term.z, &term.b}) sums->resize(m.values.size());
   }
-  term.groups = std::move(m.groups);
+  term.map = std::move(m.map);
   term.values = std::move(m.values);
   term.weights = std::move(m.weights);
   term.holdout = std::move(m.holdout);
@@ -34,8 +34,8 @@ RegionTerm as_term(RegionMeasurement m) {
 
 void add_measurement(std::vector<RegionTerm>& terms, RegionMeasurement m) {
   const auto whole =
-      std::find_if(terms.begin(), terms.end(), [](const RegionTerm& t) { return t.groups.empty(); });
-  if (!m.groups.empty() || whole == terms.end()) {
+      std::find_if(terms.begin(), terms.end(), [](const RegionTerm& t) { return t.map == nullptr; });
+  if (m.map != nullptr || whole == terms.end()) {
     terms.push_back(as_term(std::move(m)));
     return;
   }
@@ -64,16 +64,10 @@ void add_measurement(std::vector<RegionTerm>& terms, RegionMeasurement m) {
   for (std::size_t i = 0; i < term.weights.size(); ++i) term.weights[i] += other.weight(i);
 }
 
-void sum_groups(std::span<const double> belief, std::span<const std::int32_t> groups,
-                std::span<double> sums) {
-  std::fill(sums.begin(), sums.end(), 0.0);
-  for (std::size_t i = 0; i < groups.size(); ++i) sums[static_cast<std::size_t>(groups[i])] += belief[i];
-}
-
-double term_loss(const RegionTerm& term, double total, std::span<const double> sums) {
+double term_loss(const RegionTerm& term, double total, std::span<const double> answers) {
   double loss = term.constant;
   for (std::size_t i = 0; i < term.values.size(); ++i) {
-    const double miss = total * sums[i] - term.values[i];
+    const double miss = total * answers[i] - term.values[i];
     loss += 0.5 * term.weight(i) * miss * miss;
   }
   return loss;
@@ -96,20 +90,20 @@ PathTable path_table(const RegionTerm& t, const double* x, const double* z) {
 
 void descend_term(RegionTerm& t, double total, double s, double a, std::span<const double> x,
                   std::span<const double> z, std::span<double> theta) {
-  if (t.groups.empty()) {
+  if (t.map == nullptr) {
     path_kernels().descend(path_table(t, x.data(), z.data()), total, a, s, theta.data(), nullptr);
     return;
   }
   t.z = t.b;
   std::fill(t.b.begin(), t.b.end(), 0.0);
   path_kernels().descend(path_table(t, t.x.data(), t.z.data()), total, a, s, t.b.data(), nullptr);
-  for (std::size_t i = 0; i < theta.size(); ++i) theta[i] += t.b[static_cast<std::size_t>(t.groups[i])];
+  t.map->add_transpose(t.b, theta);
 }
 
 void follow_term(RegionTerm& t, double total, double a, std::span<const double> b, std::span<const double> z,
                  std::span<double> x, PathSums& sums) {
-  const bool whole = t.groups.empty();
-  if (!whole) sum_groups(b, t.groups, t.b);
+  const bool whole = t.map == nullptr;
+  if (!whole) t.map->apply(b, t.b);
   double* const mean = whole ? x.data() : t.x.data();
   path_kernels().follow(path_table(t, mean, whole ? z.data() : t.z.data()), whole ? b.data() : t.b.data(),
                         total, a, mean, sums);

@@ -1,0 +1,48 @@
+#include "core/fit/linear_map.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/base/numbers.hpp"
+
+namespace pypgm {
+
+namespace {
+
+/// Calls body(cell, entry) for all entries, cell by cell.
+template <class Body>
+void for_entries(const LinearMap& map, const Body& body) {
+  for (std::size_t i = 0; i < map.cells; ++i) {
+    for (auto e = at(map.starts[i]); e < at(map.starts[i + 1]); ++e) body(i, e);
+  }
+}
+
+}  // namespace
+
+void LinearMap::apply(std::span<const double> table, std::span<double> out) const {
+  std::fill(out.begin(), out.end(), 0.0);
+  if (starts.empty()) {
+    for (std::size_t i = 0; i < cells; ++i) out[at(rows[i])] += table[i];
+  } else {
+    for_entries(*this, [&](std::size_t i, std::size_t e) { out[at(rows[e])] += coefficients[e] * table[i]; });
+  }
+  if (cumulative) std::partial_sum(out.begin(), out.end(), out.begin());
+}
+
+void LinearMap::add_transpose(std::span<double> y, std::span<double> table) const {
+  if (cumulative) std::partial_sum(y.rbegin(), y.rend(), y.rbegin());
+  if (starts.empty()) {
+    for (std::size_t i = 0; i < cells; ++i) table[i] += y[at(rows[i])];
+  } else {
+    for_entries(*this, [&](std::size_t i, std::size_t e) { table[i] += coefficients[e] * y[at(rows[e])]; });
+  }
+}
+
+SharedMap make_partition(std::vector<std::int32_t> groups, std::size_t answers) {
+  LinearMap map{groups.size(), answers, {}, {}, {}, false};
+  map.rows = std::move(groups);
+  return std::make_shared<const LinearMap>(std::move(map));
+}
+
+}  // namespace pypgm

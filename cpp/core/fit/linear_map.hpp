@@ -1,0 +1,34 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace pypgm {
+
+/// answers = Q cells, column by column: what a measurement asks of the cells of a table. Immutable.
+struct LinearMap {
+  std::size_t cells = 0;
+  std::size_t answers = 0;
+  std::vector<std::int32_t> rows;  ///< of the entries of each column
+  std::vector<std::int64_t>
+      starts;  ///< column i has the entries [starts[i], starts[i + 1]); empty: one each, of 1
+  std::vector<double> coefficients;  ///< of the entries, where there are starts
+  bool cumulative = false;           ///< whether answers are the cumulative sums of what the entries give
+
+  /// Whether each cell counts in one answer, once.
+  bool is_partition() const { return starts.empty() && !cumulative; }
+
+  void apply(std::span<const double> table, std::span<double> out) const;
+  /// table += Q' y; y is used up.
+  void add_transpose(std::span<double> y, std::span<double> table) const;
+};
+
+/// A map many measurements share; null: every cell is its own answer.
+using SharedMap = std::shared_ptr<const LinearMap>;
+
+/// Sums of cells over groups, of which each cell names one.
+SharedMap make_partition(std::vector<std::int32_t> groups, std::size_t answers);
+
+}  // namespace pypgm

@@ -1,0 +1,66 @@
+"""Measurements lowered for the compiled solvers: they minimise the same loss as the general ones."""
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import queries
+from pypgm.estimation import objective, problem
+from pypgm.estimation.region_problem import RegionEngine
+from pypgm.estimation.tree_problem import TreeEngine
+
+DOMAIN = pypgm.Domain({"a": 3, "b": 4, "c": 2, "d": 3})
+RNG = np.random.default_rng(5)
+ASKED = {
+    "real": (("b", "a"), queries.Matrix(RNG.normal(size=(5, 12)))),
+    "prefix": (("b", "a"), queries.Prefix(12)),
+    "kronecker": (("a", "b"), queries.Kronecker([queries.Prefix(3), queries.Matrix(RNG.normal(size=(2, 4)))])),
+    "ranges": (("b", "c"), queries.AllRange(8)),
+    "groups": (("b", "c"), queries.Partition([0, 1, 2, 0, 1, 2, 0, 0])),
+    "union": (("c", "b"), queries.Union([queries.Identity(8), queries.Prefix(8)])),
+    "weights": (("b", "c", "a"), queries.Subset([0, 7, 20], 24, weights=[1, -2, 3])),
+}
+
+
+def measured(asked):
+    """Pairs measured cell by cell, one of them again by the query; a triple stays so that regions are larger."""
+    rng = np.random.default_rng(1)
+    counts = pypgm.Factor(DOMAIN, rng.gamma(0.5, 20, size=DOMAIN.shape))
+    rows = []
+    for clique in [("a", "b", "c"), ("b", "c", "d"), ("d", "a")]:
+        cells = counts.project(clique).datavector()
+        rows.append(pypgm.LinearMeasurement(cells + rng.normal(0, 5, cells.size), clique, 5.0))
+    clique, query = asked
+    answers = query.matvec(counts.project(clique).datavector())
+    rows.append(pypgm.LinearMeasurement(answers + rng.normal(0, 2, answers.size), clique, 2.0, query))
+    return rows
+
+
+@pytest.mark.parametrize("engine", [TreeEngine, RegionEngine])
+@pytest.mark.parametrize("name", ASKED)
+def test_compiled_and_general_solvers_take_the_same_path(name, engine, monkeypatch):
+    rows = measured(ASKED[name])
+    taken, advance = [], engine.advance
+
+    def recorded(self, s, a):
+        taken.append(advance(self, s, a))
+        return taken[-1]
+
+    monkeypatch.setattr(engine, "advance", recorded)
+    oracle = "exact" if engine is TreeEngine else "region_graph"
+    options = {"total": 1000.0, "oracle": oracle, "stop": None, "iterations": 40}
+    pypgm.estimate(DOMAIN, rows, **options)
+    compiled = [tuple(step) for step in taken]
+    taken.clear()
+    monkeypatch.setattr(problem, "is_compiled", lambda m: False)
+    pypgm.estimate(DOMAIN, rows, **options)
+    assert len(compiled) > 10
+    np.testing.assert_allclose(compiled, [tuple(step) for step in taken], rtol=1e-6)
+
+
+def test_all_queries_of_the_field_are_compiled_but_those_with_much_faster_products():
+    for clique, query in ASKED.values():
+        assert objective.is_compiled(pypgm.LinearMeasurement(np.zeros(query.shape[0]), clique, 1.0, query))
+    slow = queries.AllRange(200)
+    assert slow.nnz > 8 * slow.cost
+    assert not objective.is_compiled(pypgm.LinearMeasurement(np.zeros(slow.shape[0]), ("x",), 1.0, slow))
