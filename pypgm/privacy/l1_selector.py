@@ -200,6 +200,9 @@ class L1Selector:
             cells += size
         return [*batches, (first, len(sizes))]
 
+    def __repr__(self) -> str:
+        return "L1Selector(scores behind a ledger)"
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a private selector is neither pickled nor copied")
 

@@ -19,6 +19,8 @@ from pypgm.privacy.relation import Privacy
 
 __all__ = ["PrivateColumn", "TableColumn"]
 
+_LARGEST = int(np.finfo(np.float64).max)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableColumn:
@@ -119,26 +121,29 @@ class PrivateColumn(Guarded):
 
 def _as_numbers(values: Iterable[object]) -> NDArray[np.float64]:
     if type(values) is np.ndarray and values.dtype.kind in "biuf":
-        return values.astype(np.float64)
+        with np.errstate(all="ignore"):  # a long double may overflow, of which nobody is told
+            return values.astype(np.float64)
     return np.array([_as_number(value) for value in values], dtype=np.float64)
 
 
 def _as_number(value: object) -> float:
-    plain = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(plain, int | float | str | Decimal | Fraction):
-        return math.nan
     try:
-        return float(plain)
-    except OverflowError:
-        return -math.inf if not isinstance(plain, str) and plain < 0 else math.inf
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, int | Fraction):  # float raises beyond the largest double
+            beyond = math.inf if Fraction(plain) > _LARGEST else -math.inf
+            return float(plain) if -_LARGEST <= Fraction(plain) <= _LARGEST else beyond
+        return float(plain) if isinstance(plain, float | str | Decimal) else math.nan
     except Exception:  # whatever a value does, nobody is told of it
         return math.nan
 
 
 def _as_key(value: object) -> str | int | None:
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, str):
-        return str(plain)
-    if isinstance(plain, int) or (isinstance(plain, float) and plain.is_integer()):
-        return int(plain)
+    try:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, str):
+            return str.__str__(plain)
+        if isinstance(plain, int) or (isinstance(plain, float) and plain.is_integer()):
+            return int(plain)
+    except Exception:  # as above
+        return None
     return None
