@@ -24,10 +24,11 @@ _LARGEST = int(np.finfo(np.float64).max)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableColumn:
-    """A column of a table, by what its codes stand for and how many records have each."""
+    """A column of a table: what its codes stand for, how many records have each, and what raises once it is closed."""
 
     levels: Sequence[object]
     count: Callable[[], NDArray[np.int64]]
+    check_open: Callable[[], object]
 
 
 class PrivateColumn(Guarded):
@@ -86,6 +87,11 @@ class PrivateColumn(Guarded):
                 raise ValueError("a column needs values of one dimension")
         super().__init__(privacy, ledger, noise=noise, unsafe_seed=unsafe_seed)
         self.__values = values
+
+    def _check_open(self) -> None:
+        """Raise ``ValueError`` where the column is of a table that is closed; to be called before a charge."""
+        if isinstance(self.__values, TableColumn):
+            self.__values.check_open()
 
     def _numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the numbers in rising order, and how many records each of them stands for; to be called once paid."""

@@ -203,7 +203,7 @@ class PrivateTable(Guarded):
         """
         size = self.domain.size((attribute,))
         levels = self.domain.labels.get(attribute, range(size))
-        values = TableColumn(levels, lambda: self.__records().count([(attribute,)], self._n_threads)[0])
+        values = TableColumn(levels, lambda: self.__records().count([(attribute,)], self._n_threads)[0], self.__records)
         column = PrivateColumn(values, self._privacy, self._ledger, noise=self._noise)
         column._words = self._words
         return column

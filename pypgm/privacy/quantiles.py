@@ -63,6 +63,7 @@ def private_quantiles(
     >>> private_quantiles(column, [0.5], [0, 250, 500, 750], epsilon=1).tolist()
     [500.0]
     """
+    column._check_open()
     points = _points(grid)
     wanted = [_quantile(q) for q in quantiles]
     if not wanted:
@@ -129,6 +130,7 @@ def private_bounds(
     >>> private_bounds(column, powers, scale=2)
     (-4.0, 32.0)
     """
+    column._check_open()
     points = _points(grid)
     if points.size < 2:
         raise ValueError("a grid for bounds needs two points or more")

@@ -66,6 +66,7 @@ def sparse_histogram(
     >>> list(sparse_histogram(drinks, delta=1e-7, scale=9))
     ['tea']
     """
+    column._check_open()
     fail = as_fraction("delta", delta)
     if not 0 < fail < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta}")
