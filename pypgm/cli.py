@@ -7,7 +7,6 @@ import contextlib
 import csv
 import os
 import sys
-import time
 import traceback
 from collections.abc import Sequence
 from fractions import Fraction
@@ -249,7 +248,6 @@ def _seconds(text: str) -> float:
 
 
 def _synth(arguments: argparse.Namespace) -> None:
-    begun = time.perf_counter()
     budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
     _check_places([arguments.table, arguments.domain], [arguments.out, arguments.model])
     talks = sys.stderr.isatty() and not arguments.quiet
@@ -266,7 +264,7 @@ def _synth(arguments: argparse.Namespace) -> None:
         release.model.save(arguments.model)
     write_table(synthetic, arguments.out)
     if not arguments.quiet:
-        lines = release_lines(release, time.perf_counter() - begun)
+        lines = release_lines(release)
         lines += [f"wrote {path}" for path in (arguments.out, arguments.model) if path is not None]
         sys.stderr.write("\n".join([*lines, ""]))
 
@@ -353,7 +351,6 @@ def _info(arguments: argparse.Namespace) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> None:
-    begun = time.perf_counter()
     people = demo.titanic()
     release = mechanisms.mst(people, budget=Budget(epsilon=arguments.epsilon, delta=arguments.delta))
     _stop_if_interrupted(release)
@@ -361,7 +358,7 @@ def _demo(arguments: argparse.Namespace) -> None:
     shown = f"ε = {float(arguments.epsilon):g}, δ = {float(arguments.delta):g}".replace("e-0", "e-")
     title = f"The people of the Titanic, real and private synthetic ({shown})"
     lines = [title, "", *demo.table_lines(synthetic, unsafe_data=people), ""]
-    lines += release_lines(release, time.perf_counter() - begun)
+    lines += release_lines(release)
     sys.stdout.write("\n".join([*lines, ""]))
     try:
         picture = demo.draw(synthetic, title, unsafe_data=people)

@@ -22,22 +22,17 @@ __all__ = ["cells", "compare", "domain_lines", "model_lines", "release_lines"]
 _CHUNK = 65536
 
 
-def release_lines(release: Release, seconds: float) -> list[str]:
+def release_lines(release: Release) -> list[str]:
     """Return the lines that sum a release up: the budget spent, the noisy number of records, the model.
 
-    Everything in them follows from what was released.
+    Everything in them follows from what was released: the time of the estimate is in them, that of the reading, which
+    would tell how many records were read, is not.
 
     Parameters
     ----------
     release : Release
-    seconds : float
-        Wall time of the whole run.
     """
-    return [
-        *release.summary().splitlines(),
-        *model_lines(release.model),
-        f"time: {seconds:.1f} s",
-    ]
+    return [*release.summary().splitlines(), *model_lines(release.model)]
 
 
 def model_lines(model: GraphicalModel | RegionGraphModel) -> list[str]:
