@@ -194,4 +194,4 @@ def folded_measurement(folding: Folding, m: LinearMeasurement) -> LinearMeasurem
     m.checked(folding.domain)
     cells = folding.cells(m.clique)
     query = folded(m.linear_map, cells)
-    return LinearMeasurement(m.values, folding.clique(m.clique), m.stddev, query, m.noise)
+    return LinearMeasurement(m.values, folding.clique(m.clique), m.stddev, query, m.noise, not_private=m.not_private)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LinearMeasurement", "Noise"]
+__all__ = ["LinearMeasurement", "Noise", "joined_marks"]
 
 Noise = Literal["gaussian", "laplace"]
 
@@ -38,6 +38,8 @@ class LinearMeasurement:
         becomes a `UserOperator`; None asks every cell.
     noise : {"gaussian", "laplace"}
         The law of the noise.
+    not_private : str
+        Why the answers protect nobody, such as noise from a seed; it follows them into models and files.
 
     Raises
     ------
@@ -63,6 +65,8 @@ class LinearMeasurement:
     """The linear query; None for every cell."""
     noise: Noise
     """The law of the noise."""
+    not_private: str
+    """Why the answers protect nobody; empty where that is not known."""
     _shape: tuple[int, ...] = field(repr=False)
 
     def __init__(
@@ -72,6 +76,8 @@ class LinearMeasurement:
         stddev: float | ArrayLike = 1.0,
         query: LinearQuery | Products | None = None,
         noise: Noise = "gaussian",
+        *,
+        not_private: str = "",
     ) -> None:
         names = as_clique(clique)
         answers = np.asarray(values)
@@ -94,6 +100,7 @@ class LinearMeasurement:
         object.__setattr__(self, "stddev", _checked_stddev(stddev, names, answers.size))
         object.__setattr__(self, "query", asked)
         object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "not_private", str(not_private))
         object.__setattr__(self, "_shape", shape)
 
     @property
@@ -111,7 +118,7 @@ class LinearMeasurement:
 
     def answered(self, values: NDArray[np.float64]) -> LinearMeasurement:
         """Return the same queries with the same noise, answered by other values."""
-        return LinearMeasurement(values, self.clique, self.stddev, self.query, self.noise)
+        return LinearMeasurement(values, self.clique, self.stddev, self.query, self.noise, not_private=self.not_private)
 
     def checked(self, domain: Domain) -> LinearMeasurement:
         """Return the measurement itself if it fits a domain, else raise ``ValueError``."""
@@ -142,7 +149,14 @@ class LinearMeasurement:
     def __repr__(self) -> str:
         asked = "" if self.query is None else f", {self.query!r}"
         spread = f"stddev {self.stddev:.4g}" if isinstance(self.stddev, float) else "stddev each"
-        return f"LinearMeasurement({', '.join(self.clique)}: {self.values.size} values, {spread}{asked}, {self.noise})"
+        law = f"{self.noise}, not private" if self.not_private else self.noise
+        return f"LinearMeasurement({', '.join(self.clique)}: {self.values.size} values, {spread}{asked}, {law})"
+
+
+def joined_marks(things: Iterable[object]) -> str:
+    """Return the different reasons why measurements, models or ledgers protect nobody; empty where all do."""
+    reasons = (getattr(thing, "not_private", "") for thing in things)
+    return "; ".join(dict.fromkeys(reason for reason in reasons if reason))
 
 
 def _as_query(query: LinearQuery | Products, clique: Clique) -> LinearQuery:

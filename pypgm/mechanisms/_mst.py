@@ -192,7 +192,7 @@ def _read(measurement: LinearMeasurement, groups: Partition) -> LinearMeasuremen
         return measurement
     sums = groups.matvec(measurement.values)
     stddev = np.asarray(measurement.stddev) * np.sqrt(np.bincount(groups.groups))
-    return LinearMeasurement(sums, measurement.clique, stddev, groups)
+    return LinearMeasurement(sums, measurement.clique, stddev, groups, not_private=measurement.not_private)
 
 
 def _pair_query(groups: Groups, pair: Clique) -> LinearQuery | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.relation import Privacy
 
@@ -49,7 +49,7 @@ class Release:
             object.__setattr__(self, "ledger", self.ledger.snapshot())
         if self.ledger.privacy is None:
             raise ValueError("a release needs a ledger that a private table has bound to its relation")
-        self.model.not_private = self.model.not_private or self.ledger.not_private
+        self.model.not_private = joined_marks([self.ledger, self.model])
 
     @property
     def privacy(self) -> Privacy:

@@ -20,7 +20,7 @@ from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options, warn_if_interrupted
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.loss import Loss
-from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.estimation.mirror_descent import mirror_descent
 from pypgm.estimation.number_range import check_range
 from pypgm.estimation.residual_losses import L1, L2, Huber
@@ -242,6 +242,7 @@ def estimate(
     inner = domain if folding is None else folding.inner
     fitting = [(m if folding is None else folded_measurement(folding, m)).checked(inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
+    mark = joined_marks([*measurements, *objective.measurements, prior, warm_start])
     chosen = _chosen(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, warm_start))
     records = estimate_total(inner, fitting)[0] if total is None else checked_total(total)
@@ -254,9 +255,11 @@ def estimate(
         )
         warn_if_interrupted(fit)
         previous = start if isinstance(start, RegionGraphModel) else None
-        return RegionGraphModel(
+        pseudo = RegionGraphModel(
             graph, marginals, records, potentials=potentials, fit=fit, measurements=fitting, previous=previous
         )
+        pseudo.not_private = mark
+        return pseudo
     starts = _exact_starts(domain, folding, prior=prior, warm_start=warm_start)
     problem = tree_problem(
         inner,
@@ -278,7 +281,9 @@ def estimate(
         before = starts["prior"].potentials if "prior" in starts else None
         origin = Origin(tuple(fitting), total is not None, how, masks, before, estimate_again)
     # The model computes its marginals itself: a file read back then has the same bits.
-    return GraphicalModel(potentials, records, fit=fit, tree=problem.tree, folding=folding, origin=origin)
+    model = GraphicalModel(potentials, records, fit=fit, tree=problem.tree, folding=folding, origin=origin)
+    model.not_private = mark
+    return model
 
 
 def estimate_again(model: GraphicalModel, measurements: Sequence[LinearMeasurement], n_threads: int) -> GraphicalModel:

@@ -54,7 +54,8 @@ class Origin:
             own = _packed_query(m)
             if own is None:
                 return None
-            header["measurements"].append({"clique": m.clique, "noise": m.noise, "query": own[0]})
+            entry = {"clique": m.clique, "noise": m.noise, "query": own[0], "not_private": m.not_private}
+            header["measurements"].append(entry)
             own[1].update({"values": m.values, "stddev": np.asarray(m.stddev)})
             arrays.update({f"measurement {i} {name}": a for name, a in own[1].items()})
         header["masks"] = [clique for clique, _ in self.masks]
@@ -74,7 +75,8 @@ class Origin:
             start = f"measurement {i} "
             own = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
             query = _unpacked_query(entry["query"], own)
-            m = LinearMeasurement(own["values"], entry["clique"], own["stddev"], query, entry["noise"])
+            answers = own["values"], entry["clique"], own["stddev"], query, entry["noise"]
+            m = LinearMeasurement(*answers, not_private=entry.get("not_private", ""))
             measurements.append(m.checked(domain))
         masks = [(_clique(domain, c), arrays[f"mask {i}"].astype(bool)) for i, c in enumerate(header["masks"])]
         if any(mask.shape != (domain.size(c),) for c, mask in masks):

@@ -176,7 +176,8 @@ class PrivateTable(Guarded):
         on = f"({', '.join(attributes)})"
         noise = self._charge_noise(done, "measure", on, rho=rho, variance=variance, scale=scale)
         values = noise.add(done.matvec(records.count([attributes], self._n_threads)[0]).astype(np.int64, copy=False))
-        return LinearMeasurement(values, attributes, noise.stddev, asked, noise.law)
+        mark = self._ledger.not_private
+        return LinearMeasurement(values, attributes, noise.stddev, asked, noise.law, not_private=mark)
 
     def measure_total(self, **noise: Number) -> LinearMeasurement:
         """Measure the number of records: as `measure`, over the clique of no attributes."""
