@@ -12,8 +12,6 @@
 #include "core/exact/observation.hpp"         // evidence split into values and likelihoods
 #include "core/exact/outcome.hpp"             // how a run ended: exact, impossible, lost
 #include "core/exact/propagation.hpp"         // passes over dense cliques
-#include "core/exact/propagation_passes.hpp"  // messages up and down between dense cliques
-#include "core/exact/row_nodes.hpp"           // cliques computed row by row
 #include "core/exact/tangent.hpp"             // marginals and their derivative in a direction
 #include "core/exact/weight_range.hpp"        // bounds of weights and of what underflow took
 #include "core/exact/weights.hpp"             // scaled weights, or a power of two in each cell

@@ -9,8 +9,6 @@
 #include "core/simd/lanes.hpp"                // eight doubles at a time, and their exp
 #include "core/simd/log_lanes.hpp"            // the logarithm of eight doubles
 #include "core/simd/message_kernels.hpp"      // loops of belief propagation
-#include "core/simd/partial_lanes.hpp"        // rows shorter than eight
 #include "core/simd/path_kernels.hpp"         // loops of accelerated descent
 #include "core/simd/reduce.hpp"               // sums, maxima and log-sum-exp over a Layout
-#include "core/simd/row_kernels.hpp"          // loops over the rows of a clique
 #include "core/simd/strided_loops.hpp"        // loops over the axes of a Layout

@@ -6,6 +6,7 @@
 
 #include "core/base/threads.hpp"
 #include "core/exact/inference.hpp"
+#include "core/simd/kernels.hpp"
 #include "core/tables/blocks.hpp"
 #include "random_models.hpp"
 

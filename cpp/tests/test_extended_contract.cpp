@@ -7,6 +7,7 @@
 #include "core/exact/extended_contract.hpp"
 #include "core/exact/factored_inference.hpp"
 #include "core/exact/inference.hpp"
+#include "core/exact/observation.hpp"
 #include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
 #include "random_problems.hpp"
@@ -27,10 +28,12 @@ struct Extended {
            const std::vector<Evidence>& evidence = {})
       : marginals(potentials.size(), -1.0) {
     const std::vector<std::int32_t> codes(tree.sizes.size(), 0);
-    const Observation known{codes, evidence};
+    std::vector<double> entered = potentials;
+    const std::vector<Evidence> alone = enter_evidence(tree, evidence, entered);
+    const Observation known{codes, alone};
     FactoredWork work(*tree.factored);
     work.may_extend = true;
-    outcome = factored_forward(tree, *tree.factored, potentials, known, work, log_z, n_threads);
+    outcome = factored_forward(tree, *tree.factored, entered, known, work, log_z, n_threads);
     for (const std::uint8_t s : work.extended) any = any || s != 0;
     if (outcome != Outcome::exact) return;
     outcome = factored_backward(tree, *tree.factored, known, work, {kTotal, marginals, {}}, n_threads);

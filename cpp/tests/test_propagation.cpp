@@ -259,7 +259,7 @@ TEST_CASE("a propagation that is lost is done again: every clique is prepared an
     check_against(wanted, {log_z, handed}, 4.0);
     check_against(wanted, {log_z, found}, 4.0);
     std::vector<double> unused(found.size());
-    const Outcome outcome = work.run_dense(potentials, 4.0, unused, unused_log_z, 1, {});
+    const Outcome outcome = propagate(tree, potentials, {4.0, unused, {}}, *work.tables(), unused_log_z, 1);
     lost += outcome == Outcome::lost ? 1 : 0;
     std::vector<double> tables(tree.nodes.back().offset + tree.nodes.back().cells);
     CHECK(exact_tables(tree, potentials, {}, 4.0, tables, 1) == doctest::Approx(wanted.log_z).epsilon(1e-12));

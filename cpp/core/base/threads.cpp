@@ -45,8 +45,9 @@ int openmp_version() {
 }
 
 int threads_for(std::size_t work, int n_threads) {
+  const std::size_t useful = work / kGrain;
+  if (useful <= 1 || n_threads == 1) return 1;  // without asking for the number of processors, a system call
   const int wanted = n_threads > 0 ? std::min(n_threads, most_threads()) : max_threads();
-  const std::size_t useful = std::max<std::size_t>(1, work / kGrain);
   return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted), useful));
 }
 

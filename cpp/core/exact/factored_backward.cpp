@@ -93,7 +93,7 @@ class Backward {
     if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
     const std::size_t cells = factored_.values[at(value)].cells;
     Weights place = in_room(s, cells);
-    if (factor && !rearranged(tree_, factored_, value)) {
+    if (factor && lies_as_given(tree_, factored_, value)) {
       place.cells = marginals_.factors.subspan(tree_.factors[at(value)].offset, cells);
     }
     multiply(by, derivative, other, place, s, work_, threads);
@@ -133,7 +133,7 @@ class Backward {
   }
 
   void put_factor(int value, std::span<const double> marginal) {
-    if (at(value) >= factored_.n_factors || !rearranged(tree_, factored_, value)) return;
+    if (at(value) >= factored_.n_factors || lies_as_given(tree_, factored_, value)) return;
     const Placement& place = tree_.factors[at(value)];
     const auto out = marginals_.factors.subspan(place.offset, place.layout.small);
     std::fill(out.begin(), out.end(), 0.0);

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "core/base/threads.hpp"
 #include "core/exact/contract.hpp"
 #include "core/exact/factored_inference.hpp"
 #include "core/exact/factored_passes.hpp"
 #include "core/exact/observation.hpp"
-#include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
@@ -15,60 +15,17 @@ using namespace passes;
 
 namespace {
 
-void load_factor(const JunctionTree& tree, const FactoredTree& factored, std::span<const double> potentials,
-                 const Observation& known, int factor, FactoredWork& work) {
-  Weights table = weights_of(factored, work, factor);
-  const Placement& place = tree.factors[at(factor)];
-  auto given = potentials.subspan(place.offset, place.layout.small);
-  if (rearranged(tree, factored, factor)) {
-    for_observed_cells(tree, factored, factor, known.codes,
-                       [&](std::size_t cell, std::size_t from) { table.cells[cell] = given[from]; });
-    given = table.cells;
-  }
-  work.log_scale[at(factor)] = take_logarithms(given, table, work.may_extend);
-  keep_known(work, factor, table);
-}
-
-/// Calls body(first of the cells, how many, index of the likelihood that is theirs).
-template <class Body>
-void for_likelihoods(const JunctionTree& tree, const Value& value, const Evidence& evidence,
-                     const Body& body) {
-  const std::size_t inner = stride_of(tree, value, evidence.attribute);
-  for (std::size_t cell = 0; cell < value.cells; cell += inner) {
-    body(cell, inner, cell / inner % evidence.log_likelihood.size());
-  }
-}
-
-/// Multiplies likelihoods into the smallest leaf that holds their attribute.
-void load_evidence(const FactoredTree& factored, const JunctionTree& tree, const Evidence& evidence,
-                   FactoredWork& work) {
-  const int home = factored.home[at(evidence.attribute)];
-  Weights table = weights_of(factored, work, home);
-  std::vector<double> weights(evidence.log_likelihood.size());
-  std::vector<double> exponents(weights.size());
-  Weights likelihood{weights, exponents.data()};
-  double& scale = work.log_scale[at(home)];
-  const Value& value = factored.values[at(home)];
-  if (work.may_extend) {
-    if (!table.extended) std::fill_n(table.exponents, value.cells, 0.0);
-    extend_logarithms(evidence.log_likelihood, likelihood);
-    for_likelihoods(tree, value, evidence, [&](std::size_t begin, std::size_t n, std::size_t code) {
-      kernels().scale(table.cells.data() + begin, n, weights[code]);
-      for (std::size_t i = begin; i < begin + n; ++i) table.exponents[i] += exponents[code];
-    });
-    extended_kernels().split(table.cells.data(), table.exponents, value.cells);
-    scale += narrow(table) * std::log(2.0);
+void load_leaf(const JunctionTree& tree, const FactoredTree& factored, std::span<const double> potentials,
+               const Observation& known, int leaf, FactoredWork& work) {
+  Weights table = weights_of(factored, work, leaf);
+  std::span<const double> given = table.cells;
+  if (lies_as_given(tree, factored, leaf)) {
+    given = potentials.subspan(tree.factors[at(leaf)].offset, given.size());
   } else {
-    scale += take_logarithms(evidence.log_likelihood, likelihood, false);
-    for_likelihoods(tree, value, evidence, [&](std::size_t begin, std::size_t n, std::size_t code) {
-      kernels().scale(table.cells.data() + begin, n, weights[code]);
-    });
-    const WeightRange& range = likelihood.range;
-    table.range = {table.range.low + range.low, table.range.high + range.high,
-                   loss_of_product(table.range, range)};
-    scale += rescale(table, false) * std::log(2.0);
+    load_logarithms(tree, factored, potentials, known, leaf, table.cells.data());
   }
-  keep_known(work, home, table);
+  work.log_scale[at(leaf)] = take_logarithms(given, table, work.may_extend);
+  keep_known(work, leaf, table);
 }
 
 }  // namespace
@@ -86,17 +43,9 @@ FactoredWork::FactoredWork(const FactoredTree& factored)
 Outcome factored_forward(const JunctionTree& tree, const FactoredTree& factored,
                          std::span<const double> potentials, const Observation& known, FactoredWork& work,
                          double& log_z, int n_threads) {
-  parallel_for(factored.n_leaves, threads_for(kEffortWork * kExpWork * potentials.size(), n_threads),
-               [&](std::size_t v) {
-                 const int value = static_cast<int>(v);
-                 if (v < factored.n_factors)
-                   return load_factor(tree, factored, potentials, known, value, work);
-                 const auto cells = cells_of(factored, work, value);
-                 std::fill(cells.begin(), cells.end(), 1.0);
-                 keep_known(work, value, {cells, nullptr});
-                 work.log_scale[v] = 0;
-               });
-  for (const Evidence& e : known.evidence) load_evidence(factored, tree, e, work);
+  parallel_for(
+      factored.n_leaves, threads_for(kEffortWork * kExpWork * potentials.size(), n_threads),
+      [&](std::size_t leaf) { load_leaf(tree, factored, potentials, known, static_cast<int>(leaf), work); });
   for (const auto& level : factored.levels) {
     for_steps(factored, level, n_threads, [&](const FactoredStep& step, int threads) {
       double one = 1.0;
@@ -121,20 +70,15 @@ Outcome factored_forward(const JunctionTree& tree, const FactoredTree& factored,
 
 void load_logarithms(const JunctionTree& tree, const FactoredTree& factored,
                      std::span<const double> potentials, const Observation& known, int leaf, double* out) {
-  const Value& value = factored.values[at(leaf)];
-  if (at(leaf) >= factored.n_factors) {
-    std::fill_n(out, value.cells, 0.0);
-  } else {
+  if (at(leaf) < factored.n_factors) {
     const double* const given = potentials.data() + tree.factors[at(leaf)].offset;
-    for_observed_cells(tree, factored, leaf, known.codes,
-                       [&](std::size_t cell, std::size_t from) { out[cell] = given[from]; });
+    return for_observed_cells(tree, factored, leaf, known.codes,
+                              [&](std::size_t cell, std::size_t from) { out[cell] = given[from]; });
   }
+  std::fill_n(out, factored.values[at(leaf)].cells, 0.0);
   for (const Evidence& e : known.evidence) {
     if (factored.home[at(e.attribute)] != leaf) continue;
-    const std::size_t step = stride_of(tree, value, e.attribute);
-    for (std::size_t cell = 0; cell < value.cells; ++cell) {
-      out[cell] += e.log_likelihood[cell / step % e.log_likelihood.size()];
-    }
+    std::transform(e.log_likelihood.begin(), e.log_likelihood.end(), out, out, std::plus<>());
   }
 }
 
@@ -143,15 +87,12 @@ double factored_maximum(const JunctionTree& tree, const FactoredTree& factored,
                         int n_threads) {
   constexpr double kNothing = 0.0;
   // A factor that lies as it is given is read where it is.
-  const auto given = [&](int value) {
-    return at(value) < factored.n_factors && known.evidence.empty() && !rearranged(tree, factored, value);
-  };
   const auto table = [&](int value) -> const double* {
-    if (given(value)) return potentials.data() + tree.factors[at(value)].offset;
+    if (lies_as_given(tree, factored, value)) return potentials.data() + tree.factors[at(value)].offset;
     return cells + factored.values[at(value)].offset;
   };
   for (int v = 0; at(v) < factored.n_leaves; ++v) {
-    if (given(v)) continue;
+    if (lies_as_given(tree, factored, v)) continue;
     load_logarithms(tree, factored, potentials, known, v, cells + factored.values[at(v)].offset);
   }
   for (const auto& level : factored.levels) {

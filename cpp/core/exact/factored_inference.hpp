@@ -15,7 +15,7 @@ namespace pypgm {
 /// The evidence of a run.
 struct Observation {
   std::vector<std::int32_t> codes;     ///< by attribute: the observed value, where there is one
-  std::span<const Evidence> evidence;  ///< log-likelihoods of attributes that are not observed
+  std::span<const Evidence> evidence;  ///< log-likelihoods of attributes that no given clique holds
 };
 
 /// The buffers of one run. Cell exponents are only touched where a table is extended.
@@ -53,7 +53,8 @@ struct Marginals {
 Outcome factored_backward(const JunctionTree& tree, const FactoredTree& factored, const Observation& known,
                           FactoredWork& work, const Marginals& marginals, int n_threads);
 
-/// The logarithms of one leaf: its factor, as far as it agrees with what is observed, and its evidence.
+/// The logarithms of one leaf: a factor, as far as it agrees with what is observed, or the evidence of an
+/// attribute that no factor holds.
 void load_logarithms(const JunctionTree& tree, const FactoredTree& factored,
                      std::span<const double> potentials, const Observation& known, int leaf, double* out);
 

@@ -29,40 +29,31 @@ Outcome forward_and_backward(const JunctionTree& tree, const FactoredTree& facto
 
 /// A run of the factored tree; `back` continues a forward pass that has lost nothing. Returns log Z.
 template <class Back>
-double run_factored_tree(const JunctionTree& tree, std::span<const double> potentials,
-                         std::span<const Evidence> evidence, int n_threads, const Back& back) {
-  const Known known(tree.sizes, evidence);
+double run_factored_tree(const JunctionTree& tree, const Known& known, int n_threads, const Back& back) {
   if (known.log_weight == -kInfinity) return -kInfinity;
-  const FactoredTree own = known.any ? make_factored_tree(tree, known.observed) : FactoredTree{};
-  const FactoredTree& factored = known.any ? own : *tree.factored;
-  FactoredWork work(factored);
+  FactoredWork work(known.factored());
   double log_z = 0;
-  forward_and_backward(tree, factored, potentials, known.observation(), work, log_z, n_threads, back);
+  forward_and_backward(tree, known.factored(), known.potentials, known.observation(), work, log_z, n_threads,
+                       back);
   return log_z + known.log_weight;
 }
 
-double factored_marginals(const JunctionTree& tree, std::span<const double> potentials,
-                          std::span<const Evidence> evidence, const Marginals& marginals, int n_threads) {
-  const auto back = [&](const FactoredTree& factored, const Observation& known, FactoredWork& work) {
-    return factored_backward(tree, factored, known, work, marginals, n_threads);
+double factored_marginals(const JunctionTree& tree, const Known& known, const Marginals& marginals,
+                          int n_threads) {
+  const auto back = [&](const FactoredTree& factored, const Observation& observation, FactoredWork& work) {
+    return factored_backward(tree, factored, observation, work, marginals, n_threads);
   };
-  return run_factored_tree(tree, potentials, evidence, n_threads, back);
+  return run_factored_tree(tree, known, n_threads, back);
 }
 
 /// Whether the factored tree is cheaper than the tables. Where the given cliques are about all the tree has,
 /// as in a chain of measured cliques, there is nothing to leave out, and its tables are worked on in larger
 /// blocks.
-bool factored_is_cheaper(const JunctionTree& tree, std::span<const Evidence> evidence) {
-  return 2 * tree.cost.factor_cells <= tree.cost.cells || Known(tree.sizes, evidence).any;
-}
+bool factored_is_cheaper(const JunctionTree& tree) { return 2 * tree.cost.factor_cells <= tree.cost.cells; }
 
-/// Has a propagation write the marginals of the given cliques.
-NodeHooks into(const JunctionTree& tree, std::span<double> marginals) {
-  NodeHooks hooks;
-  hooks.marginal = [&tree, marginals](int factor, std::size_t begin, std::span<const double> cells) {
-    std::copy(cells.begin(), cells.end(), slice(tree, marginals, factor).data() + begin);
-  };
-  return hooks;
+/// The tables cannot leave out what is observed, and take likelihoods with the given cliques alone.
+bool tables_are_cheaper(const JunctionTree& tree, const Known& known) {
+  return !factored_is_cheaper(tree) && !known.any && known.alone.empty();
 }
 
 }  // namespace
@@ -70,36 +61,33 @@ NodeHooks into(const JunctionTree& tree, std::span<double> marginals) {
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
                        int n_threads) {
-  if (!factored_is_cheaper(tree, evidence)) {
+  const Known known(tree, potentials, evidence);
+  if (tables_are_cheaper(tree, known)) {
     double log_z = 0;
     Workspace work(tree);
-    const NodeHooks hooks = into(tree, marginals);
-    if (propagate(tree, potentials, evidence, total, work, log_z, n_threads, hooks) != Outcome::lost) {
-      return log_z;
-    }
+    const Outcome outcome = propagate(tree, known.potentials, {total, marginals, {}}, work, log_z, n_threads);
+    if (outcome != Outcome::lost) return log_z;
   }
-  return factored_marginals(tree, potentials, evidence, {total, marginals, {}}, n_threads);
+  return factored_marginals(tree, known, {total, marginals, {}}, n_threads);
 }
 
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
                                  std::span<double> marginals, int n_threads) {
-  return factored_marginals(tree, potentials, evidence, {total, {}, marginals}, n_threads);
+  return factored_marginals(tree, Known(tree, potentials, evidence), {total, {}, marginals}, n_threads);
 }
 
 double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
                     std::span<const Evidence> evidence, double total, std::span<double> tables,
                     int n_threads) {
-  {
+  std::vector<double> entered;
+  if (!evidence.empty()) entered.assign(potentials.begin(), potentials.end());
+  if (enter_evidence(tree, evidence, entered).empty()) {
     double log_z = 0;
     Workspace work(tree);
-    NodeHooks hooks;
-    hooks.cells = [&](const TreeNode& node, const Block& block, std::span<const double> cells) {
-      std::copy(cells.begin(), cells.end(), tables.data() + node.offset + block.begin);
-    };
-    if (propagate(tree, potentials, evidence, total, work, log_z, n_threads, hooks) != Outcome::lost) {
-      return log_z;
-    }
+    const std::span<const double> values = evidence.empty() ? potentials : entered;
+    const Outcome outcome = propagate(tree, values, {total, {}, tables}, work, log_z, n_threads);
+    if (outcome != Outcome::lost) return log_z;
   }
   // The factored tree knows marginals of given cliques alone: those of the tree are given with potentials 0.
   std::vector<Scope> cliques = tree.scopes;
@@ -109,7 +97,8 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
   std::vector<double> padded(potentials.size() + tables.size(), 0.0);
   std::copy(potentials.begin(), potentials.end(), padded.begin());
   std::vector<double> marginals(padded.size());
-  const double log_z = factored_marginals(wider, padded, evidence, {total, marginals, {}}, n_threads);
+  const Known known(wider, padded, evidence);
+  const double log_z = factored_marginals(wider, known, {total, marginals, {}}, n_threads);
   std::copy(marginals.begin() + static_cast<std::ptrdiff_t>(potentials.size()), marginals.end(),
             tables.begin());
   return log_z;
@@ -117,31 +106,29 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
 
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, int n_threads) {
-  if (!factored_is_cheaper(tree, evidence)) {
+  const Known known(tree, potentials, evidence);
+  if (tables_are_cheaper(tree, known)) {
     double log_z = 0;
     Workspace work(tree);
-    if (log_partition(tree, potentials, evidence, work, log_z, n_threads) != Outcome::lost) return log_z;
+    if (log_partition(tree, known.potentials, work, log_z, n_threads) != Outcome::lost) return log_z;
   }
   const auto stop = [](const FactoredTree&, const Observation&, FactoredWork&) { return Outcome::exact; };
-  return run_factored_tree(tree, potentials, evidence, n_threads, stop);
+  return run_factored_tree(tree, known, n_threads, stop);
 }
 
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
                             std::span<const Evidence> evidence, int n_threads) {
-  const Known known(tree.sizes, evidence);
+  const Known known(tree, potentials, evidence);
   if (known.log_weight == -kInfinity) return -kInfinity;
-  const FactoredTree own = known.any ? make_factored_tree(tree, known.observed) : FactoredTree{};
-  const FactoredTree& factored = known.any ? own : *tree.factored;
+  const FactoredTree& factored = known.factored();
   const auto cells = std::make_unique_for_overwrite<double[]>(factored.cells);
   return known.log_weight +
-         factored_maximum(tree, factored, potentials, known.observation(), cells.get(), n_threads);
+         factored_maximum(tree, factored, known.potentials, known.observation(), cells.get(), n_threads);
 }
 
 ExactWork::ExactWork(const JunctionTree& tree)
     : tree_(tree), nothing_{std::vector<std::int32_t>(tree.sizes.size(), 0), {}} {
-  if (factored_is_cheaper(tree, {})) return;
-  tables_ = std::make_unique<Workspace>(tree);
-  rows_ = make_row_nodes(tree);
+  if (!factored_is_cheaper(tree)) tables_ = std::make_unique<Workspace>(tree);
 }
 
 FactoredWork& ExactWork::factored() {
@@ -165,32 +152,6 @@ Outcome ExactWork::run_factored(std::span<const double> potentials, double total
   return outcome;
 }
 
-Outcome ExactWork::run_dense(std::span<const double> potentials, double total, std::span<double> marginals,
-                             double& log_z, int n_threads, const CliqueHooks& hooks) {
-  NodeHooks of_nodes = into(tree_, marginals);
-  of_nodes.rows = rows_;
-  of_nodes.step = [&](const RowNode& row, const RowTables& tables) {
-    const Placement& place = tree_.factors[at(row.factor)];
-    const Blocks& blocks = tree_.nodes[at(place.node)].blocks;
-    const double* weights = tables_->weights.data() + place.offset;
-    for (std::size_t b = 0; b < blocks.count(); ++b) {
-      const Block block = block_at(blocks, b);
-      row_kernels().multiply(row.rows_of(block), weights + block.begin, row.tables_at(tables, block),
-                             marginals.data() + place.offset + block.begin);
-    }
-  };
-  const auto for_node =
-      [](const std::function<void(int)>& hook) -> std::function<void(const TreeNode&, int)> {
-    if (!hook) return {};
-    return [&hook](const TreeNode& node, int) {
-      for (const int f : node.factors) hook(f);
-    };
-  };
-  of_nodes.before = for_node(hooks.before);
-  of_nodes.after = for_node(hooks.after);
-  return propagate(tree_, potentials, {}, total, *tables_, log_z, n_threads, of_nodes);
-}
-
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials, double total,
                        ExactWork& work, std::span<double> marginals, int n_threads,
                        const CliqueHooks& hooks) {
@@ -202,7 +163,8 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
   double log_z = 0;
   if (work.is_factored()) {
     for_factors(hooks.before);
-  } else if (work.run_dense(potentials, total, marginals, log_z, n_threads, hooks) != Outcome::lost) {
+  } else if (propagate(tree, potentials, {total, marginals, {}}, *work.tables(), log_z, n_threads, hooks) !=
+             Outcome::lost) {
     return log_z;
   }
   const Outcome outcome = work.run_factored(potentials, total, marginals, log_z, n_threads);

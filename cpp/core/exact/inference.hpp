@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -42,12 +41,6 @@ double exact_log_partition(const JunctionTree& tree, std::span<const double> pot
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
                             std::span<const Evidence> evidence, int n_threads);
 
-/// What is done with the given cliques around a run, for different ones at the same time; once for each.
-struct CliqueHooks {
-  std::function<void(int factor)> before;  ///< prepares its potentials
-  std::function<void(int factor)> after;   ///< its marginal is there
-};
-
 /// The buffers of inference without evidence, made once for many runs, those of the factored tree when they
 /// are first needed. For one run at a time.
 class ExactWork {
@@ -59,10 +52,8 @@ class ExactWork {
   /// Marginals by the factored tree.
   Outcome run_factored(std::span<const double> potentials, double total, std::span<double> marginals,
                        double& log_z, int n_threads);
-  /// Marginals by the tables, with the hooks: of a run that is lost, only those before. Requires
-  /// !is_factored().
-  Outcome run_dense(std::span<const double> potentials, double total, std::span<double> marginals,
-                    double& log_z, int n_threads, const CliqueHooks& hooks);
+  /// Null if runs are those of the factored tree.
+  Workspace* tables() const { return tables_.get(); }
   FactoredWork& factored();
   const Observation& nothing() const { return nothing_; }
 
@@ -70,7 +61,6 @@ class ExactWork {
   const JunctionTree& tree_;
   std::unique_ptr<FactoredWork> factored_;
   std::unique_ptr<Workspace> tables_;
-  std::vector<RowNode> rows_;
   Observation nothing_;
   /// Potentials as far apart lost a run with scaled weights: such a run is not tried again.
   double lost_width_ = std::numeric_limits<double>::infinity();

@@ -146,10 +146,8 @@ class MaxPass {
 MostProbable most_probable(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence) {
   assert(tree.factored != nullptr);
-  const Known known(tree.sizes, evidence);
-  const FactoredTree own = known.any ? make_factored_tree(tree, known.observed) : FactoredTree{};
-  const FactoredTree& factored = known.any ? own : *tree.factored;
-  MaxPass pass(tree, factored, potentials, known.observation());
+  const Known known(tree, potentials, evidence);
+  MaxPass pass(tree, known.factored(), known.potentials, known.observation());
   const double largest = pass.largest();
   if (largest + known.log_weight == -kInfinity) return {{}, -kInfinity};
   bool only = pass.trace();

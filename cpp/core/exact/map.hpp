@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/exact/propagation.hpp"
+#include "core/exact/evidence.hpp"
 #include "core/plan/junction_tree.hpp"
 
 namespace pypgm {

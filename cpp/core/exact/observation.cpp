@@ -1,38 +1,64 @@
 #include "core/exact/observation.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "core/base/numbers.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/tables/blocks.hpp"
 
 namespace pypgm {
 
-Known::Known(std::span<const std::size_t> sizes, std::span<const Evidence> evidence)
-    : observed(sizes.size(), 0), codes(sizes.size(), 0) {
-  const auto possible = [](double x) { return x != -std::numeric_limits<double>::infinity(); };
+std::vector<Evidence> enter_evidence(const JunctionTree& tree, std::span<const Evidence> evidence,
+                                     std::vector<double>& potentials) {
+  std::vector<Evidence> alone;
   for (const Evidence& e : evidence) {
-    const auto a = static_cast<std::size_t>(e.attribute);
-    const auto& values = e.log_likelihood;
-    if (observed[a] != 0 || std::count_if(values.begin(), values.end(), possible) != 1) continue;
-    any = true;
-    observed[a] = 1;
-    codes[a] =
-        static_cast<std::int32_t>(std::find_if(values.begin(), values.end(), possible) - values.begin());
+    const auto home = at(tree.factored->home[at(e.attribute)]);
+    if (home >= tree.factors.size()) {
+      alone.push_back(e);
+      continue;
+    }
+    double* const table = potentials.data() + tree.factors[home].offset;
+    const Layout layout = nested_layout(tree.sizes, tree.scopes[home], {e.attribute});
+    kernels().add(table, table, e.log_likelihood.data(), layout.axes.data(), layout.axes.size());
   }
+  return alone;
+}
+
+Known::Known(const JunctionTree& tree, std::span<const double> given, std::span<const Evidence> evidence)
+    : observed(tree.sizes.size(), 0), codes(tree.sizes.size(), 0), potentials(given), tree_(tree) {
+  const auto possible = [](double x) { return x != -kInfinity; };
   for (const Evidence& e : evidence) {
-    const auto a = static_cast<std::size_t>(e.attribute);
-    if (observed[a] != 0) {
-      log_weight += e.log_likelihood[static_cast<std::size_t>(codes[a])];
+    const auto& values = e.log_likelihood;
+    if (observed[at(e.attribute)] != 0 || std::count_if(values.begin(), values.end(), possible) != 1)
+      continue;
+    any = true;
+    observed[at(e.attribute)] = 1;
+    const auto only = std::find_if(values.begin(), values.end(), possible);
+    codes[at(e.attribute)] = static_cast<std::int32_t>(only - values.begin());
+  }
+  std::vector<Evidence> likelihoods;
+  for (const Evidence& e : evidence) {
+    if (observed[at(e.attribute)] != 0) {
+      log_weight += e.log_likelihood[at(codes[at(e.attribute)])];
     } else {
       likelihoods.push_back(e);
     }
   }
+  if (!likelihoods.empty()) {
+    entered_.assign(given.begin(), given.end());
+    alone = enter_evidence(tree, likelihoods, entered_);
+    potentials = entered_;
+  }
+  if (any) own_ = make_factored_tree(tree, observed);
 }
 
-bool rearranged(const JunctionTree& tree, const FactoredTree& factored, int factor) {
-  const Scope& scope = tree.scopes[static_cast<std::size_t>(factor)];
-  const Scope& axes = factored.values[static_cast<std::size_t>(factor)].attributes;
-  return !std::is_sorted(axes.begin(), axes.end()) ||
-         std::any_of(scope.begin(), scope.end(),
-                     [&](std::int32_t a) { return factored.observed[static_cast<std::size_t>(a)] != 0; });
+bool lies_as_given(const JunctionTree& tree, const FactoredTree& factored, int leaf) {
+  if (at(leaf) >= factored.n_factors) return false;
+  const Scope& scope = tree.scopes[at(leaf)];
+  const Scope& axes = factored.values[at(leaf)].attributes;
+  return std::is_sorted(axes.begin(), axes.end()) &&
+         std::none_of(scope.begin(), scope.end(),
+                      [&](std::int32_t a) { return factored.observed[at(a)] != 0; });
 }
 
 }  // namespace pypgm

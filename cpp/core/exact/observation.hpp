@@ -4,28 +4,45 @@
 #include <vector>
 
 #include "core/exact/factored_inference.hpp"
-#include "core/exact/propagation.hpp"
 #include "core/plan/junction_tree.hpp"
 #include "core/tables/strides.hpp"
 
 namespace pypgm {
 
-/// Evidence in two parts: attributes with one possible value are observed, the others keep their likelihoods.
-struct Known {
-  Known(std::span<const std::size_t> sizes, std::span<const Evidence> evidence);
+/// Adds likelihoods to the potentials of the smallest given cliques that hold their attributes. Returns those
+/// of attributes that no given clique holds.
+std::vector<Evidence> enter_evidence(const JunctionTree& tree, std::span<const Evidence> evidence,
+                                     std::vector<double>& potentials);
+
+/// Evidence as inference takes it: attributes with one possible value are observed, which makes every table
+/// smaller; other likelihoods become part of the potentials. Refers to the tree and the potentials it is
+/// given.
+class Known {
+ public:
+  Known(const JunctionTree& tree, std::span<const double> potentials, std::span<const Evidence> evidence);
+  Known(const Known&) = delete;
+  Known& operator=(const Known&) = delete;
 
   bool any = false;                    ///< whether anything is observed
   std::vector<std::uint8_t> observed;  ///< by attribute
   std::vector<std::int32_t> codes;     ///< by attribute: the observed value, 0 elsewhere
-  std::vector<Evidence> likelihoods;   ///< of attributes that are not observed
+  std::vector<Evidence> alone;         ///< likelihoods of attributes that no given clique holds
   double log_weight = 0;               ///< of the observed values; -inf if they exclude each other
+  std::span<const double> potentials;  ///< with the likelihoods
 
-  Observation observation() const { return {codes, likelihoods}; }
+  Observation observation() const { return {codes, alone}; }
+  /// The plan in which the observed attributes are fixed.
+  const FactoredTree& factored() const { return any ? own_ : *tree_.factored; }
+
+ private:
+  const JunctionTree& tree_;
+  FactoredTree own_;
+  std::vector<double> entered_;
 };
 
-/// Whether what is left of a given factor lies otherwise than the factor: it has an observed attribute, or
-/// its axes are in another order.
-bool rearranged(const JunctionTree& tree, const FactoredTree& factored, int factor);
+/// Whether a leaf is a given factor whose cells lie as they are given: none of its attributes is observed,
+/// and its axes are in the same order.
+bool lies_as_given(const JunctionTree& tree, const FactoredTree& factored, int leaf);
 
 /// Calls body(cell of what is left of a given factor, cell of the factor) for the cells that agree with the
 /// observed codes.

@@ -238,6 +238,8 @@ void order_inputs(JunctionTree& tree) {
       if (tree.nodes[at(c)].separator_cells > 1) node.inputs.push_back(-1 - c);
     }
     std::stable_sort(node.inputs.begin(), node.inputs.end(), [&](int a, int b) { return rank(a) < rank(b); });
+    const bool filled = !node.inputs.empty() && node.inputs[0] >= 0 && view_of(node.inputs[0]).fills;
+    if (filled) node.home = node.inputs[0];
   }
 }
 

@@ -29,8 +29,8 @@ struct TreeNode {
   Blocks blocks;                   ///< what the table is worked on in
   BlockView own;                   ///< separator in those blocks
   BlockView in_parent;             ///< separator in the parent's blocks
-  std::vector<int>
-      inputs;  ///< factors f, and children c as -1 - c, by how they lie in a block: filling ones first
+  int home = -1;                   ///< the first given clique that has all its cells; -1 if there is none
+  std::vector<int> inputs;         ///< factors f, and children c as -1 - c, by how they lie in a block
 };
 
 /// Where a given clique, or a single attribute, lies.

@@ -40,17 +40,15 @@ void visit_upward(const JunctionTree& tree, int n_threads, const Body& body) {
   for (auto i = trunk.rbegin(); i != trunk.rend(); ++i) on_trunk(tree, *i, n_threads, body);
 }
 
-inline constexpr std::size_t kBlockRoom = 3 * kBlockCells;
-
-/// Calls body(piece, block, room for three times its cells) for all blocks of a node.
+/// Calls body(piece, block, scratch buffer of three times its cells) for all blocks of a node.
 template <class Body>
 void for_blocks(const TreeNode& node, int threads, const Body& body) {
   const Blocks& blocks = node.blocks;
   parallel_for(blocks.pieces, threads, [&](std::size_t piece) {
-    alignas(64) double room[kBlockRoom];
+    alignas(64) double scratch[3 * kBlockCells];
     const std::size_t end = blocks.first_of_piece(piece + 1);
     for (std::size_t b = blocks.first_of_piece(piece); b < end; ++b)
-      body(piece, b, block_at(blocks, b), room);
+      body(piece, block_at(blocks, b), scratch);
   });
 }
 

@@ -9,7 +9,6 @@
 #include "core/simd/kernels.hpp"
 #include "core/simd/message_kernels.hpp"
 #include "core/simd/path_kernels.hpp"
-#include "core/simd/row_kernels.hpp"
 
 #if defined(PYPGM_X86) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -87,7 +86,6 @@ PYPGM_DISPATCH(Kernels, kernels)
 PYPGM_DISPATCH(ContractKernels, contract_kernels)
 PYPGM_DISPATCH(MessageKernels, message_kernels)
 PYPGM_DISPATCH(PathKernels, path_kernels)
-PYPGM_DISPATCH(RowKernels, row_kernels)
 PYPGM_DISPATCH(ExtendedKernels, extended_kernels)
 
 }  // namespace pypgm
