@@ -81,7 +81,7 @@ def errors(seed: int, m: int, stop: str, exact: bool) -> dict[str, float]:
         if name == "region graph":
             for method in ("local", "combined"):
                 begin = time.perf_counter()
-                found[f"out {method}"] = distance(model.project_many(outside, method), there)
+                found[f"out {method}"] = distance(model.project_many(outside, method=method), there)
                 found[f"ms {method}"] = 1e3 * (time.perf_counter() - begin)
     return found
 

@@ -49,7 +49,7 @@ def held_out(folder: Path) -> None:
     for asked in [EXCLUSIVE, *(p for p in counts if p != EXCLUSIVE and set(p) & set(EXCLUSIVE))]:
         model = exact_model(domain, counts, [p for p in counts if p not in (EXCLUSIVE, asked)], prior_cells=cells)
         default, local = (
-            np.abs(model.project(asked, method).datavector() - counts[asked]).sum() / total_of(counts)
+            np.abs(model.project(asked, method=method).datavector() - counts[asked]).sum() / total_of(counts)
             for method in (None, "local")
         )
         print(f"  {' x '.join(asked):45s} default {default:.6f}  local {local:.6f}", flush=True)

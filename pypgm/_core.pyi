@@ -756,9 +756,10 @@ def refine_records(
     ],
     sweeps: typing.SupportsInt | typing.SupportsIndex,
     seed: typing.SupportsInt | typing.SupportsIndex,
+    tick: typing.Any = None,
 ) -> tuple:
     """
-    Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left.
+    Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left. tick(records visited) is called now and then and ends the work where it returns true.
     """
 
 def saturate(
@@ -836,9 +837,10 @@ def solve_locally(
     ],
     iterations: typing.SupportsInt | typing.SupportsIndex,
     n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    tick: typing.Any = None,
 ) -> list:
     """
-    For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations.
+    For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations. tick(sweeps so far) is called now and then and ends the work where it returns true.
     """
 
 def tangent(

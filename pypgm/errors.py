@@ -8,6 +8,7 @@ __all__ = [
     "EstimateInterruptedWarning",
     "ImpossibleEvidenceError",
     "ModelTooLargeError",
+    "TimeLimitWarning",
 ]
 
 
@@ -29,3 +30,7 @@ class ImpossibleEvidenceError(ValueError):
 
 class ModelTooLargeError(MemoryError):
     """A structure does not fit the memory allowed; it is refused before memory is taken."""
+
+
+class TimeLimitWarning(RuntimeWarning):
+    """A time limit ended an answer, which is the best so far."""

@@ -46,7 +46,7 @@ def replay(domain, counts, *, method=None, rounds=None, prior_cells=None, take=N
             return
         measured.append(max(left, key=left.get) if take is None else take(n + 1, left))
         model = exact_model(domain, counts, measured, previous=model, prior_cells=prior_cells)
-        for pair, answer in zip(counts, model.project_many(list(counts), method), strict=True):
+        for pair, answer in zip(counts, model.project_many(list(counts), method=method), strict=True):
             answers[pair] = answer.datavector()
 
 

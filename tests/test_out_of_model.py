@@ -52,7 +52,7 @@ def test_local_is_the_table_of_largest_entropy_where_one_has_all_marginals(cliqu
         small = ABCDE.project(clique)
         known = {p: index.probabilities(p).reshape(ABCDE.sizes(p)) for p in index.intersections(clique)}
         dense = reference.fitted(small, known, 1.0, sweeps=2000)
-        answer = model.project(clique, "local")
+        answer = model.project(clique, method="local")
         np.testing.assert_allclose(answer.values / model.total, dense, atol=1e-9)
         assert answer.method == "local"
         assert answer.violation < 1e-12
@@ -154,12 +154,12 @@ def test_factor_graph_answers_are_products_of_single_marginals(rng):
         size = ABCDE.size(clique)
         uniform = local_answers(index, [clique], [np.full(size, 1 / size)])[0].values * model.total
         for values in (
-            model.project(clique, "local").datavector(),
-            model.project(clique, "combined").datavector(),
+            model.project(clique, method="local").datavector(),
+            model.project(clique, method="combined").datavector(),
             uniform,
         ):
             np.testing.assert_allclose(values, product.ravel(), atol=1e-7)
-        np.testing.assert_allclose(model.project(clique, "expanded").datavector(), product.ravel(), atol=1.0)
+        np.testing.assert_allclose(model.project(clique, method="expanded").datavector(), product.ravel(), atol=1.0)
 
 
 def test_expanded_goes_to_local_as_its_counting_number_goes_to_zero(rng):
@@ -181,7 +181,9 @@ def test_chain_is_answered_exactly_through_the_middle(rng):
     through = np.einsum("ab,bc,b->ac", ab, bc, 1 / b)
     np.testing.assert_allclose(model.project(("c", "a")).values, through.T, rtol=1e-9)
     a, c = ab.sum(1), bc.sum(0)
-    np.testing.assert_allclose(model.project(("a", "c"), "local").values, np.outer(a, c) / model.total, rtol=1e-9)
+    np.testing.assert_allclose(
+        model.project(("a", "c"), method="local").values, np.outer(a, c) / model.total, rtol=1e-9
+    )
 
 
 def test_uniform_prior_makes_combined_local(rng):
@@ -197,7 +199,7 @@ def test_cliques_inside_a_region_are_read_off_it(method, rng):
     joint = random_joint(ABCDE, rng)
     model = consistent_model(ABCDE, joint, TRIPLES)
     for clique in (("c", "a"), ("d", "c", "b"), "e"):
-        answer = model.project(clique, method)
+        answer = model.project(clique, method=method)
         np.testing.assert_allclose(answer.values, reference.project(ABCDE, joint, clique), rtol=1e-12)
         assert answer.method == "region"
         assert answer.violation < 1e-12
@@ -232,15 +234,15 @@ def test_cycle_is_answered_as_by_the_exact_model(method, rng):
     small = Domain({a: ABCDE.size(a) for a in "abcd"})
     dense = reference.fitted(small, {c: reference.project(ABCDE, joint, c) for c in CYCLE}, model.total, sweeps=3000)
     wanted = reference.project(small, dense, ("a", "c"))
-    np.testing.assert_allclose(model.project(("a", "c"), method).values, wanted, rtol=1e-6)
-    assert np.abs(model.project(("a", "c"), "local").values - wanted).sum() > 1
+    np.testing.assert_allclose(model.project(("a", "c"), method=method).values, wanted, rtol=1e-6)
+    assert np.abs(model.project(("a", "c"), method="local").values - wanted).sum() > 1
 
 
 def test_all_methods_agree_with_what_regions_say_of_parts(rng):
     joint = random_joint(ABCDE, rng)
     model = consistent_model(ABCDE, joint, TRIPLES)
     for method, most in (("combined", 1e-9), ("local", 1e-9), ("submodel", 1e-6), ("expanded", 1e-2)):
-        answer = model.project(("a", "c", "d", "b"), method)
+        answer = model.project(("a", "c", "d", "b"), method=method)
         assert answer.violation < most
         assert answer.method == method
         bcd = answer.project(("b", "c", "d")).values
@@ -272,7 +274,7 @@ def test_structural_zeros_stay_exact(seed):
         if c in (a, b):
             continue
         for method in ("combined", "local", "submodel"):
-            table = model.project((a, b, c), method).values
+            table = model.project((a, b, c), method=method).values
             assert (table[0, 1] == 0.0).all()
             assert table.sum() == pytest.approx(joint.sum())
 

@@ -2,7 +2,9 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "core/base/threads.hpp"
 #include "core/regions/local_answers.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
@@ -31,15 +33,21 @@ LocalProblem checked_problem(const ProblemArrays& arrays) {
   return problem;
 }
 
-py::list solve(const std::vector<ProblemArrays>& problems, int iterations, int n_threads) {
+/// Cells times targets that are solved for in less than a tenth of a second, whatever it takes.
+constexpr std::size_t kBrief = 1U << 16;
+
+py::list solve(const std::vector<ProblemArrays>& problems, int iterations, int n_threads, const Tick& tick) {
   check_threads(n_threads);
   std::vector<LocalProblem> checked;
-  for (const ProblemArrays& p : problems) checked.push_back(checked_problem(p));
-  std::vector<LocalAnswer> answers;
-  {
-    const py::gil_scoped_release unlocked;
-    answers = solve_locally(checked, iterations, n_threads);
+  std::size_t work = 0;
+  for (const ProblemArrays& p : problems) {
+    checked.push_back(checked_problem(p));
+    work += checked.back().start.size() * (1 + checked.back().targets.size());
   }
+  const int threads = n_threads > 0 ? n_threads : max_threads();
+  std::vector<LocalAnswer> answers;
+  run_watched(tick, work <= kBrief,
+              [&](Watch& watch) { answers = solve_locally(checked, iterations, threads, watch); });
   py::list result;
   for (const LocalAnswer& a : answers) {
     result.append(py::make_tuple(Array<double>(static_cast<py::ssize_t>(a.table.size()), a.table.data()),
@@ -52,7 +60,9 @@ py::list solve(const std::vector<ProblemArrays>& problems, int iterations, int n
 
 void bind_local_answers(py::module_& m) {
   m.def("solve_locally", &solve, py::arg("problems"), py::arg("iterations"), py::arg("n_threads") = 0,
-        "For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations.");
+        py::arg("tick") = py::none(),
+        "For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations. "
+        "tick(sweeps so far) is called now and then and ends the work where it returns true.");
 }
 
 }  // namespace pypgm::bind

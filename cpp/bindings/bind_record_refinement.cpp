@@ -5,10 +5,13 @@
 #include "bindings.hpp"
 #include "core/records/record_refinement.hpp"
 #include "core/tables/layout.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
 namespace {
+
+constexpr std::size_t kBriefRows = 100;  // that take less time than a thread is worth
 
 /// (attributes, cells)
 using TargetArrays = std::pair<std::vector<std::size_t>, Array<double>>;
@@ -40,7 +43,7 @@ std::vector<std::int32_t> checked_column(const Array<std::int32_t>& array, std::
 }
 
 py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vector<std::size_t>& sizes,
-                 const std::vector<TargetArrays>& targets, int sweeps, std::uint64_t seed) {
+                 const std::vector<TargetArrays>& targets, int sweeps, std::uint64_t seed, const Tick& tick) {
   check_size("sizes", columns.size(), sizes.size());
   const std::size_t rows = columns.empty() ? 0 : static_cast<std::size_t>(columns[0].size());
   std::vector<std::vector<std::int32_t>> records;
@@ -49,10 +52,8 @@ py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vec
   }
   const std::vector<RecordTarget> goals = checked_targets(sizes, targets);
   double distance = 0;
-  {
-    const py::gil_scoped_release unlocked;
-    distance = refine_records(records, sizes, goals, sweeps, seed);
-  }
+  run_watched(tick, rows <= kBriefRows,
+              [&](Watch& watch) { distance = refine_records(records, sizes, goals, sweeps, seed, watch); });
   py::list refined;
   for (const auto& column : records) {
     refined.append(Array<std::int32_t>(static_cast<py::ssize_t>(column.size()), column.data()));
@@ -64,8 +65,9 @@ py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vec
 
 void bind_record_refinement(py::module_& m) {
   m.def("refine_records", &refine, py::arg("columns"), py::arg("sizes"), py::arg("targets"),
-        py::arg("sweeps"), py::arg("seed"),
-        "Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left.");
+        py::arg("sweeps"), py::arg("seed"), py::arg("tick") = py::none(),
+        "Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left. "
+        "tick(records visited) is called now and then and ends the work where it returns true.");
 }
 
 }  // namespace pypgm::bind

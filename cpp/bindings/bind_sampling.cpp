@@ -4,10 +4,13 @@
 #include "bindings.hpp"
 #include "core/records/sampling.hpp"
 #include "core/tables/layout.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
 namespace {
+
+constexpr std::size_t kBriefWork = 100'000;  // records and cells drawn in a few milliseconds
 
 RecordSampler make_sampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed) {
   if (rows > kMaxRecords) {
@@ -46,8 +49,8 @@ void draw(RecordSampler& sampler, const Array<double>& table, std::vector<std::s
   const SamplingStep step{view(table), std::move(attributes), std::move(sizes), std::move(in_separator),
                           std::move(in_margin)};
   check_step(sampler, step);
-  const py::gil_scoped_release unlocked;
-  sampler.draw(step);
+  run_watched(py::none(), step.table.size() + sampler.rows() <= kBriefWork,
+              [&](const Watch& watch) { sampler.draw(step, watch); });
 }
 
 Array<std::int32_t> column(const RecordSampler& sampler, std::size_t attribute) {

@@ -6,4 +6,5 @@
 #include "core/base/scope.hpp"           // the attributes of a table
 #include "core/base/shared_numbers.hpp"  // read-only arrays with shared ownership
 #include "core/base/threads.hpp"         // parallel_for: the one place with OpenMP
+#include "core/base/watch.hpp"           // how a long call is ended early
 #include "core/base/xoshiro.hpp"         // xoshiro256++, never for release noise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -58,6 +58,7 @@ def convex_gbp(
     schedule: Literal["sequential", "parallel"] = "sequential",
     damping: float | None = None,
     state: NDArray[np.float64] | None = None,
+    callback: Callable[[int, float], object] | None = None,
     n_threads: int = 0,
 ) -> ConvexGbp:
     r"""Maximise :math:`\sum_r \langle\theta_r, b_r\rangle + \kappa_r H(b_r)` over locally consistent beliefs.
@@ -88,6 +89,8 @@ def convex_gbp(
         the parallel schedule takes one.
     state : ndarray, optional
         Messages to start from, as another result on this graph holds them.
+    callback : callable, optional
+        Called with the sweeps done and the feasibility after each; true ends them.
     n_threads : int
         0 for all threads; the bits of the answer do not depend on it.
 
@@ -131,6 +134,8 @@ def convex_gbp(
         sweeps += 1
         if surplus.any():
             feasibility = max(feasibility, _take_back(core, theta, surplus))
+        if callback is not None and callback(sweeps, feasibility):
+            break
     feasibility = core.finish()
     beliefs = core.beliefs
     gap = core.dual - _consistent_value(region_graph, kappa, core.potentials, beliefs)

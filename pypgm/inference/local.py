@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm import _core
+from pypgm.clock import Clock
 from pypgm.domain import Clique
 from pypgm.inference.region_index import RegionIndex
 
@@ -42,6 +43,7 @@ def local_answers(
     *,
     iterations: int = 400,
     n_threads: int = 0,
+    clock: Clock | None = None,
 ) -> list[LocalAnswer]:
     r"""Solve, for each clique r, a small problem over the distributions t on its cells.
 
@@ -63,6 +65,8 @@ def local_answers(
         million cells take fewer, 25 and 50 from 8 million on.
     n_threads : int
         0 for all threads; the bits of the answers do not depend on it.
+    clock : Clock, optional
+        Shows the sweeps; once its time is over answers are the best so far.
 
     Returns
     -------
@@ -79,8 +83,13 @@ def local_answers(
     batch: list[tuple[list[int], NDArray[np.float64], list[tuple[list[int], NDArray[np.float64]]]]] = []
     cells = 0
 
+    watch = clock or Clock()
+
     def flush() -> None:
-        answers.extend(LocalAnswer(*found) for found in _core.solve_locally(batch, iterations, n_threads))
+        def tick(sweeps: int) -> bool:
+            return watch.tick(lambda: f"{len(answers)}/{len(cliques)} cliques, {sweeps} sweeps over {cells:.3g} cells")
+
+        answers.extend(LocalAnswer(*found) for found in _core.solve_locally(batch, iterations, n_threads, tick))
         batch.clear()
 
     for i, clique in enumerate(cliques):

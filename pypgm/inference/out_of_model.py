@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
 from pypgm.domain import Clique
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import convex_gbp
@@ -27,7 +28,12 @@ _FLOOR = 1e-12
 
 
 def combined_answers(
-    index: RegionIndex, tree: ThinTree, cliques: Sequence[Clique], *, n_threads: int = 0
+    index: RegionIndex,
+    tree: ThinTree,
+    cliques: Sequence[Clique],
+    *,
+    n_threads: int = 0,
+    clock: Clock | None = None,
 ) -> list[LocalAnswer]:
     """Answer from a thin tree, corrected to violate least what the regions say: of all such tables the nearest one.
 
@@ -35,12 +41,12 @@ def combined_answers(
     shares attributes with it. Cliques stand in the domain's order.
     """
     priors = tree.marginals(cliques, n_threads=n_threads)
-    answers = local_answers(index, cliques, priors, n_threads=n_threads)
+    answers = local_answers(index, cliques, priors, n_threads=n_threads, clock=clock)
     # A cell the tree rules out may be one that the regions need.
     doubted = [i for i, a in enumerate(answers) if a.violation > _VIOLATED and not priors[i].all()]
-    if doubted:
+    if doubted and not (clock and clock.over):
         floored = [priors[i] + _FLOOR for i in doubted]
-        again = local_answers(index, [cliques[i] for i in doubted], floored, n_threads=n_threads)
+        again = local_answers(index, [cliques[i] for i in doubted], floored, n_threads=n_threads, clock=clock)
         for i, answer in zip(doubted, again, strict=True):
             if answer.violation < answers[i].violation:
                 answers[i] = answer
@@ -48,7 +54,12 @@ def combined_answers(
 
 
 def submodel_answers(
-    index: RegionIndex, cliques: Sequence[Clique], *, max_cells: float = 1e5, n_threads: int = 0
+    index: RegionIndex,
+    cliques: Sequence[Clique],
+    *,
+    max_cells: float = 1e5,
+    n_threads: int = 0,
+    clock: Clock | None = None,
 ) -> list[LocalAnswer]:
     """Answer each clique from the table of largest entropy over a few more attributes, given all regions say of it.
 
@@ -57,7 +68,7 @@ def submodel_answers(
     """
     strength = _strengths(index)
     wider = [_widened(index, strength, c, max_cells) for c in cliques]
-    answers = local_answers(index, wider, n_threads=n_threads)
+    answers = local_answers(index, wider, n_threads=n_threads, clock=clock)
     summed = []
     for clique, scope, answer in zip(cliques, wider, answers, strict=True):
         values = index.summed(answer.values, scope, clique)
@@ -136,6 +147,7 @@ def expanded_answers(
     *,
     counting_number: float = 1e-2,
     n_threads: int = 0,
+    clock: Clock | None = None,
 ) -> list[LocalAnswer]:
     """Answer each clique by convex belief propagation on the graph with the clique as one more region.
 
@@ -143,7 +155,8 @@ def expanded_answers(
     small counting number, so that they hardly move the others. As it goes to 0 the answers become those of
     `local_answers`. Convergence is slow.
     """
-    return [_expanded(graph, index, c, counting_number, n_threads) for c in cliques]
+    watch = clock or Clock()
+    return [_expanded(graph, index, c, counting_number, n_threads=n_threads, clock=watch) for c in cliques]
 
 
 def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> RegionGraph:
@@ -158,7 +171,7 @@ def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> Regio
 
 
 def _expanded(
-    graph: RegionGraph, index: RegionIndex, clique: Clique, counting_number: float, n_threads: int
+    graph: RegionGraph, index: RegionIndex, clique: Clique, counting_number: float, *, n_threads: int, clock: Clock
 ) -> LocalAnswer:
     wider = with_region(graph, index, clique)
     with np.errstate(divide="ignore"):
@@ -171,6 +184,7 @@ def _expanded(
         numbers,
         tolerance=1e-9,
         iterations=5000,
+        callback=lambda sweep, distance: clock.tick(lambda: f"{sweep} sweeps, regions {distance:.2g} apart"),
         n_threads=n_threads,
     )
     values = np.array(result.marginals[clique].datavector())

@@ -12,6 +12,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
@@ -147,7 +148,12 @@ def plan_thin_tree(
 
 
 def fit_proportionally(
-    plan: ThinTree, start: ThinTree | None = None, *, sweeps: int | None = None, n_threads: int = 0
+    plan: ThinTree,
+    start: ThinTree | None = None,
+    *,
+    sweeps: int | None = None,
+    n_threads: int = 0,
+    clock: Clock | None = None,
 ) -> tuple[ThinTree, bool]:
     """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
 
@@ -161,6 +167,8 @@ def fit_proportionally(
         Most walks through the tree; by default 8 to 60, fewer where they take long.
     n_threads : int
         0 for all threads; the bits do not depend on it.
+    clock : Clock, optional
+        Shows the sweeps, and ends them once its time is over.
 
     Returns
     -------
@@ -180,8 +188,10 @@ def fit_proportionally(
         near = most = sweeps
     seen: list[float] = []
     realisable = True
-    while len(seen) < most and realisable:
+    clock = clock or Clock()
+    while len(seen) < most and realisable and not (seen and clock.over):
         seen.append(fitting.sweep())
+        clock.tick(lambda: f"{len(seen)} sweeps of the junction tree, constraints {seen[-1]:.2g} apart")
         if seen[-1] <= (_MET if len(seen) < near else _NEARLY_MET):
             break
         slow = len(seen) > _SLOW_SWEEPS and seen[-1] > max(_AT_ODDS, _PROGRESS * seen[-1 - _SLOW_SWEEPS])

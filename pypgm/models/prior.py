@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
 from pypgm.estimation.accelerated import accelerated
-from pypgm.estimation.fit import Options
+from pypgm.estimation.fit import FitState, Options
 from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.residual_losses import L2
@@ -36,6 +37,7 @@ def thin_tree(
     max_cells: float,
     previous: ThinTree | None = None,
     n_threads: int = 0,
+    clock: Clock | None = None,
 ) -> ThinTree:
     """Return a junction tree of at most about `max_cells` cells, fitted to the regions.
 
@@ -52,6 +54,8 @@ def thin_tree(
     previous : ThinTree, optional
         The tree of the model before the last measurement: what it kept is kept, pairs are ranked in the order of
         measurement, and the fit starts from it. Without one pairs are ranked by mutual information.
+    clock : Clock, optional
+        Shows the fit, and ends it once its time is over.
     """
     plan = plan_thin_tree(
         index,
@@ -62,10 +66,11 @@ def thin_tree(
     )
     if previous is not None and previous.distance <= _FITTED and _same(plan, previous):
         return previous
-    tree, realisable = fit_proportionally(plan, previous, n_threads=n_threads)
-    if realisable or tree.distance <= _NEAR_ENOUGH:
+    clock = clock or Clock()
+    tree, realisable = fit_proportionally(plan, previous, n_threads=n_threads, clock=clock)
+    if realisable or tree.distance <= _NEAR_ENOUGH or clock.over:
         return tree
-    return _least_squares(tree, index, n_threads)
+    return _least_squares(tree, index, n_threads, clock)
 
 
 def _same(plan: ThinTree, previous: ThinTree) -> bool:
@@ -77,7 +82,7 @@ def _same(plan: ThinTree, previous: ThinTree) -> bool:
     )
 
 
-def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int) -> ThinTree:
+def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int, clock: Clock) -> ThinTree:
     """Fit the targets, in counts of equal variance, with the exact estimator: some steps from independence.
 
     The optimum would be where noise is fitted best: on the edge of what is possible, with cells ruled out that are not.
@@ -89,9 +94,15 @@ def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int) -> ThinTr
     ruled_out = CliqueVector(domain, start.cliques, np.where(tree.targets.values == 0, -np.inf, start.values))
     if tree.tree.log_partition(ruled_out) > -np.inf:
         start = ruled_out
-    options = Options(_ITERATIONS, _TOLERANCE, n_threads=n_threads)
+
+    def watch(state: FitState) -> bool:
+        return clock.tick(lambda: f"{state.iteration} iterations of the junction tree, loss {state.loss:.3g}")
+
+    options = Options(_ITERATIONS, _TOLERANCE, callback=watch, n_threads=n_threads)
     problem = TreeProblem(tree=tree.tree, loss=L2(goals), total=total, start=start)
-    potentials, marginals, _ = accelerated(problem, options)
+    potentials, marginals, fit = accelerated(problem, options)
+    if fit.status == "interrupted":
+        raise KeyboardInterrupt
     tables = tree.tree.tables(potentials, 1.0, n_threads=n_threads)
     distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
     return replace(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm import _core
+from pypgm.clock import Clock
 from pypgm.inference.region_index import RegionIndex, maximal
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ _SWEEPS = 20
 
 
 def refined_records(
-    records: Mapping[str, NDArray[np.signedinteger]], index: RegionIndex, rows: int, rng: np.random.Generator
+    records: Mapping[str, NDArray[np.signedinteger]],
+    index: RegionIndex,
+    rows: int,
+    rng: np.random.Generator,
+    *,
+    clock: Clock | None = None,
 ) -> dict[str, NDArray[np.signedinteger]]:
     """Change values of records, one at a time, where that brings the counts nearer to the regions' marginals.
 
@@ -37,7 +43,10 @@ def refined_records(
         Number of records.
     rng : Generator
         Source of one 64-bit seed.
+    clock : Clock, optional
+        Shows the sweeps over the records, and ends them once its time is over.
     """
+    watch = clock or Clock()
     names = index.domain.attributes
     seed = int(rng.integers(2**64, dtype=np.uint64))
     targets = [
@@ -45,6 +54,11 @@ def refined_records(
         for c in maximal(index.marginals.cliques)
     ]
     columns, _ = _core.refine_records(
-        [records[a].astype(np.int32) for a in names], list(index.domain.shape), targets, _SWEEPS, seed
+        [records[a].astype(np.int32) for a in names],
+        list(index.domain.shape),
+        targets,
+        _SWEEPS,
+        seed,
+        lambda visited: watch.tick(lambda: f"{visited / rows:.1f} sweeps over {rows} records, at most {_SWEEPS}"),
     )
     return {a: column.astype(records[a].dtype) for a, column in zip(names, columns, strict=True)}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector, read_only
+from pypgm.clock import Clock
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
@@ -22,12 +23,11 @@ from pypgm.inference.kronecker import answer_queries
 from pypgm.inference.local import LocalAnswer, local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
 from pypgm.inference.region_index import RegionIndex
-from pypgm.memory import check_fits, short
 from pypgm.models.answer import Answer
 from pypgm.models.prior import thin_tree
 from pypgm.models.queryable import Queryable
 from pypgm.models.refinement import refined_records
-from pypgm.models.region_parts import affordable_cells, check_marginals, oversaturated_answers
+from pypgm.models.region_parts import affordable_cells, check_answers_fit, check_marginals, oversaturated_answers
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import model_header, write_archive
 
@@ -149,10 +149,9 @@ class RegionGraphModel(Queryable):
             affordable_cells(self.measurements, self.total) if prior_cells is None else float(prior_cells)
         )
         self.not_private = ""
-        self._grown_from: ThinTree | None = None
-        if previous is not None:
-            # A tree that was never asked for has kept nothing.
-            self._grown_from = previous.__dict__.get("prior", previous._grown_from)
+        self._prior: ThinTree | None = None
+        # A tree that was never asked for has kept nothing.
+        self._grown_from: ThinTree | None = None if previous is None else previous._prior or previous._grown_from
         self._index = RegionIndex(marginals, self.total)
 
     @property
@@ -165,88 +164,147 @@ class RegionGraphModel(Queryable):
         """The measured cliques, in the order of measurement."""
         return self.graph.cliques
 
-    @cached_property
+    @property
     def prior(self) -> ThinTree:
         """The junction tree within the budget, fitted to the pseudo-marginals; made when first needed."""
-        return thin_tree(self._index, self.cliques, max_cells=self.prior_cells, previous=self._grown_from)
+        return self._prior_within(Clock())
 
-    def project(self, clique: str | Iterable[str], method: Method | None = None) -> Answer:
+    def _prior_within(self, clock: Clock) -> ThinTree:
+        """Return the prior; one that ran out of time serves a single answer."""
+        if self._prior is not None:
+            return self._prior
+        cells = self.prior_cells
+        tree = thin_tree(self._index, self.cliques, max_cells=cells, previous=self._grown_from, clock=clock)
+        if not clock.over:
+            self._prior = tree
+        return tree
+
+    def project(
+        self,
+        clique: str | Iterable[str],
+        evidence: Evidence | None = None,
+        *,
+        method: Method | None = None,
+        time_limit: float | None = None,
+        progress: bool = False,
+    ) -> Answer:
         """Return the marginal of any clique, in counts that sum to `total`.
 
         Parameters
         ----------
         clique : str or sequence of str
             Attributes, in any order; axes come in the order asked. The empty clique gives the total.
+        evidence : mapping, optional
+            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it. They
+            come from the answer to the clique and the attributes of the evidence together.
         method : {"combined", "local", "submodel", "expanded", "oversaturated"}, optional
             How to answer where no region holds the clique; see the class.
+        time_limit : float, optional
+            Seconds after which the answer is the best so far.
+        progress : bool
+            Whether to show on standard error how far the answer is.
 
         Returns
         -------
         Answer
             A `Factor` that says which method found it and, in ``violation``, how far it is from the regions.
 
+        Warns
+        -----
+        TimeLimitWarning
+            If the time limit ended the answer.
+
         Raises
         ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
         ValueError
             If an attribute is unknown or comes twice, the method is unknown, or "oversaturated" lacks measurements.
         ModelTooLargeError
             If the table would not fit.
         """
-        return self.project_many([as_clique(clique)], method)[0]
+        with Clock("project", time_limit, progress) as clock:
+            return self._project([as_clique(clique)], evidence, method, 0, clock)[0]
 
     def project_many(
-        self, cliques: Sequence[str | Iterable[str]], method: Method | None = None, *, n_threads: int = 0
+        self,
+        cliques: Sequence[str | Iterable[str]],
+        evidence: Evidence | None = None,
+        *,
+        method: Method | None = None,
+        n_threads: int = 0,
+        time_limit: float | None = None,
+        progress: bool = False,
     ) -> list[Answer]:
         """Return the marginals of many cliques, in the order asked; see `project`.
 
         Cliques are answered beside each other on `n_threads` threads (0 for all); the bits do not depend on it.
         """
+        with Clock("project", time_limit, progress) as clock:
+            return self._project([as_clique(c) for c in cliques], evidence, method, n_threads, clock)
+
+    def _project(
+        self, asked: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
+    ) -> list[Answer]:
+        """Answer under evidence, and warn the caller of the caller if time was over."""
         if method is not None and method not in get_args(Method):
             raise ValueError(f"method needs to be one of {', '.join(get_args(Method))}, got {method!r}")
-        asked = [as_clique(c) for c in cliques]
-        distinct = list(dict.fromkeys(self.domain.canonical(c) for c in asked))
-        cells = {c: self.domain.size(c) for c in distinct}
-        for clique, own in cells.items():
-            check_fits(48 * own, None, f"the table over {clique} needs {short(own)} cells", "ask for a smaller clique")
-        needed = sum(cells.values())
-        check_fits(24 * needed, None, f"{len(cells)} answers need {short(needed)} cells", "ask for fewer at a time")
-        found = {c: self._from_region(c) for c in distinct if self._index.holds(c)}
-        outside = [c for c in distinct if c not in found]
+        for clique in asked:
+            self.domain.indices(clique)
+        known = log_likelihoods(self.domain, evidence)
+        given = {self.domain.attributes[i] for i, _ in known}
+        wider = [self.domain.canonical({*clique, *given}) for clique in asked]
+        joint = self._joint(list(dict.fromkeys(wider)), method, n_threads, clock)
+        clock.warn_if_over(f"the answers to {len(asked)} cliques", stacklevel=4)
+        answers = []
+        for clique, scope in zip(asked, wider, strict=True):
+            table, found_by, violation = joint[scope]
+            for index, log_likelihood in known:
+                own = self.domain.project((self.domain.attributes[index],))
+                table = table * Factor(own, np.exp(log_likelihood))
+            if known:
+                if not table.datavector().sum() > 0:
+                    raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence or {})} has probability zero")
+                table = table.project(clique).normalize(self.total)
+            turned = table.transpose(clique)
+            answers.append(Answer(turned.domain, turned.datavector(), found_by, violation))
+        return answers
+
+    def _joint(
+        self, cliques: list[Clique], method: Method | None, n_threads: int, clock: Clock
+    ) -> dict[Clique, tuple[Factor, str, float]]:
+        """Return counts, method and violation of distinct cliques in the domain's order."""
+        check_answers_fit(self.domain, cliques)
+        found = {c: self._from_region(c) for c in cliques if self._index.holds(c)}
+        outside = [c for c in cliques if c not in found]
         if outside:
             chosen = method or "combined"
-            for clique, answer in zip(outside, self._solver(chosen)(outside, n_threads), strict=True):
+            for clique, answer in zip(outside, self._solver(chosen)(outside, n_threads, clock), strict=True):
                 counts = np.multiply(answer.values, self.total, out=answer.values)
-                found[clique] = Answer(self.domain.project(clique), counts, chosen, answer.violation)
-        answers = (found[self.domain.canonical(c)].transpose(c) for c in asked)
-        return list(answers)
+                found[clique] = Factor.over(self.domain.project(clique), counts), chosen, answer.violation
+        return found
 
     def _counts(self, clique: Clique, evidence: Evidence | None) -> Factor:
-        self.domain.indices(clique)
-        return self._weighed(clique, evidence).project(clique)
+        return self.project(clique, evidence)
 
     def _answers(
         self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int
     ) -> list[NDArray[np.float64]]:
         answers = []
         for q in queries:
-            clique = self.domain.canonical(q.checked(self.domain).blocks)
-            table = self._weighed(clique, evidence).project(clique).normalize(self.total)
-            tree = JunctionTree(table.domain, [clique])
+            table = self.project(self.domain.canonical(q.checked(self.domain).blocks), evidence)
+            tree = JunctionTree(table.domain, [table.domain.attributes])
             answers += answer_queries(Calibrated(tree, partial(list, [table]), self.total), [q], n_threads=n_threads)
         return answers
 
-    def _weighed(self, clique: Clique, evidence: Evidence | None) -> Factor:
-        """Return the answer to a clique and the attributes of evidence, times the likelihoods."""
-        known = log_likelihoods(self.domain, evidence)
-        names = self.domain.attributes
-        joint: Factor = self.project(self.domain.canonical({*clique, *(names[i] for i, _ in known)}))
-        for index, log_likelihood in known:
-            joint = joint * Factor(self.domain.project((names[index],)), np.exp(log_likelihood))
-        if not joint.datavector().sum() > 0:
-            raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence or {})} has probability zero")
-        return joint
-
-    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
+    def synthetic_data(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        time_limit: float | None = None,
+        progress: bool = False,
+    ) -> Dataset:
         """Draw synthetic records: along the junction tree of `prior`, then refined towards all pseudo-marginals.
 
         Parameters
@@ -255,6 +313,15 @@ class RegionGraphModel(Queryable):
             Number of records; the rounded total by default.
         rng : Generator or int, optional
             Source of the rounding; the operating system's entropy by default.
+        time_limit : float, optional
+            Seconds after which records are refined no further; drawing them takes the time it takes.
+        progress : bool
+            Whether to show on standard error how far the records are.
+
+        Warns
+        -----
+        TimeLimitWarning
+            If the time limit ended the refinement.
 
         Raises
         ------
@@ -263,12 +330,14 @@ class RegionGraphModel(Queryable):
         """
         source = np.random.default_rng(rng)
         n_rows = round(self.total) if rows is None else rows
-        tree = self.prior.tree
-        steps = [
-            Step(node.clique, node.separator, self.prior.table(i).datavector()) for i, node in enumerate(tree.nodes)
-        ]
-        records = draw_records(self.domain, steps, n_rows, source)
-        return Dataset(refined_records(records, self._index, n_rows, source), self.domain)
+        with Clock("synthetic_data", time_limit, progress) as clock:
+            prior = self._prior_within(clock)
+            nodes = prior.tree.nodes
+            steps = [Step(n.clique, n.separator, prior.table(i).datavector()) for i, n in enumerate(nodes)]
+            records = draw_records(self.domain, steps, n_rows, source, clock=clock)
+            refined = refined_records(records, self._index, n_rows, source, clock=clock)
+            clock.warn_if_over("the refinement of the records", stacklevel=3)
+        return Dataset(refined, self.domain)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, whole or not at all; `pypgm.load` reads it.
@@ -299,23 +368,23 @@ class RegionGraphModel(Queryable):
             f"total {self.total:.6g}, {self.marginals.values.size} cells{private})"
         )
 
-    def _from_region(self, clique: Clique) -> Answer:
+    def _from_region(self, clique: Clique) -> tuple[Factor, str, float]:
         """Project the smallest region that holds a clique, and compare it with the next ones."""
         if not clique:
-            return Answer(self.domain.project(()), [self.total], "region", 0.0)
+            return Factor(self.domain.project(()), [self.total]), "region", 0.0
         holders = self._index.holders(clique)[:_HOLDERS]
         tables = [self._index.project(int(i), clique) for i in holders]
         others = [float(np.abs(t - tables[0]).sum()) / self.total for t in tables[1:]]
         violation = sum(others) / len(others) if others else 0.0
-        return Answer(self.domain.project(clique), tables[0].copy(), "region", violation)
+        return Factor.over(self.domain.project(clique), tables[0]), "region", violation
 
-    def _solver(self, method: Method) -> Callable[[Sequence[Clique], int], list[LocalAnswer]]:
+    def _solver(self, method: Method) -> Callable[[Sequence[Clique], int, Clock], list[LocalAnswer]]:
         index = self._index
-        solvers: dict[str, Callable[[Sequence[Clique], int], list[LocalAnswer]]] = {
-            "local": lambda c, n: local_answers(index, c, n_threads=n),
-            "combined": lambda c, n: combined_answers(index, self.prior, c, n_threads=n),
-            "submodel": lambda c, n: submodel_answers(index, c, n_threads=n),
-            "expanded": lambda c, n: expanded_answers(self.graph, index, c, n_threads=n),
-            "oversaturated": lambda c, n: oversaturated_answers(self, index, c, n_threads=n),
+        solvers: dict[str, Callable[[Sequence[Clique], int, Clock], list[LocalAnswer]]] = {
+            "local": lambda c, n, t: local_answers(index, c, n_threads=n, clock=t),
+            "combined": lambda c, n, t: combined_answers(index, self._prior_within(t), c, n_threads=n, clock=t),
+            "submodel": lambda c, n, t: submodel_answers(index, c, n_threads=n, clock=t),
+            "expanded": lambda c, n, t: expanded_answers(self.graph, index, c, n_threads=n, clock=t),
+            "oversaturated": lambda c, n, t: oversaturated_answers(self, index, c, n_threads=n, clock=t),
         }
         return solvers[method]

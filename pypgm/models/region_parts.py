@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -13,17 +12,21 @@ from pypgm.estimation.residual_losses import L2
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.local import LocalAnswer
 from pypgm.inference.out_of_model import violation_of
+from pypgm.memory import check_fits, short
 from pypgm.models.region_estimate import REGION_TOLERANCE, estimate_on_regions
 
 if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector
-    from pypgm.domain import Clique
+    from pypgm.clock import Clock
+    from pypgm.domain import Clique, Domain
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.inference.region_index import RegionIndex
     from pypgm.models.region_model import RegionGraphModel
 
-__all__ = ["affordable_cells", "check_marginals", "oversaturated_answers"]
+__all__ = ["affordable_cells", "check_answers_fit", "check_marginals", "oversaturated_answers"]
 
+_ANSWER_BYTES = 48  # for each cell of a table that is solved for
+_KEPT_BYTES = 24  # for each cell of all tables asked for at a time
 _PRIOR_CELLS = 1e6
 _ITERATIONS = 5000
 _CELLS_OVER_NOISE = 2.0  # times total / stddev: found best on random trees with noisy triples
@@ -50,8 +53,21 @@ def check_marginals(graph: RegionGraph, marginals: CliqueVector, total: float) -
             raise ValueError(f"the marginal of region {region} needs the sum {total:.6g}, got {mass:.6g}")
 
 
+def check_answers_fit(domain: Domain, cliques: Sequence[Clique]) -> None:
+    """Raise ModelTooLargeError, naming a clique and its largest attribute, unless tables over cliques fit."""
+    cells = {c: domain.size(c) for c in cliques}
+    for clique, own in cells.items():
+        largest = max(clique, key=domain.sizes, default="")
+        way_out = f"leave out {largest!r} ({max(domain.sizes(clique), default=1)} values), or ask for a smaller clique"
+        check_fits(_ANSWER_BYTES * own, None, f"the table over {clique} needs {short(own)} cells", way_out)
+    needed = sum(cells.values())
+    check_fits(
+        _KEPT_BYTES * needed, None, f"{len(cells)} answers need {short(needed)} cells", "ask for fewer at a time"
+    )
+
+
 def oversaturated_answers(
-    model: RegionGraphModel, index: RegionIndex, cliques: Sequence[Clique], *, n_threads: int = 0
+    model: RegionGraphModel, index: RegionIndex, cliques: Sequence[Clique], *, clock: Clock, n_threads: int = 0
 ) -> list[LocalAnswer]:
     """Estimate again from a model's measurements, on the saturated graph with the cliques among its regions.
 
@@ -65,13 +81,13 @@ def oversaturated_answers(
     graph = RegionGraph.saturated(model.domain, model.cliques, extra=cliques)
     validated = model.fit is not None and model.fit.status == "validated"
     stop: Literal["validated", "optimum"] = "validated" if validated else "optimum"
-    options = Options(
-        _ITERATIONS, REGION_TOLERANCE, None, None, None, False, n_threads, stop, None, time.perf_counter()
-    )
+    limit, progress = clock.time_limit, clock.progress
+    options = Options(_ITERATIONS, REGION_TOLERANCE, None, limit, None, progress, n_threads, stop, None, clock.started)
     own = model.measurements
     _, (_, marginals, fit) = estimate_on_regions(model.domain, L2(own), own, model.total, oracle=graph, options=options)
     if fit.status == "interrupted":
         raise KeyboardInterrupt
+    clock.over = fit.status == "time"
     gap = np.inf if fit.gap is None else fit.gap
     answers = []
     for clique in cliques:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm import _core
+from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
 
 __all__ = ["Step", "draw_records"]
@@ -34,7 +36,12 @@ class Step:
 
 
 def draw_records(
-    domain: Domain, steps: Sequence[Step], rows: int, rng: np.random.Generator | int | None = None
+    domain: Domain,
+    steps: Sequence[Step],
+    rows: int,
+    rng: np.random.Generator | int | None = None,
+    *,
+    clock: Clock | None = None,
 ) -> dict[str, NDArray[np.signedinteger]]:
     r"""Draw records whose marginals are as close to a model's as integers can be.
 
@@ -61,6 +68,8 @@ def draw_records(
         Number of records, at least 0.
     rng : Generator, int or None, optional
         Source of the one 64-bit seed on which, with the steps, the records depend.
+    clock : Clock, optional
+        Shows the steps; records are never half drawn, so that they take the time they take.
 
     Returns
     -------
@@ -95,7 +104,9 @@ def draw_records(
     _check_order(domain, steps)
     seed = int(np.random.default_rng(rng).integers(2**64, dtype=np.uint64))
     sampler = _core.RecordSampler(int(rows), len(domain), seed)
-    for step, margin in zip(steps, _margins(domain, steps), strict=True):
+    watch = clock or Clock()
+    for i, (step, margin) in enumerate(zip(steps, _margins(domain, steps), strict=True)):
+        watch.tick(partial("{}/{} cliques of records".format, i, len(steps)))
         table = _checked_table(domain, step)
         if step.separator or margin == step.clique:
             _draw(sampler, domain, step, table, margin)

@@ -1,6 +1,8 @@
 // Coordinate descent over records and attributes on the sum of squared excesses.
 #include "core/records/record_refinement.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -10,17 +12,10 @@ namespace pypgm {
 
 namespace {
 
-constexpr int kOffers = 4;            // values considered for each record and attribute in a sweep
-constexpr double kWorthwhile = 1e-2;  // a sweep that lowers the distance by a smaller part is the last
-
-/// The excess (count minus target) of each cell of one target, and the step of each of its attributes.
-struct Excess {
-  std::vector<std::size_t> attributes;
-  std::vector<std::size_t> steps;
-  std::vector<double> cells;
-  std::vector<std::uint8_t> forbidden;
-  double weight;
-};
+constexpr std::size_t kOffers = 4;      // values considered for each record and attribute in a sweep
+constexpr double kWorthwhile = 1e-2;    // a sweep that lowers the distance by a smaller part is the last
+constexpr double kForbidden = 0x1p40;   // added to the excess of structural zeros: counts there stay exact
+constexpr std::uint32_t kBlock = 1024;  // records between two looks at the watch
 
 /// A target that an attribute belongs to.
 struct Use {
@@ -32,21 +27,33 @@ class Refinement {
  public:
   Refinement(std::span<std::vector<std::int32_t>> columns, std::span<const std::size_t> sizes,
              std::span<const RecordTarget> targets)
-      : columns_(columns), sizes_(sizes), uses_(columns.size()) {
+      : sizes_(sizes), uses_(columns.size()) {
     rows_ = columns.empty() ? 0 : columns[0].size();
+    records_.resize(rows_ * columns.size());
+    for (std::size_t a = 0; a < columns.size(); ++a) {
+      for (std::size_t row = 0; row < rows_; ++row) records_[row * columns.size() + a] = columns[a][row];
+    }
     for (const RecordTarget& target : targets) add(target);
-    cell_.resize(excess_.size());
+    for (std::size_t row = 0; row < rows_; ++row) {
+      visit(row);
+      for (const std::size_t cell : cell_) excess_[cell] += 1;
+    }
+  }
+
+  void write(std::span<std::vector<std::int32_t>> columns) const {
+    for (std::size_t a = 0; a < columns.size(); ++a) {
+      for (std::size_t row = 0; row < rows_; ++row) columns[a][row] = records_[row * columns.size() + a];
+    }
   }
 
   double distance() const {
     double sum = 0;
-    for (const Excess& e : excess_) {
-      for (const double x : e.cells) sum += std::abs(x);
-    }
+    for (const double x : excess_) sum += std::abs(x >= kForbidden ? x - kForbidden : x);
     return sum;
   }
 
-  void sweep(Xoshiro& draws) {
+  /// Visits every record once, unless the watch is over before.
+  void sweep(Xoshiro& draws, Watch& watch) {
     // The order of rows differs from sweep to sweep: a random stride coprime to their number.
     if (rows_ == 0) return;
     const auto n = static_cast<std::uint32_t>(rows_);
@@ -54,8 +61,13 @@ class Refinement {
     while (std::gcd(stride, n) != 1) stride = stride % n + 1;
     std::size_t row = draws.below(n);
     for (std::uint32_t i = 0; i < n; ++i) {
-      for (std::size_t a = 0; a < columns_.size(); ++a) {
-        if (sizes_[a] > 1 && !uses_[a].empty()) offer(row, a, draws);
+      if (i % kBlock == 0) {
+        if (watch.is_over()) return;
+        watch.count(std::min(kBlock, n - i));
+      }
+      visit(row);
+      for (std::size_t a = 0; a < uses_.size(); ++a) {
+        if (sizes_[a] > 1 && !uses_[a].empty()) offer(a, draws);
       }
       row += stride;
       if (row >= rows_) row -= rows_;
@@ -64,100 +76,100 @@ class Refinement {
 
  private:
   void add(const RecordTarget& target) {
-    Excess e{target.attributes, std::vector<std::size_t>(target.attributes.size()), {}, {}, 1.0};
+    const std::size_t index = cell_.size();
     std::size_t cells = 1;
     for (std::size_t k = target.attributes.size(); k-- > 0;) {
-      e.steps[k] = cells;
-      uses_[target.attributes[k]].push_back({excess_.size(), cells});
+      uses_[target.attributes[k]].push_back({index, cells});
       cells *= sizes_[target.attributes[k]];
     }
-    e.cells.resize(cells);
-    e.forbidden.resize(cells);
-    for (std::size_t i = 0; i < cells; ++i) {
-      e.cells[i] = -target.values[i];
-      e.forbidden[i] = target.values[i] == 0 ? 1 : 0;
-    }
-    for (std::size_t row = 0; row < rows_; ++row) e.cells[cell(e, row)] += 1;
-    excess_.push_back(std::move(e));
+    begin_.push_back(excess_.size());
+    cell_.push_back(0);
+    for (const double count : target.values) excess_.push_back(count == 0 ? kForbidden : -count);
   }
 
-  std::size_t cell(const Excess& e, std::size_t row) const {
-    std::size_t index = 0;
-    for (std::size_t k = 0; k < e.attributes.size(); ++k) {
-      index += e.steps[k] * static_cast<std::size_t>(columns_[e.attributes[k]][row]);
+  /// Makes a record the present one: finds its cell of each target.
+  void visit(std::size_t row) {
+    record_ = std::span(records_).subspan(row * uses_.size(), uses_.size());
+    std::copy(begin_.begin(), begin_.end(), cell_.begin());
+    for (std::size_t a = 0; a < uses_.size(); ++a) {
+      for (const Use& use : uses_[a]) cell_[use.target] += use.step * static_cast<std::size_t>(record_[a]);
     }
-    return index;
   }
 
-  void offer(std::size_t row, std::size_t attribute, Xoshiro& draws) {
+  /// Values to consider instead of the present one: all others of a few, some of many; the present one for
+  /// none.
+  std::array<std::size_t, kOffers> offers(std::size_t attribute, std::size_t now, Xoshiro& draws) const {
+    const std::size_t size = sizes_[attribute];
+    const bool all = size <= kOffers + 1;
+    std::array<std::size_t, kOffers> values;
+    for (std::size_t k = 0; k < kOffers; ++k) {
+      if (all) values[k] = k + 1 < size ? k + (k >= now ? 1 : 0) : now;
+      if (!all) values[k] = draws.below(static_cast<std::uint32_t>(size));
+    }
+    return values;
+  }
+
+  void offer(std::size_t attribute, Xoshiro& draws) {
     const std::vector<Use>& uses = uses_[attribute];
-    const auto now = static_cast<std::size_t>(columns_[attribute][row]);
+    const auto now = static_cast<std::size_t>(record_[attribute]);
     // The change of the loss by leaving the present value; no move helps if every cell lacks records.
-    double leaving = 0;
+    double excess = 0;
     bool worth = false;
     for (const Use& use : uses) {
-      const Excess& e = excess_[use.target];
-      cell_[use.target] = cell(e, row);
-      const double x = e.cells[cell_[use.target]];
-      leaving += e.weight * (1 - 2 * x);
+      double x = excess_[cell_[use.target]];
+      if (x >= kForbidden) x -= kForbidden;
+      excess += x;
       worth = worth || x > 0;
     }
     if (!worth) return;
-    const auto size = static_cast<std::uint32_t>(sizes_[attribute]);
-    const bool all = size <= kOffers + 1;
+    const std::array<std::size_t, kOffers> offered = offers(attribute, now, draws);
+    std::array<double, kOffers> there{};
+    for (const Use& use : uses) {
+      const std::size_t base = cell_[use.target] - now * use.step;
+      for (std::size_t k = 0; k < kOffers; ++k) there[k] += excess_[base + offered[k] * use.step];
+    }
     std::size_t best = now;
     double least = -1e-9;
-    for (std::uint32_t k = 0; k < (all ? size : static_cast<std::uint32_t>(kOffers)); ++k) {
-      const std::size_t value = all ? k : draws.below(size);
-      if (value == now) continue;
-      const double change = leaving + entering(uses, now, value);
-      if (change < least) {
-        least = change;
-        best = value;
-      }
+    for (std::size_t k = 0; k < kOffers; ++k) {
+      const double change = 2 * (static_cast<double>(uses.size()) - excess + there[k]);
+      if (offered[k] == now || change >= least) continue;
+      least = change;
+      best = offered[k];
     }
     if (best == now) return;
     for (const Use& use : uses) {
-      Excess& e = excess_[use.target];
-      const std::size_t from = cell_[use.target];
-      e.cells[from] -= 1;
-      e.cells[from - now * use.step + best * use.step] += 1;
+      std::size_t& cell = cell_[use.target];
+      excess_[cell] -= 1;
+      cell = cell - now * use.step + best * use.step;
+      excess_[cell] += 1;
     }
-    columns_[attribute][row] = static_cast<std::int32_t>(best);
+    record_[attribute] = static_cast<std::int32_t>(best);
   }
 
-  double entering(const std::vector<Use>& uses, std::size_t now, std::size_t value) const {
-    double change = 0;
-    for (const Use& use : uses) {
-      const Excess& e = excess_[use.target];
-      const std::size_t to = cell_[use.target] - now * use.step + value * use.step;
-      if (e.forbidden[to] != 0) return 1e300;
-      change += e.weight * (1 + 2 * e.cells[to]);
-    }
-    return change;
-  }
-
-  std::span<std::vector<std::int32_t>> columns_;
   std::span<const std::size_t> sizes_;
   std::vector<std::vector<Use>> uses_;  ///< by attribute
-  std::vector<Excess> excess_;
-  std::vector<std::size_t> cell_;  ///< by target: the cell of the present record
+  std::vector<double> excess_;          ///< count minus target of each cell, target after target
+  std::vector<std::size_t> begin_;      ///< by target: its first cell
+  std::vector<std::int32_t> records_;   ///< one record's values after the other
   std::size_t rows_ = 0;
+  std::span<std::int32_t> record_;  ///< the present one
+  std::vector<std::size_t> cell_;   ///< by target: that of the present record
 };
 
 }  // namespace
 
 double refine_records(std::span<std::vector<std::int32_t>> columns, std::span<const std::size_t> sizes,
-                      std::span<const RecordTarget> targets, int sweeps, std::uint64_t seed) {
+                      std::span<const RecordTarget> targets, int sweeps, std::uint64_t seed, Watch& watch) {
   Xoshiro draws(seed);
   Refinement refinement(columns, sizes, targets);
   double distance = refinement.distance();
-  for (int i = 0; i < sweeps; ++i) {
-    refinement.sweep(draws);
+  for (int i = 0; i < sweeps && !watch.is_over(); ++i) {
+    refinement.sweep(draws, watch);
     const double before = distance;
     distance = refinement.distance();
     if (before - distance <= kWorthwhile * before) break;
   }
+  refinement.write(columns);
   return distance;
 }
 

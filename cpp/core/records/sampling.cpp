@@ -111,13 +111,14 @@ class Dealer {
     floor_ = kNegligible * total;
   }
 
-  void run() {
+  void run(const Watch& watch) {
     std::vector<std::vector<std::uint32_t>> blocks(given_.n_margin);
     for (std::size_t value = 0; value < present_.size(); ++value) {
       if (present_[value] == 0 && !follows_model_) continue;
       blocks[given_.margin[value]].push_back(static_cast<std::uint32_t>(value));
     }
     for (const std::vector<std::uint32_t>& block : blocks) {
+      if (watch.abandoned) return;
       if (!block.empty()) draw_block(block);
     }
   }
@@ -197,7 +198,7 @@ RecordSampler::RecordSampler(std::size_t rows, std::size_t n_attributes, std::ui
   assert(rows <= kMaxRecords);
 }
 
-void RecordSampler::draw(const SamplingStep& step) {
+void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
   std::vector<std::uint32_t> group(rows_, 0);
   std::size_t groups = 1;
   for (std::size_t axis = 0; axis < step.sizes.size(); ++axis) {
@@ -212,7 +213,8 @@ void RecordSampler::draw(const SamplingStep& step) {
   for (const std::uint32_t value : group) ++present[value];
 
   Dealer dealer(step, present, rows_, random_);
-  dealer.run();
+  dealer.run(watch);
+  if (watch.abandoned) return;
   for (std::uint32_t& value : group) value = dealer.deal(value);
   for (std::size_t axis = step.sizes.size(); axis-- > 0;) {
     if (step.in_separator[axis] == 0) split_off(group, step.sizes[axis], step.attributes[axis]);

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/watch.hpp"
 #include "core/base/xoshiro.hpp"
 
 namespace pypgm {
@@ -44,9 +45,10 @@ class RecordSampler {
   /// count as zeros, since they may underflow in the next table; zeros get no record.
   ///
   /// O(rows) time plus O(cells), or O(cells of the s with n_s > 0) where most separator values have no
-  /// record. Throws std::invalid_argument where n_s > 0 and p(s) = 0.
-  void draw(const SamplingStep& step);
+  /// record. Throws std::invalid_argument where n_s > 0 and p(s) = 0. Draws nothing if abandoned.
+  void draw(const SamplingStep& step, const Watch& watch = {});
 
+  std::size_t rows() const { return rows_; }
   std::size_t n_attributes() const { return columns_.size(); }
   /// Whether an attribute has been drawn with this size.
   bool is_drawn(std::size_t attribute, std::size_t size) const { return drawn_[attribute] == size; }

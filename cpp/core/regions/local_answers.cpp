@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
@@ -30,11 +31,9 @@ constexpr std::size_t kFewestSweeps = 25;
 
 class Solver {
  public:
-  Solver(const LocalProblem& problem, LocalAnswer& answer, int n_threads)
-      : problem_(problem), answer_(answer), n_threads_(n_threads), table_(answer.table) {
-    table_.assign(problem.start.begin(), problem.start.end());
-    const Kernels& k = kernels();
-    k.scale(table_.data(), table_.size(), 1 / k.sum(table_.data(), table_.size()));
+  Solver(const LocalProblem& problem, LocalAnswer& answer, int n_threads, Watch& watch)
+      : problem_(problem), answer_(answer), n_threads_(n_threads), watch_(watch), table_(answer.table) {
+    restart();
     std::size_t cells = 0;
     for (const LocalTarget& t : problem.targets) cells += t.values.size();
     now_.resize(cells);
@@ -46,8 +45,10 @@ class Solver {
     std::vector<double> seen;
     double distance = kInfinity;
     while (answer_.iterations < iterations) {
-      distance = sweep();
-      ++answer_.iterations;
+      const double found = sweep();
+      if (watch_.is_over()) break;  // an unfinished sweep has not seen all targets
+      distance = found;
+      count();
       if (distance <= kMet) return true;
       seen.push_back(distance);
       const std::size_t n = seen.size();
@@ -58,29 +59,31 @@ class Solver {
 
   void descend(int iterations) {
     if (problem_.targets.empty()) return;
-    const Kernels& k = kernels();
-    if (!(k.sum(table_.data(), table_.size()) > 0.5)) restart();
-    const std::size_t n = table_.size();
-    log_.resize(n);
-    gradient_.resize(n);
-    trial_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) log_[i] = std::log(table_[i]);
+    if (!(sum(table_) > 0.5)) restart();
+    for (std::vector<double>* table : {&log_, &gradient_, &trial_}) {
+      if (!watch_.is_over()) table->resize(table_.size());
+    }
+    if (watch_.is_over()) return;
+    for_pieces([&](std::size_t, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) log_[i] = std::log(table_[i]);
+    });
     const double safe = 2.0 / static_cast<double>(problem_.targets.size());
     double step = safe;
     double loss = residuals(table_, now_);
     while (true) {
       steepest();
+      if (watch_.is_over()) return;
       answer_.gap = gap();
       if (answer_.gap <= kSmallGap * loss || answer_.iterations >= iterations) return;
-      ++answer_.iterations;
+      count();
       double slope = 0;
       double curvature = 0;
       double moved = try_step(step, slope, curvature);
-      while (moved > loss && step > safe) {
+      while (moved > loss && step > safe && !watch_.is_over()) {
         step = std::max(safe, step / 4);
         moved = try_step(step, slope, curvature);
       }
-      if (moved >= loss) return;  // as low as rounding lets it be
+      if (watch_.is_over() || moved >= loss) return;  // as low as rounding lets it be
       accept(step);
       loss = moved;
       const double permitted = curvature > 0 ? -kCaution * step * slope / curvature : step;
@@ -90,8 +93,8 @@ class Solver {
 
   /// Scales to a sum of 1 and measures the distance from the targets, which bounds the gap too.
   void finish() {
-    const Kernels& k = kernels();
-    k.scale(table_.data(), table_.size(), 1 / k.sum(table_.data(), table_.size()));
+    finishing_ = true;
+    scale(table_, 1 / sum(table_));
     answer_.gap = std::min(answer_.gap, residuals(table_, now_));
     double distance = 0;
     for (const double r : now_) distance += std::abs(r);
@@ -99,11 +102,17 @@ class Solver {
   }
 
  private:
-  /// Calls body(target, its part of the buffer).
+  void count() {
+    ++answer_.iterations;
+    watch_.count();
+  }
+
+  /// Calls body(target, its part of the buffer), until time is over.
   template <class Body>
   void for_targets(std::vector<double>& buffer, const Body& body) {
     std::size_t offset = 0;
     for (const LocalTarget& target : problem_.targets) {
+      if (finishing_ ? watch_.abandoned : watch_.over) return;
       body(target, std::span(buffer).subspan(offset, target.values.size()));
       offset += target.values.size();
     }
@@ -122,11 +131,37 @@ class Solver {
     return distance / static_cast<double>(std::max<std::size_t>(1, problem_.targets.size()));
   }
 
-  /// Fitting has left no weight: zeros of the targets rule everything out. Begins again from the start.
+  /// The table is the start once more: fitting may leave no weight where zeros of the targets rule all out.
   void restart() {
-    std::copy(problem_.start.begin(), problem_.start.end(), table_.begin());
-    const Kernels& k = kernels();
-    k.scale(table_.data(), table_.size(), 1 / k.sum(table_.data(), table_.size()));
+    table_.assign(problem_.start.begin(), problem_.start.end());
+    scale(table_, 1 / sum(table_));
+  }
+
+  /// Calls body(piece, begin, end) for pieces of the table, the same ones for any number of threads; an
+  /// abandoned answer is left unfinished.
+  template <class Body>
+  void for_pieces(const Body& body) {
+    const std::size_t n = problem_.start.size();
+    const std::size_t pieces = (n + kPiece - 1) / kPiece;
+    by_piece_.resize(pieces);
+    parallel_for(pieces, threads_for(n, n_threads_), [&](std::size_t p) {
+      if (!watch_.abandoned) body(p, p * kPiece, std::min(n, (p + 1) * kPiece));
+    });
+  }
+
+  double sum_of_pieces() const { return std::accumulate(by_piece_.begin(), by_piece_.end(), 0.0); }
+
+  double sum(const std::vector<double>& table) {
+    for_pieces([&](std::size_t p, std::size_t begin, std::size_t end) {
+      by_piece_[p] = kernels().sum(table.data() + begin, end - begin);
+    });
+    return sum_of_pieces();
+  }
+
+  void scale(std::vector<double>& table, double factor) {
+    for_pieces([&](std::size_t, std::size_t begin, std::size_t end) {
+      kernels().scale(table.data() + begin, end - begin, factor);
+    });
   }
 
   /// Marginals less targets; returns half their squared norm.
@@ -145,22 +180,33 @@ class Solver {
     });
   }
 
-  double gap() const {
-    double least = kInfinity;
-    for (std::size_t i = 0; i < table_.size(); ++i) {
-      if (log_[i] > -kInfinity) least = std::min(least, gradient_[i]);
-    }
-    return kernels().dot(gradient_.data(), table_.data(), table_.size()) - least;
+  double gap() {
+    for_pieces([&](std::size_t p, std::size_t begin, std::size_t end) {
+      by_piece_[p] = kInfinity;
+      for (std::size_t i = begin; i < end; ++i) {
+        if (log_[i] > -kInfinity) by_piece_[p] = std::min(by_piece_[p], gradient_[i]);
+      }
+    });
+    const double least = *std::min_element(by_piece_.begin(), by_piece_.end());
+    for_pieces([&](std::size_t p, std::size_t begin, std::size_t end) {
+      by_piece_[p] = kernels().dot(gradient_.data() + begin, table_.data() + begin, end - begin);
+    });
+    return sum_of_pieces() - least;
   }
 
   double try_step(double step, double& slope, double& curvature) {
     const Kernels& k = kernels();
-    const std::size_t n = table_.size();
-    k.add_scaled(log_.data(), gradient_.data(), -step, n, trial_.data());
-    peak_ = k.max(trial_.data(), n);
-    k.exp_shifted(trial_.data(), n, peak_, trial_.data());
-    weight_ = k.sum(trial_.data(), n);
-    k.scale(trial_.data(), n, 1 / weight_);
+    for_pieces([&](std::size_t p, std::size_t begin, std::size_t end) {
+      k.add_scaled(log_.data() + begin, gradient_.data() + begin, -step, end - begin, trial_.data() + begin);
+      by_piece_[p] = k.max(trial_.data() + begin, end - begin);
+    });
+    peak_ = *std::max_element(by_piece_.begin(), by_piece_.end());
+    for_pieces([&](std::size_t p, std::size_t begin, std::size_t end) {
+      k.exp_shifted(trial_.data() + begin, end - begin, peak_, trial_.data() + begin);
+      by_piece_[p] = k.sum(trial_.data() + begin, end - begin);
+    });
+    weight_ = sum_of_pieces();
+    scale(trial_, 1 / weight_);
     const double loss = residuals(trial_, next_);
     slope = curvature = 0;
     for (std::size_t i = 0; i < now_.size(); ++i) {
@@ -173,7 +219,9 @@ class Solver {
 
   void accept(double step) {
     const double shift = peak_ + std::log(weight_);
-    for (std::size_t i = 0; i < log_.size(); ++i) log_[i] = log_[i] - step * gradient_[i] - shift;
+    for_pieces([&](std::size_t, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) log_[i] = log_[i] - step * gradient_[i] - shift;
+    });
     std::swap(table_, trial_);
     std::swap(now_, next_);
   }
@@ -181,34 +229,37 @@ class Solver {
   const LocalProblem& problem_;
   LocalAnswer& answer_;
   int n_threads_;
+  Watch& watch_;
+  bool finishing_ = false;
   std::vector<double>& table_;
   std::vector<double> now_, next_;  ///< by target: residuals
   std::vector<double> log_, gradient_, trial_;
+  std::vector<double> by_piece_;  ///< sums or extremes
   double peak_ = 0;
   double weight_ = 1;
 };
 
 }  // namespace
 
-LocalAnswer solve_locally(const LocalProblem& problem, int iterations, int n_threads) {
+LocalAnswer solve_locally(const LocalProblem& problem, int iterations, int n_threads, Watch& watch) {
   LocalAnswer answer;
   const std::size_t cells = std::max<std::size_t>(1, problem.start.size());
   const int affordable = static_cast<int>(std::max(kFewestSweeps, kMostVisits / cells));
   const int sweeps = std::min(iterations, affordable);
-  Solver solver(problem, answer, n_threads);
-  if (!solver.fit(sweeps)) solver.descend(2 * sweeps);
+  Solver solver(problem, answer, n_threads, watch);
+  if (!solver.fit(sweeps) && !watch.is_over()) solver.descend(2 * sweeps);
   solver.finish();
   return answer;
 }
 
-std::vector<LocalAnswer> solve_locally(std::span<const LocalProblem> problems, int iterations,
-                                       int n_threads) {
+std::vector<LocalAnswer> solve_locally(std::span<const LocalProblem> problems, int iterations, int n_threads,
+                                       Watch& watch) {
   std::vector<LocalAnswer> answers(problems.size());
   std::size_t work = 0;
   for (const LocalProblem& p : problems) work += 20 * p.start.size() * (1 + p.targets.size());
   const int inside = problems.size() == 1 ? n_threads : 1;
   parallel_for(problems.size(), threads_for(work, n_threads),
-               [&](std::size_t i) { answers[i] = solve_locally(problems[i], iterations, inside); });
+               [&](std::size_t i) { answers[i] = solve_locally(problems[i], iterations, inside, watch); });
   return answers;
 }
 

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/watch.hpp"
 #include "core/tables/layout.hpp"
 
 namespace pypgm {
@@ -34,10 +35,12 @@ struct LocalAnswer {
 /// it comes no nearer: marginals of regions are no more consistent. If they cannot, entropic mirror descent
 /// from where fitting has led (all its points have the form start * exp(sum of functions of the targets'
 /// cells)), with a step that is at least 1/K, K = n/2 the relative smoothness for n targets, and longer where
-/// the last step permits. Any n_threads gives the same bits.
-LocalAnswer solve_locally(const LocalProblem& problem, int iterations, int n_threads);
+/// the last step permits. Any n_threads gives the same bits. Steps of the watch are sweeps and steps of
+/// descent; once it is over the table is the best so far.
+LocalAnswer solve_locally(const LocalProblem& problem, int iterations, int n_threads, Watch& watch);
 
 /// The same for many problems beside each other; one alone is solved by all threads, else each by one.
-std::vector<LocalAnswer> solve_locally(std::span<const LocalProblem> problems, int iterations, int n_threads);
+std::vector<LocalAnswer> solve_locally(std::span<const LocalProblem> problems, int iterations, int n_threads,
+                                       Watch& watch);
 
 }  // namespace pypgm

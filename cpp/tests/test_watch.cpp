@@ -1,0 +1,51 @@
+// Long calls that are over before their end return what they have.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/records/record_refinement.hpp"
+#include "core/records/sampling.hpp"
+#include "core/regions/local_answers.hpp"
+
+using namespace pypgm;
+
+TEST_CASE("a local answer without time is the start, measured") {
+  const std::vector<double> start{1, 1, 1, 1}, target{0.75, 0.25};
+  const std::vector<std::size_t> shape{2, 2};
+  const std::vector<std::uint8_t> kept{1, 0};
+  const LocalProblem problem{start, {{make_layout(shape, kept), target}}};
+  Watch watch;
+  CHECK(solve_locally(problem, 10, 1, watch).table[0] == doctest::Approx(0.375));
+  CHECK(watch.steps == 2);
+  watch.over = true;
+  const LocalAnswer answer = solve_locally(problem, 10, 1, watch);
+  CHECK(answer.iterations == 0);
+  CHECK(answer.table == std::vector<double>(4, 0.25));
+  CHECK(answer.violation == doctest::Approx(0.5));
+}
+
+TEST_CASE("records without time stay as they are, and count what they are") {
+  const std::vector<double> target{1, 3};
+  const std::vector<RecordTarget> targets{{{0}, target}};
+  const std::vector<std::size_t> sizes{2};
+  std::vector<std::vector<std::int32_t>> columns{{0, 0, 0, 0}};
+  Watch watch;
+  watch.over = true;
+  CHECK(refine_records(columns, sizes, targets, 20, 1, watch) == 6);
+  CHECK(columns[0] == std::vector<std::int32_t>{0, 0, 0, 0});
+  watch.over = false;
+  CHECK(refine_records(columns, sizes, targets, 20, 1, watch) == 0);
+  CHECK(watch.steps >= 4);
+}
+
+TEST_CASE("an abandoned sampler draws nothing") {
+  RecordSampler sampler(3, 1, 0);
+  const std::vector<double> table{1, 1};
+  Watch watch;
+  watch.abandoned = true;
+  sampler.draw({table, {0}, {2}, {0}, {0}}, watch);
+  CHECK(!sampler.is_drawn(0, 2));
+  sampler.draw({table, {0}, {2}, {0}, {0}});
+  CHECK(sampler.column(0).size() == 3);
+}

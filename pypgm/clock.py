@@ -1,0 +1,80 @@
+"""The time a long call takes: whether it is over, and a line on standard error that says how far the call is."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+
+from pypgm.errors import TimeLimitWarning
+
+__all__ = ["Clock"]
+
+_BETWEEN = 0.1  # seconds between two lines
+
+
+class Clock:
+    """Looks at the time limit of a call at each of its steps, and shows them.
+
+    Parameters
+    ----------
+    what : str
+        The head of the line.
+    time_limit : float, optional
+        Seconds from `started` after which the call ends with the best it has.
+    progress : bool
+        Whether to write a line over and over on standard error, at most ten times a second.
+    started : float, optional
+        ``time.perf_counter()`` when the work began; now by default.
+
+    Attributes
+    ----------
+    over : bool
+        Whether a step found the limit passed.
+    """
+
+    def __init__(
+        self, what: str = "", time_limit: float | None = None, progress: bool = False, started: float | None = None
+    ) -> None:
+        if time_limit is not None and not time_limit > 0:
+            raise ValueError(f"time_limit needs to be positive, got {time_limit}")
+        self.what = what
+        self.time_limit = time_limit
+        self.progress = progress
+        self.started = time.perf_counter() if started is None else started
+        self.over = False
+        self._shown = -1.0
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start."""
+        return time.perf_counter() - self.started
+
+    def tick(self, text: Callable[[], str]) -> bool:
+        """Show how far the call is; return whether its time is over."""
+        now = self.seconds
+        if self.progress and now - self._shown >= _BETWEEN:
+            self._shown = now
+            sys.stderr.write(f"\r{self.what}: {text()}   ")
+            sys.stderr.flush()
+        self.over = self.over or (self.time_limit is not None and now >= self.time_limit)
+        return self.over
+
+    def close(self) -> None:
+        """End the line."""
+        if self._shown >= 0:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+    def __enter__(self) -> Clock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def warn_if_over(self, what: str, stacklevel: int) -> None:
+        """Warn that the limit has ended something; as in `warnings.warn`, level 2 is the caller of this."""
+        if self.over:
+            text = f"time_limit={self.time_limit:g} ended {what}: the result is the best so far"
+            warnings.warn(text, TimeLimitWarning, stacklevel=stacklevel)

@@ -1,0 +1,136 @@
+"""Long calls of models: Ctrl-C ends them, a time limit ends them with the best so far, they show how far they are."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel, _core
+from pypgm.errors import TimeLimitWarning
+
+SOON = 1.0  # seconds into a job of minutes
+LATE = 10.0  # seconds: long for an interruption on a busy machine, short for the job
+
+INTERRUPTED = f"""
+import os, signal, sys, threading, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import test_watched as jobs
+job = jobs.JOBS[sys.argv[1]]()
+threading.Timer({SOON}, lambda: (sent.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT))).start()
+sent = []
+try:
+    job()
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - sent[0])
+"""
+
+
+def at_odds(attributes, values):
+    """Return a model whose regions are all pairs of attributes, each with a table of its own."""
+    domain = Domain({f"x{i}": values for i in range(attributes)})
+    graph = RegionGraph.factor_graph(domain, list(itertools.combinations(domain.attributes, 2)))
+    rng = np.random.default_rng(0)
+    cells = [1e6 * rng.dirichlet(np.ones(domain.size(r))) for r in graph.regions]
+    return RegionGraphModel(graph, CliqueVector(domain, graph.regions, np.concatenate(cells)), 1e6, prior_cells=1.0)
+
+
+def answers():
+    """Return what takes minutes: answers to many cliques, none of which agrees with its regions."""
+    model = at_odds(10, 20)
+    cliques = list(itertools.combinations(model.domain.attributes, 4))
+    return lambda **options: model.project_many(cliques, **options)
+
+
+def records():
+    """Return what takes minutes: records refined towards tables that contradict each other."""
+    model = at_odds(12, 20)
+    model.synthetic_data(10)
+    return lambda **options: model.synthetic_data(4_000_000, rng=0, **options)
+
+
+JOBS = {"answers": answers, "records": records}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_ctrl_c_goes_through(name):
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, name], capture_output=True, text=True, timeout=300, check=True
+    )
+    word, seconds = run.stdout.split()
+    assert word == "interrupted"
+    assert float(seconds) < LATE
+
+
+def test_a_time_limit_ends_answers_with_the_best_so_far(capsys):
+    model = at_odds(8, 20)
+    cliques = list(itertools.combinations(model.domain.attributes, 4))
+    with pytest.warns(TimeLimitWarning, match=r"time_limit=0.3 ended the answers to 70 cliques") as caught:
+        found = model.project_many(cliques, time_limit=0.3, progress=True)
+    assert caught[0].filename == __file__
+    assert [f.domain.attributes for f in found] == cliques
+    assert all(f.datavector().sum() == pytest.approx(1e6) and f.violation > 0 for f in found)
+    shown = capsys.readouterr().err
+    assert shown.startswith("\rproject: ")
+    assert "sweeps over" in shown
+    assert shown.endswith("\n")
+    with pytest.warns(TimeLimitWarning, match="the answers to 1 cliques"):
+        assert model.project(cliques[0], time_limit=1e-9).datavector().sum() == pytest.approx(1e6)
+
+
+@pytest.mark.parametrize("method", ["local", "combined", "submodel", "expanded"])
+def test_every_method_ends_in_time(method):
+    model = at_odds(6, 8)
+    with pytest.warns(TimeLimitWarning):
+        answer = model.project(model.domain.attributes[:5], method=method, time_limit=1e-9)
+    assert answer.datavector().sum() == pytest.approx(1e6)
+    assert model.project(("x0", "x1"), method=method, time_limit=1e-9).method == "region"  # no work, no warning
+
+
+def test_a_time_limit_ends_the_refinement_of_records(capsys):
+    model = at_odds(6, 10)
+    with pytest.warns(TimeLimitWarning, match="the refinement of the records") as caught:
+        records = model.synthetic_data(300_000, rng=0, time_limit=0.3, progress=True)
+    assert caught[0].filename == __file__
+    assert len(records) == 300_000
+    assert "sweeps over 300000 records" in capsys.readouterr().err
+    refined = model.synthetic_data(3_000, rng=0, time_limit=1e6)
+    with pytest.warns(TimeLimitWarning):
+        drawn = model.synthetic_data(3_000, rng=0, time_limit=1e-9)
+    far, near = (
+        np.mean([np.abs(r.project(c).values / 3e3 - model.project(c).values / 1e6).sum() for c in model.cliques])
+        for r in (drawn, refined)
+    )
+    assert near < 0.7 * far
+
+
+def test_a_tree_that_ran_out_of_time_serves_one_answer():
+    model = at_odds(4, 5)
+    model = RegionGraphModel(model.graph, model.marginals, model.total)
+    with pytest.warns(TimeLimitWarning):
+        model.project(("x0", "x1", "x2"), time_limit=1e-9)
+    fresh = RegionGraphModel(model.graph, model.marginals, model.total)
+    wanted = fresh.project(("x0", "x1", "x2")).values
+    np.testing.assert_array_equal(model.project(("x0", "x1", "x2")).values, wanted)
+
+
+def test_a_limit_is_a_time():
+    model = at_odds(3, 2)
+    with pytest.raises(ValueError, match="time_limit needs to be positive, got 0"):
+        model.project("x0", time_limit=0)
+    with pytest.raises(ValueError, match="time_limit needs to be positive, got -1"):
+        model.synthetic_data(5, time_limit=-1)
+
+
+def test_what_a_callback_of_the_core_raises_goes_through():
+    def fails(_):
+        raise ArithmeticError("broken")
+
+    columns = [np.zeros(500_000, np.int32) for _ in range(8)]
+    targets = [([a], np.full(50, 1.0)) for a in range(8)]
+    with pytest.raises(ArithmeticError, match="broken"):
+        _core.refine_records(columns, [50] * 8, targets, 20, 0, fails)
