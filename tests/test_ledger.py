@@ -150,8 +150,8 @@ def test_report_and_storage():
     assert text.count("\n") == 3
     assert "variance 233.333" in text
     assert "measure  (age)" in text
-    assert ledger.epsilon() == zcdp_epsilon(ledger.spent(), 1e-9)
-    assert ledger.epsilon() <= ledger.epsilon(1e-12)
+    assert ledger.realised_epsilon() == zcdp_epsilon(ledger.spent(), 1e-9)
+    assert ledger.realised_epsilon() <= ledger.realised_epsilon(1e-12)
     stored = json.loads(json.dumps(ledger.to_dict()))
     for again in (Ledger.from_dict(stored), pickle.loads(pickle.dumps(ledger)), copy.deepcopy(ledger)):
         assert type(again) is LedgerReport
@@ -167,8 +167,8 @@ def test_report_and_storage():
     rho_only = Ledger(Budget(rho="1/3"))
     assert Ledger.from_dict(rho_only.to_dict()).budget == rho_only.budget
     with pytest.raises(ValueError, match="pass delta"):
-        rho_only.epsilon()
-    assert Ledger(Budget(epsilon=2)).epsilon() == 0
+        rho_only.realised_epsilon()
+    assert Ledger(Budget(epsilon=2)).realised_epsilon() == 0
     assert repr(rho_only).startswith("Ledger(Budget(rho=0.333333): 0 charges")
 
 
@@ -274,19 +274,50 @@ def test_probabilities_of_failure_are_charged_and_taken_off_delta():
     assert repr(budget) == "Budget(epsilon=1, delta=2e-06, reserved_delta=1e-06)"
     ledger = Ledger(budget)
     ledger.charge_gaussian("measure", "a", variance=1 / (2 * budget.limit), squared_sensitivity=1)
-    assert ledger.epsilon() == zcdp_epsilon(budget.limit, 2e-6)
+    assert ledger.realised_epsilon() == zcdp_epsilon(budget.limit, 2e-6)
     with pytest.raises(BudgetError, match="needs delta 2e-06, 1e-06 of the reserved 1e-06"):
         ledger.charge_stated("histogram", "keys", rho=0, delta=2e-6)
     ledger.charge_stated("histogram", "keys", rho=0, delta=1e-6)
-    assert ledger.epsilon() == zcdp_epsilon(budget.limit, 1e-6) <= 1 + 1e-12
+    assert ledger.realised_epsilon() == zcdp_epsilon(budget.limit, 1e-6) <= 1 + 1e-12
     assert "delta 1e-06" in str(ledger)
     assert Ledger.from_dict(ledger.to_dict()).budget == budget
-    with pytest.raises(ValueError, match="must be more than"):
-        ledger.epsilon(1e-6)
+    with pytest.raises(ValueError, match="delta must be more than"):
+        ledger.realised_epsilon(1e-6)
     for reserved in (2, "2e-6"):
         with pytest.raises(ValueError, match="delta"):
             Budget(epsilon=1, delta="2e-6", reserved_delta=reserved)
     assert Budget(epsilon=1, reserved_delta=1e-9).unit == "epsilon"
+
+
+def test_the_guarantee_is_that_of_the_budget_and_what_was_realised_is_named_so():
+    for ledger in (Ledger(Budget(epsilon="1/3", delta=1e-6)), Ledger(Budget(epsilon="1/3"))):
+        guaranteed = ledger.epsilon()
+        assert 0 <= Fraction(guaranteed) - Fraction(1, 3) < 1e-16
+        assert ledger.realised_epsilon() == 0
+        ledger.charge_laplace("measure", "a", scale=200, sensitivity=1)
+        assert ledger.epsilon() == guaranteed
+        assert 0 < ledger.realised_epsilon() < guaranteed
+        assert LedgerReport.from_dict(ledger.to_dict()).epsilon() == guaranteed
+    rho = Ledger(Budget(rho="1/10", reserved_delta=1e-7))
+    assert rho.epsilon(1e-6) == zcdp_epsilon(Fraction(1, 10), Fraction(9, 10**7))
+    with pytest.raises(ValueError, match="pass delta"):
+        rho.epsilon()
+
+
+def test_a_delta_without_room_for_failures_is_refused_in_both_units():
+    pure, rho = Ledger(Budget(epsilon=1, reserved_delta=1e-6)), Ledger(Budget(rho=1, reserved_delta=1e-6))
+    for ledger in (pure, rho):
+        for delta in (0, 1e-7, 1, -1):
+            with pytest.raises(ValueError, match="delta must be"):
+                ledger.epsilon(delta)
+        ledger.charge_stated("histogram", "keys", epsilon="1/2", delta=1e-7)
+        for delta in (0, 1e-8, 1, -1):
+            with pytest.raises(ValueError, match="delta must be"):
+                ledger.realised_epsilon(delta)
+    assert pure.epsilon() == pure.epsilon(1e-6) == pure.epsilon(0.5) == 1
+    assert pure.realised_epsilon() == pure.realised_epsilon(delta=1e-7) == 0.5
+    with pytest.raises(ValueError, match="more than 1e-06"):
+        rho.epsilon(1e-6)
 
 
 def test_permute_and_flip_costs_four_times_the_exponential_mechanism():
@@ -295,4 +326,4 @@ def test_permute_and_flip_costs_four_times_the_exponential_mechanism():
     assert ledger.charge_permute_and_flip("select", "a", **arguments).cost == Fraction(1, 8)
     assert ledger.charge_exponential("select", "a", **arguments).cost == Fraction(1, 32)
     assert pure.charge_permute_and_flip("select", "a", **arguments).cost == Fraction(1, 2)
-    assert pure.epsilon() >= 0.5
+    assert pure.realised_epsilon() >= 0.5

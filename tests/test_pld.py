@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pypgm import Dataset, Domain
-from pypgm.privacy import Budget, Ledger, Privacy, pld_epsilon, zcdp_epsilon
+from pypgm.privacy import Budget, Ledger, Privacy, realised_pld_epsilon, zcdp_epsilon
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.queries import Prefix
 
@@ -71,15 +71,15 @@ SMALL = [
 def test_never_below_the_exact_loss_and_never_above_zcdp(steps):
     ledger = ledger_of(*steps)
     for delta in (1e-2, 1e-4, 1e-7, 1e-10):
-        epsilon = pld_epsilon(ledger, delta)
-        assert epsilon <= ledger.epsilon(delta)
+        epsilon = realised_pld_epsilon(ledger, delta)
+        assert epsilon <= ledger.realised_epsilon(delta)
         assert exact_delta([(law, Fraction(p)) for law, p in steps], epsilon) <= delta
 
 
 @pytest.mark.parametrize("steps", [s for s in SMALL if RANGE not in {law for law, _ in s}], ids=len)
 def test_close_to_the_exact_loss(steps):
     for delta in (1e-2, 1e-4, 1e-7):
-        epsilon = pld_epsilon(ledger_of(*steps), delta)
+        epsilon = realised_pld_epsilon(ledger_of(*steps), delta)
         assert epsilon == 0 or exact_delta([(law, Fraction(p)) for law, p in steps], 0.995 * epsilon - 1e-6) > delta
 
 
@@ -87,37 +87,39 @@ def test_the_range_hull_is_the_worst_of_all_pairs():
     """One exponential mechanism: at delta = tanh(epsilon / 4) nothing is left of epsilon."""
     for epsilon in (0.1, 1, 4):
         least = math.tanh(epsilon / 4)
-        assert pld_epsilon(ledger_of((RANGE, epsilon)), least * 1.001) == 0
-        assert pld_epsilon(ledger_of((RANGE, epsilon)), least * 0.99) > 0
+        assert realised_pld_epsilon(ledger_of((RANGE, epsilon)), least * 1.001) == 0
+        assert realised_pld_epsilon(ledger_of((RANGE, epsilon)), least * 0.99) > 0
 
 
 def test_it_helps_where_it_should():
     for steps in ([(GAUSSIAN, 600)] * 20, [(LAPLACE, 20)] * 100, [(GAUSSIAN, 600)] * 20 + [(RANGE, "1/50")] * 20):
         ledger = ledger_of(*steps)
-        assert pld_epsilon(ledger, 1e-9) < 0.97 * ledger.epsilon(1e-9)
+        assert realised_pld_epsilon(ledger, 1e-9) < 0.97 * ledger.realised_epsilon(1e-9)
 
 
 def test_wide_changes_are_unit_changes_or_fall_back():
     """A change of 9 answers by 1 is 9 unit changes; one by more is taken by its rho, or its epsilon."""
     known = Ledger(Budget(rho=10))
     known.charge_gaussian("measure", "a", variance=Fraction(900), squared_sensitivity=9, largest_change=1)
-    assert pld_epsilon(known, 1e-6) == pytest.approx(pld_epsilon(ledger_of(*[(GAUSSIAN, 900)] * 9), 1e-6), rel=1e-9)
+    assert realised_pld_epsilon(known, 1e-6) == pytest.approx(
+        realised_pld_epsilon(ledger_of(*[(GAUSSIAN, 900)] * 9), 1e-6), rel=1e-9
+    )
     for change in (None, 3):
         unknown = Ledger(Budget(rho=10))
         unknown.charge_gaussian("measure", "a", variance=Fraction(900), squared_sensitivity=9, largest_change=change)
-        assert pld_epsilon(unknown, 1e-6) == unknown.epsilon(1e-6)
+        assert realised_pld_epsilon(unknown, 1e-6) == unknown.realised_epsilon(1e-6)
     mixed = ledger_of(*[(GAUSSIAN, 600)] * 20)
-    before = pld_epsilon(mixed, 1e-6)
+    before = realised_pld_epsilon(mixed, 1e-6)
     mixed.charge_stated("measure", "b", rho="1/1000000")
-    assert before < pld_epsilon(mixed, 1e-6) <= mixed.epsilon(1e-6)
+    assert before < realised_pld_epsilon(mixed, 1e-6) <= mixed.realised_epsilon(1e-6)
     laplace = Ledger(Budget(epsilon=10))
     laplace.charge_laplace("measure", "a", scale=Fraction(4), sensitivity=2, largest_change=2)
-    assert pld_epsilon(laplace, 1e-9) == pytest.approx(0.5, rel=1e-6)
+    assert realised_pld_epsilon(laplace, 1e-9) == pytest.approx(0.5, rel=1e-6)
     laplace.charge_stated("other", "b", epsilon=0.1)
-    assert pld_epsilon(laplace, 1e-9) == pytest.approx(0.6, rel=1e-6)
+    assert realised_pld_epsilon(laplace, 1e-9) == pytest.approx(0.6, rel=1e-6)
     vast = Ledger(Budget(rho=10))
     vast.charge_gaussian("m", "a", variance=Fraction(2**50), squared_sensitivity=1, largest_change=1)
-    assert pld_epsilon(vast, 1e-6) == vast.epsilon(1e-6)
+    assert realised_pld_epsilon(vast, 1e-6) == vast.realised_epsilon(1e-6)
 
 
 def test_a_table_says_what_the_accountant_needs():
@@ -126,10 +128,10 @@ def test_a_table_says_what_the_accountant_needs():
         ledger = Ledger(Budget(rho=10))
         PrivateTable(data, Privacy(neighbours), ledger).measure("a", Prefix(30), variance=Fraction(2000))
         assert ledger.lines[0].parameters["squared_sensitivity"] == cost
-        assert pld_epsilon(ledger, 1e-6) < ledger.epsilon(1e-6)
+        assert realised_pld_epsilon(ledger, 1e-6) < ledger.realised_epsilon(1e-6)
     ledger = Ledger(Budget(rho=10))
     PrivateTable(data, Privacy(records_per_person=2), ledger).measure("a", variance=Fraction(2000))
-    assert pld_epsilon(ledger, 1e-6) == ledger.epsilon(1e-6)
+    assert realised_pld_epsilon(ledger, 1e-6) == ledger.realised_epsilon(1e-6)
 
 
 def test_probabilities_of_failure_are_taken_off():
@@ -137,11 +139,11 @@ def test_probabilities_of_failure_are_taken_off():
     ledger.charge_laplace("m", "a", scale=Fraction(9), sensitivity=1, largest_change=1)
     ledger.charge_stated("m", "a", rho=0, delta=1e-6)
     clean = ledger_of((LAPLACE, 9))
-    assert pld_epsilon(ledger, 2e-6) == pytest.approx(pld_epsilon(clean, 1e-6), rel=1e-9)
+    assert realised_pld_epsilon(ledger, 2e-6) == pytest.approx(realised_pld_epsilon(clean, 1e-6), rel=1e-9)
     for delta, message in ((1e-6, "exceed"), (None, "names no delta"), (2, "must lie"), (0, "must lie")):
         with pytest.raises(ValueError, match=message):
-            pld_epsilon(ledger, delta)
-    assert pld_epsilon(Ledger(Budget(epsilon=1, delta=1e-9))) == 0
+            realised_pld_epsilon(ledger, delta)
+    assert realised_pld_epsilon(Ledger(Budget(epsilon=1, delta=1e-9))) == 0
 
 
 def test_against_dp_accounting_where_it_is_installed():
@@ -149,6 +151,6 @@ def test_against_dp_accounting_where_it_is_installed():
     for variance, times, delta in itertools.product((4, 400), (1, 30), (1e-4, 1e-9)):
         laws = pld.from_discrete_gaussian_mechanism(math.sqrt(variance), value_discretization_interval=1e-4)
         theirs = laws.self_compose(times).get_epsilon_for_delta(delta)
-        ours = pld_epsilon(ledger_of(*[(GAUSSIAN, variance)] * times), delta)
+        ours = realised_pld_epsilon(ledger_of(*[(GAUSSIAN, variance)] * times), delta)
         assert ours == pytest.approx(theirs, rel=2e-3, abs=2e-3)
         assert ours <= zcdp_epsilon(Fraction(times, 2 * variance), delta)

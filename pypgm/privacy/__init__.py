@@ -7,7 +7,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.privacy.pld import pld_epsilon
+from pypgm.privacy.pld import realised_pld_epsilon
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
@@ -27,9 +27,9 @@ __all__ = [
     "RealAnswers",
     "dp_events",
     "measure_real",
-    "pld_epsilon",
     "private_bounds",
     "private_quantiles",
+    "realised_pld_epsilon",
     "sparse_histogram",
     "zcdp_delta",
     "zcdp_epsilon",

@@ -14,7 +14,7 @@ from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
 
-__all__ = ["LedgerReport"]
+__all__ = ["LedgerReport", "check_line", "short", "upward"]
 
 
 class LedgerReport:
@@ -129,25 +129,45 @@ class LedgerReport:
         return ""
 
     def epsilon(self, delta: Number | None = None) -> float:
-        """Return the epsilon that was spent, rounded up, at a `delta` (by default the budget's own).
+        """Return the guarantee: an epsilon for which whatever the budget allows is (epsilon, delta)-DP, rounded up.
 
-        Under zCDP by the conversion of `zcdp_epsilon`, from which probabilities of failure are taken off first; under
-        a pure budget the sum of the epsilons, which holds at any delta of at least those probabilities.
+        It holds however steps, parameters and the end of a mechanism depend on earlier answers, because the ledger
+        refuses what exceeds its budget.
+
+        Parameters
+        ----------
+        delta : number, optional
+            In [0, 1); by default the budget's own, or under a pure budget what it reserves for failures.
 
         Raises
         ------
         ValueError
-            If no delta is named, or it is at most what was charged in probabilities of failure.
+            If no delta is named, or it leaves nothing beside the budget's `reserved_delta`.
+
+        Examples
+        --------
+        >>> report = LedgerReport(Budget(epsilon=1, delta=1e-9))
+        >>> report.epsilon(), report.realised_epsilon()
+        (1.0, 0.0)
         """
-        if self._budget.unit == "epsilon":
-            return math.nextafter(float(self.spent()), math.inf) if self.spent() else 0.0
-        wanted = self._budget.delta if delta is None else delta
-        if wanted is None:
-            raise ValueError("a budget in rho names no delta; pass delta")
-        left = as_fraction("delta", wanted) - self.spent_delta()
-        if left < 0 or (left == 0 and self.spent_delta() > 0):
-            raise ValueError(f"delta must be more than the {short(self.spent_delta())} that was charged, got {wanted}")
-        return zcdp_epsilon(self.spent(), left)
+        budget = self._budget
+        if delta is None and budget.epsilon is not None:
+            return upward(budget.epsilon)
+        return _converted(budget, budget.limit, budget.reserved_delta, delta)
+
+    def realised_epsilon(self, delta: Number | None = None) -> float:
+        """Return the epsilon of what was spent, rounded up; the guarantee is `epsilon`.
+
+        What was spent is a guarantee where the steps were fixed beforehand. Where an earlier answer decided on a later
+        step, on its parameters or on the end, the amount spent is an answer as well, and only the budget's guarantee is
+        proven. Probabilities of failure are taken off delta first.
+
+        Raises
+        ------
+        ValueError
+            If no delta is named, or it leaves nothing beside what was charged in probabilities of failure.
+        """
+        return _converted(self._budget, self.spent(), self.spent_delta(), delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""
@@ -204,3 +224,21 @@ def check_line(line: Charge, budget: Budget) -> None:
 def short(value: Fraction) -> str:
     """Return a rational to six digits."""
     return f"{float(value):.6g}"
+
+
+def upward(value: Fraction) -> float:
+    """Return the least float that is not below a rational."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def _converted(budget: Budget, amount: Fraction, fails: Fraction, delta: Number | None) -> float:
+    """Return the epsilon of an amount in the budget's unit beside a probability of failure."""
+    pure = budget.unit == "epsilon"
+    wanted = (fails if pure else budget.delta) if delta is None else as_fraction("delta", delta)
+    if wanted is None:
+        raise ValueError("a budget in rho names no delta; pass delta")
+    if not 0 <= wanted < 1 or wanted < fails or (wanted == fails > 0 and not pure):
+        least = f"at least {short(fails)}" if pure else f"more than {short(fails)}"
+        raise ValueError(f"delta must be {least}, the probability of failure, and below 1, got {delta}")
+    return upward(amount) if pure else zcdp_epsilon(amount, wanted - fails)

@@ -25,7 +25,7 @@ from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_epsilon
 
-__all__ = ["pld_epsilon"]
+__all__ = ["realised_pld_epsilon"]
 
 _ULP = 2.0**-52
 _REACH = 12  # standard deviations of a Gaussian beyond which its mass, below 2 exp(-72), counts as infinite loss
@@ -49,10 +49,11 @@ class _Losses:
         return float(self.masses @ np.square(self.values - mean))
 
 
-def pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> float:
+def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> float:
     """Return an epsilon for which what was charged is (epsilon, delta)-DP, by numerical composition, rounded upward.
 
-    It is never above `Ledger.epsilon`, which follows from zCDP alone: where the distributions give no less, as they
+    As every figure of what was spent it is a guarantee where steps were fixed beforehand: `Ledger.realised_epsilon`.
+    It is never above that one, which follows from zCDP alone: where the distributions give no less, as they
     may where exponential mechanisms take a good part of the budget, that is returned. Discrete Gaussian and Laplace
     lines whose answers each change by at most 1 enter by the exact law, exponential mechanisms by the worst pair of
     their range, everything else with a pure epsilon by randomized response. Lines that only rho is known of are
@@ -87,7 +88,7 @@ def pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> float:
     >>> noise = {"variance": Fraction(600), "squared_sensitivity": 1, "largest_change": 1}
     >>> for _ in range(20):
     ...     _ = ledger.charge_gaussian("measure", "a", **noise)
-    >>> round(ledger.epsilon(1e-9), 2), round(pld_epsilon(ledger, 1e-9), 2)
+    >>> round(ledger.realised_epsilon(1e-9), 2), round(realised_pld_epsilon(ledger, 1e-9), 2)
     (1.06, 1.0)
     """
     wanted = ledger.budget.delta if delta is None else delta
@@ -96,7 +97,7 @@ def pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> float:
     left = as_fraction("delta", wanted) - ledger.spent_delta()
     if not 0 < left < 1:
         raise ValueError(f"delta must lie in (0, 1) and exceed what was charged in delta, got {wanted}")
-    plain = ledger.epsilon(wanted)
+    plain = ledger.realised_epsilon(wanted)
     steps, rest = _steps(ledger.lines, pure=ledger.budget.unit == "epsilon")
     if not steps:
         return plain
