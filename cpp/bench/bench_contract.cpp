@@ -1,4 +1,4 @@
-// Products of two tables of weights, summed: the kernel of implicit cliques, and its max-product. Each case
+// Products of two tables of weights, summed: the kernel of factored cliques, and its max-product. Each case
 // is checked against plain sums first; items are multiplications. `of_copy` and `of_exp` are those of a
 // pass over the larger table: a product that meets each of its cells more than once cannot reach them.
 #include <benchmark/benchmark.h>

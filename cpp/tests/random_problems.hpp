@@ -16,7 +16,7 @@ struct Problem {
   std::vector<double> potentials;
 };
 
-/// Where implicit cliques are the cheaper way: the only clique of the tree is far larger than those given.
+/// Where factored cliques are cheaper: the only clique of the tree is far larger than those given.
 inline Structure all_pairs(std::mt19937_64& random) {
   Structure s;
   for (std::size_t i = 0; i < 5; ++i) s.sizes.push_back(3 + below(random, 2));

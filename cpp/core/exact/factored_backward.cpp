@@ -37,13 +37,13 @@ class Backward {
     const bool leaf_a = factored_.is_leaf(s.a);
     const bool leaf_b = s.b >= 0 && factored_.is_leaf(s.b);
     // Factors first: they keep their weights, which the other derivative needs. Of two values, one waits in
-    // the room while the other's derivative takes its place.
+    // the spare buffer while the other's derivative takes its place.
     if (leaf_a) leaf(s, s.a, s.to_a, derivative, b, threads);
     if (leaf_b) leaf(s, s.b, s.to_b, derivative, a, threads);
     const bool inner_a = !leaf_a && wanted(s.a);
     const bool inner_b = s.b >= 0 && !leaf_b && wanted(s.b);
     const bool both = inner_a && inner_b;
-    Weights of_b = both ? in_room(s, b.cells.size()) : b;
+    Weights of_b = both ? in_spare(s, b.cells.size()) : b;
     if (inner_b) derive(s, s.b, s.to_b, derivative, a, of_b, threads);
     if (inner_a) {
       Weights of_a = a;
@@ -77,8 +77,8 @@ class Backward {
  private:
   bool wanted(int value) const { return !marginals_.factors.empty() || factored_.leads_home[at(value)] != 0; }
 
-  Weights in_room(const FactoredStep& s, std::size_t cells) {
-    return {{work_.room.get() + s.room, cells}, work_.room_exponents.get() + s.room};
+  Weights in_spare(const FactoredStep& s, std::size_t cells) {
+    return {{work_.spare.get() + s.spare, cells}, work_.spare_exponents.get() + s.spare};
   }
 
   void derive(const FactoredStep& s, int value, const PairProduct& by, const Weights& derivative,
@@ -92,7 +92,7 @@ class Backward {
     const bool factor = at(value) < factored_.n_factors && !marginals_.factors.empty();
     if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
     const std::size_t cells = factored_.values[at(value)].cells;
-    Weights place = in_room(s, cells);
+    Weights place = in_spare(s, cells);
     if (factor && lies_as_given(tree_, factored_, value)) {
       place.cells = marginals_.factors.subspan(tree_.factors[at(value)].offset, cells);
     }

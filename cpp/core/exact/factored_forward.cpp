@@ -32,9 +32,9 @@ void load_leaf(const JunctionTree& tree, const FactoredTree& factored, std::span
 
 FactoredWork::FactoredWork(const FactoredTree& factored)
     : cells(std::make_unique_for_overwrite<double[]>(factored.cells)),
-      room(std::make_unique_for_overwrite<double[]>(factored.room)),
+      spare(std::make_unique_for_overwrite<double[]>(factored.spare)),
       exponents(std::make_unique_for_overwrite<double[]>(factored.cells)),
-      room_exponents(std::make_unique_for_overwrite<double[]>(factored.room)),
+      spare_exponents(std::make_unique_for_overwrite<double[]>(factored.spare)),
       scratch(std::make_unique_for_overwrite<double[]>(factored.scratch)),
       ranges(factored.values.size()),
       extended(factored.values.size(), 0),

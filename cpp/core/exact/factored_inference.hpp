@@ -23,9 +23,9 @@ struct FactoredWork {
   explicit FactoredWork(const FactoredTree& factored);
 
   std::unique_ptr<double[]> cells;
-  std::unique_ptr<double[]> room;
-  std::unique_ptr<double[]> exponents;       ///< of the cells, where their table is extended
-  std::unique_ptr<double[]> room_exponents;  ///< of the cells in the room
+  std::unique_ptr<double[]> spare;
+  std::unique_ptr<double[]> exponents;        ///< of the cells, where their table is extended
+  std::unique_ptr<double[]> spare_exponents;  ///< of its cells
   std::unique_ptr<double[]> scratch;
   std::vector<WeightRange>
       ranges;  ///< of the values; in the backward pass, of the derivatives computed so far

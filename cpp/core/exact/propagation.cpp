@@ -31,8 +31,8 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kTiny = -1020;       // log2 of what one exponential or product may lose when it underflows
-constexpr double kSafe = -937;        // log2 of the smallest cell that is surely kept, with room left
+constexpr double kTiny = -1020;  // log2 of what one exponential or product may lose when it underflows
+constexpr double kSafe = -937;   // log2 of the smallest cell that is surely kept, with something to spare
 constexpr double kNone = -kInfinity;  // no loss
 constexpr double kAll = 1e6;          // of a message of which nothing is left
 constexpr double kLog2e = 1.4426950408889634074;

@@ -15,7 +15,7 @@ namespace pypgm {
 namespace {
 
 constexpr double kFitted = 1e-6;  // mean L1 distance, for a total of 1, that no answer would show
-constexpr int kRunsOfSweep = 6;   // propagations with implicit cliques a walk through the tables is worth
+constexpr int kRunsOfSweep = 6;   // propagations with factored cliques a walk through the tables is worth
 
 }  // namespace
 
@@ -83,7 +83,7 @@ PathSums Acceleration::follow(int f, double a) {
     path_kernels().follow(*table, next.data(), 1.0, a, x.data(), sums);
     return sums;
   }
-  // The old z makes room for z' - z and for z' - x.
+  // The old z serves for z' - z and for z' - x.
   const Kernels& k = kernels();
   const auto moved = slice(*tree_, z_, f);
   PathSums term;

@@ -25,7 +25,7 @@ class Acceleration {
   /// Bound from below of the least loss, from the gradient at that average: steps since the window was opened
   /// are needed. One upward pass.
   double lower_bound();
-  /// Moves theta until its marginals are x: where implicit cliques are the cheaper way by quasi-Newton steps
+  /// Moves theta until its marginals are x: where factored cliques are cheaper by quasi-Newton steps
   /// on log Z - <theta, x> / total, else by proportional fitting, which needs one walk through the tree if
   /// the given cliques are decomposable. At most so many walks, or the time they would take. Afterwards x
   /// is theta's own marginals, no further from what it was than before.

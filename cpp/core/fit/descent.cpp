@@ -19,11 +19,11 @@ void check_possible(double log_z) {
 
 double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
                        std::span<const double> marginals, std::span<const double> potentials, double total,
-                       std::span<double> room, ExactWork& work, int n_threads) {
-  for (std::size_t i = 0; i < room.size(); ++i) {
-    room[i] = potentials[i] == -kInfinity ? -kInfinity : -gradient[i];
+                       std::span<double> scratch, ExactWork& work, int n_threads) {
+  for (std::size_t i = 0; i < scratch.size(); ++i) {
+    scratch[i] = potentials[i] == -kInfinity ? -kInfinity : -gradient[i];
   }
-  return dot(gradient, marginals) + total * exact_max_log_weight(tree, room, work, n_threads);
+  return dot(gradient, marginals) + total * exact_max_log_weight(tree, scratch, work, n_threads);
 }
 
 Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,

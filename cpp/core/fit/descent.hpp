@@ -60,10 +60,10 @@ class Descent {
   std::vector<double> losses_;  ///< by clique
 };
 
-/// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `room` is as long as
-/// g.
+/// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `scratch` is as long
+/// as g.
 double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
                        std::span<const double> marginals, std::span<const double> potentials, double total,
-                       std::span<double> room, ExactWork& work, int n_threads);
+                       std::span<double> scratch, ExactWork& work, int n_threads);
 
 }  // namespace pypgm

@@ -90,15 +90,15 @@ double L2Loss::answers_term(const Measured& m, std::span<const double> table, Ag
   const double* target = against == Against::values
                              ? m.values.data()
                              : (against == Against::holdout ? m.holdout.data() : zeros_.data());
-  const auto room = std::span<double>(answers).first(m.values.size());
-  m.map->apply(table, room);
+  const auto scratch = std::span<double>(answers).first(m.values.size());
+  m.map->apply(table, scratch);
   double loss = 0;
-  for (std::size_t j = 0; j < room.size(); ++j) {
-    const double residual = room[j] - target[j];
-    room[j] = m.weights[j] * residual;
-    loss += 0.5 * residual * room[j];
+  for (std::size_t j = 0; j < scratch.size(); ++j) {
+    const double residual = scratch[j] - target[j];
+    scratch[j] = m.weights[j] * residual;
+    loss += 0.5 * residual * scratch[j];
   }
-  if (!gradient.empty()) m.map->add_transpose(room, gradient);
+  if (!gradient.empty()) m.map->add_transpose(scratch, gradient);
   return loss;
 }
 

@@ -64,7 +64,7 @@ class L2Loss {
   std::vector<Cells> cells_;                  ///< by clique
   std::vector<Measured> others_;              ///< measurements that are not of every cell
   std::vector<std::vector<int>> others_of_;   ///< by clique
-  std::vector<std::vector<double>> answers_;  ///< by clique: room for the answers
+  std::vector<std::vector<double>> answers_;  ///< by clique: for the answers
   std::vector<double> zeros_;                 ///< what nothing is compared with
   bool validates_ = false;
 };

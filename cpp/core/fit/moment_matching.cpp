@@ -28,7 +28,7 @@ class MomentMatching {
                  const std::vector<double>& potentials, ExactWork& work, int n_threads)
       : tree_(tree), targets_(targets), total_(total), work_(work), n_threads_(n_threads) {
     const std::size_t n = potentials.size();
-    for (std::vector<double>* room : {&spread_, &direction_, &marginals_}) room->resize(n);
+    for (std::vector<double>* scratch : {&spread_, &direction_, &marginals_}) scratch->resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       // A potential moves the share p of its cell by p: in these units by 1. Structural zeros do not move.
       const double share = std::max(targets[i] / total, kRarest);

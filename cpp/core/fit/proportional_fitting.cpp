@@ -40,7 +40,7 @@ ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tre
     : tree_(std::move(tree)),
       targets_(std::move(targets)),
       potentials_(std::move(potentials)),
-      room_(targets_.size()),
+      scratch_(targets_.size()),
       total_(total),
       n_threads_(n_threads),
       zeros_(zeros),
@@ -76,7 +76,7 @@ double ProportionalFitting::ratios(std::span<const double> target, std::span<dou
 
 double ProportionalFitting::fit_factor(int factor, const Layout& place, std::span<double> table) {
   const std::size_t offset = tree_->factors[at(factor)].offset;
-  const auto scaling = std::span<double>(room_).subspan(offset, place.small);
+  const auto scaling = std::span<double>(scratch_).subspan(offset, place.small);
   reduce_sum(table, place, scaling, n_threads_);
   const double distance = ratios(std::span<const double>(targets_).subspan(offset, place.small), scaling);
   expand(Expand::multiply, table, place, scaling, n_threads_);
@@ -84,21 +84,21 @@ double ProportionalFitting::fit_factor(int factor, const Layout& place, std::spa
   return distance;
 }
 
-/// Fits the marginals of a group in its table; `room` serves the tables inside.
+/// Fits the marginals of a group in its table; `scratch` serves the tables inside.
 double ProportionalFitting::fit_group(const FittingGroup& group, std::span<double> table,
-                                      std::span<double> room) {
+                                      std::span<double> scratch) {
   double distance = 0;
   for (const auto& [factor, place] : group.goals) distance += fit_factor(factor, place, table);
   for (const FittingGroup& part : group.parts) {
-    const auto before = room.first(part.cells);
-    const auto inside = room.subspan(part.cells, part.cells);
+    const auto before = scratch.first(part.cells);
+    const auto inside = scratch.subspan(part.cells, part.cells);
     reduce_sum(table, part.place, inside, n_threads_);
     if (kernels().magnitudes(inside.data(), part.cells).least < kTooRare) {
       for (const auto& [factor, place] : part.around) distance += fit_factor(factor, place, table);
       continue;
     }
     std::copy(inside.begin(), inside.end(), before.begin());
-    distance += fit_group(part, inside, room.subspan(2 * part.cells));
+    distance += fit_group(part, inside, scratch.subspan(2 * part.cells));
     message_kernels().ratios(inside.data(), before.data(), part.cells, 0.0, kLargestChange, false);
     expand(Expand::multiply, table, part.place, before, n_threads_);
   }
@@ -153,7 +153,7 @@ double ProportionalFitting::sweep() {
     distance += fit_node(node);
   }
   while (here != 0) back();
-  told_ = false;
+  agrees_ = false;
   const TreeNode& root = tree_->nodes[0];
   if (!(kernels().sum(tables_.data() + root.offset, root.cells) > 0))
     return std::numeric_limits<double>::infinity();
@@ -162,13 +162,13 @@ double ProportionalFitting::sweep() {
 }
 
 const std::vector<double>& ProportionalFitting::tables() {
-  // What the last walk brought to the root is told to all, in an order in which parents come first.
-  for (int node = 1; !told_ && node < static_cast<int>(tree_->nodes.size()); ++node) {
+  // What the last walk brought to the root is distributed, parents first.
+  for (int node = 1; !agrees_ && node < static_cast<int>(tree_->nodes.size()); ++node) {
     descend(node);
     const Edge e = edge(node);
     reduce_sum(e.child, e.node.to_separator, e.in_child, n_threads_);
   }
-  told_ = true;
+  agrees_ = true;
   return tables_;
 }
 

@@ -12,7 +12,7 @@ namespace pypgm {
 enum class Zeros { become, wait };
 
 /// Iterative proportional fitting of a graphical model to marginals of the given cliques of a junction tree,
-/// while the tree is walked: each clique on the way is scaled to its targets, and what changed goes on with
+/// while the tree is walked: each clique passed is scaled to its targets, and what changed goes on with
 /// the separators. If some distribution has the targets, the limit is the one closest (in relative entropy)
 /// to the start. No allocation after construction.
 class ProportionalFitting {
@@ -33,7 +33,7 @@ class ProportionalFitting {
  private:
   double ratios(std::span<const double> target, std::span<double> now) const;
   double fit_factor(int factor, const Layout& place, std::span<double> table);
-  double fit_group(const FittingGroup& group, std::span<double> table, std::span<double> room);
+  double fit_group(const FittingGroup& group, std::span<double> table, std::span<double> scratch);
   double fit_node(int index);
   /// The tables at the two ends of the edge above a node. A table does not change between a step along the
   /// edge and the next one back, so each step sums up only the table it comes from.
@@ -49,7 +49,7 @@ class ProportionalFitting {
   void climb(int child);
 
   std::shared_ptr<const JunctionTree> tree_;
-  std::vector<double> targets_, potentials_, room_;
+  std::vector<double> targets_, potentials_, scratch_;
   double total_;
   int n_threads_;
   Zeros zeros_;
@@ -57,9 +57,9 @@ class ProportionalFitting {
   std::vector<double> in_children_, in_parents_;  ///< see Edge
   std::vector<int> order_;                        ///< nodes, depth first
   std::vector<FittingGroup> groups_;              ///< by node: of its factors
-  std::vector<double> nested_;                    ///< room for the tables of groups
-  std::vector<double> scaling_;                   ///< room for what a separator changes by
-  bool told_ = true;                              ///< whether the tables agree on separators
+  std::vector<double> nested_;                    ///< for the tables of groups
+  std::vector<double> scaling_;                   ///< for what a separator changes by
+  bool agrees_ = true;                            ///< whether the tables agree on separators
 };
 
 }  // namespace pypgm

@@ -174,14 +174,14 @@ void add_factors(const JunctionTree& tree, FactoredTree& factored, std::vector<s
   factored.n_leaves = factored.values.size();
 }
 
-/// Cells beside a step's own on the way back: the derivative of a factor, or of one of two values that both
-/// are still needed for the other's.
-std::size_t room_of(const FactoredTree& factored, const FactoredStep& step) {
+/// Cells beside a step's own in the backward pass: the derivative of a factor, or of one of two values that
+/// both are still needed for the other's.
+std::size_t spare_of(const FactoredTree& factored, const FactoredStep& step) {
   const auto cells = [&](int value) { return factored.values[at(value)].cells; };
-  std::size_t room = factored.is_leaf(step.a) ? cells(step.a) : 0;
-  if (step.b < 0) return room;
-  if (factored.is_leaf(step.b) || !factored.is_leaf(step.a)) room = std::max(room, cells(step.b));
-  return room;
+  std::size_t spare = factored.is_leaf(step.a) ? cells(step.a) : 0;
+  if (step.b < 0) return spare;
+  if (factored.is_leaf(step.b) || !factored.is_leaf(step.a)) spare = std::max(spare, cells(step.b));
+  return spare;
 }
 
 /// Cells in which a step scales its tables, one of its products after the other.
@@ -193,7 +193,7 @@ std::size_t scratch_of(const FactoredStep& step) {
   return most;
 }
 
-/// Puts the steps that may be taken beside each other into levels, and gives each its room.
+/// Puts the steps that may be taken beside each other into levels, and gives each its buffers.
 void arrange(FactoredTree& factored) {
   std::vector<std::size_t> height(factored.values.size(), 0);
   for (std::size_t s = 0; s < factored.steps.size(); ++s) {
@@ -210,12 +210,12 @@ void arrange(FactoredTree& factored) {
     std::size_t scratch_end = 0;
     for (const int s : level) {
       FactoredStep& step = factored.steps[at(s)];
-      step.room = end;
+      step.spare = end;
       step.scratch = scratch_end;
-      end += room_of(factored, step);
+      end += spare_of(factored, step);
       scratch_end += scratch_of(step);
     }
-    factored.room = std::max(factored.room, end);
+    factored.spare = std::max(factored.spare, end);
     factored.scratch = std::max(factored.scratch, scratch_end);
   }
   // Which derivatives lead to an attribute's home.
@@ -243,7 +243,7 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
       const auto pair = meeting.present() > 1 ? meeting.cheapest() : meeting.alone();
       const int out = add_value(tree, factored, meeting.scope_of(pair.out));
       FactoredStep step = meeting.take(pair, out);
-      // The larger table comes first: the other one's derivative waits in the room beside.
+      // The larger table comes first: the other one's derivative waits in the spare buffer.
       if (step.b >= 0 && factored.values[at(step.b)].cells > factored.values[at(step.a)].cells) {
         std::swap(step.a, step.b);
         std::swap(step.to_a, step.to_b);

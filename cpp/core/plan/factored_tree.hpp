@@ -24,7 +24,7 @@ struct FactoredStep {
   PairProduct forward;
   PairProduct to_a;         ///< derivative of out times b
   PairProduct to_b;         ///< derivative of out times a
-  std::size_t room = 0;     ///< in the buffer of derivatives that would overwrite what is still needed
+  std::size_t spare = 0;    ///< in the buffer of derivatives that would overwrite what is still needed
   std::size_t scratch = 0;  ///< in the buffer of scaled tables
 };
 
@@ -44,7 +44,7 @@ struct FactoredTree {
   std::vector<std::vector<int>> levels;  ///< steps that depend on earlier levels alone
   int root = -1;                         ///< the value that is Z; -1 if there is none
   std::size_t cells = 0;                 ///< of all values
-  std::size_t room = 0;                  ///< cells of the buffer of derivatives
+  std::size_t spare = 0;                 ///< cells of the buffer of derivatives
   std::size_t scratch = 0;               ///< cells of the buffer extended tables are scaled in
   double operations = 0;                 ///< products of one pass forward and back
 

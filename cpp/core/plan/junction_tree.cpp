@@ -273,7 +273,7 @@ void estimate_cost(JunctionTree& tree) {
       2.0 * cost.factor_cells + 4.0 * cost.separator_cells + static_cast<double>(tree.partial_cells);
   // A clique beyond every integer is never worked on: it counts in full.
   const auto extended_cells = [](const FactoredTree& c) {
-    return 2 * (static_cast<double>(c.cells) + static_cast<double>(c.room)) + static_cast<double>(c.scratch);
+    return 2 * (static_cast<double>(c.cells) + static_cast<double>(c.spare)) + static_cast<double>(c.scratch);
   };
   const double contracted = tree.factored == nullptr ? worked + cost.cells : extended_cells(*tree.factored);
   const double held = std::max(worked, contracted);

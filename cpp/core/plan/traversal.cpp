@@ -4,7 +4,7 @@ namespace pypgm {
 
 namespace {
 
-/// Room the pieces of a node need: on the way up, and on the way down.
+/// Numbers the pieces of a node need: in the collect pass, and in the distribute pass.
 std::size_t partial_cells(const JunctionTree& tree, const TreeNode& node) {
   const auto own = [](const BlockView& view) { return view.leads ? 0 : view.cells; };
   std::size_t down = 0;

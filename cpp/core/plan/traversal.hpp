@@ -1,6 +1,6 @@
 #pragma once
-// How the nodes of a tree, and the blocks of a node, are gone through by several threads. The way is the
-// tree's own: how many threads there are changes when something is done, never what is added to what.
+// Loops over the nodes of a tree and the blocks of a node, by several threads. The tree alone fixes the order
+// of every sum: the number of threads changes when something is done, never what is added to what.
 #include <algorithm>
 #include <span>
 #include <vector>

@@ -52,7 +52,7 @@ PairProduct product_of(const Contraction& c, const ContractionStep& step, std::s
 
 struct Lives {
   std::vector<int> level;      ///< of each table; leaves are at -1
-  std::vector<int> last_read;  ///< the level after which nobody reads the table
+  std::vector<int> last_read;  ///< the last level that reads the table
 };
 
 Lives find_levels(Contraction& c) {

@@ -42,8 +42,8 @@ struct Contraction {
   std::vector<int> outputs;           ///< tables to return; a step is returned once at most
   std::vector<Axes> ordered;          ///< axes of each table in that order, attributes of one value left out
   std::vector<PairProduct> products;  ///< of each step
-  std::vector<std::vector<int>> levels;    ///< steps by the longest way from a leaf
-  std::vector<std::vector<int>> releases;  ///< steps no level after this one reads
+  std::vector<std::vector<int>> levels;    ///< steps by their greatest distance from a leaf
+  std::vector<std::vector<int>> releases;  ///< steps whose tables no later level reads
   ContractionCost cost;
 
   std::size_t step_of(int table) const { return static_cast<std::size_t>(table) - leaves.size(); }

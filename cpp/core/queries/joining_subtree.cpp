@@ -21,7 +21,7 @@ class Part {
   }
 
   std::size_t meeting_place() const;
-  JoiningSubtree way_to(std::size_t meeting) const;
+  JoiningSubtree subtree_of(std::size_t meeting) const;
 
  private:
   const CalibratedTree& tree_;
@@ -115,14 +115,14 @@ std::size_t Part::meeting_place() const {
   return best;
 }
 
-JoiningSubtree Part::way_to(std::size_t meeting) const {
+JoiningSubtree Part::subtree_of(std::size_t meeting) const {
   const std::size_t n = cliques_.size();
   std::vector<std::vector<std::size_t>> neighbours(n);
   for (std::size_t k = 0; k + 1 < n; ++k) {
     neighbours[k].push_back(parent_of(k));
     neighbours[parent_of(k)].push_back(k);
   }
-  JoiningSubtree way{{{cliques_[meeting], -1}}, {}};
+  JoiningSubtree subtree{{{cliques_[meeting], -1}}, {}};
   std::vector<std::size_t> order{meeting};
   std::vector<int> stop_of(n, -1);
   stop_of[meeting] = 0;
@@ -131,18 +131,19 @@ JoiningSubtree Part::way_to(std::size_t meeting) const {
       if (stop_of[other] >= 0) continue;
       stop_of[other] = static_cast<int>(order.size());
       order.push_back(other);
-      way.stops.push_back({cliques_[other], static_cast<int>(i)});
+      subtree.stops.push_back({cliques_[other], static_cast<int>(i)});
     }
   }
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     int home = stop_of[at(place_.at(homes_[i]))];
     const auto holds = [&](int stop) {
-      return contains(tree_.cliques[at(way.stops[at(stop)].clique)], axes_[i].attribute);
+      return contains(tree_.cliques[at(subtree.stops[at(stop)].clique)], axes_[i].attribute);
     };
-    while (way.stops[at(home)].next >= 0 && holds(way.stops[at(home)].next)) home = way.stops[at(home)].next;
-    way.homes.push_back(home);
+    while (subtree.stops[at(home)].next >= 0 && holds(subtree.stops[at(home)].next))
+      home = subtree.stops[at(home)].next;
+    subtree.homes.push_back(home);
   }
-  return way;
+  return subtree;
 }
 
 }  // namespace
@@ -150,7 +151,7 @@ JoiningSubtree Part::way_to(std::size_t meeting) const {
 JoiningSubtree find_joining_subtree(const CalibratedTree& tree, const std::vector<std::size_t>& sizes,
                                     const std::vector<int>& top, const std::vector<AnswerAxis>& axes) {
   const Part part(tree, sizes, top, axes);
-  return part.way_to(part.meeting_place());
+  return part.subtree_of(part.meeting_place());
 }
 
 }  // namespace pypgm

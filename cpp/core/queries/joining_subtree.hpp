@@ -14,10 +14,10 @@ struct AnswerAxis {
   }
 };
 
-/// A clique on the way and the position in `stops` of the one it tells what it knows.
+/// A clique of the subtree, and the position in `stops` of the one it sends its message to.
 struct Stop {
   int clique;
-  int next;  ///< -1: the meeting place
+  int next;  ///< -1: the meeting place, which sends none
 };
 
 /// The part of a tree that joins some attributes, from the clique where their messages meet outwards.
@@ -29,7 +29,7 @@ struct JoiningSubtree {
 /// Finds the cliques between those that hold the attributes of `axes`, and among them the one to which all
 /// messages together are cheapest: a message costs the cells of its clique times those of the axes it
 /// carries. `sizes` gives the number of values by id, `top` the clique nearest to the root that holds an
-/// attribute. Time: in proportion to the number of cliques on the way, times the number of axes.
+/// attribute. Time: in proportion to the number of cliques in between, times the number of axes.
 JoiningSubtree find_joining_subtree(const CalibratedTree& tree, const std::vector<std::size_t>& sizes,
                                     const std::vector<int>& top, const std::vector<AnswerAxis>& axes);
 

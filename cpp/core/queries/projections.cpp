@@ -24,7 +24,7 @@ void merge(Scope& into, const Scope& more) {
   into = std::move(both);
 }
 
-/// What one clique tells a neighbour: the conditional probability of some axes, given what the two share.
+/// A message to a neighbouring clique: the conditional probability of some axes, given what the two share.
 struct Message {
   Ref table;
   std::vector<AnswerAxis> axes;
@@ -85,7 +85,7 @@ class ProjectionPlanner {
   Ref conditional(int node, int edge, const Scope& needed);
   std::optional<Key> smallest_holder(const Scope& scope) const;
   Message message(int node, int to, const Pending& pending);
-  void collect(const JoiningSubtree& way, const std::vector<AnswerAxis>& axes, const Axes& out);
+  void collect(const JoiningSubtree& subtree, const std::vector<AnswerAxis>& axes, const Axes& out);
   std::vector<Ref> factors_of(const Pending& pending, Scope& needed);
   void conclude(const Key& key, const Pending& pending, const Axes& out);
 };
@@ -112,7 +112,7 @@ std::optional<Key> ProjectionPlanner::smallest_holder(const Scope& scope) const 
   const auto look = [&](const Key& key) {
     const Scope& own = scope_of(key);
     if (!std::includes(own.begin(), own.end(), scope.begin(), scope.end())) return;
-    // Of equals the marginal at hand: it costs no propagation.
+    // Of equals a known marginal: it costs no propagation.
     const double size = tables_.cells(own) - (key.first == Source::known ? 0.5 : 0.0);
     if (size < least) {
       least = size;
@@ -145,7 +145,7 @@ std::vector<Ref> ProjectionPlanner::factors_of(const Pending& pending, Scope& ne
   return factors;
 }
 
-/// What a clique tells the next one on the way, from all it was told and what is asked of itself.
+/// The message of a clique to the next one, from those it received and the axes taken from itself.
 Message ProjectionPlanner::message(int node, int to, const Pending& pending) {
   const int edge = std::max(node, to);  // children come after parents
   Message result{{Ref::leaf, 0}, pending.axes, edge};
@@ -168,7 +168,7 @@ Message ProjectionPlanner::message(int node, int to, const Pending& pending) {
   return result;
 }
 
-/// The answer itself, at the table where all of it has come together.
+/// The answer, from the table where its messages meet.
 void ProjectionPlanner::conclude(const Key& key, const Pending& pending, const Axes& out) {
   Scope needed;
   const std::vector<Ref> factors = factors_of(pending, needed);
@@ -177,18 +177,18 @@ void ProjectionPlanner::conclude(const Key& key, const Pending& pending, const A
                                      : tables_.combine(base, factors, out));
 }
 
-/// Sends messages along the way to the meeting place, and concludes there.
-void ProjectionPlanner::collect(const JoiningSubtree& way, const std::vector<AnswerAxis>& axes,
+/// Sends messages to the meeting place, and makes the answer there.
+void ProjectionPlanner::collect(const JoiningSubtree& subtree, const std::vector<AnswerAxis>& axes,
                                 const Axes& out) {
-  std::vector<Pending> pending(way.stops.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) pending[at(way.homes[i])].axes.push_back(axes[i]);
-  for (std::size_t k = way.stops.size(); k-- > 1;) {
+  std::vector<Pending> pending(subtree.stops.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) pending[at(subtree.homes[i])].axes.push_back(axes[i]);
+  for (std::size_t k = subtree.stops.size(); k-- > 1;) {
     const Pending& own = pending[k];
     if (own.axes.empty() && own.messages.empty()) continue;
-    const std::size_t next = at(way.stops[k].next);
-    pending[next].messages.push_back(message(way.stops[k].clique, way.stops[next].clique, own));
+    const std::size_t next = at(subtree.stops[k].next);
+    pending[next].messages.push_back(message(subtree.stops[k].clique, subtree.stops[next].clique, own));
   }
-  conclude({Source::clique, way.stops[0].clique}, pending[0], out);
+  conclude({Source::clique, subtree.stops[0].clique}, pending[0], out);
 }
 
 void ProjectionPlanner::answer(const Projection& projection) {

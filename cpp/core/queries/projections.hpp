@@ -10,7 +10,7 @@ struct CalibratedTree {
   std::vector<Scope> cliques;
   std::vector<Scope> separators;  ///< shared with the parent
   std::vector<int> parents;       ///< -1: root
-  std::vector<Scope> known;       ///< scopes of more marginals that are at hand
+  std::vector<Scope> known;       ///< scopes of other marginals that are known
 };
 
 /// A matrix applied to one attribute, shape (rows, values).
