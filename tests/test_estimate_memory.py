@@ -10,7 +10,7 @@ from peak_memory import printed_numbers
 
 import pypgm
 from pypgm import Domain, LinearMeasurement, ModelTooLargeError
-from pypgm.models.announcement import estimate_bytes
+from pypgm.estimation.methods import estimate_bytes
 
 METHODS = ["accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal", "lbfgs"]
 
@@ -42,7 +42,7 @@ def test_derivatives_of_marginals_take_the_tables_of_the_tree():
 
 MEASURED = """
 import sys, numpy as np, pypgm
-from pypgm.models.announcement import estimate_bytes
+from pypgm.estimation.methods import estimate_bytes
 kind, method, stop, loss = sys.argv[1:]
 def estimated(kind, n):
     source = np.random.RandomState(0)

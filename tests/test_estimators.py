@@ -194,6 +194,19 @@ def test_the_gradient_over_potentials_is_exact(seed):
     assert found == pytest.approx((wanted[0] - wanted[1]) / 2e-5, rel=1e-4, abs=1e-6 * (1 + loss))
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("options", [{}, {"loss": "huber"}, {"iterations": 30, "tolerance": 0}])
+def test_marginals_have_the_bits_of_those_computed_from_the_potentials(method, options):
+    # A chain is worked on by tables, a cycle by the factored tree.
+    domain = Domain({"a": 20, "b": 30, "c": 40})
+    rng = np.random.default_rng(0)
+    for cliques in ([("a", "b"), ("b", "c")], [("a", "b"), ("b", "c"), ("a", "c")]):
+        measured = [LinearMeasurement(rng.uniform(0, 9, domain.size(c)), c, 4.0) for c in cliques]
+        model = pypgm.estimate(domain, measured, method=method, **options)
+        again = model.tree.marginals(model.potentials, model.total)
+        np.testing.assert_array_equal(model.marginals.values, again.values)
+
+
 def test_structural_zeros_stay_whatever_the_method():
     start = CliqueVector(DOMAIN, [("a", "b"), ("b", "c")])
     start["a", "b"].values[0, 1] = -np.inf

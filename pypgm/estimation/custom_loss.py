@@ -11,6 +11,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.loss import Evaluate, Loss
+from pypgm.estimation.stacked import placed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,10 +84,8 @@ class Custom(Loss):
 
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""
-        whole = CliqueVector(domain, cliques, np.arange(sum(domain.size(c) for c in cliques)))
-        cells = np.concatenate([np.empty(0), *(whole[domain.canonical(c)].datavector() for c in self._cliques)]).astype(
-            np.int64
-        )
+        canonical = [domain.canonical(c) for c in self._cliques]
+        cells = np.concatenate([np.empty(0, np.int64), *map(placed(domain, cliques), canonical)])
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             value, gradient = self.function(CliqueVector(domain, self._cliques, marginals[cells]))
@@ -149,8 +148,7 @@ def check_gradient(
     True
     """
     evaluate = loss.on(marginals.domain, marginals.cliques)
-    generator = np.random.default_rng(rng)
-    here = marginals.values
+    generator, here = np.random.default_rng(rng), marginals.values
     _, gradient = evaluate(here)
     length = step * max(1e-300, float(np.abs(here).max()))
     worst = 0.0

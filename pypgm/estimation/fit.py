@@ -72,6 +72,7 @@ class Options:
     stop: Stop = "optimum"
     rng: np.random.Generator | int | None = None
     started: float = field(default_factory=time.perf_counter)
+    max_bytes: float | None = None
 
     def __post_init__(self) -> None:
         if self.stop not in {"validated", "optimum"}:

@@ -23,22 +23,8 @@ class GeneralDescent:
 
     def __init__(self, oracle: LossOracle, potentials: NDArray[np.float64]) -> None:
         self._oracle = oracle
-        self._point = self._candidate = oracle.at(np.array(potentials))
-
-    @property
-    def loss(self) -> float:
-        """The loss at the current point."""
-        return self._point.loss
-
-    @property
-    def potentials(self) -> NDArray[np.float64]:
-        """Natural logs."""
-        return self._point.potentials
-
-    @property
-    def marginals(self) -> NDArray[np.float64]:
-        """Counts."""
-        return self._point.marginals
+        self._candidate = oracle.at(np.array(potentials))
+        self.accept()
 
     def try_step(self, alpha: float) -> float:
         """Return the loss a step leads to. One propagation."""
@@ -59,6 +45,7 @@ class GeneralDescent:
     def accept(self) -> None:
         """Make the last step tried the current point."""
         self._point = self._candidate
+        self.potentials, self.marginals, self.loss, _ = self._point
 
     def gap(self) -> float:
         """Return a bound on the loss above the optimum."""

@@ -118,26 +118,19 @@ def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cel
     """
     from scipy.sparse.linalg import LinearOperator, lsmr
 
-    cells = domain.size(measurement.clique)
+    cells, rows = domain.size(measurement.clique), measurement.values.size
     queries = Stacked(domain.project(measurement.clique), [measurement.clique], [measurement])
-    spread = measurement.spread()
-    scaled: Any = LinearOperator(
-        (spread.size, cells),
-        matvec=lambda x: queries.answers(x) / spread,
-        rmatvec=lambda u: queries.transposed(u / spread),
-        dtype=np.dtype(np.float64),
-    )
+    operator: Any = LinearOperator((rows, cells), matvec=queries.answers, rmatvec=queries.transposed, dtype=np.float64)
 
     def solved(start: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        missing = (answers - queries.answers(start)) / spread
-        limit = 2 * min(cells, spread.size) + 100
-        return start + lsmr(scaled, missing, damp=1.0 / total, atol=1e-4, btol=1e-4, conlim=0, maxiter=limit)[0]
+        missing = answers - queries.answers(start)
+        limit = 2 * min(cells, rows) + 100
+        return start + lsmr(operator, missing, damp=1.0 / total, atol=1e-4, btol=1e-4, conlim=0, maxiter=limit)[0]
 
     even = np.full(cells, total / cells)
     rng = np.random.default_rng(_SEED)
     draws = [
-        solved(even + total * rng.normal(size=cells), queries.values + spread * rng.normal(size=spread.size))
-        for _ in range(_DRAWS)
+        solved(even + total * rng.normal(size=cells), queries.values + rng.normal(size=rows)) for _ in range(_DRAWS)
     ]
     return [solved(even, queries.values), *draws]
 

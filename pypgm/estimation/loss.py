@@ -134,15 +134,9 @@ class Sum(Loss):
 
     def refitted(self, measurements: Sequence[LinearMeasurement]) -> Sum | None:
         """Return the loss for other answers; see `Loss`."""
-        parts, taken = [], 0
-        for loss in self.losses:
-            n = len(loss.measurements)
-            part = loss.refitted(measurements[taken : taken + n])
-            if part is None:
-                return None
-            parts.append(part)
-            taken += n
-        return Sum(parts)
+        answers = iter(measurements)
+        parts = [loss.refitted([next(answers) for _ in loss.measurements]) for loss in self.losses]
+        return None if None in parts else Sum(part for part in parts if part is not None)
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.losses))

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from pypgm.estimation.fit import Options, Status
+from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.problem import Answer, Point
 from pypgm.estimation.run import StepwiseRun, solved
 from pypgm.estimation.subgradient import subgradient_descent
@@ -54,12 +55,13 @@ class _Descent(StepwiseRun):
 
     def __init__(self, problem: TreeProblem, options: Options) -> None:
         self._core = problem.descent(options.n_threads)
+        self._oracle = Oracle(problem.tree, problem.total, options.n_threads)
         super().__init__(problem, options, self._core.loss)
         safe = problem.safe_step()
         self._longest = math.inf if safe is None else MAX_GROWTH * safe
         self._step = 1.0 / problem.total if safe is None else 2 * safe
         self._least = self._core.loss
-        self._left: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None  # the best point, once it is left
+        self._left: NDArray[np.float64] | None = None  # the potentials of the best point, once it is left
         self._idle = 0
 
     def advance(self) -> Status | None:
@@ -89,8 +91,8 @@ class _Descent(StepwiseRun):
         """Return the best point; see `Run`."""
         if self.options.tolerance == 0 or self.gap is None:
             self.look()
-        potentials, marginals = self._left or (self._core.potentials, self._core.marginals)
-        return Point(potentials, marginals, self._least, self.lower)
+        potentials = self._core.potentials if self._left is None else self._left
+        return Point(potentials, self._oracle.marginals(potentials), self._least, self.lower)
 
     def _take(self, alpha: float) -> bool:
         """Take a step whatever it leads to, and keep the best point."""
@@ -98,7 +100,7 @@ class _Descent(StepwiseRun):
         if self._core.try_step(alpha) < self._least:
             self._left = None
         elif self._left is None:
-            self._left = self._core.potentials, self._core.marginals
+            self._left = self._core.potentials
         self._core.accept()
         return True
 

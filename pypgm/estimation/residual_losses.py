@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.stacked import Stacked, cells_as_written
+from pypgm.estimation.stacked import Stacked, placed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,12 +60,11 @@ class _Residuals(Loss):
 
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""
-        stacked = Stacked(domain, cliques, self._measurements)
-        scales = 1.0 / np.concatenate([np.empty(0), *(self.unit * m.spread() for m in self._measurements)])
+        stacked = Stacked(domain, cliques, self._measurements, self.unit)
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            value, slopes = self._terms((stacked.answers(marginals) - stacked.values) * scales)
-            return value, stacked.transposed(slopes * scales)
+            value, slopes = self._terms(stacked.answers(marginals) - stacked.values)
+            return value, stacked.transposed(slopes)
 
         return evaluate
 
@@ -85,15 +83,15 @@ class _Residuals(Loss):
         """
         if self.bend is None:
             return None
-        norms = CliqueVector(tree.domain, tree.cliques)
+        where = placed(tree.domain, tree.cliques)
+        norms = np.zeros(sum(map(tree.domain.size, tree.cliques)))
         distances, signed = 0.0, False
         for m in self._measurements:
             query, weights = m.linear_map, self.bend * m.weights()
             distances += query.largest_squared_distance(weights)
             signed = signed or not query.has_acute_columns
-            table = norms[tree.domain.canonical(m.clique)].datavector()
-            table[cells_as_written(tree.domain, m.clique)] += query.column_squares(weights)
-        jointly = tree.plan.max_log_weight(norms.values, [], 1) if norms.values.size else 0.0
+            norms[where(m.clique)] += query.column_squares(weights)
+        jointly = tree.plan.max_log_weight(norms, [], 1) if norms.size else 0.0
         return min(distances / 4, jointly if signed else jointly / 2)
 
     def __repr__(self) -> str:

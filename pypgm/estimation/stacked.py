@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.factor import transpose_cells
 from pypgm.queries import LinearQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Stacked", "cells_as_written"]
+__all__ = ["Stacked", "placed"]
 
 _SPARSE = 8  # a query whose product costs no fewer than its entries over this goes into the sparse matrix
 
@@ -33,51 +33,58 @@ class Stacked:
         Whose tables stand in the vector, one behind the other, each in the domain's order.
     measurements : sequence of LinearMeasurement
         Each on one of the cliques.
+    unit : float
+        Of each answer, in standard deviations of its noise.
+
+    Attributes
+    ----------
+    values : ndarray of float64
+        The measured values in these units.
     """
 
-    def __init__(self, domain: Domain, cliques: Sequence[Clique], measurements: Sequence[LinearMeasurement]) -> None:
+    def __init__(
+        self, domain: Domain, cliques: Sequence[Clique], measurements: Iterable[LinearMeasurement], unit: float = 1.0
+    ) -> None:
         from scipy.sparse import csr_array
 
-        ends = np.cumsum([0, *(domain.size(c) for c in cliques)])
-        first = {c: int(ends[i]) for i, c in reversed(list(enumerate(cliques)))}
-        self.values = np.concatenate([np.empty(0), *(m.values for m in measurements)])
-        self._cells = int(ends[-1])
-        self._called: list[tuple[LinearQuery, NDArray[np.int64], slice]] = []
+        where = placed(domain, cliques)
+        values = [np.empty(0)]
+        self._called: list[tuple[LinearQuery, NDArray[np.int64], slice, NDArray[np.float64]]] = []
         rows, columns, entries = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         n = 0
         for m in measurements:
-            cells = first[domain.canonical(m.clique)] + cells_as_written(domain, m.clique)
-            query = m.linear_map
+            cells, query, scale = where(m.clique), m.linear_map, 1.0 / (unit * m.spread())
             if query.nnz > _SPARSE * query.cost:
-                self._called.append((query, cells, slice(n, n + m.values.size)))
+                self._called.append((query, cells, slice(n, n + scale.size), scale))
             else:
                 own = query.to_sparse().tocoo()
                 rows.append(n + own.row.astype(np.int64))
                 columns.append(cells[own.col])
-                entries.append(own.data.astype(np.float64))
-            n += m.values.size
-        where = (np.concatenate(rows), np.concatenate(columns))
-        matrix = csr_array((np.concatenate(entries), where), shape=(n, self._cells))
+                entries.append(own.data * scale[own.row])
+            values.append(m.values * scale)
+            n += scale.size
+        self.values = np.concatenate(values)
+        shape = (n, sum(map(domain.size, cliques)))
+        matrix = csr_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
         self._forth: Any = matrix
         self._back: Any = matrix.T.tocsr()
 
     def answers(self, marginals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the answers of all queries on the cells, counts."""
+        """Return the answers of all queries on the cells."""
         answers: NDArray[np.float64] = self._forth @ marginals
-        for query, cells, own in self._called:
-            answers[own] = query.matvec(marginals[cells])
+        for query, cells, own, scale in self._called:
+            answers[own] = scale * query.matvec(marginals[cells])
         return answers
 
     def transposed(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the transpose applied to one number an answer."""
-        cells: NDArray[np.float64] = self._back @ weights
-        for query, where, own in self._called:
-            cells[where] += query.rmatvec(weights[own])
-        return cells
+        sums: NDArray[np.float64] = self._back @ weights
+        for query, cells, own, scale in self._called:
+            sums[cells] += query.rmatvec(scale * weights[own])
+        return sums
 
 
-def cells_as_written(domain: Domain, clique: Clique) -> NDArray[np.int64]:
-    """Return for each cell of a clique's table as it is written its place in the table in the domain's order."""
-    canonical = domain.canonical(clique)
-    places = np.arange(domain.size(clique), dtype=np.int64)
-    return transpose_cells(places, domain.project(canonical), clique)
+def placed(domain: Domain, cliques: Sequence[Clique]) -> Callable[[Clique], NDArray[np.int64]]:
+    """Return where the cells of a clique, as it is written, stand among the tables of cliques in the domain's order."""
+    places = CliqueVector(domain, cliques, np.arange(sum(map(domain.size, cliques))))
+    return lambda clique: places[clique].datavector().astype(np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.stacked import Stacked
+from pypgm.estimation.stacked import Stacked, placed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,9 +88,8 @@ def least_squares(
         return None
     design = np.concatenate([_design(domain, c, offsets, parameters) for c in cliques])
     stacked = Stacked(domain, cliques, measurements)
-    spread = np.concatenate([m.spread() for m in measurements])
     free = slice(1, None) if total_is_known else slice(None)
-    scaled = np.stack([stacked.answers(column) / spread for column in design.T[free]], axis=1)
+    scaled = np.stack([stacked.answers(column) for column in design.T[free]], axis=1)
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
     if values.size and values[0] <= _SINGULAR * values[-1]:
         return None
@@ -111,21 +110,15 @@ def _interactions(domain: Domain, cliques: Sequence[Clique]) -> tuple[dict[Cliqu
 
 def _design(domain: Domain, clique: Clique, offsets: dict[Clique, int], parameters: int) -> NDArray[np.float64]:
     """Return the matrix from parameters to the cells of a clique, axes in the order asked."""
+    canonical = domain.canonical(clique)
     design = np.zeros((domain.size(clique), parameters))
     for n in range(len(clique) + 1):
-        for members in itertools.combinations(domain.canonical(clique), n):
-            # Rows follow the clique as asked, columns the subset in the domain's order.
+        for members in itertools.combinations(canonical, n):
             block: NDArray[np.float64] = np.ones((1, 1))
-            parts = [_part(domain.size(a), a in members) for a in clique]
-            for part in parts:
-                block = np.asarray(np.kron(block, part), dtype=np.float64)
-            widths = [p.shape[1] for p in parts]
-            order = [clique.index(a) for a in members]
-            order += [i for i in range(len(clique)) if i not in order]
-            columns = np.arange(block.shape[1]).reshape(widths).transpose(order).reshape(-1)
-            start = offsets[members]
-            design[:, start : start + block.shape[1]] = block[:, columns]
-    return design
+            for a in canonical:
+                block = np.asarray(np.kron(block, _part(domain.size(a), a in members)), dtype=np.float64)
+            design[:, offsets[members] : offsets[members] + block.shape[1]] = block
+    return design[placed(domain, [clique])(clique)]
 
 
 def _part(size: int, interacts: bool) -> NDArray[np.float64]:

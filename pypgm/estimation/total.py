@@ -10,7 +10,7 @@ import numpy as np
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.number_range import check_range
-from pypgm.estimation.stacked import cells_as_written
+from pypgm.estimation.stacked import placed
 from pypgm.queries import LinearQuery, Union
 from pypgm.queries.folded import folded
 
@@ -88,5 +88,5 @@ def _in_order(domain: Domain, clique: Clique, m: LinearMeasurement) -> LinearQue
     if m.clique == clique:
         return m.linear_map
     places = np.empty(domain.size(clique), dtype=np.int64)
-    places[cells_as_written(domain, m.clique)] = np.arange(places.size)
+    places[placed(domain, [clique])(m.clique)] = np.arange(places.size)
     return folded(m.linear_map, places)

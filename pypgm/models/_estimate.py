@@ -6,58 +6,58 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal, TypedDict, overload
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, check_domain, check_kind
 from pypgm.errors import EstimateInterruptedWarning
-from pypgm.estimation.accelerated import accelerated
-from pypgm.estimation.averaging import dual_averaging, interior_gradient
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
-from pypgm.estimation.fit import FitState, Options, warn_if_interrupted
-from pypgm.estimation.lbfgs import lbfgs
+from pypgm.estimation.fit import FitState, Options, Stop, warn_if_interrupted
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
-from pypgm.estimation.mirror_descent import mirror_descent
+from pypgm.estimation.methods import METHODS, MethodName, chosen_method
 from pypgm.estimation.number_range import check_range
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
-from pypgm.estimation.tree_problem import Estimator
-from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
 from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, estimate_on_regions
 from pypgm.models.region_model import RegionGraphModel
-from pypgm.models.start import check_earlier
-from pypgm.models.tree_problem import tree_problem
+from pypgm.models.tree_problem import check_earlier, tree_problem
 
-__all__ = ["estimate", "estimate_again"]
+if TYPE_CHECKING:
+    import numpy as np
+    from typing_extensions import Unpack
+
+__all__ = ["EstimateOptions", "estimate", "estimate_again"]
 
 _TOLERANCE = 1e-2
-_METHODS: dict[str, Estimator] = {
-    "accelerated": accelerated,
-    "mirror_descent": mirror_descent,
-    "dual_averaging": dual_averaging,
-    "interior_gradient": interior_gradient,
-    "lbfgs": lbfgs,
-    "universal": universal,
-}
 _LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
-_ROUGH = {"mirror_descent", "universal"}  # what follows subgradients
-_CONVEX_ONLY = {
-    "accelerated",
-    "dual_averaging",
-    "interior_gradient",
-    "universal",
-}  # what they average, or how they step, rests on convexity
 
-Method = Literal["auto", "accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "lbfgs", "universal"]
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
+
+
+class EstimateOptions(TypedDict, total=False):
+    """The options of `estimate` besides its oracle."""
+
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction
+    method: MethodName
+    stop: Stop | None
+    iterations: int
+    tolerance: float | None
+    stepsize: float | Callable[[int], float] | None
+    prior: GraphicalModel | RegionGraphModel | None
+    warm_start: GraphicalModel | RegionGraphModel | None
+    constraints: Sequence[Constraint]
+    max_bytes: float | None
+    time_limit: float | None
+    callback: Callable[[FitState], object] | None
+    progress: bool
+    rng: np.random.Generator | int | None
+    n_threads: int
 
 
 @overload
@@ -67,24 +67,8 @@ def estimate(
     total: float | None = ...,
     *,
     oracle: Literal["exact"] = ...,
-    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
-    method: Method = ...,
-    stop: Literal["validated", "optimum"] | None = ...,
-    iterations: int = ...,
-    tolerance: float | None = ...,
-    stepsize: float | Callable[[int], float] | None = ...,
-    prior: GraphicalModel | RegionGraphModel | None = ...,
-    warm_start: GraphicalModel | RegionGraphModel | None = ...,
-    constraints: Sequence[Constraint] = ...,
-    max_bytes: float | None = ...,
-    time_limit: float | None = ...,
-    callback: Callable[[FitState], object] | None = ...,
-    progress: bool = ...,
-    rng: np.random.Generator | int | None = ...,
-    n_threads: int = ...,
+    **options: Unpack[EstimateOptions],
 ) -> GraphicalModel: ...
-
-
 @overload
 def estimate(
     domain: Domain,
@@ -92,24 +76,8 @@ def estimate(
     total: float | None = ...,
     *,
     oracle: RegionOracle,
-    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = ...,
-    method: Method = ...,
-    stop: Literal["validated", "optimum"] | None = ...,
-    iterations: int = ...,
-    tolerance: float | None = ...,
-    stepsize: float | Callable[[int], float] | None = ...,
-    prior: GraphicalModel | RegionGraphModel | None = ...,
-    warm_start: GraphicalModel | RegionGraphModel | None = ...,
-    constraints: Sequence[Constraint] = ...,
-    max_bytes: float | None = ...,
-    time_limit: float | None = ...,
-    callback: Callable[[FitState], object] | None = ...,
-    progress: bool = ...,
-    rng: np.random.Generator | int | None = ...,
-    n_threads: int = ...,
+    **options: Unpack[EstimateOptions],
 ) -> RegionGraphModel: ...
-
-
 def estimate(
     domain: Domain,
     measurements: Sequence[LinearMeasurement],
@@ -117,8 +85,8 @@ def estimate(
     *,
     oracle: Literal["exact"] | RegionOracle = "exact",
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
-    method: Method = "auto",
-    stop: Literal["validated", "optimum"] | None = None,
+    method: MethodName = "auto",
+    stop: Stop | None = None,
     iterations: int = 5000,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
@@ -235,54 +203,44 @@ def estimate(
     """
     started = time.perf_counter()
     _check_kinds(domain, measurements)
-    within = _within(tolerance, oracle)
-    asked = stop or "validated"
-    options = Options(iterations, within, stepsize, time_limit, callback, progress, n_threads, asked, rng, started)
+    default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
+    within, asked = default if tolerance is None else tolerance, stop or "validated"
+    limits = (time_limit, callback, progress, n_threads, asked, rng, started, max_bytes)
+    options = Options(iterations, within, stepsize, *limits)
     folding, masks = fold(domain, constraints)
     inner = domain if folding is None else folding.inner
     fitting = [(m if folding is None else folded_measurement(folding, m)).checked(inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
-    mark = joined_marks([*measurements, *objective.measurements, prior, warm_start])
-    chosen = _chosen(method, options, objective)
+    chosen = chosen_method(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, warm_start))
     records = estimate_total(inner, fitting)[0] if total is None else checked_total(total)
     check_range(fitting, records)
-    if oracle != "exact":
-        _check_region_options(chosen, constraints)
-        start = warm_start if prior is None else prior
-        graph, (potentials, marginals, fit) = estimate_on_regions(
-            domain, objective, fitting, records, oracle=oracle, options=options, prior=start, max_bytes=max_bytes
+    role, earlier = _earlier(prior, warm_start)
+    model: GraphicalModel | RegionGraphModel
+    if oracle == "exact":
+        start = {role: check_earlier(role, earlier, domain, folding)}
+        problem = tree_problem(inner, objective, fitting, records, options, method=chosen, masks=masks, **start)
+        potentials, marginals, fit = METHODS[chosen].solve(problem, options)
+        origin = None
+        if isinstance(loss, str) and not callable(stepsize):
+            how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
+            how |= {"iterations": iterations, "tolerance": tolerance}
+            kept = None if prior is None else prior.potentials
+            origin = Origin(tuple(fitting), total is not None, how, masks, kept, estimate_again)
+        model = GraphicalModel(
+            potentials, records, marginals=marginals, fit=fit, tree=problem.tree, folding=folding, origin=origin
         )
-        warn_if_interrupted(fit)
-        previous = start if isinstance(start, RegionGraphModel) else None
-        pseudo = RegionGraphModel(
+    else:
+        _check_region_options(chosen, constraints)
+        graph, (potentials, marginals, fit) = estimate_on_regions(
+            domain, objective, fitting, records, oracle=oracle, options=options, prior=earlier
+        )
+        previous = earlier if isinstance(earlier, RegionGraphModel) else None
+        model = RegionGraphModel(
             graph, marginals, records, potentials=potentials, fit=fit, measurements=fitting, previous=previous
         )
-        pseudo.not_private = mark
-        return pseudo
-    starts = _exact_starts(domain, folding, prior=prior, warm_start=warm_start)
-    problem = tree_problem(
-        inner,
-        objective,
-        fitting,
-        records,
-        method=chosen,
-        masks=masks,
-        **starts,
-        max_bytes=max_bytes,
-        n_threads=n_threads,
-    )
-    potentials, _, fit = _METHODS[chosen](problem, options)
+    model.not_private = joined_marks([*measurements, *objective.measurements, earlier])
     warn_if_interrupted(fit)
-    origin = None
-    if isinstance(loss, str) and not callable(stepsize):
-        how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
-        how |= {"iterations": iterations, "tolerance": tolerance}
-        before = starts["prior"].potentials if "prior" in starts else None
-        origin = Origin(tuple(fitting), total is not None, how, masks, before, estimate_again)
-    # The model computes its marginals itself: a file read back then has the same bits.
-    model = GraphicalModel(potentials, records, fit=fit, tree=problem.tree, folding=folding, origin=origin)
-    model.not_private = mark
     return model
 
 
@@ -306,9 +264,7 @@ def estimate_again(model: GraphicalModel, measurements: Sequence[LinearMeasureme
     )
 
 
-def _end(
-    stop: Literal["validated", "optimum"] | None, method: str, loss: Loss, warm_start: object
-) -> Literal["validated", "optimum"]:
+def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop:
     """Return where the estimate ends; ``ValueError`` if it cannot end where it was asked to."""
     if stop == "optimum":
         return stop
@@ -335,29 +291,12 @@ def _check_kinds(domain: Domain, measurements: Sequence[LinearMeasurement]) -> N
         check_kind(f"measurements[{i}]", m, LinearMeasurement, made)
 
 
-def _within(tolerance: float | None, oracle: Literal["exact"] | RegionOracle) -> float:
-    """Return the tolerance asked for, or the oracle's own."""
-    if tolerance is not None:
-        return tolerance
-    return _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
-
-
-def _exact_starts(domain: Domain, folding: Folding | None, **models: object) -> dict[str, GraphicalModel]:
-    """Return the model to start from by its role, if there is one; raise if there are two or it does not fit."""
-    given = {name: model for name, model in models.items() if model is not None}
-    if len(given) > 1:
-        raise ValueError("prior and warm_start are two starts; an estimate takes one")
-    return {name: check_earlier(name, model, domain, folding) for name, model in given.items()}
-
-
 def _objective(
     loss: str | Loss | LossFunction, measurements: Sequence[LinearMeasurement], folding: Folding | None
 ) -> Loss:
     """Return the loss to minimise; ``ValueError`` if there is none of that name."""
     if folding is not None and not isinstance(loss, str):
-        raise ValueError(
-            f"with a mapping among the constraints, loss needs to be one of {tuple(_LOSSES)}, got {loss!r}"
-        )
+        raise ValueError(f"with a mapping among the constraints, loss needs to be one of {(*_LOSSES,)}, got {loss!r}")
     if isinstance(loss, Loss):
         return loss
     if callable(loss):
@@ -367,29 +306,13 @@ def _objective(
     return _LOSSES[loss](measurements)
 
 
-def _chosen(method: str, options: Options, loss: Loss) -> str:
-    """Return the method to run; ``ValueError``, with the reason, if it does not take the loss or an option."""
-    if method not in {"auto", *_METHODS}:
-        raise ValueError(f"method needs to be one of {('auto', *_METHODS)}, got {method!r}")
-    if method == "auto":
-        plain = options.stepsize is not None or not loss.stages()[-1].smooth or not loss.convex
-        method = "mirror_descent" if plain else "accelerated"
-    if method != "mirror_descent" and options.stepsize is not None:
-        raise ValueError(f"method {method!r} takes no stepsize: it finds its own; 'mirror_descent' takes one")
-    staged = loss.stages()[-1] if method == "accelerated" else loss
-    if method not in _ROUGH and not staged.smooth:
-        raise ValueError(f"method {method!r} needs a smooth loss, {loss!r} is not; {_some(_ROUGH)} take it")
-    if not loss.convex and method in _CONVEX_ONLY:
-        raise ValueError(
-            f"method {method!r} needs a convex loss, {loss!r} is not; 'lbfgs' and 'mirror_descent' take it"
-        )
-    if not loss.convex and not loss.smooth:
-        raise ValueError(f"no method minimises a loss that is neither smooth nor convex, like {loss!r}")
-    return method
-
-
-def _some(names: set[str]) -> str:
-    return " and ".join(repr(n) for n in sorted(names))
+def _earlier(
+    prior: GraphicalModel | RegionGraphModel | None, warm_start: GraphicalModel | RegionGraphModel | None
+) -> tuple[Literal["prior", "warm_start"], GraphicalModel | RegionGraphModel | None]:
+    """Return what the model to start from is, and the model if there is one; ``ValueError`` if there are two."""
+    if prior is not None and warm_start is not None:
+        raise ValueError("prior and warm_start are two starts; an estimate takes one")
+    return ("warm_start", warm_start) if prior is None else ("prior", prior)
 
 
 def _check_region_options(method: str, constraints: Sequence[Constraint]) -> None:

@@ -39,7 +39,6 @@ def estimate_on_regions(
     oracle: RegionOracle,
     options: Options,
     prior: GraphicalModel | RegionGraphModel | None = None,
-    max_bytes: float | None = None,
 ) -> tuple[RegionGraph, Answer]:
     """Minimise a loss over locally consistent marginals; see `pypgm.estimate`.
 
@@ -60,8 +59,6 @@ def estimate_on_regions(
     prior : model, optional
         Start from its marginals instead. Regions that none of its own hold start from what it answers for them if they
         are measured cliques, else from the product of its one-way marginals.
-    max_bytes : float, optional
-        Memory the estimate may take.
 
     Returns
     -------
@@ -80,7 +77,7 @@ def estimate_on_regions(
             f"an estimate over a region graph needs a convex loss, {loss!r} is not; oracle='exact' takes it"
         )
     cliques = list(dict.fromkeys(domain.canonical(c) for c in (*loss.cliques, *(m.clique for m in measurements))))
-    graph = _graph(domain, cliques, oracle, max_bytes)
+    graph = _graph(domain, cliques, oracle, options.max_bytes)
     start = independent_potentials(domain, [(a,) for a in domain], measurements, total)
     if prior is not None:
         start = _start(graph, prior, start)

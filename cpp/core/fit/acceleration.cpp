@@ -37,7 +37,8 @@ Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector
 }
 
 void Acceleration::marginals_into(std::vector<double>& out) {
-  exact_marginals(*tree_, theta_, total_, work_, out, n_threads_);
+  // Bit by bit what a caller computes from theta: buffers that are used again take other orders of summation.
+  exact_marginals(*tree_, theta_, {}, total_, out, n_threads_);
 }
 
 std::optional<PathTable> Acceleration::path_table(int f) const {

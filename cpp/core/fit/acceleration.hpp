@@ -28,7 +28,8 @@ class Acceleration {
   /// Moves theta until its marginals are x: where factored cliques are cheaper by quasi-Newton steps
   /// on log Z - <theta, x> / total, else by proportional fitting, which needs one walk through the tree if
   /// the given cliques are decomposable. At most so many walks, or the time they would take. Afterwards x
-  /// is theta's own marginals, no further from what it was than before.
+  /// is theta's own marginals, no further from what it was than before, with the bits of exact_marginals
+  /// without buffers.
   void settle(int sweeps);
 
   /// Makes given marginals (counts) the average.
