@@ -6,17 +6,18 @@ from pypgm import _waiting as _waiting  # before anything that imports the core
 from pypgm import bayes, mechanisms, queries
 from pypgm._core import __version__, build_info
 from pypgm.clique_vector import CliqueVector
-from pypgm.data import Dataset, read_table
+from pypgm.data import Dataset, read_domain, read_table, write_table
 from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ConditionWarning, ImpossibleEvidenceError, ModelTooLargeError
-from pypgm.estimation import Constraint, LinearMeasurement, losses
+from pypgm.estimation import Constraint, Fit, LinearMeasurement, losses
 from pypgm.evaluation import Evaluation, evaluate
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, Likelihood, RegionGraph
 from pypgm.inference import convex_gbp, marginals, variable_elimination
 from pypgm.io import read_uai, write_uai
+from pypgm.mechanisms import Release
 from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate, load
-from pypgm.privacy import Budget, Ledger, Privacy
+from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, PrivateColumn, PrivateTable
 from pypgm.queries import KroneckerQuery
 
 __all__ = [
@@ -30,17 +31,22 @@ __all__ = [
     "Domain",
     "Evaluation",
     "Factor",
+    "Fit",
     "GraphicalModel",
     "ImpossibleEvidenceError",
     "JunctionTree",
     "KroneckerQuery",
     "Ledger",
+    "LedgerReport",
     "Likelihood",
     "LinearMeasurement",
     "ModelTooLargeError",
     "Privacy",
+    "PrivateColumn",
+    "PrivateTable",
     "RegionGraph",
     "RegionGraphModel",
+    "Release",
     "__version__",
     "bayes",
     "build_info",
@@ -52,8 +58,10 @@ __all__ = [
     "marginals",
     "mechanisms",
     "queries",
+    "read_domain",
     "read_table",
     "read_uai",
     "variable_elimination",
+    "write_table",
     "write_uai",
 ]

@@ -13,7 +13,10 @@ __all__ = [
 
 
 class BudgetError(ValueError):
-    """A charge would overdraw the privacy ledger; nothing was read and nothing was charged."""
+    """A charge is refused, as it would overdraw its ledger, or comes from a closed part or another process.
+
+    Nothing was read and nothing was charged.
+    """
 
 
 class ConditionWarning(UserWarning):

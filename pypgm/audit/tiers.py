@@ -75,7 +75,8 @@ def _step(step: Callable[[PrivateTable, Fraction], Any]) -> Mechanism:
     def mechanism(data: Any, budget: Budget, privacy: Privacy) -> Any:
         table = PrivateTable(data, privacy, Ledger(budget))
         done = step(table, budget.limit)
-        return SimpleNamespace(ledger=table.ledger, measurements=[] if isinstance(done, int) else [done], chosen=done)
+        measured = done if isinstance(done, list) else [] if isinstance(done, int) else [done]
+        return SimpleNamespace(ledger=table.ledger, measurements=measured, chosen=done)
 
     return mechanism
 
@@ -104,6 +105,7 @@ STEPS: dict[str, Mechanism] = {
         lambda t, rho: t.measure(("c", "a"), scale=Fraction(t.privacy.l1_sensitivity(Partition([0, 1]))) / rho)
     ),
     "measurement of groups": _step(lambda t, rho: t.measure("a", Partition([0, 1, 1]), rho=rho)),
+    "many measurements": _step(lambda t, rho: t.measure_many(["a", ("b", "c"), "a"], rho=rho, weights=[1, "1/3", 2])),
     "measurement of the total": _step(
         lambda t, rho: t.measure_total(variance=Fraction(t.privacy.records_per_person**2) / (2 * rho))
     ),

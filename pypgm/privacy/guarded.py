@@ -62,8 +62,12 @@ class Guarded:
         variance: Number | None = None,
         scale: Number | None = None,
         delta: Number | None = None,
+        ledger: Ledger | None = None,
     ) -> ChargedNoise:
-        """Charge noise on answers by exactly one of its cost in rho, its variance parameter and its Laplace scale."""
+        """Charge noise on answers by exactly one of its cost in rho, its variance parameter and its Laplace scale.
+
+        To the ledger of these records, or to a part of it.
+        """
         if sum(given is not None for given in (rho, variance, scale)) != 1:
             raise ValueError(f"noise on {on} takes exactly one of rho, variance and scale")
         if rho is not None:
@@ -74,7 +78,7 @@ class Guarded:
             if variance == 0:
                 raise ValueError("no record changes this answer, so rho gives no variance; pass variance")
         return charge_noise(
-            self._ledger,
+            self._ledger if ledger is None else ledger,
             self._privacy,
             query,
             what,

@@ -19,7 +19,7 @@ from pypgm.queries import LinearQuery
 if TYPE_CHECKING:
     from pypgm.privacy.private_table import PrivateTable
 
-__all__ = ["GRID_BITS", "L1Selector", "l1_distance", "on_grid"]
+__all__ = ["GRID_BITS", "L1Selector", "batches", "l1_distance", "on_grid"]
 
 GRID_BITS = 16  # public estimates are rounded to multiples of 2^-16, so a score is an integer multiple of it
 SCORE_LIMIT = 1 << 62  # scores beyond stay there, which never makes two of them differ by more than they do
@@ -182,29 +182,29 @@ class L1Selector:
 
     def _score(self) -> NDArray[np.int64]:
         scores = np.zeros(len(self._candidates), dtype=np.int64)
-        for first, last in self._batches():
+        for first, last in batches([self._table.domain.size(c) for c in self._candidates]):
             for i, counts in zip(range(first, last), self.__count(self._candidates[first:last]), strict=True):
                 query, estimate = self._compared[i]
                 scores[i] = l1_distance(counts if query is None else query.matvec(counts), estimate)
         return scores
-
-    def _batches(self) -> list[tuple[int, int]]:
-        """Return ranges of candidates small enough to be counted together."""
-        sizes = [self._table.domain.size(c) for c in self._candidates]
-        batches: list[tuple[int, int]] = []
-        first, cells = 0, 0
-        for i, size in enumerate(sizes):
-            if cells and cells + size > _BATCH_CELLS:
-                batches.append((first, i))
-                first, cells = i, 0
-            cells += size
-        return [*batches, (first, len(sizes))]
 
     def __repr__(self) -> str:
         return "L1Selector(scores behind a ledger)"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a private selector is neither pickled nor copied")
+
+
+def batches(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Return ranges of tables of given sizes that are small enough to be counted together."""
+    ranges: list[tuple[int, int]] = []
+    first, cells = 0, 0
+    for i, size in enumerate(sizes):
+        if cells and cells + size > _BATCH_CELLS:
+            ranges.append((first, i))
+            first, cells = i, 0
+        cells += size
+    return [*ranges, (first, len(sizes))]
 
 
 def on_grid(clique: Clique, estimate: ArrayLike, cells: int) -> NDArray[np.int64]:

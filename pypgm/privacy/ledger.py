@@ -87,7 +87,7 @@ class Ledger(LedgerReport):
     def bind(self, privacy: Privacy) -> None:
         """Make this the neighbour relation of all charges, for good; ``ValueError`` if there is another one."""
         root = self._root()
-        if not isinstance(privacy, Privacy):
+        if type(privacy) is not Privacy:  # nor to a subclass, whose sensitivities would be its own
             raise TypeError(f"a ledger is bound to a Privacy, got {type(privacy).__name__}")
         with self._lock:
             if root._privacy is not None and root._privacy != privacy:

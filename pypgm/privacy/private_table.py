@@ -16,7 +16,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.guarded import Guarded
-from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, on_grid
+from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, batches, on_grid
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn, TableColumn
 from pypgm.privacy.rational import Number, as_fraction
@@ -168,16 +168,92 @@ class PrivateTable(Guarded):
         ValueError
             If the query does not fit the clique or has no integer matrix, or a number is out of range.
         """
-        attributes = as_clique(clique)
-        cells = self.domain.size(attributes)
-        asked = None if query is None else trusted_query(query, cells)
-        done = Identity(cells) if asked is None else asked
+        attributes, asked, done = self._asked(clique, query)
         records = self.__records()
-        on = f"({', '.join(attributes)})"
-        noise = self._charge_noise(done, "measure", on, rho=rho, variance=variance, scale=scale)
-        values = noise.add(done.matvec(records.count([attributes], self._n_threads)[0]).astype(np.int64, copy=False))
+        noise = self._charge_noise(done, "measure", _named(attributes), rho=rho, variance=variance, scale=scale)
+        values = noise.add(_answers(done, records.count([attributes], self._n_threads)[0]))
         mark = self._ledger.not_private
         return LinearMeasurement(values, attributes, noise.stddev, asked, noise.law, not_private=mark)
+
+    def measure_many(
+        self,
+        cliques: Sequence[str | Sequence[str]],
+        queries: Sequence[LinearQuery | Products | None] | None = None,
+        *,
+        rho: Number,
+        weights: Sequence[Number] | None = None,
+    ) -> list[LinearMeasurement]:
+        """Charge discrete Gaussian noise on many cliques, count all of them, add noise.
+
+        The records are counted for several cliques in one pass, in batches of 4 million cells.
+
+        Parameters
+        ----------
+        cliques : sequence of clique
+            As for `measure`; chosen without looking at the data.
+        queries : sequence of LinearQuery or None, optional
+            What is measured of each; every cell by default.
+        rho : number
+            What all of them cost together, at most.
+        weights : sequence of number, optional
+            The part of rho that each gets, in proportion, more than 0; equal parts by default.
+
+        Returns
+        -------
+        list of LinearMeasurement
+            In the order asked.
+
+        Raises
+        ------
+        BudgetError
+            If rho does not fit; then nothing was read or charged.
+        ValueError
+            If lengths differ, a query does not fit its clique, nobody changes its answers, or a number is out of range.
+
+        Examples
+        --------
+        >>> from pypgm import Budget
+        >>> data = Dataset({"a": [0, 1, 1], "b": [1, 0, 1]}, Domain({"a": 2, "b": 2}))
+        >>> table = PrivateTable(data, Privacy(), Ledger(Budget(rho=1)))
+        >>> [m.stddev for m in table.measure_many(["a", ("a", "b")], rho=0.5, weights=[1, 3])]
+        [2.0, 1.1547005383792515]
+        """
+        wanted = [None] * len(cliques) if queries is None else list(queries)
+        shares = [as_fraction("a weight", w) for w in ([1] * len(cliques) if weights is None else weights)]
+        if not len(wanted) == len(shares) == len(cliques) >= 1 or min(shares) <= 0:
+            raise ValueError(
+                f"{len(cliques)} cliques need as many queries and weights above 0, and at least one of each"
+            )
+        asked = [self._asked(clique, query) for clique, query in zip(cliques, wanted, strict=True)]
+        for clique, _, done in asked:
+            if self._privacy.squared_l2_sensitivity(done) == 0:
+                raise ValueError(f"no record changes the answers on {_named(clique)}: they need no noise, and no rho")
+        total, records = as_fraction("rho", rho), self.__records()
+        each = [total * share / sum(shares) for share in shares]
+        with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
+            noises = [
+                self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)
+                for (clique, _, done), own in zip(asked, each, strict=True)
+            ]
+        values: list[NDArray[np.int64]] = []
+        for first, last in batches([done.shape[1] for _, _, done in asked]):
+            counted = records.count([clique for clique, _, _ in asked[first:last]], self._n_threads)
+            for i, counts in enumerate(counted, first):
+                values.append(noises[i].add(_answers(asked[i][2], counts)))
+        mark = self._ledger.not_private
+        return [
+            LinearMeasurement(v, clique, noise.stddev, query, noise.law, not_private=mark)
+            for v, noise, (clique, query, _) in zip(values, noises, asked, strict=True)
+        ]
+
+    def _asked(
+        self, clique: str | Sequence[str], query: LinearQuery | Products | None
+    ) -> tuple[Clique, LinearQuery | None, LinearQuery]:
+        """Return a clique, the query on it as a measurement has it, and the query that is applied."""
+        attributes = as_clique(clique)
+        cells = self.domain.size(attributes)
+        own = None if query is None else trusted_query(query, cells)
+        return attributes, own, Identity(cells) if own is None else own
 
     def measure_total(self, **noise: Number) -> LinearMeasurement:
         """Measure the number of records: as `measure`, over the clique of no attributes."""
@@ -291,3 +367,11 @@ class PrivateTable(Guarded):
         sample._words = self._words
         self.__views.add(sample)
         return sample
+
+
+def _named(clique: Clique) -> str:
+    return f"({', '.join(clique)})"
+
+
+def _answers(query: LinearQuery, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return query.matvec(counts).astype(np.int64, copy=False)
