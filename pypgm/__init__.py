@@ -15,10 +15,10 @@ from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree, Likelihood, RegionGraph
 from pypgm.inference import convex_gbp, marginals, variable_elimination
 from pypgm.io import read_uai, write_uai
-from pypgm.mechanisms import Release
-from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate, load
+from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate
 from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, PrivateColumn, PrivateTable
 from pypgm.queries import KroneckerQuery
+from pypgm.release import Release, load
 
 __all__ = [
     "Answer",

@@ -20,9 +20,9 @@ from pypgm.data.files import replacing_text
 from pypgm.data.schema import Codebook
 from pypgm.domain import Domain, Label, as_clique
 from pypgm.factor import Factor
-from pypgm.mechanisms import Release
-from pypgm.models import GraphicalModel
+from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.privacy import Budget
+from pypgm.release import Release
 from pypgm.report import cells, domain_lines, model_lines, release_lines
 
 __all__ = ["main"]
@@ -295,7 +295,7 @@ def _query(arguments: argparse.Namespace) -> None:
     if arguments.out is not None and len(cliques) != 1:
         raise ValueError(f"--out holds one marginal, got {len(cliques)}; ask for them one at a time")
     is_network = arguments.model.endswith((".bif", ".bif.gz"))
-    model = BayesianNetwork.read_bif(arguments.model) if is_network else load(arguments.model)
+    model = BayesianNetwork.read_bif(arguments.model) if is_network else _model(arguments.model)
     evidence = _evidence(model.domain, arguments.given)
     # All are asked before one is shown: an error leaves no half an answer.
     if isinstance(model, BayesianNetwork) or evidence:
@@ -313,6 +313,12 @@ def _query(arguments: argparse.Namespace) -> None:
     for i, answer in enumerate(answers):
         sys.stdout.write("\n" if i else "")
         _write_answer(sys.stdout, answer, unit, errors[i])
+
+
+def _model(path: str) -> GraphicalModel | RegionGraphModel:
+    """Return the model in a file, of a release the one that explains it."""
+    found = load(path)
+    return found.model if isinstance(found, Release) else found
 
 
 def _evidence(domain: Domain, given: Sequence[str]) -> dict[str, list[Label]]:
@@ -345,7 +351,7 @@ def _write_answer(file: TextIO, answer: Factor, unit: str, errors: Factor | None
 
 
 def _info(arguments: argparse.Namespace) -> None:
-    model = load(arguments.model)
+    model = _model(arguments.model)
     lines = [*model_lines(model), f"total: {model.total:,.0f} records", "attributes:", *domain_lines(model.domain)]
     sys.stdout.write("\n".join([*lines, ""]))
 

@@ -14,8 +14,8 @@ from pypgm.memory import short
 
 if TYPE_CHECKING:
     from pypgm.factor import Factor
-    from pypgm.mechanisms import Release
     from pypgm.models import GraphicalModel, RegionGraphModel
+    from pypgm.release import Release
 
 __all__ = ["cells", "compare", "domain_lines", "model_lines", "release_lines"]
 

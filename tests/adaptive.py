@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 
 import pypgm
-from pypgm.mechanisms.release import Release
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
+from pypgm.release import Release
 
 PAIRS = [("a", "b"), ("b", "c"), ("a", "c")]
 

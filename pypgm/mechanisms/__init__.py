@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from pypgm.mechanisms._mst import mst
-from pypgm.mechanisms.release import Release
+from pypgm.release import Release
 
 __all__ = ["Release", "mst"]

@@ -14,7 +14,6 @@ from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.arguments import as_budget, as_privacy
-from pypgm.mechanisms.release import Release
 from pypgm.models._estimate import estimate
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
@@ -23,6 +22,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, LinearQuery, Neighbours, Partition
+from pypgm.release import Release
 
 if TYPE_CHECKING:
     from pypgm.estimation import FitState

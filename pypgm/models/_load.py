@@ -20,7 +20,7 @@ from pypgm.models.storage import archive_bytes, parse_archive, read_archive
 if TYPE_CHECKING:
     import os
 
-__all__ = ["load"]
+__all__ = ["load", "model_of_archive"]
 
 
 def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
@@ -47,10 +47,11 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
     >>> pypgm.load(path).project("a").values
     array([5., 5.])
     """
-    return _model(*read_archive(path), str(path))
+    return model_of_archive(*read_archive(path), str(path))
 
 
-def _model(header: dict[str, Any], arrays: dict[str, Any], path: str) -> GraphicalModel | RegionGraphModel:
+def model_of_archive(header: dict[str, Any], arrays: dict[str, Any], path: str) -> GraphicalModel | RegionGraphModel:
+    """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
     try:
         domain = Domain(header["attributes"], header["shape"], header["labels"])
         read = _region_model if header.get("kind") == "region graph" else _graphical_model
@@ -62,7 +63,7 @@ def _model(header: dict[str, Any], arrays: dict[str, Any], path: str) -> Graphic
 
 
 def _unpickled(packed: bytes) -> GraphicalModel | RegionGraphModel:
-    return _model(*parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")
+    return model_of_archive(*parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")
 
 
 def _pickled(model: GraphicalModel | RegionGraphModel) -> tuple[Any, ...]:

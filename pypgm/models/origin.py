@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pypgm.models.model import GraphicalModel
 
-__all__ = ["Origin"]
+__all__ = ["Origin", "packed_measurements", "unpacked_measurements"]
 
 _DENSE_ENTRIES = 1 << 22
 
@@ -48,16 +48,10 @@ class Origin:
     def packed(self) -> tuple[dict[str, Any], Arrays] | None:
         """Return a JSON header and arrays; None if a query has no matrix of a moderate size."""
         header: dict[str, Any] = {"total_is_known": self.total_is_known, "options": dict(self.options)}
-        arrays: Arrays = {}
-        header["measurements"] = []
-        for i, m in enumerate(self.measurements):
-            own = _packed_query(m)
-            if own is None:
-                return None
-            entry = {"clique": m.clique, "noise": m.noise, "query": own[0], "not_private": m.not_private}
-            header["measurements"].append(entry)
-            own[1].update({"values": m.values, "stddev": np.asarray(m.stddev)})
-            arrays.update({f"measurement {i} {name}": a for name, a in own[1].items()})
+        packed = packed_measurements(self.measurements, "measurement")
+        if packed is None:
+            return None
+        header["measurements"], arrays = packed
         header["masks"] = [clique for clique, _ in self.masks]
         arrays.update({f"mask {i}": mask for i, (_, mask) in enumerate(self.masks)})
         header["prior"] = None if self.prior is None else self.prior.cliques
@@ -70,19 +64,42 @@ class Origin:
         cls, domain: Domain, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], again: Again
     ) -> Origin:
         """Undo `packed`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
-        measurements = []
-        for i, entry in enumerate(header["measurements"]):
-            start = f"measurement {i} "
-            own = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
-            query = _unpacked_query(entry["query"], own)
-            answers = own["values"], entry["clique"], own["stddev"], query, entry["noise"]
-            m = LinearMeasurement(*answers, not_private=entry.get("not_private", ""))
-            measurements.append(m.checked(domain))
+        measurements = unpacked_measurements(domain, header["measurements"], arrays, "measurement")
         masks = [(_clique(domain, c), arrays[f"mask {i}"].astype(bool)) for i, c in enumerate(header["masks"])]
         if any(mask.shape != (domain.size(c),) for c, mask in masks):
             raise ValueError("a mask does not fit its clique")
         prior = None if header["prior"] is None else CliqueVector(domain, header["prior"], arrays["prior"])
-        return cls(tuple(measurements), bool(header["total_is_known"]), dict(header["options"]), masks, prior, again)
+        return cls(measurements, bool(header["total_is_known"]), dict(header["options"]), masks, prior, again)
+
+
+def packed_measurements(
+    measurements: Sequence[LinearMeasurement], name: str
+) -> tuple[list[dict[str, Any]], Arrays] | None:
+    """Return JSON entries, and arrays under a name; None if a query has no matrix of a moderate size."""
+    entries: list[dict[str, Any]] = []
+    arrays: Arrays = {}
+    for i, m in enumerate(measurements):
+        own = _packed_query(m)
+        if own is None:
+            return None
+        entries.append({"clique": m.clique, "noise": m.noise, "query": own[0], "not_private": m.not_private})
+        own[1].update({"values": m.values, "stddev": np.asarray(m.stddev)})
+        arrays.update({f"{name} {i} {part}": a for part, a in own[1].items()})
+    return entries, arrays
+
+
+def unpacked_measurements(
+    domain: Domain, entries: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]], name: str
+) -> tuple[LinearMeasurement, ...]:
+    """Undo `packed_measurements`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
+    measurements = []
+    for i, entry in enumerate(entries):
+        start = f"{name} {i} "
+        own = {part.removeprefix(start): a for part, a in arrays.items() if part.startswith(start)}
+        query = _unpacked_query(entry["query"], own)
+        answers = own["values"], entry["clique"], own["stddev"], query, entry["noise"]
+        measurements.append(LinearMeasurement(*answers, not_private=entry.get("not_private", "")).checked(domain))
+    return tuple(measurements)
 
 
 def _clique(domain: Domain, names: Sequence[str]) -> Clique:

@@ -1,0 +1,174 @@
+"""What a mechanism hands out: free to use, without the records."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pypgm.estimation.measurement import LinearMeasurement, joined_marks
+from pypgm.models._load import model_of_archive
+from pypgm.models.origin import packed_measurements, unpacked_measurements
+from pypgm.models.storage import archive_bytes, parse_archive, read_archive, write_archive
+from pypgm.privacy.ledger import Ledger, LedgerReport
+from pypgm.privacy.relation import Privacy
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pypgm.data import Dataset
+    from pypgm.factor import Factor
+    from pypgm.models import GraphicalModel, RegionGraphModel
+
+__all__ = ["Release", "load"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """A private release: what was measured, what it cost, and the model that explains it.
+
+    Nothing here holds records. Asking the model, drawing records and saving cost no privacy and leave the ledger
+    as it was.
+
+    Attributes
+    ----------
+    model : GraphicalModel or RegionGraphModel
+        The model; its marginals are counts.
+    measurements : tuple of LinearMeasurement
+        The noisy answers, int64, exactly as they were drawn.
+    ledger : LedgerReport
+        What was spent on what, for which neighbour relation; made of a `Ledger`, and cannot be charged.
+    mechanism : str
+        Its name.
+    """
+
+    model: GraphicalModel | RegionGraphModel
+    measurements: tuple[LinearMeasurement, ...]
+    ledger: LedgerReport
+    mechanism: str
+
+    def __post_init__(self) -> None:
+        if isinstance(self.ledger, Ledger):
+            object.__setattr__(self, "ledger", self.ledger.snapshot())
+        if self.ledger.privacy is None:
+            raise ValueError("a release needs a ledger that a private table has bound to its relation")
+        self.model.not_private = joined_marks([self.ledger, self.model])
+
+    @property
+    def privacy(self) -> Privacy:
+        """The neighbour relation the guarantee is stated for: that of the ledger."""
+        return self.ledger.privacy or Privacy()
+
+    @property
+    def not_private(self) -> str:
+        """Why the release protects nobody; empty where it does."""
+        return self.model.not_private
+
+    def project(self, clique: str | Iterable[str]) -> Factor:
+        """Return the model's marginal of any clique, measured or not, in counts."""
+        return self.model.project(clique)
+
+    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
+        """Return synthetic records drawn from the model.
+
+        Parameters
+        ----------
+        rows : int, optional
+            How many; by default the model's total, rounded.
+        rng : numpy.random.Generator or int, optional
+            Where the draws come from.
+        """
+        return self.model.synthetic_data(rows, rng)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to a file, whole or not at all; `pypgm.load` reads it.
+
+        The file is that of the model with measurements and ledger beside it; no pickle.
+
+        Raises
+        ------
+        ValueError
+            If the query of a measurement is too large to be written as a matrix.
+        OSError
+            If the file cannot be written; nothing is left behind then.
+        """
+        write_archive(path, *self.archive())
+
+    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the header and the arrays of the release's file."""
+        header, arrays = self.model.archive()
+        packed = packed_measurements(self.measurements, "released")
+        if packed is None:
+            raise ValueError("a query of the release is too large to be written as a matrix; save its model")
+        own = {"version": _VERSION, "mechanism": self.mechanism, "ledger": self.ledger.to_dict()}
+        return header | {"release": own | {"measurements": packed[0]}}, arrays | packed[1]
+
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
+        return (_unpickled, (archive_bytes(*self.archive()),))
+
+    def summary(self) -> str:
+        """Return the guarantee, the ledger line by line and the model in a few lines of text."""
+        relation = f"{self.privacy.neighbours} neighbours, {self.privacy.records_per_person} record(s) a person"
+        total = "records" if self.privacy.total_is_public else "records (noisy)"
+        return "\n".join(
+            [
+                f"{self.mechanism}: {self.ledger.budget!r}, {relation}",
+                self.ledger.report(),
+                f"{len(self.measurements)} measurements, {self.model.total:.0f} {total}",
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"
+
+
+def load(path: str | os.PathLike[str]) -> Release | GraphicalModel | RegionGraphModel:
+    """Read whatever was saved: a release, or a model.
+
+    Raises
+    ------
+    ValueError
+        If the file is none of pypgm, is truncated, or is of another version.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pypgm
+    >>> data = pypgm.Dataset({"a": [0, 1, 1]}, pypgm.Domain({"a": 2}))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "release.pgm"
+    >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).save(path)
+    >>> pypgm.load(path).ledger.budget
+    Budget(epsilon=1, delta=1e-09)
+    """
+    return _of_archive(*read_archive(path), str(path))
+
+
+def _of_archive(
+    header: dict[str, Any], arrays: dict[str, Any], name: str
+) -> Release | GraphicalModel | RegionGraphModel:
+    model = model_of_archive(header, arrays, name)
+    if "release" not in header:
+        return model
+    try:
+        stored = header["release"]
+        _check_version(stored["version"])
+        measurements = unpacked_measurements(model.domain, stored["measurements"], arrays, "released")
+        return Release(model, measurements, LedgerReport.from_dict(stored["ledger"]), str(stored["mechanism"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{name}: not a whole pypgm release ({error})") from error
+
+
+def _check_version(version: object) -> None:
+    if version != _VERSION:
+        raise ValueError(f"releases of version {_VERSION} can be read, got version {version}")
+
+
+def _unpickled(packed: bytes) -> object:
+    return _of_archive(*parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")

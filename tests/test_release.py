@@ -1,0 +1,115 @@
+"""A release in a file: everything that was released, and nothing that can be charged."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Budget, Dataset, Domain, Ledger, LedgerReport, Privacy, PrivateTable, Release, cli
+from pypgm.errors import BudgetError
+from pypgm.mechanisms import mst
+from pypgm.models.storage import read_archive, write_archive
+from pypgm.queries import Partition, Prefix, Union
+
+DOMAIN = Domain({"a": 2, "b": 3, "c": ["x", "y"]})
+DATA = Dataset({"a": [0, 1, 1, 0] * 9, "b": [2, 0, 1, 1] * 9, "c": [0, 1, 1, 1] * 9}, DOMAIN)
+
+
+def own_release(oracle="exact", **more):
+    """A release of one's own, of queries of several kinds and either law."""
+    table = PrivateTable(DATA, Privacy("replace", 2), Ledger(Budget(rho=90, reserved_delta=1e-9)), **more)
+    measured = [
+        table.measure(("b", "a"), rho=1),
+        table.measure("b", Prefix(3), variance=2),
+        table.measure("b", Union([Prefix(3), Partition([0, 1, 1])]), scale=3),
+        table.measure("c", Partition([1, 0]), scale=1.5),
+    ]
+    table.ledger.charge_stated("look", "elsewhere", epsilon=0.1, delta=1e-10)
+    return Release(pypgm.estimate(DOMAIN, measured, iterations=3, oracle=oracle), tuple(measured), table.ledger, "mine")
+
+
+def read_back(release, how, tmp_path):
+    if how == "pickle":
+        return pickle.loads(pickle.dumps(release))
+    release.save(tmp_path / "release.pgm")
+    return pypgm.load(tmp_path / "release.pgm")
+
+
+@pytest.mark.parametrize("how", ["file", "pickle"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: mst(DATA, 1, 1e-9, iterations=3),
+        lambda: mst(DATA, 1, 1e-9, iterations=3, unsafe_seed=1),
+        own_release,
+        lambda: own_release("region_graph"),
+    ],
+)
+def test_everything_is_read_back(tmp_path, make, how):
+    release = make()
+    again = read_back(release, how, tmp_path)
+    assert type(again) is Release
+    assert type(again.ledger) is LedgerReport
+    assert again.ledger.lines == release.ledger.lines
+    assert again.ledger.budget == release.ledger.budget
+    assert (again.privacy, again.mechanism) == (release.privacy, release.mechanism)
+    assert again.not_private == release.not_private
+    assert again.summary() == release.summary()
+    for one, other in zip(again.measurements, release.measurements, strict=True):
+        assert one.values.dtype == np.int64
+        assert np.array_equal(one.values, other.values)
+        assert (one.clique, one.stddev, one.noise) == (other.clique, other.stddev, other.noise)
+        assert one.not_private == other.not_private
+        assert np.array_equal(one.linear_map.to_sparse().toarray(), other.linear_map.to_sparse().toarray())
+    assert np.array_equal(again.project(("a", "b")).values, release.project(("a", "b")).values)
+
+
+def test_a_model_is_read_as_a_model(tmp_path):
+    release = own_release()
+    release.model.save(tmp_path / "model.pgm")
+    assert type(pypgm.load(tmp_path / "model.pgm")) is type(release.model)
+
+
+def changed(release, tmp_path, change):
+    header, arrays = release.archive()
+    header = json.loads(json.dumps(header))
+    change(header["release"])
+    write_archive(tmp_path / "changed.pgm", header, arrays)
+    return pypgm.load(tmp_path / "changed.pgm")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda stored: stored.update(version=2), "version 2"),
+        (lambda stored: stored.pop("ledger"), "ledger"),
+        (lambda stored: stored["ledger"]["lines"][0].update(cost="1/1000"), "costs 1, not 1/1000"),
+        (lambda stored: stored["ledger"].update(budget={"rho": "1/2"}), "cost more than"),
+        (lambda stored: stored["ledger"].pop("privacy"), "bound to its relation"),
+        (lambda stored: stored["measurements"][0].update(clique=["z"]), "unknown attribute"),
+        (lambda stored: stored["measurements"].append(stored["measurements"][0]), "values"),
+    ],
+)
+def test_a_file_that_was_changed_is_refused(tmp_path, change, message):
+    with pytest.raises(ValueError, match="not a whole pypgm release") as error:
+        changed(own_release(), tmp_path, change)
+    assert message in str(error.value)
+    assert not isinstance(error.value, BudgetError)
+
+
+def test_a_file_holds_what_was_released_and_no_code(tmp_path):
+    own_release().save(tmp_path / "release.pgm")
+    header, arrays = read_archive(tmp_path / "release.pgm")
+    assert header["release"]["mechanism"] == "mine"
+    assert {name.split()[0] for name in arrays} == {"potentials", "measurement", "released"}
+    assert all(array.dtype != object for array in arrays.values())
+
+
+def test_the_command_reads_the_model_of_a_release(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    own_release().save("release.pgm")
+    assert cli.main(["info", "release.pgm"]) == 0
+    assert cli.main(["query", "release.pgm", "a", "--draws", "0"]) == 0
+    assert "a,count" in capsys.readouterr().out
