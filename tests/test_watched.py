@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel, _core
 from pypgm.errors import TimeLimitWarning
 
@@ -53,7 +54,19 @@ def records():
     return lambda **options: model.synthetic_data(4_000_000, rng=0, **options)
 
 
-JOBS = {"answers": answers, "records": records}
+def errors():
+    """Return what takes minutes: a bootstrap of a model of millions of cells."""
+    domain = Domain({"a": 100, "b": 100, "c": 100})
+    rng = np.random.default_rng(0)
+    exact = 1e6 * rng.dirichlet(np.ones(domain.size()))
+    measured = pypgm.LinearMeasurement(exact + rng.normal(scale=10, size=exact.size), domain.attributes, 10.0)
+    pair = pypgm.LinearMeasurement(np.full(10_000, 100.0), ("a", "b"), 1.0)
+    model = pypgm.estimate(domain, [measured, pair], iterations=3)
+    model.origin.options["iterations"] = 10_000
+    return lambda **options: model.standard_error("a", method="bootstrap", draws=100_000, **options)
+
+
+JOBS = {"answers": answers, "records": records, "errors": errors}
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -116,6 +129,18 @@ def test_a_tree_that_ran_out_of_time_serves_one_answer():
     fresh = RegionGraphModel(model.graph, model.marginals, model.total)
     wanted = fresh.project(("x0", "x1", "x2")).values
     np.testing.assert_array_equal(model.project(("x0", "x1", "x2")).values, wanted)
+
+
+def test_a_time_limit_ends_a_bootstrap(capsys):
+    domain = Domain({"a": 4})
+    model = pypgm.estimate(domain, [pypgm.LinearMeasurement([10.0, 20, 30, 40], "a", 5.0)])
+    with pytest.warns(TimeLimitWarning, match="time_limit=0.5 ended the bootstrap") as caught:
+        found = model.standard_error("a", method="bootstrap", draws=10**6, time_limit=0.5, progress=True)
+    assert caught[0].filename == __file__
+    np.testing.assert_allclose(found.values, model.standard_error("a", draws=30).values, rtol=0.7)
+    assert "/1000000 estimates" in capsys.readouterr().err
+    with pytest.raises(TimeoutError, match="two estimates of the bootstrap take longer than time_limit=1e-09"):
+        model.standard_errors(["a"], draws=5, time_limit=1e-9)
 
 
 def test_a_limit_is_a_time():

@@ -73,6 +73,8 @@ class Options:
     rng: np.random.Generator | int | None = None
     started: float = field(default_factory=time.perf_counter)
     max_bytes: float | None = None
+    keeps: bool = True
+    """Whether Ctrl-C ends the estimate with the best so far; else it goes through."""
 
     def __post_init__(self) -> None:
         if self.stop not in {"validated", "optimum"}:

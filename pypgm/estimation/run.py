@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pypgm.clock import Clock
 from pypgm.estimation.fit import Fit, FitState, Options, Status
 
 if TYPE_CHECKING:
@@ -29,33 +30,26 @@ class Watch:
     def __init__(self, options: Options) -> None:
         self.begun = False
         self._options = options
-        self._shown = -1.0
+        self._clock = Clock("estimate", options.time_limit, options.progress, options.started)
 
     def ended(self, iteration: int, loss: float, gap: float | None) -> Status | None:
         """Show an iteration; return why the estimate has to end, None if it does not."""
         self.begun = True
         options = self._options
-        state = FitState(iteration, loss, gap, time.perf_counter() - options.started)
-        if options.progress and state.seconds - self._shown >= 0.1:
-            self._show(state)
+        state = FitState(iteration, loss, gap, self._clock.seconds)
+        late = self._clock.tick(partial(_progress, state, options.iterations))
         if options.callback is not None and options.callback(state):
             return "callback"
-        if options.time_limit is not None and state.seconds >= options.time_limit:
-            return "time"
-        return None
+        return "time" if late else None
 
     def close(self) -> None:
         """End the progress line."""
-        if self._shown >= 0:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+        self._clock.close()
 
-    def _show(self, state: FitState) -> None:
-        self._shown = state.seconds
-        gap = "" if state.gap is None else f", gap {state.gap:.3g}"
-        limit = self._options.iterations
-        sys.stderr.write(f"\restimate: {state.iteration}/{limit} iterations, loss {state.loss:.6g}{gap}   ")
-        sys.stderr.flush()
+
+def _progress(state: FitState, limit: int) -> str:
+    gap = "" if state.gap is None else f", gap {state.gap:.3g}"
+    return f"{state.iteration}/{limit} iterations, loss {state.loss:.6g}{gap}"
 
 
 class Run(ABC):
@@ -170,7 +164,7 @@ def watched(loop: Callable[[Watch], Status], options: Options) -> Status:
     try:
         return loop(watch)
     except KeyboardInterrupt:
-        if not watch.begun:
+        if not (watch.begun and options.keeps):
             raise
         return "interrupted"
     finally:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypedDict, overload
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
 from pypgm.domain import Domain, check_domain, check_kind
-from pypgm.errors import EstimateInterruptedWarning
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options, Stop, warn_if_interrupted
@@ -244,24 +243,23 @@ def estimate(
     return model
 
 
-def estimate_again(model: GraphicalModel, measurements: Sequence[LinearMeasurement], n_threads: int) -> GraphicalModel:
+def estimate_again(
+    model: GraphicalModel, measurements: Sequence[LinearMeasurement], n_threads: int, clock: Clock
+) -> GraphicalModel:
     """Estimate a model like one given from other answers to its queries; Ctrl-C goes through."""
-    origin, inner = model.origin, model.potentials.domain
+    origin, domain = model.origin, model.potentials.domain
     if origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from")
-    constraints = [Constraint(c, allowed=mask.reshape(inner.sizes(c))) for c, mask in origin.masks]
+    how = dict(origin.options)
+    loss, method = _LOSSES[how.pop("loss")](measurements), how.pop("method")
+    how["tolerance"] = how["tolerance"] if how["tolerance"] is not None else _TOLERANCE
+    options = Options(**how, n_threads=n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
+    total = model.total if origin.total_is_known else estimate_total(domain, measurements)[0]
+    check_range(measurements, total)
     prior = None if origin.prior is None else GraphicalModel(origin.prior, model.total)
-    total = model.total if origin.total_is_known else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EstimateInterruptedWarning)
-        drawn = estimate(
-            inner, measurements, total, prior=prior, constraints=constraints, n_threads=n_threads, **origin.options
-        )
-    if drawn.fit is not None and drawn.fit.status == "interrupted":
-        raise KeyboardInterrupt
-    return GraphicalModel(
-        drawn.potentials, drawn.total, marginals=drawn.marginals, tree=drawn.tree, folding=model.folding
-    )
+    problem = tree_problem(domain, loss, measurements, total, options, method=method, masks=origin.masks, prior=prior)
+    potentials, marginals, fit = METHODS[method].solve(problem, options)
+    return GraphicalModel(potentials, total, marginals=marginals, fit=fit, tree=problem.tree, folding=model.folding)
 
 
 def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop:

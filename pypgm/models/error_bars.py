@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pypgm.clock import Clock
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
@@ -33,6 +34,7 @@ def standard_errors(
     draws: int,
     rng: np.random.Generator | int | None,
     n_threads: int,
+    clock: Clock,
 ) -> list[Factor]:
     """Return a table of standard errors for each clique; see `GraphicalModel.standard_error`."""
     if method not in {"auto", "gls", "bootstrap"}:
@@ -59,7 +61,9 @@ def standard_errors(
             return [drawn.query(c, evidence).datavector() for c in cliques]
         return [t.datavector() for t in drawn.project_many(cliques, n_threads=n_threads)]
 
-    spread = _bootstrap(model, origin, answers, draws=draws, rng=np.random.default_rng(rng), n_threads=n_threads)
+    source = np.random.default_rng(rng)
+    spread = _bootstrap(model, origin, answers, draws=draws, rng=source, n_threads=n_threads, clock=clock)
+    clock.warn_if_over("the bootstrap", stacklevel=4)
     return [Factor(d, s) for d, s in zip(domains, spread, strict=True)]
 
 
@@ -96,13 +100,18 @@ def _bootstrap(
     draws: int,
     rng: np.random.Generator,
     n_threads: int,
+    clock: Clock,
 ) -> list[NDArray[np.float64]]:
     """Return the standard deviation of answers over estimates from what the model would have been measured as."""
     exact = [_answer(model, m) for m in origin.measurements]
     seen: list[list[NDArray[np.float64]]] = []
-    for _ in range(draws):
+    while len(seen) < draws and not clock.tick(lambda: f"{len(seen)}/{draws} estimates"):
         noisy = [m.answered(e + _noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
-        seen.append(answers(origin.again(model, noisy, n_threads)))
+        drawn = origin.again(model, noisy, n_threads, clock)
+        if drawn.fit is None or drawn.fit.status != "time":
+            seen.append(answers(drawn))
+    if len(seen) < 2:
+        raise TimeoutError(f"two estimates of the bootstrap take longer than time_limit={clock.time_limit:g}")
     return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector, read_only
+from pypgm.clock import Clock
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, Label, as_clique, check_kind
 from pypgm.errors import ImpossibleEvidenceError
@@ -291,6 +292,8 @@ class GraphicalModel(Queryable):
         draws: int = 50,
         rng: np.random.Generator | int | None = 0,
         n_threads: int = 0,
+        time_limit: float | None = None,
+        progress: bool = False,
     ) -> Factor:
         """Return the standard error of each count of a clique that the noise of the measurements leaves.
 
@@ -316,14 +319,25 @@ class GraphicalModel(Queryable):
             Where a bootstrap's noise comes from; the same every time by default.
         n_threads : int
             0 for all threads.
+        time_limit : float, optional
+            Seconds after which a bootstrap ends with the estimates it has.
+        progress : bool
+            Whether to show the estimates of a bootstrap on standard error.
 
         Returns
         -------
         Factor
             Standard errors in counts; of probabilities under evidence.
 
+        Warns
+        -----
+        TimeLimitWarning
+            If the time limit ended the bootstrap.
+
         Raises
         ------
+        TimeoutError
+            If there is no time for two estimates.
         ValueError
             If the model was not estimated from measurements with a named loss, or was loaded from a file that does
             not hold them; if "gls" is asked for where it does not hold; if there are fewer than 2 draws.
@@ -340,7 +354,11 @@ class GraphicalModel(Queryable):
         >>> pypgm.estimate(domain, [m], 100, stop="optimum").standard_error("a").values.round(3)
         array([1., 1.])
         """
-        return self.standard_errors([clique], evidence, method=method, draws=draws, rng=rng, n_threads=n_threads)[0]
+        with Clock("standard_error", time_limit, progress) as clock:
+            asked = [as_clique(clique)]
+            return standard_errors(
+                self, asked, evidence, method=method, draws=draws, rng=rng, n_threads=n_threads, clock=clock
+            )[0]
 
     def standard_errors(
         self,
@@ -351,10 +369,15 @@ class GraphicalModel(Queryable):
         draws: int = 50,
         rng: np.random.Generator | int | None = 0,
         n_threads: int = 0,
+        time_limit: float | None = None,
+        progress: bool = False,
     ) -> list[Factor]:
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
-        asked = [as_clique(c) for c in cliques]
-        return standard_errors(self, asked, evidence, method=method, draws=draws, rng=rng, n_threads=n_threads)
+        with Clock("standard_errors", time_limit, progress) as clock:
+            asked = [as_clique(c) for c in cliques]
+            return standard_errors(
+                self, asked, evidence, method=method, draws=draws, rng=rng, n_threads=n_threads, clock=clock
+            )
 
     def _counts(self, clique: Clique, evidence: Evidence | None) -> Factor:
         return self.project(clique, evidence)

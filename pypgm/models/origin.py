@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.constraint import Masks
 from pypgm.estimation.measurement import LinearMeasurement
@@ -24,8 +25,8 @@ __all__ = ["Origin", "packed_measurements", "unpacked_measurements"]
 _DENSE_ENTRIES = 1 << 22
 
 Arrays = dict[str, "NDArray[Any]"]
-Again = Callable[["GraphicalModel", Sequence[LinearMeasurement], int], "GraphicalModel"]
-"""A model like one given, from measurements, by a number of threads."""
+Again = Callable[["GraphicalModel", Sequence[LinearMeasurement], int, Clock], "GraphicalModel"]
+"""A model like one given, from measurements, by a number of threads; its fit says whether time ended it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -98,11 +98,9 @@ def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int, clock: Cl
     def watch(state: FitState) -> bool:
         return clock.tick(lambda: f"{state.iteration} iterations of the junction tree, loss {state.loss:.3g}")
 
-    options = Options(_ITERATIONS, _TOLERANCE, callback=watch, n_threads=n_threads)
+    options = Options(_ITERATIONS, _TOLERANCE, callback=watch, n_threads=n_threads, keeps=False)
     problem = TreeProblem(tree=tree.tree, loss=L2(goals), total=total, start=start)
-    potentials, marginals, fit = accelerated(problem, options)
-    if fit.status == "interrupted":
-        raise KeyboardInterrupt
+    potentials, marginals, _ = accelerated(problem, options)
     tables = tree.tree.tables(potentials, 1.0, n_threads=n_threads)
     distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
     return replace(

@@ -81,12 +81,18 @@ def oversaturated_answers(
     graph = RegionGraph.saturated(model.domain, model.cliques, extra=cliques)
     validated = model.fit is not None and model.fit.status == "validated"
     stop: Literal["validated", "optimum"] = "validated" if validated else "optimum"
-    limit, progress = clock.time_limit, clock.progress
-    options = Options(_ITERATIONS, REGION_TOLERANCE, None, limit, None, progress, n_threads, stop, None, clock.started)
+    options = Options(
+        _ITERATIONS,
+        REGION_TOLERANCE,
+        time_limit=clock.time_limit,
+        progress=clock.progress,
+        n_threads=n_threads,
+        stop=stop,
+        started=clock.started,
+        keeps=False,
+    )
     own = model.measurements
     _, (_, marginals, fit) = estimate_on_regions(model.domain, L2(own), own, model.total, oracle=graph, options=options)
-    if fit.status == "interrupted":
-        raise KeyboardInterrupt
     clock.over = fit.status == "time"
     gap = np.inf if fit.gap is None else fit.gap
     answers = []
