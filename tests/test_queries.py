@@ -311,8 +311,14 @@ def test_large_queries_have_bounds():
     assert sparse.supports_total
     ranges = RangeList(10_000, [(i, i) for i in range(10_000)])
     assert ranges.squared_l2_sensitivity("replace") == 2
-    assert not ranges.supports_total  # beyond the limit only a range of all cells is seen
+    assert ranges.supports_total
+    assert not RangeList(10_000, [(i, i) for i in range(9_999)]).supports_total
     assert RangeList(10_000, [*((i, i) for i in range(10_000)), (0, 9999)]).supports_total
+
+
+def test_few_answers_on_many_cells_make_a_small_matrix():
+    few = RangeList(10**6, [(0, 10**6 - 1), (5, 6)])
+    assert few.to_sparse().sum(axis=1).tolist() == [10**6, 2]
 
 
 def test_signs_of_factors_count_in_a_product():

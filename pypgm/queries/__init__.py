@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pypgm.queries.identity import Identity
 from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.kronecker_query import KroneckerQuery
 from pypgm.queries.matrix import Matrix, mean, moments, on_lattice
-from pypgm.queries.partition import Partition, total
+from pypgm.queries.partition import Identity, Partition, total
 from pypgm.queries.prefix import Prefix
 from pypgm.queries.query import LinearQuery
 from pypgm.queries.ranges import AllRange, RangeList

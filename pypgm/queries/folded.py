@@ -31,24 +31,11 @@ class Folded(LinearQuery):
     _sums: Partition
 
     def __init__(self, query: LinearQuery, cells: NDArray[np.int64]) -> None:
-        self._set(query=query, _sums=Partition(cells, query.shape[1]), shape=(query.shape[0], len(cells)))
-
-    def _arguments(self) -> tuple[LinearQuery, NDArray[np.int64]]:
-        return (self.query, self._sums.groups)
-
-    @property
-    def _inner(self) -> tuple[LinearQuery, ...]:
-        return (self.query,)
-
-    @property
-    def nnz(self) -> int:
-        """A bound of the number of entries that are not zero."""
-        return self.query.nnz * int(np.bincount(self._sums.groups).max())
-
-    @property
-    def cost(self) -> int:
-        """Number of additions of one application."""
-        return self.query.cost + self.shape[1]
+        sums = Partition(cells, query.shape[1])
+        nnz = query.nnz * int(np.bincount(sums.groups).max())
+        cost = query.cost + sums.shape[1]
+        self._describe((query, sums.groups), (query.shape[0], sums.shape[1]), nnz, cost=cost, inner=(query,))
+        self._set(query=query, _sums=sums)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the query with each entry's magnitude to a power in its place."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.queries.entries import SparseArray
-from pypgm.queries.query import LinearQuery
-from pypgm.queries.sensitivity import EXACT_LIMIT, MAX_COLUMNS, Neighbours, check_neighbours, pairwise
+from pypgm.queries.entries import ENTRY_LIMIT, SparseArray
+from pypgm.queries.query import LinearQuery, checked_queries
+from pypgm.queries.sensitivity import DENSE_ENTRIES, EXACT_LIMIT, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 
 __all__ = ["Kronecker"]
 
-_ENTRY_LIMIT = 1 << 18
-_DENSE_ENTRIES = 1 << 24
+Map = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 class Kronecker(LinearQuery):
@@ -59,24 +59,19 @@ class Kronecker(LinearQuery):
     factors: tuple[LinearQuery, ...]
 
     def __init__(self, factors: Iterable[LinearQuery]) -> None:
-        own = tuple(factors)
-        if not own or not all(isinstance(f, LinearQuery) for f in own):
-            raise ValueError(f"a Kronecker query needs one query an attribute, got {own!r}")
+        own = checked_queries(factors, "a Kronecker query needs one query an attribute")
         exact = all(f.is_integer for f in own)
-        if exact and math.prod(f.largest_change("add-remove") for f in own) >= _ENTRY_LIMIT:
+        if exact and math.prod(f._largest_change("add-remove") for f in own) >= ENTRY_LIMIT:
             raise ValueError("the entries of a Kronecker query must be below 2^18")
-        self._set(factors=own, shape=(math.prod(f.shape[0] for f in own), math.prod(f.shape[1] for f in own)))
-
-    def _arguments(self) -> tuple[tuple[LinearQuery, ...]]:
-        return (self.factors,)
-
-    def __repr__(self) -> str:
-        return f"Kronecker({', '.join(map(repr, self.factors))})"
-
-    @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells: if every factor's is."""
-        return all(f.supports_total for f in self.factors)
+        shape = (math.prod(f.shape[0] for f in own), math.prod(f.shape[1] for f in own))
+        rows, cells, cost = 1, shape[1], 0
+        for f in own:
+            cells //= f.shape[1]
+            cost += rows * f.cost * cells
+            rows *= f.shape[0]
+        units, nnz = all(f.has_unit_columns for f in own), math.prod(f.nnz for f in own)
+        self._describe((own,), shape, nnz, cost=cost, inner=own, units=units, text=", ".join(map(repr, own)))
+        self._set(factors=own)
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return v with Q'v = 1; with equal noise the shortest is the product of the factors' shortest."""
@@ -91,39 +86,15 @@ class Kronecker(LinearQuery):
         return weights
 
     @property
-    def _inner(self) -> tuple[LinearQuery, ...]:
-        return self.factors
-
-    @property
-    def has_unit_columns(self) -> bool:
-        """Whether each cell is counted in exactly one answer, as in every factor."""
-        return all(f.has_unit_columns for f in self.factors)
-
-    @property
     def groups(self) -> NDArray[np.int64] | None:
         """The one answer each cell is summed into, where every factor has such."""
         product = np.zeros(1, dtype=np.int64)
         for factor in self.factors:
-            own = factor.groups if factor.has_unit_columns else None
+            own = factor.groups
             if own is None:
                 return None
             product = (product[:, None] * factor.shape[0] + own).reshape(-1)
         return product
-
-    @property
-    def nnz(self) -> int:
-        """Number of entries that are not zero."""
-        return math.prod(f.nnz for f in self.factors)
-
-    @property
-    def cost(self) -> int:
-        """Number of additions of one application, factor by factor."""
-        rows, cells, cost = 1, self.shape[1], 0
-        for f in self.factors:
-            cells //= f.shape[1]
-            cost += rows * f.cost * cells
-            rows *= f.shape[0]
-        return cost
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the product of the factors' magnitudes."""
@@ -133,67 +104,55 @@ class Kronecker(LinearQuery):
         """Return the product of the factors' matrices as a scipy.sparse.csr_array."""
         from scipy.sparse import csr_array, kron
 
-        product = self.factors[0].to_sparse()
-        for factor in self.factors[1:]:
-            product = kron(product, factor.to_sparse(), format="csr")
-        return csr_array(product)
+        return csr_array(functools.reduce(kron, (f.to_sparse() for f in self.factors)))
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
-        before, after = table.shape[0], self.shape[1] * table.shape[2]
-        for factor in self.factors:
-            after //= factor.shape[1]
-            table = factor._apply(table.reshape(before, factor.shape[1], after))
-            before *= factor.shape[0]
-        return table.reshape(-1, self.shape[0], after)
+        return self._through(table, [(f._apply, *f.shape) for f in self.factors])
 
     def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
-        before, after = table.shape[0], self.shape[0] * table.shape[2]
-        for factor in self.factors:
-            after //= factor.shape[0]
-            table = factor._transpose(table.reshape(before, factor.shape[0], after))
-            before *= factor.shape[1]
-        return table.reshape(-1, self.shape[1], after)
+        return self._through(table, [(f._transpose, *f.shape[::-1]) for f in self.factors])
 
-    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
-        check_neighbours(neighbours)
-        self._check_integer()
-        largest = math.prod(f._norm_sensitivity("add-remove", norm) for f in self.factors)
+    def _through(self, table: NDArray[Any], maps: Sequence[tuple[Map, int, int]]) -> NDArray[Any]:
+        """Return the maps of all factors, each with its numbers of results and of arguments, applied in turn."""
+        before, size, after = table.shape
+        done, left = before, size * after
+        for apply, results, arguments in maps:
+            left //= arguments
+            table = apply(table.reshape(done, arguments, left))
+            done *= results
+        return table.reshape(before, done // before if before else 0, after)
+
+    def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        largest = math.prod(f._sensitivity("add-remove", norm) for f in self.factors)
         if neighbours == "add-remove":
             return largest
         if norm == 2 and 4 * largest >= EXACT_LIMIT:
             return 4 * largest
-        units, others = self._units()
+        # Unit columns that differ share no row; the other factors' columns are compared.
+        others = [f for f in self.factors if not f.has_unit_columns or f._sensitivity("replace", 1) == 0]
+        units = len(others) < len(self.factors)
         bound = (2 if norm == 1 or all(f.is_non_negative for f in others) else 4) * largest
         columns = None if units and bound == 2 * largest else _columns(others)
-        return bound if columns is None else max(2 * largest if units else 0, pairwise(columns, norm))
+        return bound if columns is None else max(2 * largest * units, int(largest_distance(columns, norm)))
 
-    def largest_change(self, neighbours: Neighbours) -> int:
+    def _largest_change(self, neighbours: Neighbours) -> int:
         """Return a bound of the most that one answer changes, exact where no entry is negative."""
-        check_neighbours(neighbours)
-        self._check_integer()
-        if neighbours == "replace" and self.squared_l2_sensitivity(neighbours) == 0:
+        if neighbours == "replace" and self._sensitivity(neighbours, 2) == 0:
             return 0
-        largest = math.prod(f.largest_change("add-remove") for f in self.factors)
+        largest = math.prod(f._largest_change("add-remove") for f in self.factors)
         return largest if neighbours == "add-remove" or self.is_non_negative else 2 * largest
 
     def columns(self) -> NDArray[Any] | None:
         """Return the different columns, each once; None where they are too many to compare."""
         return _columns(self.factors)
 
-    def _units(self) -> tuple[bool, list[LinearQuery]]:
-        """Return whether a factor has different unit columns, and the factors that have others or one alone."""
-        units = [f.has_unit_columns and f.largest_change("replace") > 0 for f in self.factors]
-        return any(units), [f for f, unit in zip(self.factors, units, strict=True) if not unit]
-
 
 def _columns(factors: Sequence[LinearQuery]) -> NDArray[Any] | None:
     """Return the distinct columns of a product, None where there are too many to compare."""
     product = np.ones((1, 1), dtype=np.int64)
     for factor in factors:
-        if factor.shape[1] > MAX_COLUMNS or factor.shape[0] * factor.shape[1] > _DENSE_ENTRIES:
-            return None
-        own = np.unique(factor.to_sparse().toarray(), axis=1)
-        if own.shape[1] * product.shape[1] > MAX_COLUMNS or own.size * product.size > _DENSE_ENTRIES:
+        own = factor.columns()
+        if own is None or own.shape[1] * product.shape[1] > MAX_COLUMNS or own.size * product.size > DENSE_ENTRIES:
             return None
         product = np.kron(product, own)
-    return np.unique(product, axis=1)
+    return few_columns(product)

@@ -13,7 +13,7 @@ from pypgm.queries.sensitivity import MAX_COLUMNS, largest_distance
 
 __all__ = ["Matrix", "mean", "moments", "on_lattice"]
 
-_DENSE_ENTRIES = 1 << 20
+_WEIGHTED_ENTRIES = 1 << 20  # of columns compared for a step size
 
 
 class Matrix(LinearQuery):
@@ -39,7 +39,7 @@ class Matrix(LinearQuery):
 
     Notes
     -----
-    Under "replace" sensitivities are exact with up to 4096 distinct columns, if the matrix has up to 2^22 entries,
+    Under "replace" sensitivities are exact with up to 4096 distinct columns, if the matrix has up to 2^24 entries,
     zeros counted, or is a quarter full. Beyond, they are bounds: twice the largest L1 norm of a column, and the
     largest squared L2 norm times 4 (times 2 if no entry is negative).
 
@@ -59,29 +59,14 @@ class Matrix(LinearQuery):
         own = checked_matrix(entries)
         for array in (own.data, own.indices, own.indptr):
             array.setflags(write=False)
-        self._set(entries=own, shape=(int(own.shape[0]), int(own.shape[1])))
-
-    def _arguments(self) -> tuple[Any]:
-        return (self.entries,)
+        shape = (int(own.shape[0]), int(own.shape[1]))
+        integer, non_negative = own.dtype.kind == "i", bool(own.data.min(initial=0) >= 0)
+        self._describe((own,), shape, int(own.nnz), integer=integer, non_negative=non_negative)
+        self._set(entries=own)
 
     def _state(self) -> tuple[Any, ...]:
         own = self.entries
         return (own.dtype.str, own.data.tobytes(), *(a.astype(np.int64).tobytes() for a in (own.indices, own.indptr)))
-
-    @property
-    def nnz(self) -> int:
-        """Number of entries that are not zero."""
-        return int(self.entries.nnz)
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether it was made of integers."""
-        return bool(self.entries.dtype.kind == "i")
-
-    @property
-    def is_non_negative(self) -> bool:
-        """Whether no entry is negative."""
-        return bool(self.entries.data.min(initial=0) >= 0)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the matrix of each entry's magnitude to a power, as floats."""
@@ -94,22 +79,9 @@ class Matrix(LinearQuery):
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
         """Return the largest weighted squared distance of two columns, a bound if they are too many to compare."""
         rows, cells = self.shape
-        if cells > MAX_COLUMNS or rows * cells > _DENSE_ENTRIES:
+        if cells > MAX_COLUMNS or rows * cells > _WEIGHTED_ENTRIES:
             return super().largest_squared_distance(weights)
-        return max(0.0, largest_distance(self.entries.toarray() * np.sqrt(weights)[:, None], 2))
-
-    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
-        return _product(self.entries, table)
-
-    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
-        return _product(self.entries.T, table)
-
-
-def _product(entries: SparseArray, table: NDArray[Any]) -> NDArray[Any]:
-    """Return a matrix applied to the middle axis of a table."""
-    before, size, after = table.shape
-    answers = entries @ np.moveaxis(table, 1, 0).reshape(size, before * after)
-    return np.moveaxis(answers.reshape(-1, before, after), 0, 1)
+        return largest_distance(self.entries.toarray() * np.sqrt(weights)[:, None], 2)
 
 
 def on_lattice(entries: ArrayLike, scale: int) -> Matrix:

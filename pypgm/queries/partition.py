@@ -1,17 +1,17 @@
-"""Sums over groups of cells."""
+"""Sums over groups of cells, and every cell on its own."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import SparseArray, checked_integers
+from pypgm.queries.entries import SparseArray, checked_integers, checked_size
 from pypgm.queries.query import ZeroOneQuery
-from pypgm.queries.sensitivity import Neighbours, check_neighbours
+from pypgm.queries.sensitivity import Neighbours
 
-__all__ = ["Partition", "total"]
+__all__ = ["Identity", "Partition", "total"]
 
 
 class Partition(ZeroOneQuery):
@@ -54,60 +54,74 @@ class Partition(ZeroOneQuery):
         rows = most + 1 if n_groups is None else int(n_groups)
         if least < 0 or most >= rows:
             raise ValueError(f"groups must lie in 0..{rows - 1}, got {least}..{most}")
-        self._set(_groups=own, shape=(rows, own.size))
-
-    def _arguments(self) -> tuple[NDArray[np.int64], int]:
-        return (self._groups, self.shape[0])
-
-    def __repr__(self) -> str:
-        rows, cells = self.shape
-        return f"Partition({cells} cells into {rows} groups)"
+        text = f"{own.size} cells into {rows} groups"
+        self._describe((own, rows), (rows, own.size), own.size, units=True, text=text)
+        self._set(_groups=own)
 
     @property
     def groups(self) -> NDArray[np.int64]:
         """The group of each cell, shape (cells,)."""
         return self._groups
 
-    @property
-    def nnz(self) -> int:
-        """Number of entries that are not zero."""
-        return self.shape[1]
-
-    @property
-    def has_unit_columns(self) -> bool:
-        """Whether each cell is counted in exactly one answer."""
-        return True
-
-    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
-        if table.shape[0] == table.shape[2] == 1 and table.dtype.kind == "f":
-            return np.bincount(self._groups, table[0, :, 0], minlength=self.shape[0])[None, :, None]
-        # bincount would pass integers through float64, which is exact below 2^53 only.
-        kind = table.dtype if table.dtype.kind == "f" else np.dtype(np.int64)
-        sums = np.zeros((self.shape[0], table.shape[0], table.shape[2]), dtype=kind)
-        np.add.at(sums, self._groups, np.moveaxis(table, 1, 0))
-        return np.moveaxis(sums, 0, 1)
-
-    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
-        return table[:, self._groups]
-
     def to_sparse(self) -> SparseArray:
         """Return the matrix as a scipy.sparse.csr_array."""
-        from scipy.sparse import csr_array
+        from scipy.sparse import csc_array
 
-        cells = np.arange(self.shape[1])
-        return csr_array((np.ones(cells.size, dtype=np.int64), (self._groups, cells)), shape=self.shape)
+        cells = self.shape[1]
+        return csc_array((np.ones(cells, np.int64), self.groups, np.arange(cells + 1)), shape=self.shape).tocsr()
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return table[:, self.groups]
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
         """Return the two largest weights of groups that have cells, summed; 0 if there is one."""
-        filled = weights[np.bincount(self._groups, minlength=self.shape[0]) > 0]
+        filled = weights[np.bincount(self.groups, minlength=self.shape[0]) > 0]
         return float(np.sort(filled)[-2:].sum()) if filled.size > 1 else 0.0
 
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the square of the L2 sensitivity: 1, or 2 under "replace" (0 if all cells share one group)."""
-        check_neighbours(neighbours)
+    def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        del norm
         if neighbours == "add-remove":
             return 1
-        return 2 if bool((self._groups != self._groups[0]).any()) else 0
+        return 2 if bool((self.groups != self.groups[0]).any()) else 0
+
+
+class Identity(Partition):
+    """Every cell of a table, as it is.
+
+    Parameters
+    ----------
+    size : int
+        Number of cells.
+
+    Raises
+    ------
+    ValueError
+        If `size` is not at least 1.
+
+    Examples
+    --------
+    >>> Identity(3).sensitivity("replace", norm=1)
+    2
+    """
+
+    __slots__ = ()
+
+    is_identity = True
+
+    def __init__(self, size: int) -> None:
+        own = checked_size(size)
+        self._describe((own,), (own, own), own, units=True, text=f"size={own}")
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """The answer of each cell, shape (cells,)."""
+        return np.arange(self.shape[1])
+
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        return table
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return table
 
 
 def total(size: int) -> Partition:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.queries.query import SquareQuery
-from pypgm.queries.sensitivity import Neighbours, check_neighbours
+from pypgm.queries.entries import checked_size
+from pypgm.queries.query import ZeroOneQuery
+from pypgm.queries.sensitivity import Neighbours
 
 __all__ = ["Prefix"]
 
 
-class Prefix(SquareQuery):
+class Prefix(ZeroOneQuery):
     """The sums of the first 1, 2, ..., n cells.
 
     Parameters
@@ -36,20 +37,11 @@ class Prefix(SquareQuery):
 
     __slots__ = ()
 
-    @property
-    def nnz(self) -> int:
-        """Number of entries that are not zero."""
-        return self.size * (self.size + 1) // 2
+    is_running = True
 
-    @property
-    def is_running(self) -> bool:
-        """Whether answer i is the sum of cells 0..i."""
-        return True
-
-    @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells: the last one is."""
-        return True
+    def __init__(self, size: int) -> None:
+        own = checked_size(size)
+        self._describe((own,), (own, own), own * (own + 1) // 2, cost=own, text=f"size={own}")
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         return np.cumsum(table, axis=1)
@@ -61,7 +53,6 @@ class Prefix(SquareQuery):
         """Return the weight of all answers but the last: those that hold the first cell and not the last."""
         return float(weights[:-1].sum())
 
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the square of the L2 sensitivity: n sums hold the first cell, and n - 1 of them not the last."""
-        check_neighbours(neighbours)
-        return self.size if neighbours == "add-remove" else self.size - 1
+    def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        del norm  # all sums hold the first cell, and all but the last one do not hold the last
+        return self.shape[1] - (neighbours == "replace")

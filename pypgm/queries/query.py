@@ -4,111 +4,118 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import SparseArray, checked_size
+from pypgm.queries.entries import SparseArray
 from pypgm.queries.sensitivity import (
+    DENSE_ENTRIES,
     EXACT_LIMIT,
-    MAX_COLUMNS,
     Neighbours,
     as_vector,
     check_neighbours,
     check_norm,
+    few_columns,
     largest_distance,
-    pairwise,
 )
 
-__all__ = ["LinearQuery", "SquareQuery", "ZeroOneQuery"]
+__all__ = ["LinearQuery", "ZeroOneQuery", "checked_queries"]
 
-_DENSE_ENTRIES = 1 << 22
 _TOTAL_MISS = 1e-6
 
 
 class LinearQuery(ABC):
-    """A linear map Q from the cells of one table to answers; a value that does not change.
+    """A linear map Q from the cells of one table to answers; an immutable value.
 
     A query of integers can be measured privately. A record more or less changes its answers by a column of Q, a
     record substituted by the difference of two columns; a sensitivity is the largest norm of such a change, a Python
     integer that is never too small. Queries with real entries describe measurements that were made elsewhere.
 
+    A class defines `to_sparse`, or `_apply` and `_transpose`; and `magnitudes`.
+
     Attributes
     ----------
     shape : (int, int)
         Number of answers and number of cells.
+    nnz : int
+        Number of entries of Q that are not zero, or a bound of it.
+    cost : int
+        Number of additions of one application.
+    is_integer : bool
+        Whether all entries are integers, so that sensitivities are exact.
+    is_non_negative : bool
+        Whether no entry is negative.
+    has_acute_columns : bool
+        Whether no two columns have a negative product, so that their distance is at most their hypotenuse.
+    has_unit_columns : bool
+        Whether each cell is counted in exactly one answer, once: whether there are `groups`.
+    is_identity : bool
+        Whether the answers are the cells themselves; the compiled loop reads them in place.
+    is_running : bool
+        Whether answer i is the sum of cells 0..i, which the compiled loop accumulates.
     """
 
-    __slots__ = ("shape",)
+    __slots__ = (
+        "_arguments",
+        "_text",
+        "cost",
+        "has_acute_columns",
+        "has_unit_columns",
+        "is_integer",
+        "is_non_negative",
+        "nnz",
+        "shape",
+    )
 
     shape: tuple[int, int]
+    nnz: int
+    cost: int
+    is_integer: bool
+    is_non_negative: bool
+    has_acute_columns: bool
+    has_unit_columns: bool
+    is_identity: ClassVar[bool] = False
+    is_running: ClassVar[bool] = False
+    _arguments: tuple[Any, ...]
+    _text: str
 
-    # What a class defines.
+    def _describe(
+        self,
+        arguments: tuple[Any, ...],
+        shape: tuple[int, int],
+        nnz: int,
+        *,
+        cost: int | None = None,
+        inner: Sequence[LinearQuery] = (),
+        integer: bool = True,
+        non_negative: bool = True,
+        acute: bool | None = None,
+        units: bool = False,
+        text: str = "",
+    ) -> None:
+        """Set all that a query says of itself: what its class makes an equal one of, and its properties.
 
-    @abstractmethod
-    def _arguments(self) -> tuple[Any, ...]:
-        """Return what the class makes an equal query of."""
-
-    @abstractmethod
-    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Return Q applied to the middle axis of a table, shape (before, cells, after)."""
-
-    @abstractmethod
-    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Return the transpose of Q applied to the middle axis of a table, shape (before, answers, after)."""
-
-    @property
-    @abstractmethod
-    def nnz(self) -> int:
-        """Number of entries of Q that are not zero, or a bound of it."""
-
-    @abstractmethod
-    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
-        """Return the query with each entry's magnitude to a power in its place."""
-
-    @property
-    def _inner(self) -> tuple[LinearQuery, ...]:
-        """The queries it is made of, if it is made of any."""
-        return ()
-
-    # What it says of itself.
-
-    @property
-    def cost(self) -> int:
-        """Number of additions of one application."""
-        return self.nnz
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether all entries are integers, so that sensitivities are exact."""
-        return all(q.is_integer for q in self._inner)
-
-    @property
-    def is_non_negative(self) -> bool:
-        """Whether no entry is negative."""
-        return all(q.is_non_negative for q in self._inner)
-
-    @property
-    def has_unit_columns(self) -> bool:
-        """Whether each cell is counted in exactly one answer, once: whether there are `groups`."""
-        return False
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether the answers are the cells as they stand; the compiled loop reads them in place."""
-        return False
+        A query made of inner ones is an integer one, or non-negative, or has acute columns, if all of them are or have.
+        """
+        self._set(
+            _arguments=arguments,
+            _text=text or f"{shape[0]} answers on {shape[1]} cells",
+            shape=shape,
+            nnz=nnz,
+            cost=nnz if cost is None else cost,
+            is_integer=integer and all(q.is_integer for q in inner),
+            is_non_negative=non_negative and all(q.is_non_negative for q in inner),
+            has_acute_columns=(non_negative if acute is None else acute) and all(q.has_acute_columns for q in inner),
+            has_unit_columns=units,
+        )
 
     @property
     def groups(self) -> NDArray[np.int64] | None:
         """The one answer each cell is summed into, shape (cells,), for the compiled loop; None for other queries."""
         return None
-
-    @property
-    def is_running(self) -> bool:
-        """Whether answer i is the sum of cells 0..i, which the compiled loop accumulates."""
-        return False
 
     @property
     def supports_total(self) -> bool:
@@ -164,14 +171,27 @@ class LinearQuery(ABC):
         """Return the transpose applied to `y`, array_like of shape (answers,)."""
         return np.array(self._transpose(as_vector("y", y, self.shape[0])[None, :, None])[0, :, 0])
 
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return Q applied to the middle axis of a table, shape (before, cells, after)."""
+        return _product(self.to_sparse(), table)
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return the transpose of Q applied to the middle axis of a table, shape (before, answers, after)."""
+        return _product(self.to_sparse().T, table)
+
     def to_sparse(self) -> SparseArray:
         """Return Q as a scipy.sparse.csr_array of int64 or float64."""
         from scipy.sparse import csr_array
 
-        units = np.eye(self.shape[1], dtype=np.int64 if self.is_integer else np.float64)
-        return csr_array(self._apply(units[None])[0])
+        rows, cells = self.shape
+        units = np.eye(min(rows, cells), dtype=np.int64 if self.is_integer else np.float64)[None]
+        return csr_array(self._apply(units)[0] if cells <= rows else self._transpose(units)[0].T)
 
     # Norms of columns.
+
+    @abstractmethod
+    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
+        """Return the query with each entry's magnitude to a power in its place."""
 
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
         """Return the norm of each column: by how much one record in a cell changes the answers.
@@ -200,38 +220,32 @@ class LinearQuery(ABC):
         one, two = np.partition(squares, -2)[-2:].tolist()
         return float(one + two if self.has_acute_columns else (math.sqrt(one) + math.sqrt(two)) ** 2)
 
-    @property
-    def has_acute_columns(self) -> bool:
-        """Whether no two columns have a negative product, so that their distance is at most their hypotenuse."""
-        return all(q.has_acute_columns for q in self._inner) if self._inner else self.is_non_negative
-
     def columns(self) -> NDArray[Any] | None:
-        """Return the different columns, each once, in lexicographic order; None where they are too many to compare."""
-        rows, cells = self.shape
-        if rows * cells > max(_DENSE_ENTRIES, 4 * self.nnz):
+        """Return the different columns, each once, in lexicographic order; None where they are too many to compare.
+
+        They are compared where all of Q has at most 2^24 entries, zeros counted, or four times those that one
+        application reads, and at most 4096 columns differ.
+        """
+        if math.prod(self.shape) > max(DENSE_ENTRIES, 4 * min(self.nnz, self.cost)):
             return None
-        return np.unique(self.to_sparse().toarray(), axis=1)
+        return few_columns(self.to_sparse().toarray())
 
     # Sensitivities.
 
     def l1_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the largest sum of absolute changes between neighbouring tables, or a bound of it."""
-        return self._exact_sensitivity(neighbours, 1)
+        self._check_exact(neighbours)
+        return self._sensitivity(neighbours, 1)
 
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the largest sum of squared changes between neighbouring tables, or a bound of it."""
-        return self._exact_sensitivity(neighbours, 2)
+        self._check_exact(neighbours)
+        return self._sensitivity(neighbours, 2)
 
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return the most that a single answer changes between neighbouring tables, or a bound of it."""
-        check_neighbours(neighbours)
-        self._check_integer()
-        entries = self.to_sparse()
-        if neighbours == "add-remove":
-            return int(np.abs(entries.data).max(initial=0))
-        # The zeros of a row count too, so its range holds 0 unless the row is full.
-        most, least = (f(axis=1).toarray().reshape(-1) for f in (entries.max, entries.min))
-        return int((most - least).max())
+        self._check_exact(neighbours)
+        return self._largest_change(neighbours)
 
     def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
         """Return by how much the answers of neighbouring tables differ at most.
@@ -252,16 +266,26 @@ class LinearQuery(ABC):
         check_neighbours(neighbours)
         check_norm(norm)
         if self.is_integer:
-            exact = self._norm_sensitivity(neighbours, norm)
+            exact = self._sensitivity(neighbours, norm)
             return exact if norm == 1 else math.sqrt(exact)
         largest = float(self.column_norms(norm).max())
         if neighbours == "add-remove":
             return largest
         columns = self.columns()
-        if columns is None or columns.shape[1] > MAX_COLUMNS:
+        if columns is None:
             return 2 * largest
         distance = largest_distance(columns, norm)
-        return distance if norm == 1 else math.sqrt(max(0.0, distance))
+        return distance if norm == 1 else math.sqrt(distance)
+
+    def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        """Return the L1 or squared L2 sensitivity of a query of integers."""
+        largest = self._largest_column(norm)
+        if neighbours == "add-remove":
+            return largest
+        columns = self.columns() if 4 * largest < EXACT_LIMIT else None
+        if columns is not None:
+            return int(largest_distance(columns, norm))
+        return largest * (2 if norm == 1 or self.is_non_negative else 4)
 
     def _largest_column(self, norm: Literal[1, 2]) -> int:
         """Return the largest L1 or squared L2 norm of a column, exactly below 2^53 and from above beyond."""
@@ -271,21 +295,17 @@ class LinearQuery(ABC):
         # Sums of n terms are short by at most n 2^-53 of themselves.
         return int(largest if largest < EXACT_LIMIT else math.ceil(largest * (1 + 2.0**-20)))
 
-    def _norm_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
-        return self.l1_sensitivity(neighbours) if norm == 1 else self.squared_l2_sensitivity(neighbours)
-
-    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
-        check_neighbours(neighbours)
-        self._check_integer()
-        largest = self._largest_column(norm)
+    def _largest_change(self, neighbours: Neighbours) -> int:
+        """Return the most that a single answer changes, or a bound of it; of a query of integers."""
+        entries = self.to_sparse()
         if neighbours == "add-remove":
-            return largest
-        columns = self.columns() if 4 * largest < EXACT_LIMIT else None
-        if columns is not None and columns.shape[1] <= MAX_COLUMNS:
-            return pairwise(columns, norm)
-        return largest * (2 if norm == 1 or self.is_non_negative else 4)
+            return int(np.abs(entries.data).max(initial=0))
+        # The zeros of a row count too, so its range holds 0 unless the row is full.
+        most, least = (f(axis=1).toarray().reshape(-1) for f in (entries.max, entries.min))
+        return int((most - least).max())
 
-    def _check_integer(self) -> None:
+    def _check_exact(self, neighbours: Neighbours) -> None:
+        check_neighbours(neighbours)
         if not self.is_integer:
             raise ValueError(f"{self!r} has real entries and no exact sensitivity: on_lattice rounds them")
 
@@ -305,11 +325,11 @@ class LinearQuery(ABC):
         raise AttributeError(f"a {type(self).__name__} does not change; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[type[LinearQuery], tuple[Any, ...]]:
-        return (type(self), self._arguments())
+        return (type(self), self._arguments)
 
     def _state(self) -> tuple[Any, ...]:
         """Return hashable values that are equal for equal queries."""
-        return tuple(a.tobytes() if isinstance(a, np.ndarray) else a for a in self._arguments())
+        return tuple(a.tobytes() if isinstance(a, np.ndarray) else a for a in self._arguments)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearQuery):
@@ -320,11 +340,14 @@ class LinearQuery(ABC):
         return hash((self.shape, self._state()))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.shape[0]} answers on {self.shape[1]} cells)"
+        return f"{type(self).__name__}({self._text})"
 
 
 class ZeroOneQuery(LinearQuery):
-    """Queries each of whose answers is the sum of some cells: a matrix of zeros and ones."""
+    """Queries each of whose answers is the sum of some cells: a matrix of zeros and ones.
+
+    L1 and squared L2 sensitivities are the same.
+    """
 
     __slots__ = ()
 
@@ -333,36 +356,16 @@ class ZeroOneQuery(LinearQuery):
         del power
         return self
 
-    def l1_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the L1 sensitivity: no answer changes by more than 1, so it is the squared L2 sensitivity."""
-        return self.squared_l2_sensitivity(neighbours)
-
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the most that one answer changes: 1, or 0 where no answer does."""
-        return min(1, self.squared_l2_sensitivity(neighbours))
+    def _largest_change(self, neighbours: Neighbours) -> int:
+        return min(1, self._sensitivity(neighbours, 1))
 
 
-class SquareQuery(ZeroOneQuery):
-    """Queries of zeros and ones with as many answers as cells, which their number tells apart."""
-
-    __slots__ = ("size",)
-
-    size: int
-
-    def __init__(self, size: int) -> None:
-        own = checked_size(size)
-        self._set(size=own, shape=(own, own))
-
-    def _arguments(self) -> tuple[int]:
-        return (self.size,)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(size={self.size})"
-
-    @property
-    def cost(self) -> int:
-        """Number of additions of one application."""
-        return self.size
+def checked_queries(queries: Iterable[LinearQuery], needed: str) -> tuple[LinearQuery, ...]:
+    """Return the queries another one is made of; ``ValueError`` saying what was needed unless there are some."""
+    own = tuple(queries)
+    if not own or not all(isinstance(q, LinearQuery) for q in own):
+        raise ValueError(f"{needed}, got {own!r}")
+    return own
 
 
 def _along(product: Callable[[NDArray[Any]], NDArray[Any]], table: NDArray[Any], axis: int, size: int) -> NDArray[Any]:
@@ -373,3 +376,10 @@ def _along(product: Callable[[NDArray[Any]], NDArray[Any]], table: NDArray[Any],
     before, after = table.shape[:axis], table.shape[axis + 1 :]
     answers = product(table.reshape(math.prod(before), size, math.prod(after)))
     return answers.reshape(*before, answers.shape[1], *after)
+
+
+def _product(entries: SparseArray, table: NDArray[Any]) -> NDArray[Any]:
+    """Return a matrix applied to the middle axis of a table."""
+    before, size, after = table.shape
+    answers = entries @ np.moveaxis(table, 1, 0).reshape(size, before * after)
+    return np.moveaxis(answers.reshape(-1, before, after), 0, 1)

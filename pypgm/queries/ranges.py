@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.queries.entries import checked_integers, checked_size
 from pypgm.queries.query import ZeroOneQuery
-from pypgm.queries.sensitivity import MAX_COLUMNS, Neighbours, check_neighbours, pairwise
+from pypgm.queries.sensitivity import DENSE_ENTRIES, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 
 __all__ = ["AllRange", "RangeList"]
-
-_DENSE_ENTRIES = 1 << 24
 
 
 class RangeList(ZeroOneQuery):
@@ -62,46 +60,23 @@ class RangeList(ZeroOneQuery):
         bad = own[(own[:, 0] < 0) | (own[:, 0] > own[:, 1]) | (own[:, 1] >= cells)]
         if bad.size:
             raise ValueError(f"ranges need 0 <= first <= last < {cells}, got {tuple(bad[0].tolist())}")
-        self._set(_ranges=own, shape=(len(own), cells))
-
-    def _arguments(self) -> tuple[Any, ...]:
-        return (self.shape[1], self._ranges)
-
-    def __repr__(self) -> str:
-        return f"RangeList({self.shape[0]} ranges of {self.shape[1]} cells)"
+        nnz = int((own[:, 1] - own[:, 0] + 1).sum())
+        self._describe((cells, own), (len(own), cells), nnz, cost=len(own) + cells)
+        self._set(_ranges=own)
 
     @property
     def ranges(self) -> NDArray[np.int64]:
         """First and last cell of each range, shape (answers, 2)."""
         return self._ranges
 
-    @property
-    def nnz(self) -> int:
-        """Number of entries that are not zero."""
-        return int((self.ranges[:, 1] - self.ranges[:, 0] + 1).sum())
-
-    @property
-    def cost(self) -> int:
-        """Number of additions of one application."""
-        return self.shape[0] + self.shape[1]
-
-    @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells, up to 1e-8 of a cell.
-
-        Beyond the limit of exact sensitivities: whether one range holds all cells.
-        """
-        whole = bool(((self.ranges[:, 0] == 0) & (self.ranges[:, 1] == self.shape[1] - 1)).any())
-        return whole or (self.columns() is not None and super().supports_total)
-
-    def columns(self) -> NDArray[np.int64] | None:
+    def columns(self) -> NDArray[Any] | None:
         """Return the different columns, each once; None where they are too many to compare."""
         ends = np.unique(np.concatenate([[0], self.ranges[:, 0], self.ranges[:, 1] + 1]))
         cells = ends[ends < self.shape[1]]
-        if cells.size > MAX_COLUMNS or cells.size * self.shape[0] > _DENSE_ENTRIES:
+        if cells.size > MAX_COLUMNS or cells.size * self.shape[0] > DENSE_ENTRIES:
             return None
         inside = (self.ranges[:, :1] <= cells) & (cells <= self.ranges[:, 1:])
-        return np.unique(inside.astype(np.int64), axis=1)
+        return few_columns(inside.astype(np.int64))
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         ends = np.concatenate([np.zeros_like(table[:, :1]), np.cumsum(table, axis=1)], axis=1)
@@ -117,14 +92,13 @@ class RangeList(ZeroOneQuery):
         np.subtract.at(steps, ranges[:, 1] + 1, answers)
         return np.moveaxis(np.cumsum(steps, axis=0)[:-1], 0, 1)
 
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the most ranges a cell is in, or under "replace" that hold one of two cells alone."""
-        check_neighbours(neighbours)
+    def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        del norm  # most ranges that one cell is in, or that hold one of two cells alone
         counts = self.rmatvec(np.ones(self.shape[0], dtype=np.int64))
         if neighbours == "add-remove":
             return int(counts.max())
         columns = self.columns()
-        return int(np.sort(counts)[-2:].sum()) if columns is None else pairwise(columns, 1)
+        return int(np.sort(counts)[-2:].sum()) if columns is None else int(largest_distance(columns, 2))
 
 
 class AllRange(RangeList):
@@ -151,48 +125,24 @@ class AllRange(RangeList):
     [1, 3, 7, 2, 6, 4]
     """
 
-    __slots__ = ("size",)
-
-    size: int
+    __slots__ = ()
 
     def __init__(self, size: int) -> None:
         own = checked_size(size)
-        self._set(size=own, shape=(own * (own + 1) // 2, own))
-
-    def _arguments(self) -> tuple[Any, ...]:
-        return (self.size,)
-
-    def __repr__(self) -> str:
-        return f"AllRange(size={self.size})"
+        rows = own * (own + 1) // 2
+        self._describe((own,), (rows, own), rows * (own + 2) // 3, cost=rows + own, text=f"size={own}")
 
     @property
     def ranges(self) -> NDArray[np.int64]:
         """First and last cell of each range, shape (answers, 2), made when asked for."""
-        return np.stack(np.triu_indices(self.size), axis=1)
+        return np.stack(np.triu_indices(self.shape[1]), axis=1)
 
-    @property
-    def nnz(self) -> int:
-        """Number of entries that are not zero."""
-        return self.size * (self.size + 1) * (self.size + 2) // 6
-
-    @property
-    def cost(self) -> int:
-        """Number of additions of one application: cumulative sums, and a difference a range."""
-        return self.shape[0] + self.shape[1]
-
-    @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells: the longest range is."""
-        return True
-
-    def columns(self) -> NDArray[np.int64] | None:
+    def columns(self) -> NDArray[Any] | None:
         """Return the different columns, each once; None where they are too many to compare."""
-        cells = self.shape[1]
-        return None if cells > MAX_COLUMNS or cells * self.shape[0] > _DENSE_ENTRIES else super().columns()
+        rows, cells = self.shape
+        return None if cells > MAX_COLUMNS or cells * rows > DENSE_ENTRIES else super().columns()
 
-    def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
-        """Return the square of the L2 sensitivity: floor((n + 1)^2 / 4) (0 for a single cell under "replace")."""
-        check_neighbours(neighbours)
-        if neighbours == "replace" and self.size == 1:
-            return 0
-        return (self.size + 1) ** 2 // 4
+    def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        del norm
+        cells = self.shape[1]
+        return 0 if neighbours == "replace" and cells == 1 else (cells + 1) ** 2 // 4

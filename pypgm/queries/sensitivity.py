@@ -8,20 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "DENSE_ENTRIES",
     "EXACT_LIMIT",
     "MAX_COLUMNS",
     "Neighbours",
     "as_vector",
     "check_neighbours",
     "check_norm",
+    "few_columns",
     "largest_distance",
-    "pairwise",
 ]
 
 Neighbours = Literal["add-remove", "replace"]
 EXACT_LIMIT = 1 << 53  # float64 sums of integers are exact below
 MAX_COLUMNS = 4096  # up to so many distinct columns all pairs are compared
-_BLOCK_ENTRIES = 1 << 22
+DENSE_ENTRIES = 1 << 24  # of columns that are compared, zeros counted: 128 MiB
 
 
 def check_neighbours(neighbours: str) -> None:
@@ -44,29 +45,26 @@ def as_vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
     return vector
 
 
-def pairwise(columns: NDArray[np.int64], norm: Literal[1, 2]) -> int:
-    """Return the largest distance between two columns, for norm 2 its square, exactly.
+def few_columns(columns: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the different ones of some columns, in lexicographic order; None where they are too many to compare."""
+    distinct = np.unique(columns, axis=1)
+    return distinct if distinct.shape[1] <= MAX_COLUMNS else None
 
-    Parameters
-    ----------
-    columns : ndarray of int64, shape (rows, columns)
-        Distances (for norm 2 squared) must stay below 2^53: then float64 sums of the integers are exact.
-    norm : {1, 2}
+
+def largest_distance(columns: NDArray[Any], norm: Literal[1, 2]) -> float:
+    """Return the largest distance between two columns, shape (rows, columns); for norm 2 its square.
+
+    Of integers it is exact where four times a column's norm (for norm 2 squared) stays below 2^53: then so does every
+    term, and float64 sums of the integers are exact.
     """
-    return int(largest_distance(columns.astype(np.float64), norm))
+    points = columns.T.astype(np.float64)
+    if norm == 1:
+        from scipy.spatial.distance import pdist
 
-
-def largest_distance(columns: NDArray[np.float64], norm: Literal[1, 2]) -> float:
-    """Return the largest distance between two columns, shape (rows, columns); for norm 2 its square."""
-    points = columns.T
+        return float(pdist(points, "cityblock").max(initial=0.0))
     squares = np.square(points).sum(axis=1)
-    block = max(1, _BLOCK_ENTRIES // max(points.size if norm == 1 else len(points), 1))
-    largest = 0.0
-    for first in range(0, len(points), block):
-        rows = points[first : first + block]
-        if norm == 1:
-            distances = np.abs(rows[:, None, :] - points[None, first:, :]).sum(axis=2)
-        else:
-            distances = squares[first : first + block, None] + squares[None, first:] - 2 * (rows @ points[first:].T)
-        largest = max(largest, float(distances.max()))
-    return largest
+    distances = points @ points.T
+    distances *= -2
+    distances += squares
+    distances += squares[:, None]
+    return max(0.0, float(distances.max()))

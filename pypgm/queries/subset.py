@@ -9,13 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_integers, checked_size
 from pypgm.queries.matrix import Matrix
-from pypgm.queries.query import LinearQuery
-from pypgm.queries.sensitivity import Neighbours, check_neighbours
+from pypgm.queries.sensitivity import Neighbours
 
 __all__ = ["Subset", "permutation", "subset_sum", "weighted"]
 
 
-class Subset(LinearQuery):
+class Subset(Matrix):
     """Chosen cells of a table, in any order, each times an integer.
 
     Parameters
@@ -56,54 +55,18 @@ class Subset(LinearQuery):
         factors = np.ones(own.size, dtype=np.int64) if weights is None else checked_integers("weights", weights)
         if factors.size != own.size or max(int(factors.max()), -int(factors.min())) >= ENTRY_LIMIT:
             raise ValueError(f"weights need one integer below 2^18 a cell, got {factors.size} for {own.size} cells")
-        self._set(cells=own, weights=factors, shape=(own.size, n_cells))
+        super().__init__(_entries(factors, own, n_cells))
+        # No two cells share an answer: the product of two columns is 0, whatever the signs.
+        self._set(cells=own, weights=factors, has_acute_columns=True, _arguments=(own, n_cells, factors))
 
-    def _arguments(self) -> tuple[Any, ...]:
-        return (self.cells, self.shape[1], self.weights)
+    def _state(self) -> tuple[Any, ...]:
+        return (self.cells.tobytes(), self.weights.tobytes())
 
-    def __repr__(self) -> str:
-        return f"Subset({self.shape[0]} of {self.shape[1]} cells)"
-
-    @property
-    def nnz(self) -> int:
-        """Number of cells that are read."""
-        return self.shape[0]
-
-    @property
-    def is_non_negative(self) -> bool:
-        """Whether no weight is negative."""
-        return bool(self.weights.min() >= 0)
-
-    @property
-    def has_acute_columns(self) -> bool:
-        """Whether no two columns have a negative product: no two cells share an answer, whatever the signs."""
-        return True
-
-    def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
-        """Return the query with each weight's magnitude to a power in its place."""
-        return Matrix(self.to_sparse()).magnitudes(power)
-
-    def to_sparse(self) -> SparseArray:
-        """Return the matrix as a scipy.sparse.csr_array."""
-        from scipy.sparse import csr_array
-
-        return csr_array((self.weights, (np.arange(self.shape[0]), self.cells)), shape=self.shape)
-
-    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
-        return table[:, self.cells] * self.weights[:, None]
-
-    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
-        weighted = table * self.weights[:, None]
-        cells = np.zeros((table.shape[0], self.shape[1], table.shape[2]), dtype=weighted.dtype)
-        cells[:, self.cells] = weighted
-        return cells
-
-    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
-        check_neighbours(neighbours)
+    def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         amounts = np.sort(np.abs(self.weights) ** norm)
         if neighbours == "add-remove":
             return int(amounts[-1])
-        return int(amounts[-2:].sum()) if self.shape[1] > 1 else 0  # no two cells share an answer
+        return int(amounts[-2:].sum()) if self.shape[1] > 1 else 0
 
 
 def subset_sum(cells: ArrayLike, size: int) -> Matrix:
@@ -146,7 +109,12 @@ def weighted(weights: ArrayLike, order: ArrayLike | None = None) -> Subset | Mat
     cells = np.arange(factors.size) if order is None else np.asarray(order)
     if factors.dtype.kind in "iu":
         return Subset(cells, factors.size, factors)
+    own = Subset(cells, factors.size)
+    return Matrix(_entries(factors.astype(np.float64), own.cells, factors.size))
+
+
+def _entries(weights: NDArray[Any], cells: NDArray[np.int64], size: int) -> SparseArray:
+    """Return the matrix of the answers that read one cell each, times a weight."""
     from scipy.sparse import csr_array
 
-    own = Subset(cells, factors.size)
-    return Matrix(csr_array((factors.astype(np.float64), (np.arange(factors.size), own.cells)), shape=own.shape))
+    return csr_array((weights, cells, np.arange(cells.size + 1)), shape=(cells.size, size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -9,12 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.queries.entries import SparseArray
-from pypgm.queries.query import LinearQuery
-from pypgm.queries.sensitivity import Neighbours, as_vector, check_neighbours
+from pypgm.queries.query import LinearQuery, checked_queries
+from pypgm.queries.sensitivity import DENSE_ENTRIES, Neighbours, as_vector
 
 __all__ = ["Union"]
-
-_DENSE_ENTRIES = 1 << 24
 
 
 class Union(LinearQuery):
@@ -55,37 +54,13 @@ class Union(LinearQuery):
     parts: tuple[LinearQuery, ...]
 
     def __init__(self, parts: Iterable[LinearQuery]) -> None:
-        own = tuple(parts)
-        if not own or not all(isinstance(p, LinearQuery) for p in own):
-            raise ValueError(f"a union needs at least one query, got {own!r}")
+        own = checked_queries(parts, "a union needs at least one query")
         if len({p.shape[1] for p in own}) > 1:
             raise ValueError(f"the parts of a union need the same cells, got {[p.shape[1] for p in own]}")
-        self._set(parts=own, shape=(sum(p.shape[0] for p in own), own[0].shape[1]))
-
-    def _arguments(self) -> tuple[tuple[LinearQuery, ...]]:
-        return (self.parts,)
-
-    def __repr__(self) -> str:
-        return f"Union({', '.join(map(repr, self.parts))})"
-
-    @property
-    def _inner(self) -> tuple[LinearQuery, ...]:
-        return self.parts
-
-    @property
-    def nnz(self) -> int:
-        """Number of entries that are not zero."""
-        return sum(p.nnz for p in self.parts)
-
-    @property
-    def cost(self) -> int:
-        """Number of additions of one application."""
-        return sum(p.cost for p in self.parts)
-
-    @property
-    def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells, up to 1e-8 of a cell."""
-        return any(p.supports_total for p in self.parts) or super().supports_total
+        shape = (sum(p.shape[0] for p in own), own[0].shape[1])
+        nnz, cost = sum(p.nnz for p in own), sum(p.cost for p in own)
+        self._describe((own,), shape, nnz, cost=cost, inner=own, text=", ".join(map(repr, own)))
+        self._set(parts=own)
 
     def spread(self, levels: ArrayLike) -> NDArray[np.float64]:
         """Return one number an answer from one a part: the noise of a measurement, say."""
@@ -112,19 +87,13 @@ class Union(LinearQuery):
         parts = sum(p.largest_squared_distance(w) for p, w in self._split(weights))
         return min(parts, super().largest_squared_distance(weights))
 
-    def columns(self) -> NDArray[Any] | None:
-        """Return the different columns, each once; None where they are too many to compare."""
-        return None if self.shape[0] * self.shape[1] > _DENSE_ENTRIES else super().columns()
+    def _largest_change(self, neighbours: Neighbours) -> int:
+        return max(p._largest_change(neighbours) for p in self.parts)
 
-    def largest_change(self, neighbours: Neighbours) -> int:
-        """Return the largest of the parts'."""
-        return max(p.largest_change(neighbours) for p in self.parts)
-
-    def _exact_sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
-        check_neighbours(neighbours)
-        parts = sum(p._norm_sensitivity(neighbours, norm) for p in self.parts)
-        small = self.shape[0] * self.shape[1] <= _DENSE_ENTRIES
-        return min(parts, super()._exact_sensitivity(neighbours, norm)) if small else parts
+    def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
+        parts = sum(p._sensitivity(neighbours, norm) for p in self.parts)
+        small = math.prod(self.shape) <= DENSE_ENTRIES
+        return min(parts, super()._sensitivity(neighbours, norm)) if small else parts
 
     def _split(self, answers: NDArray[Any], axis: int = 0) -> list[tuple[LinearQuery, NDArray[Any]]]:
         ends = np.cumsum([p.shape[0] for p in self.parts])

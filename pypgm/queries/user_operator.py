@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -10,11 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.query import LinearQuery
-from pypgm.queries.sensitivity import MAX_COLUMNS, as_vector, check_norm
+from pypgm.queries.sensitivity import as_vector, check_norm
 
 __all__ = ["Products", "UserOperator"]
-
-_DENSE_ENTRIES = 1 << 22
 
 
 @runtime_checkable
@@ -77,7 +76,11 @@ class UserOperator(LinearQuery):
     ) -> None:
         if len(shape) != 2 or min(shape) < 1:
             raise ValueError(f"a query needs a shape (answers, cells) of positive integers, got {shape}")
-        self._set(shape=(int(shape[0]), int(shape[1])), _matvec=matvec, _rmatvec=rmatvec, _column_norms=column_norms)
+        own = (int(shape[0]), int(shape[1]))
+        # Nothing is known of its cost (less than a matrix would take), and what functions return may be inexact.
+        made = (own, matvec, rmatvec, column_norms)
+        self._describe(made, own, math.prod(own), cost=0, integer=False, non_negative=False)
+        self._set(_matvec=matvec, _rmatvec=rmatvec, _column_norms=column_norms)
         rng = np.random.default_rng(0)
         x, y = rng.normal(size=self.shape[1]), rng.normal(size=self.shape[0])
         answers, cells = self.matvec(x), self.rmatvec(y)
@@ -100,36 +103,9 @@ class UserOperator(LinearQuery):
             own._set(_column_norms=unknown)
         return own
 
-    def _arguments(self) -> tuple[Any, ...]:
-        return (self.shape, self._matvec, self._rmatvec, self._column_norms)
-
-    @property
-    def nnz(self) -> int:
-        """Number of entries, zeros counted."""
-        return self.shape[0] * self.shape[1]
-
-    @property
-    def cost(self) -> int:
-        """Nothing is known of it: less than a matrix would cost."""
-        return 0
-
-    @property
-    def is_integer(self) -> bool:
-        """False: what functions return is not believed to be exact."""
-        return False
-
-    @property
-    def is_non_negative(self) -> bool:
-        """False: it is not known."""
-        return False
-
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the matrix of each entry's magnitude to a power."""
         return Matrix(self.to_sparse()).magnitudes(power)
-
-    def columns(self) -> NDArray[Any] | None:
-        """Return the different columns, each once; None where they are too many to make."""
-        return None if self.shape[1] > MAX_COLUMNS or self.nnz > _DENSE_ENTRIES else super().columns()
 
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
         """Return the L1 or L2 norm of each column, shape (cells,), as the user's function says, or from the columns."""
