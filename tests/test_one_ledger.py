@@ -5,6 +5,7 @@ import multiprocessing
 import pickle
 import sys
 import threading
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -167,6 +168,38 @@ def test_threads_charge_parts_one_after_the_other():
         thread.join()
     assert ledger.spent() == 10 == Fraction(len(charged), 4) == sum(line.cost for line in ledger.lines)
     assert ledger.remaining() == 0
+
+
+@pytest.mark.parametrize("part", [False, True])
+@pytest.mark.parametrize("act", ["charge", "allocate"])
+def test_no_thread_comes_between_a_check_and_its_entry(monkeypatch, act, part):
+    """Each of the threads is held up after its check, for long enough that all of them would have passed it."""
+    ledger = Ledger(Budget(rho=1))
+    whole = ledger.allocate("part", amount=1) if part else ledger
+    check, done = Ledger._check, []
+
+    def slow(self, *given):
+        check(self, *given)
+        time.sleep(0.05)
+
+    def work():
+        try:
+            if act == "charge":
+                whole.charge_stated("measure", "a", rho=1)
+            else:
+                whole.allocate("all", amount=1)
+        except BudgetError:
+            return
+        done.append(1)
+
+    monkeypatch.setattr(Ledger, "_check", slow)
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done == [1]
+    assert whole.remaining() == ledger.remaining() == 0
 
 
 # --- one relation ---

@@ -48,7 +48,7 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import L1Selector, PrivateTable
-from pypgm.privacy.quantiles import private_quantiles
+from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Partition
 
@@ -113,6 +113,7 @@ STEPS: dict[str, Mechanism] = {
     "selection of two": _step(lambda t, rho: sum(_selector(t).select_top([0, 1, 2], 2, rho=rho))),
     "permute-and-flip": _step(lambda t, rho: _selector(t).permute_and_flip([0, 1, 2], rho=rho)),
     "quantiles": _quantiles,
+    "bounds": _step(lambda t, rho: int(sum(private_bounds(t.column("a"), [0, 1, 2, 3], rho=rho)))),
 }
 """Single steps, looked at in the same way as whole mechanisms."""
 
