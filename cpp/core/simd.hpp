@@ -3,11 +3,11 @@
 // May include base and tables.
 #include "core/simd/contiguous_loops.hpp"  // passes over contiguous cells
 #include "core/simd/contract_kernels.hpp"  // inner loops of products of two tables
+#include "core/simd/exp_log.hpp"           // exp and log of eight doubles
 #include "core/simd/extended_kernels.hpp"  // products with a power of two in each cell
 #include "core/simd/kernel_set.hpp"        // how a set of kernels is named and defined
 #include "core/simd/kernels.hpp"           // basic loops over one table
-#include "core/simd/lanes.hpp"             // eight doubles at a time, and their exp
-#include "core/simd/log_lanes.hpp"         // the logarithm of eight doubles
+#include "core/simd/lanes.hpp"             // eight doubles at a time
 #include "core/simd/message_kernels.hpp"   // loops of belief propagation
 #include "core/simd/path_kernels.hpp"      // loops of accelerated descent
 #include "core/simd/reduce.hpp"            // sums, maxima and log-sum-exp over a Layout

@@ -1,9 +1,10 @@
 #pragma once
 // Loops over contiguous cells: exp, log, sums, maxima, residuals. For kernels.cpp alone, which is compiled
 // for each instruction set: nothing here may have external linkage.
+#include "core/simd/exp_log.hpp"
+#include "core/simd/kernel_set.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/lanes.hpp"
-#include "core/simd/log_lanes.hpp"
 
 namespace pypgm {
 
@@ -11,16 +12,12 @@ namespace {
 
 inline void exp_shifted(const double* in, std::size_t n, double shift, double* out) {
   const Lanes shifts = fill(shift);
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(out + i, exp_lanes(load(in + i) - shifts));
-  if (i < n) store_some(out + i, n - i, exp_lanes(load_some(in + i, n - i, shift) - shifts));
+  for_cells(n, [&](auto at, auto put) { put(out, exp_lanes(at(in, shift) - shifts)); });
 }
 
 inline void log_floored(const double* in, std::size_t n, double floor, double* out) {
   const Lanes floors = fill(floor);
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(out + i, log_lanes(larger(floors, load(in + i))));
-  if (i < n) store_some(out + i, n - i, log_lanes(larger(floors, load_some(in + i, n - i))));
+  for_cells(n, [&](auto at, auto put) { put(out, log_lanes(larger(floors, at(in)))); });
 }
 
 constexpr std::size_t kManyCells = 64;  // runs of fewer cells are short

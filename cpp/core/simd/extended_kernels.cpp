@@ -7,13 +7,6 @@
 
 #include "core/simd/kernel_set.hpp"
 
-// In place, too: a cell depends on no other.
-#if defined(__GNUC__) && !defined(__clang__)
-#define PYPGM_CELL_BY_CELL _Pragma("GCC ivdep")
-#else
-#define PYPGM_CELL_BY_CELL
-#endif
-
 namespace pypgm {
 
 namespace {

@@ -9,3 +9,10 @@
 #define PYPGM_KERNEL_SET(Set, name)             \
   extern const Set PYPGM_JOIN(name, PYPGM_ISA); \
   const Set PYPGM_JOIN(name, PYPGM_ISA)
+
+/// Before a loop over cells none of which depends on another one: it may be in place.
+#if defined(__GNUC__) && !defined(__clang__)
+#define PYPGM_CELL_BY_CELL _Pragma("GCC ivdep")
+#else
+#define PYPGM_CELL_BY_CELL
+#endif

@@ -1,11 +1,11 @@
 #pragma once
-// Eight doubles at a time: arithmetic, masked loads and stores, sums and exp over SIMD lanes. For kernels
+// Eight doubles at a time: arithmetic, masked loads and stores, sums over SIMD lanes. For kernels
 // only: they are compiled for each instruction set, so nothing here may have external linkage.
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 #if defined(__GNUC__) && defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -17,8 +17,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kLanes = 8;
 
-// Eight lanes are one register, or nested pairs of registers: compilers keep a vector that is wider than a
-// register in memory.
+// Eight lanes are one register or several parts of a register each: compilers keep a vector that is wider
+// than a register in memory.
 
 #if defined(__GNUC__) && defined(__AVX512F__)
 constexpr std::size_t kPartLanes = 8;
@@ -31,37 +31,18 @@ constexpr std::size_t kPartLanes = 1;
 #endif
 
 #if defined(__GNUC__)
-
 using Part = double __attribute__((vector_size(kPartLanes * sizeof(double))));
-using PartBits = std::int64_t __attribute__((vector_size(kPartLanes * sizeof(double))));
-
-inline PartBits bits(Part x) { return reinterpret_cast<PartBits>(x); }
-inline Part numbers(PartBits x) { return reinterpret_cast<Part>(x); }
-inline PartBits shift_left(PartBits x, int n) { return x << n; }
-inline Part absolute(Part x) { return numbers(bits(x) & std::numeric_limits<std::int64_t>::max()); }
-
+using PartBits = std::uint64_t __attribute__((vector_size(kPartLanes * sizeof(double))));
 #else
-
 using Part = double;
-using PartBits = std::int64_t;
-
-inline PartBits bits(Part x) { return std::bit_cast<PartBits>(x); }
-inline Part numbers(PartBits x) { return std::bit_cast<Part>(x); }
-inline PartBits shift_left(PartBits x, int n) {
-  return static_cast<PartBits>(static_cast<std::uint64_t>(x) << n);
-}
-inline Part absolute(Part x) { return x < 0 ? -x : x; }
-
+using PartBits = std::uint64_t;
 #endif
 
-/// twice_low and twice_high repeat each lane of the first and of the last half. sum_each: lane r is the sum
-/// of the lanes of rows[r], added in the order of sum_lanes.
+/// fill_part repeats a number. sum_rows: lane r is the sum of the lanes of rows[r], added in the order of
+/// sum_lanes.
 #if defined(__GNUC__) && defined(__AVX512F__)
-inline Part same(double x) { return Part{x, x, x, x, x, x, x, x}; }
-inline double sum_lanes(Part x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
-inline Part twice_low(Part x) { return __builtin_shufflevector(x, x, 0, 0, 1, 1, 2, 2, 3, 3); }
-inline Part twice_high(Part x) { return __builtin_shufflevector(x, x, 4, 4, 5, 5, 6, 6, 7, 7); }
-inline Part sum_each(const Part* rows) {
+inline Part fill_part(double x) { return Part{x, x, x, x, x, x, x, x}; }
+inline Part sum_rows(const Part* rows) {
   Part pairs[4];
   for (std::size_t k = 0; k < 4; ++k) {
     pairs[k] = __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
@@ -76,11 +57,8 @@ inline Part sum_each(const Part* rows) {
          __builtin_shufflevector(fours[0], fours[1], 4, 5, 6, 7, 12, 13, 14, 15);
 }
 #elif defined(__GNUC__) && defined(__AVX2__)
-inline Part same(double x) { return Part{x, x, x, x}; }
-inline double sum_lanes(Part x) { return (x[0] + x[1]) + (x[2] + x[3]); }
-inline Part twice_low(Part x) { return __builtin_shufflevector(x, x, 0, 0, 1, 1); }
-inline Part twice_high(Part x) { return __builtin_shufflevector(x, x, 2, 2, 3, 3); }
-inline Part sum_each(const Part* rows) {
+inline Part fill_part(double x) { return Part{x, x, x, x}; }
+inline Part sum_rows(const Part* rows) {
   Part pairs[2];
   for (std::size_t k = 0; k < 2; ++k) {
     pairs[k] = __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 0, 4, 2, 6) +
@@ -90,198 +68,180 @@ inline Part sum_each(const Part* rows) {
          __builtin_shufflevector(pairs[0], pairs[1], 2, 3, 6, 7);
 }
 #elif defined(__GNUC__)
-inline Part same(double x) { return Part{x, x}; }
-inline double sum_lanes(Part x) { return x[0] + x[1]; }
-inline Part twice_low(Part x) { return __builtin_shufflevector(x, x, 0, 0); }
-inline Part twice_high(Part x) { return __builtin_shufflevector(x, x, 1, 1); }
-inline Part sum_each(const Part* rows) {
+inline Part fill_part(double x) { return Part{x, x}; }
+inline Part sum_rows(const Part* rows) {
   return __builtin_shufflevector(rows[0], rows[1], 0, 2) + __builtin_shufflevector(rows[0], rows[1], 1, 3);
 }
 #else
-inline Part same(double x) { return x; }
-inline double sum_lanes(Part x) { return x; }
-inline Part twice_low(Part x) { return x; }
-inline Part twice_high(Part x) { return x; }
-inline Part sum_each(const Part* rows) { return rows[0]; }
+inline Part fill_part(double x) { return x; }
+inline Part sum_rows(const Part* rows) { return rows[0]; }
 #endif
 
-inline Part larger(Part a, Part b) { return b > a ? b : a; }
-/// min(a, b) where b > -inf, a elsewhere.
-inline Part smaller_finite(Part a, Part b) {
-  const Part finite = b == same(-kInfinity) ? same(kInfinity) : b;
-  return finite < a ? finite : a;
-}
-/// min(a, b) where b > 0, a elsewhere.
-inline Part smaller_positive(Part a, Part b) {
-  const Part positive = b > same(0.0) ? b : same(kInfinity);
-  return positive < a ? positive : a;
-}
-inline Part zero_below(Part x, double limit, Part value) { return x < same(limit) ? same(0.0) : value; }
+constexpr std::size_t kParts = kLanes / kPartLanes;
 
-inline void set(Part& x, double number) { x = same(number); }
-template <class Number>
-inline void read(Part& x, const Number* p) {
-  std::memcpy(&x, p, sizeof x);
-}
-template <class Number>
-inline void read(PartBits& x, const Number* p) {
-  std::memcpy(&x, p, sizeof x);
-}
-inline void store(double* p, Part x) { std::memcpy(p, &x, sizeof x); }
-
-/// Two halves of a vector; every operation applies to both.
-template <class Half>
-struct Pair {
-  static constexpr std::size_t kHalf = sizeof(Half) / sizeof(double);  ///< lanes
-  Half low, high;
+struct Lanes {
+  Part part[kParts];
+};
+struct Bits {
+  PartBits part[kParts];
 };
 
-template <class Half>
-inline Pair<Half> operator+(Pair<Half> a, Pair<Half> b) {
-  return {a.low + b.low, a.high + b.high};
+template <class Out, class Op, std::size_t... k>
+inline Out parts_at(const Op& op, std::index_sequence<k...>) {
+  return {{op(k)...}};
 }
-template <class Half>
-inline Pair<Half> operator-(Pair<Half> a, Pair<Half> b) {
-  return {a.low - b.low, a.high - b.high};
+/// The lanes whose parts are op(0), op(1), .... Without a loop: compilers then keep them in registers.
+template <class Out, class Op>
+inline Out parts(const Op& op) {
+  return parts_at<Out>(op, std::make_index_sequence<kParts>{});
 }
-template <class Half>
-inline Pair<Half> operator*(Pair<Half> a, Pair<Half> b) {
-  return {a.low * b.low, a.high * b.high};
-}
-template <class Half>
-inline Pair<Half> operator&(Pair<Half> a, Pair<Half> b) {
-  return {a.low & b.low, a.high & b.high};
-}
-template <class Half>
-inline Pair<Half> operator|(Pair<Half> a, Pair<Half> b) {
-  return {a.low | b.low, a.high | b.high};
-}
-template <class Half>
-inline auto bits(Pair<Half> x) {
-  return Pair<decltype(bits(x.low))>{bits(x.low), bits(x.high)};
-}
-template <class Half>
-inline auto numbers(Pair<Half> x) {
-  return Pair<decltype(numbers(x.low))>{numbers(x.low), numbers(x.high)};
-}
-template <class Half>
-inline Pair<Half> shift_left(Pair<Half> x, int n) {
-  return {shift_left(x.low, n), shift_left(x.high, n)};
-}
-template <class Half>
-inline Pair<Half> absolute(Pair<Half> x) {
-  return {absolute(x.low), absolute(x.high)};
-}
-template <class Half>
-inline Pair<Half> larger(Pair<Half> a, Pair<Half> b) {
-  return {larger(a.low, b.low), larger(a.high, b.high)};
-}
-template <class Half>
-inline Pair<Half> smaller_finite(Pair<Half> a, Pair<Half> b) {
-  return {smaller_finite(a.low, b.low), smaller_finite(a.high, b.high)};
-}
-template <class Half>
-inline Pair<Half> smaller_positive(Pair<Half> a, Pair<Half> b) {
-  return {smaller_positive(a.low, b.low), smaller_positive(a.high, b.high)};
-}
-template <class Half>
-inline Pair<Half> zero_below(Pair<Half> x, double limit, Pair<Half> value) {
-  return {zero_below(x.low, limit, value.low), zero_below(x.high, limit, value.high)};
-}
-template <class Half>
-inline Pair<Half> twice_low(Pair<Half> x) {
-  return {twice_low(x.low), twice_high(x.low)};
-}
-template <class Half>
-inline Pair<Half> twice_high(Pair<Half> x) {
-  return {twice_low(x.high), twice_high(x.high)};
-}
-template <class Half>
-inline double sum_lanes(Pair<Half> x) {
-  return sum_lanes(x.low) + sum_lanes(x.high);
-}
-template <class Half>
-inline Pair<Half> sum_each(const Pair<Half>* rows) {
-  const auto half = [](const Pair<Half>* some) {
-    Half low[Pair<Half>::kHalf];
-    Half high[Pair<Half>::kHalf];
-    for (std::size_t r = 0; r < Pair<Half>::kHalf; ++r) {
-      low[r] = some[r].low;
-      high[r] = some[r].high;
-    }
-    return sum_each(low) + sum_each(high);
-  };
-  return {half(rows), half(rows + Pair<Half>::kHalf)};
-}
-template <class Half>
-inline void set(Pair<Half>& x, double number) {
-  set(x.low, number);
-  set(x.high, number);
-}
-template <class Half, class Number>
-inline void read(Pair<Half>& x, const Number* p) {
-  read(x.low, p);
-  read(x.high, p + Pair<Half>::kHalf);
-}
-template <class Half>
-inline void store(double* p, Pair<Half> x) {
-  store(p, x.low);
-  store(p + Pair<Half>::kHalf, x.high);
+/// Applies op to each part.
+template <class Out, class Op, class... In>
+inline Out each(const Op& op, const In&... in) {
+  return parts<Out>([&](std::size_t k) { return op(in.part[k]...); });
 }
 
-template <class T, std::size_t n>
-struct Times {
-  using Type = typename Times<Pair<T>, n / 2>::Type;
-};
-template <class T>
-struct Times<T, 1> {
-  using Type = T;
-};
+inline Lanes operator+(Lanes a, Lanes b) {
+  return each<Lanes>([](Part x, Part y) { return x + y; }, a, b);
+}
+inline Lanes operator-(Lanes a, Lanes b) {
+  return each<Lanes>([](Part x, Part y) { return x - y; }, a, b);
+}
+inline Lanes operator*(Lanes a, Lanes b) {
+  return each<Lanes>([](Part x, Part y) { return x * y; }, a, b);
+}
+inline Lanes operator/(Lanes a, Lanes b) {
+  return each<Lanes>([](Part x, Part y) { return x / y; }, a, b);
+}
+inline Bits operator+(Bits a, Bits b) {
+  return each<Bits>([](auto x, auto y) { return x + y; }, a, b);
+}
+inline Bits operator-(Bits a, Bits b) {
+  return each<Bits>([](auto x, auto y) { return x - y; }, a, b);
+}
+inline Bits operator&(Bits a, Bits b) {
+  return each<Bits>([](auto x, auto y) { return x & y; }, a, b);
+}
+inline Bits operator|(Bits a, Bits b) {
+  return each<Bits>([](auto x, auto y) { return x | y; }, a, b);
+}
+inline Bits operator<<(Bits a, int n) {
+  return each<Bits>([=](PartBits x) { return x << n; }, a);
+}
+inline Bits operator>>(Bits a, int n) {
+  return each<Bits>([=](PartBits x) { return x >> n; }, a);
+}
 
-using Lanes = Times<Part, kLanes / kPartLanes>::Type;
-using Bits = Times<PartBits, kLanes / kPartLanes>::Type;
+inline Bits bits(Lanes a) {
+  return each<Bits>([](Part x) { return __builtin_bit_cast(PartBits, x); }, a);
+}
+inline Lanes numbers(Bits a) {
+  return each<Lanes>([](PartBits x) { return __builtin_bit_cast(Part, x); }, a);
+}
 
 inline Lanes fill(double x) {
-  Lanes lanes;
-  set(lanes, x);
-  return lanes;
+  return parts<Lanes>([=](std::size_t) { return fill_part(x); });
 }
 
+template <class P, class Number>
+inline P load_part(const Number* p) {
+  P x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
 inline Lanes load(const double* p) {
-  Lanes lanes;
-  read(lanes, p);
-  return lanes;
+  return parts<Lanes>([=](std::size_t k) { return load_part<Part>(p + k * kPartLanes); });
+}
+inline Bits load_mask(const std::uint64_t* p) {
+  return parts<Bits>([=](std::size_t k) { return load_part<PartBits>(p + k * kPartLanes); });
+}
+inline void store(double* p, Lanes x) {
+  for (std::size_t k = 0; k < kParts; ++k) std::memcpy(p + k * kPartLanes, &x.part[k], sizeof(Part));
+}
+
+inline Lanes absolute(Lanes x) { return numbers((bits(x) << 1) >> 1); }
+inline Lanes larger(Lanes a, Lanes b) {
+  return each<Lanes>([](Part x, Part y) { return y > x ? y : x; }, a, b);
+}
+/// min(a, b) where b > -inf, a elsewhere.
+inline Lanes smaller_finite(Lanes a, Lanes b) {
+  const auto smaller = [](Part x, Part y) {
+    const Part finite = y == fill_part(-kInfinity) ? fill_part(kInfinity) : y;
+    return finite < x ? finite : x;
+  };
+  return each<Lanes>(smaller, a, b);
+}
+/// min(a, b) where b > 0, a elsewhere.
+inline Lanes smaller_positive(Lanes a, Lanes b) {
+  const auto smaller = [](Part x, Part y) {
+    const Part positive = y > fill_part(0.0) ? y : fill_part(kInfinity);
+    return positive < x ? positive : x;
+  };
+  return each<Lanes>(smaller, a, b);
+}
+/// 0 where x is below the limit, the value elsewhere.
+inline Lanes zero_below(Lanes x, double limit, Lanes value) {
+  const auto cut = [=](Part y, Part v) { return y < fill_part(limit) ? fill_part(0.0) : v; };
+  return each<Lanes>(cut, x, value);
+}
+
+/// Lane r is the sum of the lanes of rows[r], added in the order of sum_lanes.
+inline Lanes sum_each(const Lanes* rows) {
+  return parts<Lanes>([=](std::size_t k) {
+    Part sums[kParts];
+    for (std::size_t j = 0; j < kParts; ++j) {
+      Part some[kPartLanes];
+      for (std::size_t r = 0; r < kPartLanes; ++r) some[r] = rows[k * kPartLanes + r].part[j];
+      sums[j] = sum_rows(some);
+    }
+    for (std::size_t step = 1; step < kParts; step *= 2) {
+      for (std::size_t j = 0; j < kParts; j += 2 * step) sums[j] = sums[j] + sums[j + step];
+    }
+    return sums[0];
+  });
+}
+
+inline double sum_lanes(Lanes x) {
+  double a[kLanes];
+  store(a, x);
+  return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
+}
+template <class Op>
+inline double fold_lanes(Lanes x, const Op& op) {
+  double lane[kLanes];
+  store(lane, x);
+  double result = lane[0];
+  for (std::size_t l = 1; l < kLanes; ++l) result = op(lane[l], result) ? lane[l] : result;
+  return result;
+}
+inline double largest_lane(Lanes x) {
+  return fold_lanes(x, [](double a, double b) { return a > b; });
+}
+inline double smallest_lane(Lanes x) {
+  return fold_lanes(x, [](double a, double b) { return a < b; });
 }
 
 /// The lanes where the mask is set, 0 elsewhere.
 inline Lanes first_lanes(Lanes x, Bits mask) { return numbers(bits(x) & mask); }
 
 /// Eight consecutive numbers of this array are the mask of any number of first or of last lanes.
-alignas(64) constexpr std::int64_t kMasks[24] = {-1, -1, -1, -1, -1, -1, -1, -1, 0,  0,  0,  0,
-                                                 0,  0,  0,  0,  -1, -1, -1, -1, -1, -1, -1, -1};
+constexpr std::uint64_t kSet = ~std::uint64_t{0};
+alignas(64) constexpr std::uint64_t kMasks[24] = {kSet, kSet, kSet, kSet, kSet, kSet, kSet, kSet,
+                                                  0,    0,    0,    0,    0,    0,    0,    0,
+                                                  kSet, kSet, kSet, kSet, kSet, kSet, kSet, kSet};
 
-/// A mask of the first n <= 8 lanes.
-inline Bits lanes_before(std::size_t n) {
-  Bits mask;
-  read(mask, kMasks + kLanes - n);
-  return mask;
-}
-
-/// A mask of the lanes from the n-th on.
-inline Bits lanes_from(std::size_t n) {
-  Bits mask;
-  read(mask, kMasks + 2 * kLanes - n);
-  return mask;
-}
+/// Masks of the first n <= 8 lanes, and of the lanes from the n-th on.
+inline Bits lanes_before(std::size_t n) { return load_mask(kMasks + kLanes - n); }
+inline Bits lanes_from(std::size_t n) { return load_mask(kMasks + 2 * kLanes - n); }
 
 /// The first n < 8 numbers at p, then zeros; reads only those n. Masked, as a scalar loop over the last lanes
 /// would take longer than all full lanes of a row.
 inline Lanes load_some(const double* p, std::size_t n) {
 #if defined(__GNUC__) && defined(__AVX512F__)
-  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << n) - 1U), p);
+  return {{_mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << n) - 1U), p)}};
 #elif defined(__GNUC__) && defined(__AVX2__)
   const Bits mask = lanes_before(n);
-  return {_mm256_maskload_pd(p, __m256i(mask.low)), _mm256_maskload_pd(p + 4, __m256i(mask.high))};
+  return {{_mm256_maskload_pd(p, __m256i(mask.part[0])), _mm256_maskload_pd(p + 4, __m256i(mask.part[1]))}};
 #else
   double scratch[kLanes];
   for (std::size_t i = 0; i < kLanes; ++i) scratch[i] = i < n ? p[i] : 0.0;
@@ -292,7 +252,7 @@ inline Lanes load_some(const double* p, std::size_t n) {
 /// The same with `rest` instead of zeros.
 inline Lanes load_some(const double* p, std::size_t n, double rest) {
 #if defined(__GNUC__) && defined(__AVX512F__)
-  return _mm512_mask_loadu_pd(fill(rest), static_cast<__mmask8>((1U << n) - 1U), p);
+  return {{_mm512_mask_loadu_pd(fill_part(rest), static_cast<__mmask8>((1U << n) - 1U), p)}};
 #else
   return numbers(bits(load_some(p, n)) | (bits(fill(rest)) & lanes_from(n)));
 #endif
@@ -300,11 +260,11 @@ inline Lanes load_some(const double* p, std::size_t n, double rest) {
 
 inline void store_some(double* p, std::size_t n, Lanes x) {
 #if defined(__GNUC__) && defined(__AVX512F__)
-  _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1U << n) - 1U), x);
+  _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1U << n) - 1U), x.part[0]);
 #elif defined(__GNUC__) && defined(__AVX2__)
   const Bits mask = lanes_before(n);
-  _mm256_maskstore_pd(p, __m256i(mask.low), x.low);
-  _mm256_maskstore_pd(p + 4, __m256i(mask.high), x.high);
+  _mm256_maskstore_pd(p, __m256i(mask.part[0]), x.part[0]);
+  _mm256_maskstore_pd(p + 4, __m256i(mask.part[1]), x.part[1]);
 #else
   double scratch[kLanes];
   store(scratch, x);
@@ -312,46 +272,18 @@ inline void store_some(double* p, std::size_t n, Lanes x) {
 #endif
 }
 
-inline double largest_lane(Lanes x) {
-  double lane[kLanes];
-  store(lane, x);
-  double result = lane[0];
-  for (std::size_t l = 1; l < kLanes; ++l) result = lane[l] > result ? lane[l] : result;
-  return result;
-}
-
-inline double smallest_lane(Lanes x) {
-  double lane[kLanes];
-  store(lane, x);
-  double result = lane[0];
-  for (std::size_t l = 1; l < kLanes; ++l) result = lane[l] < result ? lane[l] : result;
-  return result;
-}
-
-/// exp(x) for x <= 709, 0 below -708 (where results leave the normal range); NaN stays. x = n ln 2 + r, a
-/// polynomial for exp(r), and 2^n put together from its exponent.
-inline Lanes exp_lanes(Lanes x) {
-  constexpr double kLog2e = 1.4426950408889634074;
-  constexpr double kLn2High = 6.93147180369123816490e-01;
-  constexpr double kLn2Low = 1.90821492927058770002e-10;
-  // Adding 1.5 * 2^52 rounds to an integer; with the 1023, the low bits are the exponent of 2^n at once.
-  constexpr double kRound = 6755399441055744.0 + 1023.0;
-  const Lanes shifted = x * fill(kLog2e) + fill(kRound);
-  const Lanes n = shifted - fill(kRound);
-  const Lanes r = (x - n * fill(kLn2High)) - n * fill(kLn2Low);
-  // The polynomial of degree 11 with the least relative error, 3.1e-18, for |r| <= ln(2)/2.
-  Lanes p = fill(2.499431505732594e-08) * r + fill(2.7632308621611045e-07);
-  p = p * r + fill(2.755762257459199e-06);
-  p = p * r + fill(2.4801486480130036e-05);
-  p = p * r + fill(0.00019841269432538557);
-  p = p * r + fill(0.0013888888951262375);
-  p = p * r + fill(0.008333333333559387);
-  p = p * r + fill(0.04166666666649262);
-  p = p * r + fill(0.1666666666666617);
-  p = p * r + fill(0.5000000000000018);
-  p = p * r + fill(1.0);
-  p = p * r + fill(1.0);
-  return zero_below(x, -708.0, p * numbers(shift_left(bits(shifted), 52)));
+/// Calls step(load_at, store_at) for each eight cells and for the remaining ones; lanes behind these hold the
+/// second argument of load_at, 0 by default.
+template <class Step>
+inline void for_cells(std::size_t n, const Step& step) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    step([=](const double* p, double = 0.0) { return load(p + i); },
+         [=](double* p, Lanes x) { store(p + i, x); });
+  }
+  if (i == n) return;
+  step([=](const double* p, double rest = 0.0) { return load_some(p + i, n - i, rest); },
+       [=](double* p, Lanes x) { store_some(p + i, n - i, x); });
 }
 
 }  // namespace

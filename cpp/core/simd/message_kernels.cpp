@@ -2,8 +2,8 @@
 // kernels.cpp).
 #include "core/simd/message_kernels.hpp"
 
+#include "core/simd/exp_log.hpp"
 #include "core/simd/kernel_set.hpp"
-#include "core/simd/log_lanes.hpp"
 
 namespace pypgm {
 
@@ -11,20 +11,6 @@ namespace {
 
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kNone = std::numeric_limits<double>::lowest();  // a mean below this is -inf
-
-/// Calls step(load_at, store_at) for each eight cells and for the remaining ones; lanes after these hold the
-/// second argument of load_at, 0 by default.
-template <class Step>
-inline void for_cells(std::size_t n, const Step& step) {
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    step([=](const double* p, double = 0.0) { return load(p + i); },
-         [=](double* p, Lanes x) { store(p + i, x); });
-  }
-  if (i == n) return;
-  step([=](const double* p, double rest = 0.0) { return load_some(p + i, n - i, rest); },
-       [=](double* p, Lanes x) { store_some(p + i, n - i, x); });
-}
 
 inline Lanes smaller(Lanes a, Lanes b) { return fill(0.0) - larger(fill(0.0) - a, fill(0.0) - b); }
 

@@ -9,18 +9,6 @@ namespace pypgm {
 
 namespace {
 
-/// Calls step(load_at, store_at) for each eight cells and for the remaining ones.
-template <class Step>
-inline void for_cells(std::size_t n, const Step& step) {
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    step([=](const double* p) { return load(p + i); }, [=](double* p, Lanes x) { store(p + i, x); });
-  }
-  if (i == n) return;
-  step([=](const double* p) { return load_some(p + i, n - i); },
-       [=](double* p, Lanes x) { store_some(p + i, n - i, x); });
-}
-
 template <bool kOne, bool kWindow>
 void descend_with(const PathTable& t, double total, double a, double step, double* theta, double* window) {
   const Lanes mix = fill(a);

@@ -8,25 +8,21 @@ namespace pypgm {
 namespace {
 
 /// Calls row.shared for each innermost run that the small table has, and row.apart for each that it lacks,
-/// with the offsets in the large and the small table. Consecutive runs that it lacks go to row.rows together,
-/// consecutive runs that share one run of the small table to row.columns.
+/// with the offsets in the large and the small table. Where the row has these, consecutive runs that the
+/// small table lacks go to row.rows together, consecutive runs that share one run of it to row.columns.
 template <class Row>
 inline void walk(const Row& row, std::size_t large, std::size_t small, const Axis* axes, std::size_t n_axes) {
   if (n_axes == 0) return row.shared(large, small, 1);
   const Axis& axis = axes[0];
   if (n_axes == 1)
     return axis.small != 0 ? row.shared(large, small, axis.size) : row.apart(large, small, axis.size);
-  if (n_axes > 2) {
-    for (std::size_t i = 0; i < axis.size; ++i) {
-      walk(row, large + i * axis.large, small + i * axis.small, axes + 1, n_axes - 1);
-    }
-    return;
+  if constexpr (requires { &Row::rows; }) {
+    const Axis& run = axes[1];
+    if (n_axes == 2 && run.small != 0) return row.columns(large, small, axis.size, axis.large, run.size);
+    if (n_axes == 2) return row.rows(large, small, axis.size, run.size);
   }
-  const std::size_t n = axes[1].size;
-  if (axes[1].small != 0) {
-    row.columns(large, small, axis.size, axis.large, n);
-  } else {
-    row.rows(large, small, axis.size, n);
+  for (std::size_t i = 0; i < axis.size; ++i) {
+    walk(row, large + i * axis.large, small + i * axis.small, axes + 1, n_axes - 1);
   }
 }
 
@@ -77,29 +73,32 @@ struct CombineRow {
   }
   void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
     std::size_t r = 0;
-    for (; n == 2 && r + kLanes <= count; r += kLanes) {
-      const Lanes values = load(from + s + r);
-      put(l + 2 * r, twice_low(values));
-      put(l + 2 * r + kLanes, twice_high(values));
-    }
-    if (n < kManyCells && (!Op::kReads || out != in)) {
-      // Whole lanes write beyond the row; the next row is written after this one.
-      for (; (r + 1) * n + kLanes <= count * n; ++r) {
-        const Lanes value = fill(from[s + r]);
-        for (std::size_t i = r * n; i < (r + 1) * n; i += kLanes) put(l + i, value);
+    if (n == 2) {
+      PYPGM_CELL_BY_CELL
+      for (; r < count; ++r) {
+        out[l + 2 * r] = Op::apply(in[l + 2 * r], from[s + r]);
+        out[l + 2 * r + 1] = Op::apply(in[l + 2 * r + 1], from[s + r]);
       }
-    } else if (n < kManyCells) {
-      // In place: as many rows at a time as fill whole lanes.
+      return;
+    }
+    if (n < kManyCells && Op::kReads && out == in) {
+      // As many rows at a time as fill whole lanes.
       double runs[kLanes * kManyCells + kLanes];
       const std::size_t together = kManyCells / n * kLanes;
       while (r + kLanes <= count) {
         const std::size_t some = (count - r < together ? count - r : together) / kLanes * kLanes;
         for (std::size_t t = 0; t < some; ++t) {
-          const Part value = same(from[s + r + t]);
-          for (std::size_t i = t * n; i < (t + 1) * n; i += kPartLanes) store(runs + i, value);
+          const Lanes value = fill(from[s + r + t]);
+          for (std::size_t i = t * n; i < (t + 1) * n; i += kLanes) store(runs + i, value);
         }
         run(l + r * n, runs, some * n);
         r += some;
+      }
+    } else if (n < kManyCells) {
+      // Whole lanes write beyond the row; the next row is written after this one.
+      for (; (r + 1) * n + kLanes <= count * n; ++r) {
+        const Lanes value = fill(from[s + r]);
+        for (std::size_t i = r * n; i < (r + 1) * n; i += kLanes) put(l + i, value);
       }
     }
     for (; r < count; ++r) apart(l + r * n, s + r, n);
@@ -248,12 +247,6 @@ struct MaxRow {
     const double top = max(table + l, n);
     tops[s] = top > tops[s] ? top : tops[s];
   }
-  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
-    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
-  }
-  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
-    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
-  }
 };
 
 struct ExpRow {
@@ -262,25 +255,15 @@ struct ExpRow {
   double* sums;
 
   void shared(std::size_t l, std::size_t s, std::size_t n) const {
-    std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      store(sums + s + i, load(sums + s + i) + exp_lanes(load(table + l + i) - load(shift + s + i)));
-    }
-    if (i == n) return;
-    const Lanes rest = exp_lanes(load_some(table + l + i, n - i) - load_some(shift + s + i, n - i));
-    store_some(sums + s + i, n - i, load_some(sums + s + i, n - i) + rest);
+    for_cells(n, [=, this](auto at, auto put) {
+      put(sums + s, at(sums + s) + exp_lanes(at(table + l) - at(shift + s)));
+    });
   }
   void apart(std::size_t l, std::size_t s, std::size_t n) const {
     const Lanes shifts = fill(shift[s]);
     sums[s] += sum_lanes(fold(n, 0.0, kPlus, [=, this](std::size_t i, std::size_t k) {
       return exp_lanes(load_up_to(table + l + i, k, -kInfinity) - shifts);
     }));
-  }
-  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
-    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
-  }
-  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
-    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
   }
 };
 
