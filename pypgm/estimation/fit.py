@@ -22,34 +22,52 @@ Stop = Literal["validated", "optimum"]
 
 @dataclass(frozen=True, slots=True)
 class FitState:
-    """What a callback sees after an iteration; all of it follows from released measurements."""
+    """What a callback sees after an iteration; all of it follows from released measurements.
+
+    Attributes
+    ----------
+    iteration : int
+        Oracle calls so far.
+    loss : float
+        The loss at the current marginals, on counts.
+    gap : float or None
+        The last computed bound of loss - optimum, in the loss's unit; None before the first.
+    seconds : float
+        Wall time since the start.
+    """
 
     iteration: int
-    """Oracle calls so far."""
     loss: float
-    """The loss at the current marginals, on counts."""
     gap: float | None
-    """The last computed bound of loss - optimum, in the loss's unit; None before the first."""
     seconds: float
-    """Wall time since the start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How an estimate ended."""
+    """How an estimate ended.
+
+    Attributes
+    ----------
+    status : str
+        Why it ended: where noise begins to be fitted, the tolerance was met, or what ran out or stopped it.
+    loss : float
+        The loss at the answer, on counts.
+    gap : float or None
+        Upper bound of loss - optimum, in the loss's unit.
+    iterations : int
+        Oracle calls, rejected trials and validation included.
+    seconds : float
+        Wall time, the plan included.
+    history : tuple of float
+        The loss after each step, the start first.
+    """
 
     status: Status
-    """Why it ended: where noise begins to be fitted, the tolerance was met, or what ran out or stopped it."""
     loss: float
-    """The loss at the answer, on counts."""
     gap: float | None
-    """Upper bound of loss - optimum, in the loss's unit."""
     iterations: int
-    """Oracle calls, rejected trials and validation included."""
     seconds: float
-    """Wall time, the plan included."""
     history: tuple[float, ...] = field(repr=False)
-    """The loss after each step, the start first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,21 @@ class LinearMeasurement:
     not_private : str
         Why the answers protect nobody, such as noise from a seed; it follows them into models and files.
 
+    Attributes
+    ----------
+    values : ndarray of int64 or float64
+        The noisy answers, flat, in counts.
+    clique : tuple of str
+        The attributes of the marginal, as given.
+    stddev : float or ndarray of float64
+        Standard deviation of the noise, in counts.
+    query : LinearQuery or None
+        The linear query; None for every cell.
+    noise : str
+        The law of the noise.
+    not_private : str
+        Why the answers protect nobody; empty where that is not known.
+
     Raises
     ------
     ValueError
@@ -56,17 +71,11 @@ class LinearMeasurement:
     """
 
     values: NDArray[np.int64] | NDArray[np.float64]
-    """The noisy answers, flat, in counts."""
     clique: Clique
-    """The attributes of the marginal, as given."""
     stddev: float | NDArray[np.float64]
-    """Standard deviation of the noise, in counts."""
     query: LinearQuery | None
-    """The linear query; None for every cell."""
     noise: Noise
-    """The law of the noise."""
     not_private: str
-    """Why the answers protect nobody; empty where that is not known."""
     _shape: tuple[int, ...] = field(repr=False)
 
     def __init__(

@@ -6,7 +6,6 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from pypgm.clock import Clock
@@ -25,31 +24,23 @@ class Watch:
     ----------
     begun : bool
         Whether an iteration is done, so that there is something to return.
+    clock : Clock
     """
 
     def __init__(self, options: Options) -> None:
         self.begun = False
+        self.clock = Clock("estimate", options.time_limit, options.progress, options.started)
         self._options = options
-        self._clock = Clock("estimate", options.time_limit, options.progress, options.started)
 
     def ended(self, iteration: int, loss: float, gap: float | None) -> Status | None:
         """Show an iteration; return why the estimate has to end, None if it does not."""
         self.begun = True
-        options = self._options
-        state = FitState(iteration, loss, gap, self._clock.seconds)
-        late = self._clock.tick(partial(_progress, state, options.iterations))
-        if options.callback is not None and options.callback(state):
+        callback, most = self._options.callback, self._options.iterations
+        bound = "" if gap is None else f", gap {gap:.3g}"
+        over = self.clock.tick(lambda: f"{iteration}/{most} iterations, loss {loss:.6g}{bound}")
+        if callback is not None and callback(FitState(iteration, loss, gap, self.clock.seconds)):
             return "callback"
-        return "time" if late else None
-
-    def close(self) -> None:
-        """End the progress line."""
-        self._clock.close()
-
-
-def _progress(state: FitState, limit: int) -> str:
-    gap = "" if state.gap is None else f", gap {state.gap:.3g}"
-    return f"{state.iteration}/{limit} iterations, loss {state.loss:.6g}{gap}"
+        return "time" if over else None
 
 
 class Run(ABC):
@@ -162,13 +153,12 @@ def watched(loop: Callable[[Watch], Status], options: Options) -> Status:
     """Run a loop to its end and return why it ended; Ctrl-C interrupts it once an iteration is done."""
     watch = Watch(options)
     try:
-        return loop(watch)
+        with watch.clock:
+            return loop(watch)
     except KeyboardInterrupt:
         if not (watch.begun and options.keeps):
             raise
         return "interrupted"
-    finally:
-        watch.close()
 
 
 def solved(run: Run) -> Answer:

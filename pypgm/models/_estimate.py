@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypedDict, overload
@@ -200,12 +199,11 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    started = time.perf_counter()
     _check_kinds(domain, measurements)
     default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
     within, asked = default if tolerance is None else tolerance, stop or "validated"
-    limits = (time_limit, callback, progress, n_threads, asked, rng, started, max_bytes)
-    options = Options(iterations, within, stepsize, *limits)
+    limits = (time_limit, callback, progress, n_threads, asked, rng)
+    options = Options(iterations, within, stepsize, *limits, max_bytes=max_bytes)
     folding, masks = fold(domain, constraints)
     inner = domain if folding is None else folding.inner
     fitting = [(m if folding is None else folded_measurement(folding, m)).checked(inner) for m in measurements]

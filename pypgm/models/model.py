@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector, read_only
-from pypgm.clock import Clock
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, Label, as_clique, check_kind
 from pypgm.errors import ImpossibleEvidenceError
@@ -20,15 +19,12 @@ from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import FoldedCalibrated, Folding
 from pypgm.inference.kronecker import answer_queries, expectation
-from pypgm.models.error_bars import standard_errors
 from pypgm.models.origin import Origin
-from pypgm.models.queryable import Queryable
 from pypgm.models.sampling import Step, draw_records
-from pypgm.models.storage import model_header, write_archive
+from pypgm.models.storage import model_header
+from pypgm.models.uncertain import Uncertain
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike, NDArray
 
     from pypgm.factor import Factor
@@ -38,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphicalModel"]
 
 
-class GraphicalModel(Queryable):
+class GraphicalModel(Uncertain):
     r"""The distribution :math:`p(x) \propto \exp \sum_C \theta_C(x_C)` over a domain, times a number of records.
 
     Parameters
@@ -205,12 +201,7 @@ class GraphicalModel(Queryable):
         return expectation(self._given(evidence), attribute, as_clique(given), levels)
 
     def log_probability(self, evidence: Evidence) -> float:
-        """Return the natural log of the probability of evidence (of its expected likelihood, where it has some).
-
-        Parameters
-        ----------
-        evidence : mapping
-            Attribute to label, code, list of them, or likelihood vector.
+        """Return the natural log of the probability of evidence (of its expected likelihood); see `project`.
 
         Raises
         ------
@@ -221,8 +212,8 @@ class GraphicalModel(Queryable):
         --------
         >>> import pypgm
         >>> model = GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 4}), ["a"]), total=10.0)
-        >>> round(model.log_probability({"a": [0, 1]}), 6)
-        -0.693147
+        >>> round(model.log_probability({"a": [0, 1]}), 6), round(model.log_partition(), 6)
+        (-0.693147, 1.386294)
         """
         log_weight = self.tree.log_partition(self.potentials, self._inner(evidence))
         if log_weight == -np.inf:
@@ -232,29 +223,14 @@ class GraphicalModel(Queryable):
     def log_partition(self, evidence: Evidence | None = None) -> float:
         """Return log Z of the potentials: the natural log of the summed weights of all joint assignments.
 
-        Parameters
-        ----------
-        evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector; -inf if it has probability zero.
-
-        Examples
-        --------
-        >>> import pypgm
-        >>> model = GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 4}), ["a"]), total=10.0)
-        >>> round(model.log_partition(), 6)
-        1.386294
+        It is -inf where evidence (see `project`) has probability zero.
         """
         return self.tree.log_partition(self.potentials, self._inner(evidence)) if evidence else self._log_z
 
     def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
         """Return the most probable joint assignment, and the natural log of its weight; see `JunctionTree.map`.
 
-        Subtract `log_partition` for the log-probability of the assignment.
-
-        Parameters
-        ----------
-        evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector.
+        Subtract `log_partition` for its log-probability; for evidence see `project`.
 
         Returns
         -------
@@ -274,110 +250,13 @@ class GraphicalModel(Queryable):
         >>> GraphicalModel(pypgm.CliqueVector(domain, [("a", "sex")], [0.0, 1.0, 3.0, 0.0]), total=9.0).map()
         ({'a': 1, 'sex': 'F'}, 3.0)
         """
-        found, log_weight = self.tree.map(self.potentials, self._inner(evidence) if evidence else None)
+        found, log_weight = self.tree.map(self.potentials, self._inner(evidence))
         if self.folding is None:
             return found, log_weight
         inner = self.potentials.domain
-        codes = {a: np.array([code_of(inner, a, value)]) for a, value in found.items()}
+        codes = self.folding.records({a: np.array([code_of(inner, a, value)]) for a, value in found.items()})
         labels = self.domain.labels
-        records = {a: int(column[0]) for a, column in self.folding.records(codes).items()}
-        return {a: labels[a][code] if a in labels else code for a, code in records.items()}, log_weight
-
-    def standard_error(
-        self,
-        clique: str | Iterable[str],
-        evidence: Evidence | None = None,
-        *,
-        method: Literal["auto", "gls", "bootstrap"] = "auto",
-        draws: int = 50,
-        rng: np.random.Generator | int | None = 0,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
-    ) -> Factor:
-        """Return the standard error of each count of a clique that the noise of the measurements leaves.
-
-        It is how much an answer would vary if the same records were measured again, not how far an estimate is drawn
-        towards its start: a validated estimate trades the one for the other, and cliques that were never measured
-        rest on the independences of the model besides.
-
-        Parameters
-        ----------
-        clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked.
-        evidence : mapping, optional
-            As for `query`, whose probabilities the errors are then of.
-        method : {"auto", "gls", "bootstrap"}
-            "gls" is the covariance of generalised least squares: exact where a weighted L2 estimate went to the
-            optimum, a measured clique holds the one asked for, there are no constraints and no count is held from
-            below by zero (all are at least 4 standard errors away from it). "bootstrap" draws measurements of the
-            model, with their noise, and estimates each time anew. "auto" is the first where it holds and the system
-            is moderate (1,500 parameters), else the second.
-        draws : int
-            Estimates of a bootstrap; with 50 a standard error is known to 10 %.
-        rng : Generator, int or None
-            Where a bootstrap's noise comes from; the same every time by default.
-        n_threads : int
-            0 for all threads.
-        time_limit : float, optional
-            Seconds after which a bootstrap ends with the estimates it has.
-        progress : bool
-            Whether to show the estimates of a bootstrap on standard error.
-
-        Returns
-        -------
-        Factor
-            Standard errors in counts; of probabilities under evidence.
-
-        Warns
-        -----
-        TimeLimitWarning
-            If the time limit ended the bootstrap.
-
-        Raises
-        ------
-        TimeoutError
-            If there is no time for two estimates.
-        ValueError
-            If the model was not estimated from measurements with a named loss, or was loaded from a file that does
-            not hold them; if "gls" is asked for where it does not hold; if there are fewer than 2 draws.
-
-        References
-        ----------
-        Efron and Tibshirani: An introduction to the bootstrap, 1993, chapter 6.
-
-        Examples
-        --------
-        >>> import pypgm
-        >>> domain = pypgm.Domain({"a": 2, "b": 2})
-        >>> m = pypgm.LinearMeasurement([[40, 10], [10, 40]], ("a", "b"), stddev=1.0)
-        >>> pypgm.estimate(domain, [m], 100, stop="optimum").standard_error("a").values.round(3)
-        array([1., 1.])
-        """
-        with Clock("standard_error", time_limit, progress) as clock:
-            asked = [as_clique(clique)]
-            return standard_errors(
-                self, asked, evidence, method=method, draws=draws, rng=rng, n_threads=n_threads, clock=clock
-            )[0]
-
-    def standard_errors(
-        self,
-        cliques: Sequence[str | Iterable[str]],
-        evidence: Evidence | None = None,
-        *,
-        method: Literal["auto", "gls", "bootstrap"] = "auto",
-        draws: int = 50,
-        rng: np.random.Generator | int | None = 0,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
-    ) -> list[Factor]:
-        """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
-        with Clock("standard_errors", time_limit, progress) as clock:
-            asked = [as_clique(c) for c in cliques]
-            return standard_errors(
-                self, asked, evidence, method=method, draws=draws, rng=rng, n_threads=n_threads, clock=clock
-            )
+        return {a: labels[a][int(c[0])] if a in labels else int(c[0]) for a, c in codes.items()}, log_weight
 
     def _counts(self, clique: Clique, evidence: Evidence | None) -> Factor:
         return self.project(clique, evidence)
@@ -388,13 +267,13 @@ class GraphicalModel(Queryable):
         return answer_queries(self._given(evidence), queries, n_threads=n_threads)
 
     def _given(self, evidence: Evidence | None) -> Calibrated:
-        """Return the calibrated tree, anew under evidence."""
+        """Return the calibrated tree, that of the evidence where there is some."""
         if not evidence:
             return self._calibrated
         tables = self.tree.tables(self.potentials, self.total, self._inner(evidence))
         return self._unfolding(Calibrated(self.tree, lambda: tables, self.total))
 
-    def _inner(self, evidence: Evidence) -> Evidence:
+    def _inner(self, evidence: Evidence | None) -> Evidence | None:
         return evidence if self.folding is None else self.folding.evidence(evidence)
 
     def _unfolding(self, calibrated: Calibrated) -> Calibrated:
@@ -403,8 +282,7 @@ class GraphicalModel(Queryable):
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
         """Draw synthetic records by randomised rounding along the junction tree.
 
-        Counts of the records follow the model's far more closely than independent draws would: in a tree of pairs
-        every 1- and 2-way count of a clique is within 2 of the model's.
+        In a tree of pairs every 1- and 2-way count of a clique is within 2 of the model's: far closer than by chance.
 
         Parameters
         ----------
@@ -422,25 +300,14 @@ class GraphicalModel(Queryable):
             Step(node.clique, node.separator, table.datavector())
             for node, table in zip(self.tree.nodes, self._tables, strict=True)
         ]
-        n_rows = round(self.total) if rows is None else rows
-        columns = draw_records(self.potentials.domain, steps, n_rows, rng)
+        columns = draw_records(self.potentials.domain, steps, round(self.total) if rows is None else rows, rng)
         return Dataset(columns if self.folding is None else self.folding.records(columns), self.domain)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all; `pypgm.load` reads it.
-
-        The measurements go with it, for their standard errors, unless a query of a kind of one's own is too large to
-        be written as a matrix.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; nothing is left behind then.
-        """
-        write_archive(path, *self.archive())
-
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the model's file."""
+        """Return the header and the arrays of the model's file.
+
+        The measurements go with it, for their standard errors, unless a user's own query is too large for a matrix.
+        """
         functions = {} if self.folding is None else self.folding.as_lists()
         header = model_header(self) | {"functions": functions}
         arrays: dict[str, NDArray[Any]] = {"potentials": self.potentials.values}

@@ -31,20 +31,30 @@ Again = Callable[["GraphicalModel", Sequence[LinearMeasurement], int, Clock], "G
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """Measurements and options of an estimate, over the attributes that inference ran on."""
+    """Measurements and options of an estimate, over the attributes that inference ran on.
+
+    Attributes
+    ----------
+    measurements : tuple of LinearMeasurement
+        The noisy answers.
+    total_is_known : bool
+        Whether the number of records was given, not estimated.
+    options : dict
+        What `pypgm.estimate` was asked for: loss, method, stop, iterations, tolerance.
+    masks : list of (clique, ndarray of bool)
+        Structural zeros.
+    prior : CliqueVector or None
+        Potentials of the prior, natural logs.
+    again : callable
+        How to estimate it again from other answers to the same queries.
+    """
 
     measurements: tuple[LinearMeasurement, ...]
-    """The noisy answers."""
     total_is_known: bool
-    """Whether the number of records was given, not estimated."""
     options: Mapping[str, Any]
-    """What `pypgm.estimate` was asked for: loss, method, stop, iterations, tolerance."""
     masks: Masks
-    """Structural zeros."""
     prior: CliqueVector | None
-    """Potentials of the prior, natural logs."""
     again: Again = field(repr=False)
-    """How to estimate it again from other answers to the same queries."""
 
     def packed(self) -> tuple[dict[str, Any], Arrays] | None:
         """Return a JSON header and arrays; None if a query has no matrix of a moderate size."""

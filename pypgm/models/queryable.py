@@ -1,15 +1,18 @@
-"""What a model of either kind is asked: conditional probabilities, and products of queries on single attributes."""
+"""What models of both kinds share: conditional probabilities, products of queries on single attributes, a file."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from pypgm.domain import as_clique
+from pypgm.models.storage import write_archive
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -108,6 +111,23 @@ class Queryable(ABC):
         if isinstance(query, KroneckerQuery):
             return self._answers([query], evidence, n_threads)[0]
         return self._answers(list(query), evidence, n_threads)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, whole or not at all; `pypgm.load` reads it.
+
+        Measurements go with a graphical model, for its standard errors, unless a user's own query is too large to be
+        written as a matrix; a region-graph model is saved without them.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; nothing is left behind then.
+        """
+        write_archive(path, *self.archive())
+
+    @abstractmethod
+    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the header and the arrays of the model's file."""
 
     @abstractmethod
     def _counts(self, clique: Clique, evidence: Evidence | None) -> Factor:

@@ -29,11 +29,9 @@ from pypgm.models.queryable import Queryable
 from pypgm.models.refinement import refined_records
 from pypgm.models.region_parts import affordable_cells, check_answers_fit, check_marginals, oversaturated_answers
 from pypgm.models.sampling import Step, draw_records
-from pypgm.models.storage import model_header, write_archive
+from pypgm.models.storage import model_header
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
     from pypgm.estimation.measurement import LinearMeasurement
@@ -339,20 +337,8 @@ class RegionGraphModel(Queryable):
             clock.warn_if_over("the refinement of the records", stacklevel=3)
         return Dataset(refined, self.domain)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all; `pypgm.load` reads it.
-
-        The file holds the graph, potentials and marginals, not the measurements.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; nothing is left behind then.
-        """
-        write_archive(path, *self.archive())
-
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the model's file."""
+        """Return the header and the arrays of the model's file: graph, potentials and marginals, no measurements."""
         header = model_header(self) | {
             "kind": "region graph",
             "regions": self.graph.regions,
