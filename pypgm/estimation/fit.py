@@ -1,4 +1,4 @@
-"""How an estimate is asked for, what it shows while it runs, and how it ended."""
+"""The options of an estimate, what it shows while it runs, and how it ended."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Options:
         return distance <= self.tolerance * (1 + abs(loss))
 
     def step(self, t: int) -> float | None:
-        """Return the step asked for at iteration t = 1, 2, …, None if the method chooses it."""
+        """Return the given step at iteration t = 1, 2, …, None if the method chooses it."""
         if not callable(self.stepsize):
             return self.stepsize
         alpha = self.stepsize(t)

@@ -35,7 +35,7 @@ class LinearMeasurement:
         Standard deviation of the noise, in counts: one for all answers, or one each.
     query : LinearQuery, optional
         One of `pypgm.queries`, or any object with ``shape``, ``matvec``, ``rmatvec`` and ``column_norms(norm)``, which
-        becomes a `UserOperator`; None asks every cell.
+        becomes a `UserOperator`; None for every cell.
     noise : {"gaussian", "laplace"}
         The law of the noise.
     not_private : str
@@ -114,7 +114,7 @@ class LinearMeasurement:
 
     @property
     def linear_map(self) -> LinearQuery:
-        """The linear query, `Identity` where every cell is asked."""
+        """The linear query, `Identity` where every cell is measured."""
         return Identity(self.values.size) if self.query is None else self.query
 
     def weights(self) -> NDArray[np.float64]:

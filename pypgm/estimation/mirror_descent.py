@@ -65,7 +65,7 @@ class _Descent(StepwiseRun):
         self._idle = 0
 
     def advance(self) -> Status | None:
-        """Take one step, as long as asked for or as the loss permits; see `Run`."""
+        """Take one step, of the given length or as long as the loss permits; see `Run`."""
         alpha = self.options.step(self.taken + 1)
         found = self._search() if alpha is None else self._take(alpha)
         loss = self._core.loss

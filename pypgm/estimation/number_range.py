@@ -22,19 +22,17 @@ def check_range(measurements: Sequence[LinearMeasurement], total: float = 0.0) -
         raise ValueError(f"total needs to be at most {_FURTHEST:g}, got {total:g}")
     for m in measurements:
         spread = np.asarray(m.stddev)
-        if spread.size and not (spread.min() >= 1 / _FURTHEST and spread.max() <= _FURTHEST):
-            low, high = spread.min(), spread.max()
-            got = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-            within = f"from {1 / _FURTHEST:g} to {_FURTHEST:g}"
+        low, high = spread.min(initial=np.inf), spread.max(initial=0.0)
+        if spread.size and not 1 / _FURTHEST <= low <= high <= _FURTHEST:
+            got, within = (
+                f"{low:g}" if low == high else f"{low:g} to {high:g}",
+                f"from {1 / _FURTHEST:g} to {_FURTHEST:g}",
+            )
             raise ValueError(f"stddev of the measurement of {m.clique} needs to be {within}, got {got}")
         largest = float(np.abs(m.values.astype(np.float64)).max(initial=0.0))
+        what = f"values of the measurement of {m.clique}"
         if largest > _FURTHEST:
-            raise ValueError(
-                f"values of the measurement of {m.clique} need to be at most {_FURTHEST:g} in size, got {largest:g}"
-            )
-        furthest = max(largest, total)
-        if spread.size and furthest > _MOST * spread.min():
-            raise ValueError(
-                f"values of the measurement of {m.clique}, and the total, need to be at most {_MOST:g} times its "
-                f"stddev, got {furthest:g} and {spread.min():g}"
-            )
+            raise ValueError(f"{what} need to be at most {_FURTHEST:g} in size, got {largest:g}")
+        if max(largest, total) > _MOST * low:
+            got = f"{max(largest, total):g} and {low:g}"
+            raise ValueError(f"{what}, and the total, need to be at most {_MOST:g} times its stddev, got {got}")

@@ -29,7 +29,7 @@ class Term(NamedTuple):
     place : int
         Index of the table it is measured on.
     map : LinearMap, optional
-        What is asked of the table's cells; None for each of them.
+        Its query on the table's cells; None for each of them.
     weights : ndarray of float64
         1 / variance, one an answer or one for all.
     """
@@ -46,7 +46,7 @@ def is_compiled(measurement: LinearMeasurement) -> bool:
 
 
 def lowered(m: LinearMeasurement, domain: Domain, table: Clique) -> _core.LinearMap | None:
-    """Return what a measurement asks of a table in the domain's order that holds its clique; None for each cell.
+    """Return a measurement's query on a table in the domain's order that holds its clique; None for each cell.
 
     Of an identity the answers are those that `LinearMeasurement.in_order` gives.
     """

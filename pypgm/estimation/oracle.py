@@ -81,15 +81,15 @@ class Oracle:
         best, least = potentials, np.inf
         for reach, times in _TRIALS:
             if reach is None:
-                begun = best
+                first = best
             elif reach < furthest:
                 share = reach / furthest
-                begun = share * potentials + (0.0 if start is None else (1 - share) * start)
+                first = share * potentials + (0.0 if start is None else (1 - share) * start)
             elif reach == np.inf:
-                begun = potentials
+                first = potentials
             else:
                 continue
-            core = _core.Acceleration(self.tree.plan, [], self.total, begun, self.n_threads)
+            core = _core.Acceleration(self.tree.plan, [], self.total, first, self.n_threads)
             core.set_average(average)
             core.settle(times * sweeps)
             fitted = core.potentials

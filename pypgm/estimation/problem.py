@@ -98,7 +98,7 @@ class Engine(Protocol):
         """Makes the average the last point too, and returns the oracle calls that took; None where no path needs it."""
 
     def answer(self, loss: Loss, *, rough: bool = False) -> Point:
-        """Fit potentials to the average, roughly where the path goes on from there; no step may follow.
+        """Fit potentials to the average, roughly where another path continues from there; no step may follow.
 
         The loss of the point is the given one, of which the problem's may be a stage.
         """

@@ -1,4 +1,4 @@
-"""The stop rule: an estimate ends where fitting further would fit noise, as held-out answers tell.
+"""The stop rule: an estimate ends where fitting further would fit noise, as held-out answers show.
 
 A path is first run on thinned measurements and validated with what thinning left (`Validation`); it is then run on the
 measurements themselves for as many iterations as were best, and a few more (`StepCount`).
@@ -21,7 +21,7 @@ class StopRule(Protocol):
     """When a path ends, apart from limits and tolerance."""
 
     def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
-        """Return why a path ends after so many steps, given its loss and its held-out loss; None if it goes on."""
+        """Return why a path ends after so many steps, given its loss and its held-out loss; None if it continues."""
 
 
 class Validation:

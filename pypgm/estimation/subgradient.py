@@ -21,7 +21,7 @@ def subgradient_descent(problem: TreeProblem, options: Options) -> Answer:
     r"""Minimise a convex loss that is not smooth: step along subgradients, answer with an average.
 
     The t-th step is :math:`\sqrt{2 \ln n} / (G \sqrt t)`, n the number of joint assignments and G the largest sum of
-    absolute entries of a subgradient over an assignment that was met, by max-product; or the `stepsize` asked for.
+    absolute entries of a subgradient over an assignment that was met, by max-product; or the given `stepsize`.
     No single iterate converges; the answer is the average of the marginals, weighted by the steps, or the best
     iterate where that is lower. The certificate is that of the averaged subgradients.
 
@@ -88,8 +88,8 @@ class _Subgradients(StepwiseRun):
         return Point(found.potentials, found.marginals, found.loss, self.lower_bound())
 
     def _step(self, t: int) -> float:
-        asked = self.options.step(t)
-        if asked is not None:
-            return asked
+        given = self.options.step(t)
+        if given is not None:
+            return given
         self._steepest = max(self._steepest, self._oracle.largest(np.abs(self._point.gradient)))
         return self._diameter / (self._steepest * math.sqrt(t))

@@ -1,4 +1,4 @@
-"""Measurements split in two: answers to fit, and independent ones that tell where to end."""
+"""Measurements split in two: answers to fit, and independent ones that validate the fit."""
 
 from __future__ import annotations
 

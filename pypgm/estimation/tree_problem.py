@@ -126,9 +126,9 @@ class TreeEngine:
         self._taken = 0
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
         self._end: Point | None = None
-        self._core = self._begun()
+        self._core = self._solver()
 
-    def _begun(self) -> _core.Acceleration | GeneralAcceleration:
+    def _solver(self) -> _core.Acceleration | GeneralAcceleration:
         own, n_threads = self._problem, self._n_threads
         if own.terms is not None:
             return _core.Acceleration(own.tree.plan, own.arrays(), own.total, own.start.values, n_threads)

@@ -121,7 +121,7 @@ def estimate(
         How far marginals are from the measurements: half the weighted squares (of Gaussian noise), the weighted
         absolute differences (of Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
         from the marginals of the measured cliques (`CliqueVector`, counts) to value and gradient, is the whole loss;
-        measurements then tell total and start alone.
+        measurements then determine total and start alone.
     method : str
         "accelerated" starts from the independent model the measurements suggest, measures its steps and answers with
         an average of its path. All others start from the uniform model and go to the optimum. "mirror_descent" lowers
@@ -147,7 +147,7 @@ def estimate(
         independent one: fitted to public records, say, or to other measurements. Its potentials stay in the answer,
         those of cliques never measured too. Validation trusts it not to have seen these measurements.
     warm_start : GraphicalModel, optional
-        An earlier model on the same attributes, whatever its cliques, to start from: it saves time on the way to the
+        An earlier model on the same attributes, whatever its cliques, to start from: it saves time on the path to the
         optimum, where the estimate then ends. Potentials of a clique that no measured one holds are replaced by those
         that give the measured cliques the earlier model's marginals; where the independent model has the smaller loss,
         the estimate starts from that.
@@ -261,7 +261,7 @@ def estimate_again(
 
 
 def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop:
-    """Return where the estimate ends; ``ValueError`` if it cannot end where it was asked to."""
+    """Return where the estimate ends; ``ValueError`` if it cannot end at the given stop."""
     if stop == "optimum":
         return stop
     reasons = {

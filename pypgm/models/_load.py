@@ -29,7 +29,7 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
     Returns
     -------
     GraphicalModel or RegionGraphModel
-        The same model; the marginals of a graphical model are computed anew.
+        The same model; the marginals of a graphical model are computed again.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def _pickled(model: GraphicalModel | RegionGraphModel) -> tuple[Any, ...]:
     return _unpickled, (archive_bytes(*model.archive()),)
 
 
-# A model is pickled and copied as what its file holds: plans and caches are made anew.
+# A model is pickled and copied as what its file holds: plans and caches are rebuilt.
 copyreg.pickle(GraphicalModel, _pickled)
 copyreg.pickle(RegionGraphModel, _pickled)
 

@@ -128,7 +128,7 @@ class GraphicalModel(Uncertain):
         ValueError
             If an attribute is unknown or comes twice.
         ModelTooLargeError
-            If a table on the way would not fit.
+            If an intermediate table would not fit.
         """
         if evidence and self.folding is None:
             return variable_elimination(self.potentials, clique, self.total, evidence, order=self.tree.order)

@@ -40,7 +40,7 @@ class Origin:
     total_is_known : bool
         Whether the number of records was given, not estimated.
     options : dict
-        What `pypgm.estimate` was asked for: loss, method, stop, iterations, tolerance.
+        Those given to `pypgm.estimate`: loss, method, stop, iterations, tolerance.
     masks : list of (clique, ndarray of bool)
         Structural zeros.
     prior : CliqueVector or None

@@ -49,7 +49,7 @@ class Queryable(ABC):
         ValueError
             If an attribute, label or code is unknown.
         ModelTooLargeError
-            If a table on the way would not fit: on a region graph that over targets and evidence.
+            If an intermediate table would not fit: on a region graph that over targets and evidence.
         """
         return self._counts(as_clique(targets), evidence).normalize()
 
@@ -75,7 +75,7 @@ class Queryable(ABC):
         Parameters
         ----------
         query : KroneckerQuery or sequence of them
-            What is asked; several queries share what they have in common.
+            The queries; several share what they have in common.
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it.
         n_threads : int
@@ -96,7 +96,7 @@ class Queryable(ABC):
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ModelTooLargeError
-            If a table on the way would not fit: on a region graph that over the attributes of query and evidence.
+            If an intermediate table would not fit: on a region graph that over the attributes of query and evidence.
         ValueError
             If an attribute is unknown, or a block is not for as many values as it has.
 

@@ -51,7 +51,7 @@ class Uncertain(Queryable):
             "gls" is the covariance of generalised least squares: exact where a weighted L2 estimate went to the
             optimum, a measured clique holds the one asked for, there are no constraints and no count is held from
             below by zero (all are at least 4 standard errors away from it). "bootstrap" draws measurements of the
-            model, with their noise, and estimates each time anew. "auto" is the first where it holds and the system
+            model, with their noise, and estimates each time again. "auto" is the first where it holds and the system
             is moderate (1,500 parameters), else the second.
         draws : int
             Estimates of a bootstrap; with 50 a standard error is known to 10 %.
