@@ -50,16 +50,13 @@ def counting_numbers(graph: RegionGraph, kind: CountingNumbers) -> NDArray[np.fl
 
 
 def _bethe(graph: RegionGraph) -> NDArray[np.float64]:
-    above: list[set[int]] = [set() for _ in graph.regions]
+    import networkx
+
+    above = networkx.DiGraph(graph.edges)
+    above.add_nodes_from(range(len(graph.regions)))
     numbers = np.ones(len(graph.regions))
-    parents: list[list[int]] = [[] for _ in graph.regions]
-    for p, c in graph.edges:
-        parents[c].append(p)
-    # Larger regions come first, so what is above a region is known when its turn comes.
-    for r, own in enumerate(parents):
-        for p in own:
-            above[r] |= above[p] | {p}
-        numbers[r] = 1.0 - numbers[sorted(above[r])].sum()
+    for r in range(numbers.size):  # larger regions come first, so the numbers of those above a region are known
+        numbers[r] = 1.0 - numbers[sorted(networkx.ancestors(above, r))].sum()
     return numbers
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["JunctionTree", "TreeCost", "TreeNode"]
+
+Answer = TypeVar("Answer")
+Propagation = Callable[..., tuple[Answer, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +113,7 @@ class JunctionTree:
                 effort == "best",
             )
         cost = self.plan.cost
-        self.cost = TreeCost(
-            cost["width"],
-            self._names(cost["largest"]),
-            cost["largest_cells"],
-            cost["cells"],
-            cost["bytes"],
-            cost["table_bytes"],
-            cost["operations"],
-        )
+        self.cost = TreeCost(largest_clique=self._names(cost.pop("largest")), **cost)
         self._max_bytes = max_bytes
         self._check_fits(self.cost.bytes)
 
@@ -162,11 +157,9 @@ class JunctionTree:
         ValueError
             If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
         """
-        values = self._checked(potentials)
-        cells, log_z = self.plan.marginals(
-            values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads
+        cells: NDArray[np.float64] = self._run(
+            self.plan.marginals, potentials, evidence, checked_total(total), n_threads
         )
-        _check_possible(log_z, evidence)
         return CliqueVector(self.domain, self.cliques, cells)
 
     def attribute_marginals(
@@ -200,11 +193,8 @@ class JunctionTree:
         >>> tree.attribute_marginals(CliqueVector(domain, [("a", "b")], [0, 0, 0, np.log(5)]), 8.0)["a"].round(6)
         array([2., 6.])
         """
-        values = self._checked(potentials)
-        tables, log_z = self.plan.attribute_marginals(
-            values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads
-        )
-        _check_possible(log_z, evidence)
+        kernel, records = self.plan.attribute_marginals, checked_total(total)
+        tables: list[NDArray[np.float64]] = self._run(kernel, potentials, evidence, records, n_threads)
         return dict(zip(self.domain.attributes, tables, strict=True))
 
     def log_partition(self, potentials: CliqueVector, evidence: Evidence | None = None, *, n_threads: int = 0) -> float:
@@ -248,9 +238,9 @@ class JunctionTree:
         >>> tree.map(CliqueVector(domain, [("a", "b")], [0, 1, 2, 0, 5, 4]))
         ({'a': 'yes', 'b': 1}, 5.0)
         """
-        values = self._checked(potentials)
-        codes, log_weight = self.plan.most_probable(values, log_likelihoods(self.domain, evidence))
-        _check_possible(log_weight, evidence)
+        values, likelihoods = self._checked(potentials), log_likelihoods(self.domain, evidence)
+        codes, log_weight = self.plan.most_probable(values, likelihoods)
+        check_possible(log_weight, evidence)
         labels = self.domain.labels
         found = zip(self.domain.attributes, codes, strict=True)
         return {a: labels[a][code] if a in labels else code for a, code in found}, log_weight
@@ -265,13 +255,22 @@ class JunctionTree:
         ModelTooLargeError
             If the tables do not fit, though the tree does; nothing has been allocated then.
         """
-        values = self._checked(potentials)
         self._check_fits(self.cost.table_bytes)
-        cells, log_z = self.plan.tables(values, log_likelihoods(self.domain, evidence), checked_total(total), n_threads)
-        _check_possible(log_z, evidence)
+        return self.split(self._run(self.plan.tables, potentials, evidence, checked_total(total), n_threads))
+
+    def split(self, cells: NDArray[np.float64]) -> list[Factor]:
+        """Return the tables of the tree's cliques, which stand one behind the other in the order of `nodes`."""
         domains = [self.domain.project(node.clique) for node in self.nodes]
-        ends = np.cumsum([domain.size() for domain in domains])
-        return [Factor(domain, cells[end - domain.size() : end]) for domain, end in zip(domains, ends, strict=True)]
+        parts = np.split(cells, np.cumsum([domain.size() for domain in domains])[:-1])
+        return [Factor(domain, part) for domain, part in zip(domains, parts, strict=True)]
+
+    def _run(
+        self, kernel: Propagation[Answer], potentials: CliqueVector, evidence: Evidence | None, *options: float
+    ) -> Answer:
+        """Return what a propagation of the plan computes; raise if no joint assignment is left any weight."""
+        answer, log_z = kernel(self._checked(potentials), log_likelihoods(self.domain, evidence), *options)
+        check_possible(log_z, evidence)
+        return answer
 
     def _check_fits(self, needed: float) -> None:
         largest = self.cost.largest_clique
@@ -335,7 +334,8 @@ def checked_total(total: float) -> float:
     return float(total)
 
 
-def _check_possible(log_z: float, evidence: Evidence | None) -> None:
+def check_possible(log_z: float, evidence: Evidence | None) -> None:
+    """Raise ``ImpossibleEvidenceError`` if log Z is -inf: no joint assignment is left any weight."""
     if log_z == -np.inf:
         what = f"the evidence on {', '.join(evidence)}" if evidence else "the potentials"
         raise ImpossibleEvidenceError(f"no joint assignment is left any weight by {what}")

@@ -154,11 +154,8 @@ class RegionGraph:
         """Return the graph of the cliques and their single attributes: cliques agree on one-way marginals alone."""
         given = _checked(domain, cliques)
         scopes = {tuple(sorted(domain.indices(c))) for c in given if c}
-        singles = {(i,) for scope in scopes for i in scope}
-        regions = sorted(scopes | singles, key=lambda r: (-len(r), r))
-        position = {r: i for i, r in enumerate(regions)}
-        edges = [(position[r], position[(i,)]) for r in regions if len(r) > 1 for i in r]
-        return cls(domain, given, regions, edges, max_bytes=max_bytes)
+        pairs = [(scope, (i,)) for scope in scopes if len(scope) > 1 for i in scope]
+        return cls(domain, given, *_ordered(scopes, pairs), max_bytes=max_bytes)
 
     @classmethod
     def junction_tree(cls, domain: Domain, cliques: Cliques, *, max_bytes: float | None = None) -> RegionGraph:
@@ -166,14 +163,9 @@ class RegionGraph:
         given = _checked(domain, cliques)
         tree = JunctionTree(domain, given, max_bytes=max_bytes)
         scopes = [domain.indices(node.clique) for node in tree.nodes]
-        separators = [domain.indices(node.separator) for node in tree.nodes]
-        regions = sorted({*scopes, *(s for s in separators if s)}, key=lambda r: (-len(r), r))
-        position = {r: i for i, r in enumerate(regions)}
-        edges = set()
-        for scope, separator, node in zip(scopes, separators, tree.nodes, strict=True):
-            if separator:
-                edges |= {(position[scope], position[separator]), (position[scopes[node.parent]], position[separator])}
-        return cls(domain, given, regions, sorted(edges), max_bytes=max_bytes)
+        pairs = [(s, domain.indices(n.separator)) for s, n in zip(scopes, tree.nodes, strict=True) if n.separator]
+        pairs += [(scopes[n.parent], domain.indices(n.separator)) for n in tree.nodes if n.separator]
+        return cls(domain, given, *_ordered(scopes, pairs), max_bytes=max_bytes)
 
     @classmethod
     def from_edges(
@@ -208,13 +200,12 @@ class RegionGraph:
         pairs = [(domain.canonical(p), domain.canonical(c)) for p, c in edges]
         named = dict.fromkeys(itertools.chain(_checked(domain, regions, least=0), *pairs))
         _check_edges(pairs)
-        scopes = sorted((tuple(domain.indices(r)) for r in named if r), key=lambda r: (-len(r), r))
-        position = {tuple(domain.attributes[i] for i in r): k for k, r in enumerate(scopes)}
         given = list(named) if cliques is None else _checked(domain, cliques)
-        links = sorted({(position[p], position[c]) for p, c in pairs if c})
+        scopes = [domain.indices(r) for r in named if r]
         if not scopes:
             raise ValueError("a region graph needs a region with an attribute")
-        graph = cls(domain, given, scopes, links, max_bytes=max_bytes)
+        links = [(domain.indices(p), domain.indices(c)) for p, c in pairs if c]
+        graph = cls(domain, given, *_ordered(scopes, links), max_bytes=max_bytes)
         for clique in given:
             graph.region_of(clique)
         return graph
@@ -309,6 +300,13 @@ def _checked(domain: Domain, cliques: Cliques, least: int = 1) -> list[Clique]:
     if sum(map(bool, given)) < least:
         raise ValueError(f"a region graph needs a clique with an attribute, got {listed(given)}")
     return given
+
+
+def _ordered(scopes: Iterable[Indices], links: Sequence[tuple[Indices, Indices]]) -> tuple[list[Indices], list[Edge]]:
+    """Return the regions in their order, and the edges between parents and children."""
+    regions = sorted({*scopes, *itertools.chain(*links)}, key=lambda r: (-len(r), r))
+    position = {r: i for i, r in enumerate(regions)}
+    return regions, sorted({(position[p], position[c]) for p, c in links})
 
 
 def _check_edges(pairs: Sequence[tuple[Clique, Clique]]) -> None:

@@ -11,10 +11,9 @@ import numpy as np
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, as_clique, check_kind
-from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
-from pypgm.graphs.junction_tree import check_logarithms, checked_total
+from pypgm.graphs.junction_tree import check_logarithms, check_possible, checked_total
 from pypgm.inference.contraction import answer_bytes, check_contraction
 from pypgm.memory import hopeless_refused
 
@@ -94,9 +93,7 @@ def variable_elimination(
         potentials, asked, evidence, maximum=False, order=order, max_bytes=max_bytes, n_threads=n_threads
     )
     mass = float(cells.sum())
-    if mass == 0:
-        what = f"the evidence on {', '.join(evidence)}" if evidence else "the potentials"
-        raise ImpossibleEvidenceError(f"no joint assignment is left any weight by {what}")
+    check_possible(math.log(mass) if mass > 0 else -math.inf, evidence)
     return Factor(potentials.domain.project(asked), cells * (total / mass))
 
 

@@ -120,7 +120,7 @@ class Calibrated:
         while parts:
             part = parts.pop()
             plan = self._plans.plan(rows, part)
-            if len(part) > 1 and not _fits(plan.cost["bytes"] + returned, max_bytes):
+            if len(part) > 1 and plan.cost["bytes"] + returned > memory_limit(max_bytes):
                 parts += [part[len(part) // 2 :], part[: len(part) // 2]]
                 continue
             check_contraction(self.domain, plan, returned, max_bytes)
@@ -140,7 +140,3 @@ class Calibrated:
             counts = separator > _NEGLIGIBLE * self._total
             self._inverses[index] = np.divide(1.0, separator, out=np.zeros(separator.size), where=counts)
         return self._inverses[index]
-
-
-def _fits(needed: float, max_bytes: float | None) -> bool:
-    return needed <= memory_limit(max_bytes)

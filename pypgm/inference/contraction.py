@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -47,13 +48,7 @@ def check_contraction(
 
 def answer_bytes(shapes: Sequence[Sequence[int]]) -> float:
     """Return the bytes of tables of some shapes, as a float: they may be too many for memory."""
-    total = 0.0
-    for shape in shapes:
-        cells = 8.0
-        for size in shape:
-            cells *= size
-        total += cells
-    return total
+    return sum((8.0 * math.prod(map(float, shape)) for shape in shapes), 0.0)
 
 
 def run_contraction(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -13,6 +14,7 @@ from pypgm.domain import Clique, Domain, as_clique
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.inference.calibrated import Ask, Calibrated
 from pypgm.memory import check_fits, short
+from pypgm.queries import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,86 +138,76 @@ class FoldedCalibrated(Calibrated):
         n_threads: int = 0,
     ) -> list[NDArray[np.float64]]:
         """Return the flat answers to products of blocks, in counts; see `Calibrated`."""
-        del owners  # what is asked says it too
+        del owners  # follow from the asks
         inner = self._folding.inner
-        numbers: dict[tuple[int, int], int] = {}
-        own_blocks: list[NDArray[np.float64]] = []
-        plans, own_asks = [], []
-        for ask in asks:
-            axes = self._axes(ask)
-            own: list[int] = []
-            for parts in axes.values():
-                (attribute, block), *others = parts
-                early = block >= 0 and not others
-                if early and (attribute, block) not in numbers:
-                    codes = self._folding.source(self.domain.attributes[attribute])[1]
-                    numbers[attribute, block] = len(own_blocks)
-                    own_blocks.append(blocks[block] if codes is None else blocks[block][:, codes])
-                own.append(numbers[attribute, block] if early else -1)
-            own_asks.append((tuple(inner.index(a) for a in axes), tuple(own)))
-            plans.append(axes)
-        own_owners = [inner.index(self._folding.source(self.domain.attributes[a])[0]) for a, _ in numbers]
-        tables = self._inner.run(own_asks, own_owners, own_blocks, max_bytes=max_bytes, n_threads=n_threads)
-        return [
-            self._unfolded(ask, axes, early, table, blocks)
-            for ask, axes, (_, early), table in zip(asks, plans, own_asks, tables, strict=True)
+        plans = [self._axes(ask) for ask in asks]
+        # A block alone on its inner attribute is applied in the tree, the others to what the tree returns.
+        early = dict.fromkeys(p[0] for axes in plans for p in axes.values() if len(p) == 1 and p[0][1] >= 0)
+        numbers = {pair: i for i, pair in enumerate(early)}
+        inner_asks: list[Ask] = [
+            (
+                tuple(inner.index(name) for name in axes),
+                tuple(numbers.get(p[0], -1) if len(p) == 1 else -1 for p in axes.values()),
+            )
+            for axes in plans
         ]
+        inner_blocks = [blocks[b][:, self._source(a)[1]] for a, b in early]
+        inner_owners = [inner.index(self._source(a)[0]) for a, _ in early]
+        tables = self._inner.run(inner_asks, inner_owners, inner_blocks, max_bytes=max_bytes, n_threads=n_threads)
+        return [
+            self._unfolded(ask, axes, applied, table, blocks)
+            for ask, axes, (_, applied), table in zip(asks, plans, inner_asks, tables, strict=True)
+        ]
+
+    def _source(self, attribute: int) -> tuple[str, NDArray[np.int64]]:
+        """Return the inner attribute that one follows from, and its code for each of that one's."""
+        name, codes = self._folding.source(self.domain.attributes[attribute])
+        return name, np.arange(self._folding.inner.size(name)) if codes is None else codes
 
     def _axes(self, ask: Ask) -> dict[str, list[tuple[int, int]]]:
         """Return the (attribute, block) pairs asked for, by the inner attribute each follows from."""
         axes: dict[str, list[tuple[int, int]]] = {}
         for attribute, block in zip(*ask, strict=True):
-            axes.setdefault(self._folding.source(self.domain.attributes[attribute])[0], []).append((attribute, block))
+            axes.setdefault(self._source(attribute)[0], []).append((attribute, block))
         return axes
 
     def _unfolded(
         self,
         ask: Ask,
         axes: Mapping[str, list[tuple[int, int]]],
-        early: Sequence[int],
+        applied: Sequence[int],
         table: NDArray[np.float64],
         blocks: Sequence[NDArray[np.float64]],
     ) -> NDArray[np.float64]:
         """Turn an answer over inner attributes, an axis each, into one with an axis for each pair asked for."""
+        inner = zip(axes.items(), applied, strict=True)
+        cells = table.reshape([len(blocks[p[0][1]]) if b >= 0 else self._folding.inner.size(n) for (n, p), b in inner])
         shape: list[int] = []
-        after = [
-            len(blocks[p[0][1]]) if e >= 0 else self._folding.inner.size(n)
-            for (n, p), e in zip(axes.items(), early, strict=True)
-        ]
-        for i, ((name, parts), number) in enumerate(zip(axes.items(), early, strict=True)):
+        for axis, (parts, block) in enumerate(zip(axes.values(), applied, strict=True)):
             rows = [self.domain.shape[a] if b < 0 else len(blocks[b]) for a, b in parts]
-            if number < 0:
-                own = table.reshape(math.prod(shape), after[i], math.prod(after[i + 1 :]))
-                table = self._along(name, parts, rows, own, blocks)
+            cells = cells if block >= 0 else self._along(axis, parts, rows, cells, blocks)
             shape += rows
-        order = [pair for parts in axes.values() for pair in parts]
-        place = {attribute: i for i, (attribute, _) in enumerate(order)}
-        return np.ascontiguousarray(table.reshape(shape).transpose([place[a] for a in ask[0]])).reshape(-1)
+        order = [attribute for parts in axes.values() for attribute, _ in parts]
+        return np.ascontiguousarray(cells.reshape(shape).transpose([order.index(a) for a in ask[0]])).reshape(-1)
 
     def _along(
         self,
-        name: str,
+        axis: int,
         parts: Sequence[tuple[int, int]],
         rows: Sequence[int],
-        table: NDArray[np.float64],
+        cells: NDArray[np.float64],
         blocks: Sequence[NDArray[np.float64]],
     ) -> NDArray[np.float64]:
-        """Replace the middle axis, an inner attribute's values, by the product of those asked for."""
-        values = np.arange(self._folding.inner.size(name))
-        sums = np.zeros((table.shape[0], math.prod(rows), table.shape[2]))
-        codes = [
-            values if c is None else c for c in (self._folding.source(self.domain.attributes[a])[1] for a, _ in parts)
-        ]
+        """Replace an axis, an inner attribute's values, by the product of the pairs asked for."""
+        codes = [self._source(a)[1] for a, _ in parts]
         if all(block < 0 for _, block in parts):
-            cells = np.ravel_multi_index(codes, rows)
-            order = np.argsort(cells, kind="stable")
-            first = np.flatnonzero(np.diff(cells[order], prepend=-1))
-            sums[:, cells[order][first]] = np.add.reduceat(table[:, order], first, axis=1)
-            return sums
+            return Partition(np.ravel_multi_index(codes, rows), math.prod(rows)).apply(cells, axis)
+        from scipy.linalg import khatri_rao
+
         # Blocks on attributes of one source multiply value by value.
-        product = np.ones((1, values.size))
-        for own, (_, block), n in zip(codes, parts, rows, strict=True):
-            factor = blocks[block][:, own] if block >= 0 else (np.arange(n)[:, None] == own).astype(np.float64)
-            product = (product[:, None] * factor).reshape(-1, values.size)
-        np.matmul(product, table, out=sums)
-        return sums
+        factors = [
+            blocks[block][:, own] if block >= 0 else (np.arange(n)[:, None] == own).astype(np.float64)
+            for own, (_, block), n in zip(codes, parts, rows, strict=True)
+        ]
+        product = functools.reduce(khatri_rao, factors)
+        return np.moveaxis(np.tensordot(product, cells, (1, axis)), 0, axis)

@@ -78,10 +78,7 @@ class ThinTree:
 
     @cached_property
     def _factors(self) -> list[Factor]:
-        domain = self.tree.domain
-        ends = np.cumsum([domain.size(n.clique) for n in self.tree.nodes])
-        parts = np.split(self.tables, ends[:-1])
-        return [Factor(domain.project(n.clique), t) for n, t in zip(self.tree.nodes, parts, strict=True)]
+        return self.tree.split(self.tables)
 
     @cached_property
     def _calibrated(self) -> Calibrated:
@@ -209,34 +206,23 @@ def _gain(index: RegionIndex, pair: Clique) -> float:
 
 def _joining(kept: Sequence[Clique], pairs: Sequence[Clique]) -> list[Clique]:
     """Return the pairs that join two parts of the graph so far, taken in order."""
-    parent: dict[str, str] = {}
+    from networkx.utils import UnionFind
 
-    def root(attribute: str) -> str:
-        parent.setdefault(attribute, attribute)
-        while parent[attribute] != attribute:
-            attribute = parent[attribute]
-        return attribute
-
+    parts: UnionFind[str] = UnionFind()
     joining: list[Clique] = []
     for i, (a, b) in enumerate([*kept, *pairs]):
-        if root(a) != root(b):
-            parent[root(a)] = root(b)
-            if i >= len(kept):
-                joining.append((a, b))
+        if i >= len(kept) and parts[a] != parts[b]:
+            joining.append((a, b))
+        parts.union(a, b)
     return joining
 
 
 def _constraints(domain: Domain, nodes: Sequence[Clique], regions: Sequence[Clique]) -> list[Clique]:
     """Return the maximal elements of {region ∩ tree clique}, in the order of the regions' first attributes."""
-    parts: dict[Clique, None] = {}
     whole = [frozenset(n) for n in nodes]
-    for region in regions:
-        attributes = frozenset(region)
-        for node in whole:
-            shared = attributes & node
-            if shared:
-                parts[tuple(a for a in region if a in shared)] = None
-    return sorted(maximal(list(parts)), key=domain.indices)
+    shared = ((region, node.intersection(region)) for region in regions for node in whole)
+    parts = dict.fromkeys(tuple(a for a in region if a in both) for region, both in shared if both)
+    return sorted(maximal(parts), key=domain.indices)
 
 
 def _carry_over(start: ThinTree, plan: ThinTree, potentials: CliqueVector) -> None:

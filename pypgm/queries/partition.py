@@ -70,6 +70,14 @@ class Partition(ZeroOneQuery):
         cells = self.shape[1]
         return csc_array((np.ones(cells, np.int64), self.groups, np.arange(cells + 1)), shape=self.shape).tocsr()
 
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        if table.size != self.shape[1]:
+            return super()._apply(table)
+        # A single vector: four times as fast as a matrix made for it.
+        sums = np.zeros(self.shape[0], dtype=table.dtype if table.dtype.kind == "f" else np.int64)
+        np.add.at(sums, self.groups, table.reshape(-1))
+        return sums[None, :, None]
+
     def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
         return table[:, self.groups]
 
