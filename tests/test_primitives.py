@@ -177,6 +177,14 @@ def test_bounds_are_tight_where_records_are_many():
     assert missed.ledger.not_private
 
 
+def test_bounds_depend_on_noisy_counts():
+    """A cell with as many records as noise reaches once in 3000 is seen about every other time."""
+    threshold = laplace_threshold(Fraction(20), Fraction(1, 3000))
+    found = {private_bounds(column([1.5] * threshold, Budget(rho=10)), range(4), scale=20) for _ in range(60)}
+    assert (1, 2) in found
+    assert len(found) > 1
+
+
 def test_real_queries_are_post_processing_or_on_a_lattice():
     data = dataset()
     exact = data.count([("a", "b")])[0]
