@@ -13,10 +13,10 @@ from region_models import consistent_model, random_joint, true_tables
 
 import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel
+from pypgm.inference.bounded_tree import fit_proportionally, plan_bounded_tree
 from pypgm.inference.local import local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers
 from pypgm.inference.region_index import RegionIndex, maximal
-from pypgm.inference.thin_tree import fit_proportionally, plan_thin_tree
 
 ABCDE = Domain({"a": 2, "b": 3, "c": 2, "d": 4, "e": 3})
 CYCLE = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
@@ -279,7 +279,7 @@ def test_structural_zeros_stay_exact(seed):
             assert table.sum() == pytest.approx(joint.sum())
 
 
-# The thin tree.
+# The bounded tree.
 
 
 def test_tree_stays_within_its_cells_but_keeps_a_forest(rng):
@@ -289,20 +289,20 @@ def test_tree_stays_within_its_cells_but_keeps_a_forest(rng):
     graph = RegionGraph.saturated(domain, pairs)
     index = RegionIndex(true_tables(domain, joint, graph.regions), joint.sum())
     for limit in (1, 600, 2000, 1e5, 1e6):
-        plan = plan_thin_tree(index, pairs, max_cells=limit)
+        plan = plan_bounded_tree(index, pairs, max_cells=limit)
         assert plan.tree.cost.cells <= max(limit, 500)
         assert len(plan.pairs) >= 5
         assert plan.holds_all == (limit == 1e6)
-    measured = plan_thin_tree(index, pairs[::-1], max_cells=500, order="measured")
+    measured = plan_bounded_tree(index, pairs[::-1], max_cells=500, order="measured")
     assert measured.pairs == (pairs[14], pairs[13], pairs[11], pairs[8], pairs[4])
-    kept = plan_thin_tree(index, pairs, max_cells=500, order="measured", kept=measured.pairs)
+    kept = plan_bounded_tree(index, pairs, max_cells=500, order="measured", kept=measured.pairs)
     assert kept.pairs == measured.pairs
 
 
 def test_constraints_are_the_largest_shared_parts(rng):
     joint = random_joint(ABCDE, rng)
     index = RegionIndex(consistent_model(ABCDE, joint, TRIPLES).marginals, joint.sum())
-    plan = plan_thin_tree(index, TRIPLES, max_cells=1)
+    plan = plan_bounded_tree(index, TRIPLES, max_cells=1)
     for node in plan.tree.nodes:
         for region in TRIPLES:
             shared = set(node.clique) & set(region)
@@ -313,7 +313,7 @@ def test_constraints_are_the_largest_shared_parts(rng):
 def test_fit_starts_where_the_last_one_ended(rng):
     joint = random_joint(ABCDE, rng)
     index = RegionIndex(consistent_model(ABCDE, joint, CYCLE).marginals, joint.sum())
-    plan = plan_thin_tree(index, CYCLE)
+    plan = plan_bounded_tree(index, CYCLE)
     first, realisable = fit_proportionally(plan)
     again, _ = fit_proportionally(plan, first, sweeps=1)
     cold, _ = fit_proportionally(plan, sweeps=1)

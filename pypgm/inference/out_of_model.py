@@ -14,9 +14,9 @@ from pypgm.clock import Clock
 from pypgm.domain import Clique
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import convex_gbp
+from pypgm.inference.bounded_tree import BoundedTree, mutual_information
 from pypgm.inference.local import LocalAnswer, local_answers
 from pypgm.inference.region_index import RegionIndex
-from pypgm.inference.thin_tree import ThinTree, mutual_information
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,13 +29,13 @@ _FLOOR = 1e-12
 
 def combined_answers(
     index: RegionIndex,
-    tree: ThinTree,
+    tree: BoundedTree,
     cliques: Sequence[Clique],
     *,
     n_threads: int = 0,
     clock: Clock | None = None,
 ) -> list[LocalAnswer]:
-    """Answer from a thin tree, corrected to violate least what the regions say: of all such tables the nearest one.
+    """Answer from a bounded tree, corrected to violate least what the regions say: of all such tables the nearest one.
 
     The tree carries dependence from region to region, the correction makes the answer agree with each region that
     shares attributes with it. Cliques stand in the domain's order.

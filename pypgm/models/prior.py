@@ -16,13 +16,13 @@ from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.tree_problem import TreeProblem
-from pypgm.inference.thin_tree import ThinTree, fit_proportionally, plan_thin_tree
+from pypgm.inference.bounded_tree import BoundedTree, fit_proportionally, plan_bounded_tree
 
 if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.inference.region_index import RegionIndex
 
-__all__ = ["thin_tree"]
+__all__ = ["bounded_tree"]
 
 _NEAR_ENOUGH = 2e-3  # mean L1 distance of the constraints, for a total of 1, that fitting may leave: noise leaves more
 _FITTED = 1e-6  # the same, at which no more sweeps are worth their time
@@ -30,15 +30,15 @@ _ITERATIONS = 200
 _TOLERANCE = 1e-3
 
 
-def thin_tree(
+def bounded_tree(
     index: RegionIndex,
     measured: Iterable[Clique],
     *,
     max_cells: float,
-    previous: ThinTree | None = None,
+    previous: BoundedTree | None = None,
     n_threads: int = 0,
     clock: Clock | None = None,
-) -> ThinTree:
+) -> BoundedTree:
     """Return a junction tree of at most about `max_cells` cells, fitted to the regions.
 
     Fitting is proportional; where the constraints are at odds with each other, by least squares.
@@ -51,13 +51,13 @@ def thin_tree(
         The measured regions, in the order of measurement.
     max_cells : float
         Cells of the tree's cliques; a spanning forest of the measured pairs is kept whatever it needs.
-    previous : ThinTree, optional
+    previous : BoundedTree, optional
         The tree of the model before the last measurement: what it kept is kept, pairs are ranked in the order of
         measurement, and the fit starts from it. Without one pairs are ranked by mutual information.
     clock : Clock, optional
         Shows the fit, and ends it once its time is over.
     """
-    plan = plan_thin_tree(
+    plan = plan_bounded_tree(
         index,
         measured,
         max_cells=max_cells,
@@ -73,7 +73,7 @@ def thin_tree(
     return _least_squares(tree, index, n_threads, clock)
 
 
-def _same(plan: ThinTree, previous: ThinTree) -> bool:
+def _same(plan: BoundedTree, previous: BoundedTree) -> bool:
     return (
         plan.pairs == previous.pairs
         and plan.targets.cliques == previous.targets.cliques
@@ -82,7 +82,7 @@ def _same(plan: ThinTree, previous: ThinTree) -> bool:
     )
 
 
-def _least_squares(tree: ThinTree, index: RegionIndex, n_threads: int, clock: Clock) -> ThinTree:
+def _least_squares(tree: BoundedTree, index: RegionIndex, n_threads: int, clock: Clock) -> BoundedTree:
     """Fit the targets, in counts of equal variance, with the exact estimator: some steps from independence.
 
     The optimum would be where noise is fitted best: on the edge of what is possible, with cells ruled out that are not.

@@ -24,7 +24,7 @@ from pypgm.inference.local import LocalAnswer, local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
 from pypgm.inference.region_index import RegionIndex
 from pypgm.models.answer import Answer
-from pypgm.models.prior import thin_tree
+from pypgm.models.prior import bounded_tree
 from pypgm.models.queryable import Queryable
 from pypgm.models.refinement import refined_records
 from pypgm.models.region_parts import affordable_cells, check_answers_fit, check_marginals, oversaturated_answers
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs.evidence import Evidence
-    from pypgm.inference.thin_tree import ThinTree
+    from pypgm.inference.bounded_tree import BoundedTree
     from pypgm.queries import KroneckerQuery
 
 __all__ = ["Method", "RegionGraphModel"]
@@ -147,9 +147,9 @@ class RegionGraphModel(Queryable):
             affordable_cells(self.measurements, self.total) if prior_cells is None else float(prior_cells)
         )
         self.not_private = ""
-        self._prior: ThinTree | None = None
+        self._prior: BoundedTree | None = None
         # A tree that was never asked for has kept nothing.
-        self._grown_from: ThinTree | None = None if previous is None else previous._prior or previous._grown_from
+        self._grown_from: BoundedTree | None = None if previous is None else previous._prior or previous._grown_from
         self._index = RegionIndex(marginals, self.total)
 
     @property
@@ -163,16 +163,16 @@ class RegionGraphModel(Queryable):
         return self.graph.cliques
 
     @property
-    def prior(self) -> ThinTree:
+    def prior(self) -> BoundedTree:
         """The junction tree within the budget, fitted to the pseudo-marginals; made when first needed."""
         return self._prior_within(Clock())
 
-    def _prior_within(self, clock: Clock) -> ThinTree:
+    def _prior_within(self, clock: Clock) -> BoundedTree:
         """Return the prior; one that ran out of time serves a single answer."""
         if self._prior is not None:
             return self._prior
         cells = self.prior_cells
-        tree = thin_tree(self._index, self.cliques, max_cells=cells, previous=self._grown_from, clock=clock)
+        tree = bounded_tree(self._index, self.cliques, max_cells=cells, previous=self._grown_from, clock=clock)
         if not clock.over:
             self._prior = tree
         return tree

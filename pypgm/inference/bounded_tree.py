@@ -22,7 +22,7 @@ from pypgm.inference.region_index import RegionIndex, maximal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Order", "ThinTree", "fit_proportionally", "mutual_information", "plan_thin_tree"]
+__all__ = ["BoundedTree", "Order", "fit_proportionally", "mutual_information", "plan_bounded_tree"]
 
 Order = Literal["information", "measured"]
 
@@ -39,7 +39,7 @@ _PROGRESS = 0.9  # the distance must fall to this part over so many sweeps, or t
 
 
 @dataclass(frozen=True, eq=False)
-class ThinTree:
+class BoundedTree:
     """A graphical model whose junction tree is small.
 
     Attributes
@@ -94,14 +94,14 @@ def mutual_information(table: NDArray[np.float64], rows: int) -> float:
     return float(np.sum(joint[held] * np.log(joint[held] / independent[held])))
 
 
-def plan_thin_tree(
+def plan_bounded_tree(
     index: RegionIndex,
     measured: Iterable[Clique],
     *,
     max_cells: float = 1e6,
     order: Order = "information",
     kept: Sequence[Clique] = (),
-) -> ThinTree:
+) -> BoundedTree:
     """Choose the pairs, the tree and its constraints; the potentials are 0 and the tables uniform.
 
     Parameters
@@ -141,24 +141,24 @@ def plan_thin_tree(
     nodes = [set(n.clique) for n in tree.nodes]
     holds_all = all(any(set(r) <= n for n in nodes) for r in maximal(index.marginals.cliques))
     uniform = np.concatenate([np.full(domain.size(n.clique), 1 / domain.size(n.clique)) for n in tree.nodes])
-    return ThinTree(chosen, tree, targets, CliqueVector(domain, constraints), uniform, np.inf, holds_all)
+    return BoundedTree(chosen, tree, targets, CliqueVector(domain, constraints), uniform, np.inf, holds_all)
 
 
 def fit_proportionally(
-    plan: ThinTree,
-    start: ThinTree | None = None,
+    plan: BoundedTree,
+    start: BoundedTree | None = None,
     *,
     sweeps: int | None = None,
     n_threads: int = 0,
     clock: Clock | None = None,
-) -> tuple[ThinTree, bool]:
+) -> tuple[BoundedTree, bool]:
     """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
 
     Parameters
     ----------
-    plan : ThinTree
-        What `plan_thin_tree` returned.
-    start : ThinTree, optional
+    plan : BoundedTree
+        What `plan_bounded_tree` returned.
+    start : BoundedTree, optional
         An earlier tree.
     sweeps : int, optional
         Most walks through the tree; by default 8 to 60, fewer where they take long.
@@ -169,7 +169,7 @@ def fit_proportionally(
 
     Returns
     -------
-    tree : ThinTree
+    tree : BoundedTree
         Where fitting has led.
     realisable : bool
         False if the constraints seem to be at odds with each other, so that they cannot all be met.
@@ -194,7 +194,7 @@ def fit_proportionally(
         slow = len(seen) > _SLOW_SWEEPS and seen[-1] > max(_AT_ODDS, _PROGRESS * seen[-1 - _SLOW_SWEEPS])
         realisable = not slow and np.isfinite(seen[-1])
     fitted = CliqueVector(potentials.domain, potentials.cliques, fitting.potentials)
-    tree = ThinTree(plan.pairs, plan.tree, plan.targets, fitted, fitting.tables, seen[-1], plan.holds_all)
+    tree = BoundedTree(plan.pairs, plan.tree, plan.targets, fitted, fitting.tables, seen[-1], plan.holds_all)
     return tree, realisable
 
 
@@ -225,7 +225,7 @@ def _constraints(domain: Domain, nodes: Sequence[Clique], regions: Sequence[Cliq
     return sorted(maximal(parts), key=domain.indices)
 
 
-def _carry_over(start: ThinTree, plan: ThinTree, potentials: CliqueVector) -> None:
+def _carry_over(start: BoundedTree, plan: BoundedTree, potentials: CliqueVector) -> None:
     """Add an earlier tree's potentials to the first constraints that hold their scopes, impossible zeros left out."""
     homes = [(set(c), i) for i, c in enumerate(potentials.cliques)]
     for i, scope in enumerate(start.potentials.cliques):
