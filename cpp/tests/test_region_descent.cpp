@@ -92,7 +92,8 @@ TEST_CASE("the answer is an average, however it is measured") {
   auto cells = make(chain(), 100);
   cells.measure({0, {}, {40, 10, 15, 35}, {1.0}, {38, 12, 17, 33}});
   auto groups = make(chain(), 100);
-  groups.measure({0, make_partition({0, 1, 2, 3}, 4), {40, 10, 15, 35}, {1.0}, {39, 11, 16, 34}, 1});  // y' is the same
+  groups.measure(
+      {0, make_partition({0, 1, 2, 3}, 4), {40, 10, 15, 35}, {1.0}, {39, 11, 16, 34}, 1});  // y' is the same
   cells.begin(1e-10, 10);
   groups.begin(1e-10, 10);
   std::vector<double> x(cells.potentials().size());

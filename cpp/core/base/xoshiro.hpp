@@ -10,18 +10,28 @@
 
 namespace pypgm {
 
+/// SplitMix64 of Steele, Lea and Flood (OOPSLA 2014).
+class SplitMix {
+ public:
+  explicit SplitMix(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
 /// xoshiro256++ 1.0 of Blackman and Vigna (ACM TOMS 47, 2021), its state filled by SplitMix64: a small fast
 /// generator for post-processing. Never for release noise: its state can be computed from its output.
 class Xoshiro {
  public:
   explicit Xoshiro(std::uint64_t seed) {
-    for (std::uint64_t& word : state_) {
-      seed += 0x9e3779b97f4a7c15U;
-      std::uint64_t z = seed;
-      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-      z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-      word = z ^ (z >> 31);
-    }
+    SplitMix words(seed);
+    for (std::uint64_t& word : state_) word = words.next();
   }
 
   /// 64 random bits.

@@ -15,18 +15,10 @@ namespace {
 constexpr double kWide = 100.0;      // between the largest and the least: below it no weight gets lost
 constexpr double kNothing = -600.0;  // as low as a conditional probability's logarithm is kept
 
-/// The given clique that has all cells of a node; -1 if there is none.
-int filling(const JunctionTree& tree, const TreeNode& node) {
-  const auto found = std::find_if(node.factors.begin(), node.factors.end(),
-                                  [&](int f) { return tree.factors[at(f)].view.fills; });
-  return found == node.factors.end() ? -1 : *found;
-}
-
 /// Whether all that potentials and messages go through is filled.
 bool is_filled(const JunctionTree& tree) {
   return std::all_of(tree.nodes.begin(), tree.nodes.end(), [&](const TreeNode& node) {
-    if (filling(tree, node) >= 0)
-      return node.separator.empty() || filling(tree, tree.nodes[at(node.parent)]) >= 0;
+    if (node.home >= 0) return node.separator.empty() || tree.nodes[at(node.parent)].home >= 0;
     return node.factors.empty() && node.separator.empty();
   });
 }
@@ -71,11 +63,10 @@ void make_conditional(const JunctionTree& tree, std::span<double> potentials) {
   std::vector<double> sums;
   for (std::size_t i = tree.nodes.size(); i-- > 0;) {
     const TreeNode& node = tree.nodes[i];
-    const int home = filling(tree, node);
-    if (home < 0) continue;
-    const auto table = slice(tree, potentials, home);
+    if (node.home < 0) continue;
+    const auto table = slice(tree, potentials, node.home);
     for (const int f : node.factors) {
-      if (f == home) continue;
+      if (f == node.home) continue;
       const auto small = slice(tree, potentials, f);
       add_expanded(node, tree.factors[at(f)].view, small.data(), table.data());
       std::fill(small.begin(), small.end(), 0.0);
@@ -83,7 +74,7 @@ void make_conditional(const JunctionTree& tree, std::span<double> potentials) {
     log_sums(node, table.data(), tops, sums);
     if (!node.separator.empty()) {
       const TreeNode& parent = tree.nodes[at(node.parent)];
-      const auto above = slice(tree, potentials, filling(tree, parent));
+      const auto above = slice(tree, potentials, parent.home);
       add_expanded(parent, node.in_parent, sums.data(), above.data());
     }
     for (double& sum : sums) sum = -sum;
@@ -104,15 +95,10 @@ void even_out(const JunctionTree& tree, std::span<double> potentials, std::size_
   std::vector<Holder> holders;
   std::vector<double> mean(tree.sizes[attribute], 0.0);
   for (std::size_t f = 0; f < tree.scopes.size(); ++f) {
-    const Scope& scope = tree.scopes[f];
-    std::vector<std::size_t> sizes;
-    std::vector<std::uint8_t> kept;
-    for (const std::int32_t a : scope) {
-      sizes.push_back(tree.sizes[at(a)]);
-      kept.push_back(at(a) == attribute ? 1 : 0);
-    }
-    if (std::count(kept.begin(), kept.end(), 1) == 0) continue;
-    Holder holder{slice(tree, potentials, static_cast<int>(f)), make_layout(sizes, kept), {}};
+    if (!contains(tree.scopes[f], static_cast<std::int32_t>(attribute))) continue;
+    Holder holder{slice(tree, potentials, static_cast<int>(f)),
+                  nested_layout(tree.sizes, tree.scopes[f], {static_cast<std::int32_t>(attribute)}),
+                  {}};
     holder.levels.assign(mean.size(), -kInfinity);
     kernels().reduce_max(holder.table.data(), holder.levels.data(), holder.layout.axes.data(),
                          holder.layout.axes.size());

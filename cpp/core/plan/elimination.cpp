@@ -6,7 +6,9 @@
 #include <numeric>
 
 #include "core/base/numbers.hpp"
+#include "core/base/xoshiro.hpp"
 #include "core/plan/elimination_bound.hpp"
+#include "core/plan/elimination_core.hpp"
 #include "core/plan/elimination_graph.hpp"
 #include "core/plan/elimination_state.hpp"
 
@@ -71,86 +73,9 @@ Elimination finished(std::span<const std::size_t> sizes, const Steps& steps, dou
 std::vector<std::int32_t> shuffled(std::size_t n, std::uint64_t round) {
   std::vector<std::int32_t> ranks(n);
   std::iota(ranks.begin(), ranks.end(), 0);
-  std::uint64_t state = round * 0x9e3779b97f4a7c15ULL;
-  for (std::size_t i = n; round != 0 && i > 1; --i) {
-    state += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    std::swap(ranks[i - 1], ranks[(z ^ (z >> 31)) % i]);
-  }
+  SplitMix words(round * 0x9e3779b97f4a7c15U);
+  for (std::size_t i = n; round != 0 && i > 1; --i) std::swap(ranks[i - 1], ranks[words.next() % i]);
   return ranks;
-}
-
-using Edge = std::pair<std::int32_t, std::int32_t>;
-
-/// What remains when attributes whose neighbours all know each other have gone: they fill nothing, and go
-/// first under every rule that is any good. Searched again and again, so it is small and has names 0, 1, ….
-struct Core {
-  Steps steps;  ///< of those gone
-  Scope names;  ///< the attribute of each name
-  std::vector<double> sizes;
-  std::vector<Edge> edges;
-  std::vector<double> fill, weighted_fill;
-  double work = 0;
-};
-
-template <class Graph>
-Core core_of(std::span<const std::size_t> sizes, std::span<const Scope> cliques) {
-  const std::size_t n = sizes.size();
-  Core core;
-  State<Graph> state = graph_of<Graph>(std::vector<double>(n, 1.0), cliques, true);
-  MinTree queue(n);
-  for (std::size_t v = 0; v < n; ++v) queue.set(static_cast<std::int32_t>(v), state.fill[v]);
-  Scope near, touched;
-  std::vector<std::int32_t> name(n, 0);
-  while (queue.least() == 0) {
-    const std::int32_t v = queue.argmin();
-    queue.take_out(v);
-    name[at(v)] = -1;
-    state.take_out(v, true, near, touched);
-    core.steps.add(v, near);
-    for (const std::int32_t u : touched) queue.set(u, state.fill[at(u)]);
-  }
-  for (std::size_t v = 0; v < n; ++v) {
-    if (name[v] < 0) continue;
-    name[v] = static_cast<std::int32_t>(core.names.size());
-    core.names.push_back(static_cast<std::int32_t>(v));
-    core.sizes.push_back(static_cast<double>(sizes[v]));
-    core.fill.push_back(state.fill[v]);
-    state.graph.for_neighbours(static_cast<std::int32_t>(v), [&](std::int32_t u) {
-      if (at(u) < v) core.edges.emplace_back(name[at(u)], name[v]);
-    });
-  }
-  core.work = state.work;
-  if (core.names.empty()) return core;
-  std::vector<Scope> pairs;
-  pairs.reserve(core.edges.size());
-  for (const Edge& e : core.edges) pairs.push_back({e.first, e.second});
-  const State<Graph> weighted = graph_of<Graph>(core.sizes, pairs, true);
-  core.weighted_fill = weighted.fill;
-  core.work += weighted.work;
-  return core;
-}
-
-/// The core's graph under other names, ready to be eliminated by a rule.
-template <class Graph>
-State<Graph> renamed(const Core& core, Rule rule, std::span<const std::int32_t> ranks) {
-  const std::size_t n = core.names.size();
-  std::vector<double> weights(n, 1.0);
-  const auto place = [&](std::size_t i) { return static_cast<std::size_t>(ranks[i]); };
-  if (rule == Rule::weighted_fill || rule == Rule::weight) {
-    for (std::size_t i = 0; i < n; ++i) weights[place(i)] = core.sizes[i];
-  }
-  State<Graph> state(std::move(weights));
-  for (const Edge& e : core.edges) {
-    state.join(ranks[static_cast<std::size_t>(e.first)], ranks[static_cast<std::size_t>(e.second)], false,
-               kNobody);
-  }
-  const std::vector<double>& fill = rule == Rule::weighted_fill ? core.weighted_fill : core.fill;
-  for (std::size_t i = 0; i < n; ++i) state.fill[place(i)] = fill[i];
-  state.work += 40 * static_cast<double>(n);  // renaming and the queue
-  return state;
 }
 
 /// Values in the order of the ranks.
@@ -175,8 +100,8 @@ Scope clique_of(const Graph& graph, const Scope& named, std::int32_t v) {
 /// cells: bags inside others at most double the sum of those that stay, as long as every attribute has two
 /// values.
 template <class Graph>
-Steps eliminate_core(const Core& core, Rule rule, std::span<const std::int32_t> ranks, double limit,
-                     double& work, Scope& hopeless) {
+Steps eliminate_core(const EliminationCore& core, Rule rule, std::span<const std::int32_t> ranks,
+                     double limit, double& work, Scope& hopeless) {
   const std::size_t n = core.names.size();
   const Scope named = by_rank(core.names, ranks);
   const std::vector<double> sizes = by_rank(core.sizes, ranks);
@@ -234,7 +159,7 @@ Steps eliminate_core(const Core& core, Rule rule, std::span<const std::int32_t> 
 template <class Graph>
 Elimination search(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive) {
   constexpr Rule kRules[] = {Rule::fill, Rule::weighted_fill, Rule::weight, Rule::neighbours};
-  const Core core = core_of<Graph>(sizes, cliques);
+  const EliminationCore core = core_of<Graph>(sizes, cliques);
   const std::size_t n = core.names.size();
   if (n == 0) return finished(sizes, core.steps, core.work);
   Steps best;
@@ -271,7 +196,7 @@ Elimination search(std::span<const std::size_t> sizes, std::span<const Scope> cl
 
 template <class Graph>
 Elimination greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, Rule rule) {
-  const Core core = core_of<Graph>(sizes, cliques);
+  const EliminationCore core = core_of<Graph>(sizes, cliques);
   double work = core.work;
   if (core.names.empty()) return finished(sizes, core.steps, work);
   const std::vector<std::int32_t> ranks = shuffled(core.names.size(), 0);

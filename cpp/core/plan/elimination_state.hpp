@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/plan/elimination.hpp"
 
 namespace pypgm {
@@ -79,7 +80,6 @@ struct State {
     work += 20 + 3 * static_cast<double>(near.size());
   }
 
-  static std::size_t at(std::int32_t v) { return static_cast<std::size_t>(v); }
   double w(std::int32_t v) const { return weight[at(v)]; }
 
   Graph graph;

@@ -55,12 +55,6 @@ Forest maximal_bags(std::size_t n_attributes, const Elimination& elimination) {
   return forest;
 }
 
-std::size_t table_cells(std::span<const std::size_t> sizes, const Scope& scope) {
-  return std::accumulate(scope.begin(), scope.end(), std::size_t{1}, [&](std::size_t cells, std::int32_t a) {
-    return multiply_cells(cells, sizes[at(a)]);
-  });
-}
-
 Blocks blocks_of(std::span<const std::size_t> sizes, const Scope& scope) {
   std::vector<std::size_t> axes;
   for (const std::int32_t a : scope) axes.push_back(sizes[at(a)]);
@@ -126,7 +120,7 @@ void root_forest(JunctionTree& tree, const Forest& forest) {
   }
   std::vector<double> cells(n);
   for (std::size_t i = 0; i < n; ++i) {
-    cells[i] = static_cast<double>(table_cells(tree.sizes, forest.cliques[i]));
+    cells[i] = static_cast<double>(cells_of(tree.sizes, forest.cliques[i]));
   }
   std::vector<int> before(n, -1);
   std::vector<double> distance(n, 0.0);

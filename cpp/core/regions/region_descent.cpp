@@ -10,6 +10,7 @@
 #include "core/regions/region_bound.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/reduce.hpp"
+#include "core/tables/blocks.hpp"
 
 namespace pypgm {
 
@@ -60,16 +61,10 @@ void RegionDescent::enter(const Scope& scope, std::span<const double> own,
   std::vector<double> scaled(own.size());
   for (int r = 0; at(r) < graph_->regions.size(); ++r) {
     if (chosen[at(r)] == 0) continue;
-    const Scope& attributes = graph_->regions[at(r)].attributes;
-    std::vector<std::size_t> extents;
-    std::vector<std::uint8_t> kept;
-    for (const std::int32_t a : attributes) {
-      extents.push_back(graph_->sizes[at(a)]);
-      kept.push_back(std::binary_search(scope.begin(), scope.end(), a) ? 1 : 0);
-    }
     const double kappa = gbp_.counting_numbers()[at(r)];
     std::transform(own.begin(), own.end(), scaled.begin(), [&](double t) { return kappa * t; });
-    expand(Expand::add, table(theta_, r), make_layout(extents, kept), scaled, 1);
+    const Layout layout = nested_layout(graph_->sizes, graph_->regions[at(r)].attributes, scope);
+    expand(Expand::add, table(theta_, r), layout, scaled, 1);
   }
 }
 
