@@ -69,12 +69,12 @@ Scope intersection(const Scope& a, const Scope& b) {
 
 using Neighbours = std::vector<std::vector<int>>;
 
-/// The cliques of one part in the order a walk from `start` meets them, and each one's predecessor in it.
 struct Walk {
   std::vector<int> order;
   std::vector<int> before;
 };
 
+/// The cliques of one part in the order a walk from `start` meets them, and each one's predecessor in it.
 Walk walk_from(int start, const Neighbours& beside, std::vector<int>& before) {
   Walk walk{{start}, {-1}};
   before[at(start)] = -1;
@@ -180,21 +180,17 @@ void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     for (const std::int32_t a : tree.nodes[i].attributes) nodes_with[at(a)].push_back(static_cast<int>(i));
   }
+  const std::vector<int> root{0};
   const auto place = [&](const Scope& scope) {
     Placement found;
     found.node = -1;
     const auto rarest = std::min_element(scope.begin(), scope.end(), [&](std::int32_t a, std::int32_t b) {
       return nodes_with[at(a)].size() < nodes_with[at(b)].size();
     });
-    if (scope.empty()) found.node = 0;
-    for (std::size_t k = 0; !scope.empty() && k < nodes_with[at(*rarest)].size(); ++k) {
-      const int candidate = nodes_with[at(*rarest)][k];
+    for (const int candidate : scope.empty() ? root : nodes_with[at(*rarest)]) {
       const TreeNode& node = tree.nodes[at(candidate)];
       const bool smaller = found.node < 0 || node.cells < tree.nodes[at(found.node)].cells;
-      if (smaller &&
-          std::includes(node.attributes.begin(), node.attributes.end(), scope.begin(), scope.end())) {
-        found.node = candidate;
-      }
+      if (smaller && std::ranges::includes(node.attributes, scope)) found.node = candidate;
     }
     assert(found.node >= 0);
     found.layout = nested_layout(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
@@ -232,8 +228,8 @@ void order_inputs(JunctionTree& tree) {
       if (tree.nodes[at(c)].separator_cells > 1) node.inputs.push_back(-1 - c);
     }
     std::stable_sort(node.inputs.begin(), node.inputs.end(), [&](int a, int b) { return rank(a) < rank(b); });
-    const bool filled = !node.inputs.empty() && node.inputs[0] >= 0 && view_of(node.inputs[0]).fills;
-    if (filled) node.home = node.inputs[0];
+    const int first = node.inputs.empty() ? -1 : node.inputs[0];
+    if (first >= 0 && view_of(first).fills) node.home = first;
   }
 }
 
@@ -290,9 +286,8 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
   tree.branches = make_branches(tree.nodes);
   place_factors(tree, cliques);
   order_inputs(tree);
-  std::size_t most = 1;
-  for (const TreeNode& node : tree.nodes) most = std::max(most, node.cells);
-  if (most < kTooManyCells) {
+  if (std::none_of(tree.nodes.begin(), tree.nodes.end(),
+                   [](const TreeNode& node) { return node.cells >= kTooManyCells; })) {
     place_partials(tree);
     tree.factored = std::make_shared<const FactoredTree>(make_factored_tree(tree, {}));
   }
