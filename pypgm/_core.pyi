@@ -163,9 +163,10 @@ class Contraction:
         tables: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None],
         semiring: str = "sum",
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+        tick: typing.Any = None,
     ) -> tuple:
         """
-        Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs themselves.
+        Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs themselves. tick(steps done) is called now and then.
         """
     @property
     def cost(self) -> dict:

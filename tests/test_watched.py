@@ -143,6 +143,21 @@ def test_a_time_limit_ends_a_bootstrap(capsys):
         model.standard_errors(["a"], draws=5, time_limit=1e-9)
 
 
+@pytest.mark.parametrize("evidence", [None, {"c": 1}])
+def test_an_exact_answer_that_takes_too_long_is_none(evidence, capsys):
+    domain = Domain({"a": 3, "b": 3, "c": 2})
+    model = pypgm.GraphicalModel(CliqueVector(domain, [("a", "b"), ("b", "c")]), 18.0)
+    with pytest.raises(TimeoutError, match="the exact answer takes longer than time_limit=1e-09"):
+        model.project(("a", "c"), evidence, time_limit=1e-9, progress=True)
+    assert "/" in capsys.readouterr().err
+    found = model.project(("a", "b"), evidence, method="exact", time_limit=1e6)
+    np.testing.assert_allclose(found.values, 2.0)
+    with pytest.raises(TimeoutError):
+        model.project_many([("a", "c")], evidence, time_limit=1e-9)
+    with pytest.raises(ValueError, match="method needs to be 'exact', got 'local'"):
+        model.project("a", method="local")
+
+
 def test_a_limit_is_a_time():
     model = at_odds(3, 2)
     with pytest.raises(ValueError, match="time_limit needs to be positive, got 0"):

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "core/base/threads.hpp"
 #include "core/queries/contraction_planner.hpp"
 #include "core/queries/contraction_run.hpp"
 #include "core/queries/projections.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
@@ -112,9 +114,11 @@ Semiring semiring_of(const std::string& name) {
   throw py::value_error("semiring needs to be 'sum', 'log_sum' or 'max', got '" + name + "'");
 }
 
+constexpr double kBriefOperations = 1e7;  // that take some milliseconds
+
 /// Answers as flat arrays, and the natural logs of the scales they have to be multiplied by.
 py::tuple run(const ProjectionPlan& plan, const std::vector<std::optional<Array<double>>>& tables,
-              const std::string& semiring, int n_threads) {
+              const std::string& semiring, int n_threads, const Tick& tick) {
   check_threads(n_threads);
   const Semiring how = semiring_of(semiring);
   const Contraction& c = plan.contraction;
@@ -134,10 +138,9 @@ py::tuple run(const ProjectionPlan& plan, const std::vector<std::optional<Array<
     arrays.append(std::move(array));
   }
   std::vector<double> log_scales(out.size());
-  {
-    const py::gil_scoped_release unlocked;
-    run_contraction(c, leaves, how, out, log_scales, n_threads);
-  }
+  const int threads = n_threads > 0 ? n_threads : max_threads();
+  run_watched(tick, c.cost.operations <= kBriefOperations,
+              [&](Watch& watch) { run_contraction(c, leaves, how, out, log_scales, threads, watch); });
   return py::make_tuple(arrays, log_scales);
 }
 
@@ -168,8 +171,9 @@ void bind_contraction(py::module_& m) {
       .def_property_readonly("cost", &contraction_cost, "Operations, bytes and the largest table of one run.")
       .def_property_readonly("sources", &sources, "What each table of a plan of projections is.")
       .def("run", &run, py::arg("tables"), py::arg("semiring") = "sum", py::arg("n_threads") = 0,
+           py::arg("tick") = py::none(),
            "Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs "
-           "themselves.");
+           "themselves. tick(steps done) is called now and then.");
   py::class_<CalibratedTree, std::shared_ptr<CalibratedTree>>(
       m, "CalibratedTree", "A rooted tree of marginals over attribute indices.")
       .def(py::init(&make_calibrated_tree), py::arg("sizes"), py::arg("cliques"), py::arg("separators"),

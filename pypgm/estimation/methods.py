@@ -105,7 +105,7 @@ def check_estimate_fits(
         max_bytes,
         f"{method!r} keeps up to {METHODS[method].tables} copies of the {_cells(tree):.3g} cells of "
         f"{len(tree.cliques)} cliques",
-        "use fewer or smaller cliques, or oracle='region_graph', another method, or pass max_bytes",
+        "use oracle='region_graph', fewer or smaller cliques, or another method, or pass max_bytes",
     )
 
 

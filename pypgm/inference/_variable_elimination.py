@@ -10,11 +10,12 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
 from pypgm.domain import Clique, as_clique, check_kind
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.graphs.junction_tree import check_logarithms, check_possible, checked_total
-from pypgm.inference.contraction import answer_bytes, check_contraction
+from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
 from pypgm.memory import hopeless_refused
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def variable_elimination(
     order: Sequence[str] | None = None,
     max_bytes: float | None = None,
     n_threads: int = 0,
+    clock: Clock | None = None,
 ) -> Factor:
     r"""Compute the marginal of any clique of :math:`p(x) \propto \exp \sum_C \theta_C(x_C)`.
 
@@ -57,6 +59,8 @@ def variable_elimination(
         Memory the tables may take; half of what is available by default.
     n_threads : int
         0 for all threads; the bits of the answer do not depend on it.
+    clock : Clock, optional
+        Shows the run, and ends it with ``TimeoutError`` once its time is over.
 
     Returns
     -------
@@ -90,7 +94,7 @@ def variable_elimination(
     asked = as_clique(clique)
     checked_total(total)
     cells = _eliminate(
-        potentials, asked, evidence, maximum=False, order=order, max_bytes=max_bytes, n_threads=n_threads
+        potentials, asked, evidence, maximum=False, order=order, max_bytes=max_bytes, n_threads=n_threads, clock=clock
     )
     mass = float(cells.sum())
     check_possible(math.log(mass) if mass > 0 else -math.inf, evidence)
@@ -200,6 +204,7 @@ def _eliminate(
     order: Sequence[str] | None,
     max_bytes: float | None,
     n_threads: int,
+    clock: Clock | None = None,
 ) -> NDArray[np.float64]:
     """Return the flat cells of the answer: natural logs of maxima, or weights up to a common factor."""
     domain = potentials.domain
@@ -214,7 +219,7 @@ def _eliminate(
     with hopeless_refused(domain, max_bytes, "best order" if order is None else "given order"):
         plan = _core.plan_elimination(domain.shape, [(s, True) for s in scopes], keep, sequence)
     check_contraction(domain, plan, answer_bytes([domain.sizes(asked)]), max_bytes)
-    answers, _ = plan.run(tables, "max" if maximum else "sum", n_threads)
+    answers, _ = plan.run(tables, "max" if maximum else "sum", n_threads, exact_tick(plan, clock))
     cells: NDArray[np.float64] = answers[0]
     return cells
 

@@ -19,6 +19,8 @@ from pypgm.memory import check_fits, memory_limit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pypgm.clock import Clock
+
 __all__ = ["Ask", "Calibrated"]
 
 Ask = tuple[tuple[int, ...], tuple[int, ...]]
@@ -68,7 +70,12 @@ class Calibrated:
         )
 
     def project_many(
-        self, cliques: Sequence[str | Iterable[str]], *, max_bytes: float | None = None, n_threads: int = 0
+        self,
+        cliques: Sequence[str | Iterable[str]],
+        *,
+        max_bytes: float | None = None,
+        n_threads: int = 0,
+        clock: Clock | None = None,
     ) -> list[Factor]:
         """Return the marginals of any cliques, in counts, axes and cliques in the order asked.
 
@@ -84,7 +91,7 @@ class Calibrated:
         """
         asked = [as_clique(c) for c in cliques]
         asks: list[Ask] = [(self.domain.indices(c), (-1,) * len(c)) for c in asked]
-        answers = self.run(asks, [], [], max_bytes=max_bytes, n_threads=n_threads)
+        answers = self.run(asks, [], [], max_bytes=max_bytes, n_threads=n_threads, clock=clock)
         return [Factor(self.domain.project(c), cells) for c, cells in zip(asked, answers, strict=True)]
 
     def run(
@@ -95,6 +102,7 @@ class Calibrated:
         *,
         max_bytes: float | None = None,
         n_threads: int = 0,
+        clock: Clock | None = None,
     ) -> list[NDArray[np.float64]]:
         """Return the flat answers to products of blocks, in counts.
 
@@ -125,7 +133,7 @@ class Calibrated:
                 continue
             check_contraction(self.domain, plan, returned, max_bytes)
             tables = [self._leaf(kind, index, blocks) for kind, index in plan.sources]
-            answers += run_contraction(plan, tables, n_threads)
+            answers += run_contraction(plan, tables, n_threads, clock)
         return answers
 
     def _leaf(self, kind: str, index: int, blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm import _core
+    from pypgm.clock import Clock
     from pypgm.domain import Domain
 
-__all__ = ["answer_bytes", "check_contraction", "run_contraction"]
+__all__ = ["answer_bytes", "check_contraction", "exact_tick", "run_contraction"]
 
 
 def check_contraction(
@@ -46,14 +47,30 @@ def check_contraction(
     )
 
 
+def exact_tick(plan: _core.Contraction, clock: Clock | None) -> Callable[[int], bool] | None:
+    """Return what shows the steps of a run and ends it with ``TimeoutError``: half an exact answer is none."""
+    if clock is None:
+        return None
+
+    def tick(steps: int) -> bool:
+        if clock.tick(lambda: f"{steps}/{plan.cost['steps']} tables, {plan.cost['largest_cells']:.3g} cells at most"):
+            raise TimeoutError(f"the exact answer takes longer than time_limit={clock.time_limit:g}")
+        return False
+
+    return tick
+
+
 def answer_bytes(shapes: Sequence[Sequence[int]]) -> float:
     """Return the bytes of tables of some shapes, as a float: they may be too many for memory."""
     return sum((8.0 * math.prod(map(float, shape)) for shape in shapes), 0.0)
 
 
 def run_contraction(
-    plan: _core.Contraction, tables: Sequence[NDArray[np.float64]], n_threads: int = 0
+    plan: _core.Contraction,
+    tables: Sequence[NDArray[np.float64]],
+    n_threads: int = 0,
+    clock: Clock | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Return the flat sums of products themselves, each multiplied by its scale."""
-    answers, log_scales = plan.run(tables, "sum", n_threads)
+    """Return the flat sums of products themselves, each multiplied by its scale; see `exact_tick`."""
+    answers, log_scales = plan.run(tables, "sum", n_threads, exact_tick(plan, clock))
     return [cells if s == 0 else cells * np.exp(s) for cells, s in zip(answers, log_scales, strict=True)]

@@ -19,6 +19,8 @@ from pypgm.queries import Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pypgm.clock import Clock
+
 __all__ = ["FoldedCalibrated", "Folding"]
 
 
@@ -136,6 +138,7 @@ class FoldedCalibrated(Calibrated):
         *,
         max_bytes: float | None = None,
         n_threads: int = 0,
+        clock: Clock | None = None,
     ) -> list[NDArray[np.float64]]:
         """Return the flat answers to products of blocks, in counts; see `Calibrated`."""
         del owners  # follow from the asks
@@ -153,7 +156,9 @@ class FoldedCalibrated(Calibrated):
         ]
         inner_blocks = [blocks[b][:, self._source(a)[1]] for a, b in early]
         inner_owners = [inner.index(self._source(a)[0]) for a, _ in early]
-        tables = self._inner.run(inner_asks, inner_owners, inner_blocks, max_bytes=max_bytes, n_threads=n_threads)
+        tables = self._inner.run(
+            inner_asks, inner_owners, inner_blocks, max_bytes=max_bytes, n_threads=n_threads, clock=clock
+        )
         return [
             self._unfolded(ask, axes, applied, table, blocks)
             for ask, axes, (_, applied), table in zip(asks, plans, inner_asks, tables, strict=True)

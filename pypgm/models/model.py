@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector, read_only
+from pypgm.clock import Clock
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, Label, as_clique, check_kind
 from pypgm.errors import ImpossibleEvidenceError
@@ -111,7 +112,15 @@ class GraphicalModel(Uncertain):
     def _log_z(self) -> float:
         return self.tree.log_partition(self.potentials)
 
-    def project(self, clique: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
+    def project(
+        self,
+        clique: str | Iterable[str],
+        evidence: Evidence | None = None,
+        *,
+        method: Literal["exact"] | None = None,
+        time_limit: float | None = None,
+        progress: bool = False,
+    ) -> Factor:
         """Return the marginal of any clique, measured or not, in counts that sum to `total`.
 
         Parameters
@@ -120,22 +129,40 @@ class GraphicalModel(Uncertain):
             Attributes, in any order; axes come in the order asked. The empty clique gives the total.
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it.
+        method : {"exact"}, optional
+            There is no other one; see `RegionGraphModel.project`.
+        time_limit : float, optional
+            Seconds after which it raises.
+        progress : bool
+            Whether to show on standard error how far the answer is.
 
         Raises
         ------
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ValueError
-            If an attribute is unknown or comes twice.
+            If an attribute is unknown or comes twice, or the method is another one.
         ModelTooLargeError
             If an intermediate table would not fit.
+        TimeoutError
+            If the answer takes longer than the time limit: half an exact answer is none.
         """
-        if evidence and self.folding is None:
-            return variable_elimination(self.potentials, clique, self.total, evidence, order=self.tree.order)
-        return self._given(evidence).project_many([as_clique(clique)])[0]
+        _check_exact(method)
+        with Clock("project", time_limit, progress) as clock:
+            if evidence and self.folding is None:
+                order = self.tree.order
+                return variable_elimination(self.potentials, clique, self.total, evidence, order=order, clock=clock)
+            return self._given(evidence).project_many([as_clique(clique)], clock=clock)[0]
 
     def project_many(
-        self, cliques: Sequence[str | Iterable[str]], evidence: Evidence | None = None, *, n_threads: int = 0
+        self,
+        cliques: Sequence[str | Iterable[str]],
+        evidence: Evidence | None = None,
+        *,
+        method: Literal["exact"] | None = None,
+        n_threads: int = 0,
+        time_limit: float | None = None,
+        progress: bool = False,
     ) -> list[Factor]:
         """Return the marginals of many cliques in counts, in the order asked; see `project`.
 
@@ -145,7 +172,7 @@ class GraphicalModel(Uncertain):
         ----------
         cliques : sequence of cliques
             What is asked, in any order; cliques may repeat.
-        evidence : mapping, optional
+        evidence, method, time_limit, progress
             As for `project`.
         n_threads : int
             0 for all threads; the bits of the answers do not depend on it.
@@ -158,7 +185,9 @@ class GraphicalModel(Uncertain):
         >>> [f.values.tolist() for f in model.project_many(itertools.combinations("abc", 2))][:2]
         [[[2.0, 2.0], [2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
         """
-        return self._given(evidence).project_many(list(cliques), n_threads=n_threads)
+        _check_exact(method)
+        with Clock("project", time_limit, progress) as clock:
+            return self._given(evidence).project_many(list(cliques), n_threads=n_threads, clock=clock)
 
     def expectation(
         self,
@@ -323,3 +352,8 @@ class GraphicalModel(Uncertain):
             f"GraphicalModel({len(self.domain)} attributes, {len(self.cliques)} cliques, "
             f"total {self.total:.6g}, {self.potentials.values.size} parameters{private})"
         )
+
+
+def _check_exact(method: str | None) -> None:
+    if method not in {None, "exact"}:
+        raise ValueError(f"method needs to be 'exact', got {method!r}: a region-graph model has other ones")

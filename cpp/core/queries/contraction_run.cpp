@@ -46,8 +46,13 @@ Strides strides_between(const std::vector<std::size_t>& sizes, const Axes& from,
 class Run {
  public:
   Run(const Contraction& contraction, std::span<const std::span<const double>> leaves, Semiring semiring,
-      std::span<const std::span<double>> out, int n_threads)
-      : c_(contraction), leaves_(leaves), semiring_(semiring), out_(out), n_threads_(n_threads) {}
+      std::span<const std::span<double>> out, int n_threads, Watch& watch)
+      : c_(contraction),
+        leaves_(leaves),
+        semiring_(semiring),
+        out_(out),
+        n_threads_(n_threads),
+        watch_(watch) {}
 
   /// Computes all tables. False where underflow may have cost more than is tolerated.
   bool compute(bool may_extend);
@@ -60,6 +65,7 @@ class Run {
   Semiring semiring_;
   std::span<const std::span<double>> out_;
   int n_threads_;
+  Watch& watch_;
   bool may_extend_ = false;
   std::vector<Table> tables_;
   std::vector<int> returned_;  ///< by table: the position among the answers, or -1
@@ -167,9 +173,13 @@ bool Run::compute(bool may_extend) {
   for (std::size_t level = 0; level < c_.levels.size(); ++level) {
     for_level(
         c_.levels[level], n_threads_, [&](int s) { return c_.products[at(s)].loops.effort; },
-        [&](int s, int threads) { step(at(s), threads); });
+        [&](int s, int threads) {
+          if (!watch_.abandoned) step(at(s), threads);
+          watch_.count();
+        });
     for (const int s : c_.releases[level]) tables_[c_.leaves.size() + at(s)] = Table{};
   }
+  if (watch_.abandoned) return true;
   return std::all_of(c_.outputs.begin(), c_.outputs.end(), [&](int table) { return sound(table); });
 }
 
@@ -218,13 +228,13 @@ void Run::finish(std::span<double> log_scales) {
 
 void run_contraction(const Contraction& contraction, std::span<const std::span<const double>> leaves,
                      Semiring semiring, std::span<const std::span<double>> out, std::span<double> log_scales,
-                     int n_threads) {
+                     int n_threads, Watch& watch) {
   assert(leaves.size() == contraction.leaves.size() && out.size() == contraction.outputs.size());
   assert(log_scales.size() == out.size());
-  Run run(contraction, leaves, semiring, out, n_threads);
+  Run run(contraction, leaves, semiring, out, n_threads, watch);
   // Where each entry is to be exact, nothing may be set to zero.
   if (semiring == Semiring::log_sum || !run.compute(false)) run.compute(true);
-  run.finish(log_scales);
+  if (!watch.abandoned) run.finish(log_scales);
 }
 
 }  // namespace pypgm

@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 
+#include "core/base/watch.hpp"
 #include "core/queries/contraction.hpp"
 
 namespace pypgm {
@@ -16,9 +17,18 @@ enum class Semiring { sum, log_sum, max };
 /// exact as the next, and of the largest products; log_scales are 0. Weights must not be negative there.
 ///
 /// leaves[i] holds the cells of leaf i in C order; finite, or -inf as a logarithm. Leaves no step reads may
-/// be empty. Any n_threads gives the same bits.
+/// be empty. Any n_threads gives the same bits. Steps of the watch are those of the contraction; once it is
+/// abandoned the answers mean nothing.
 void run_contraction(const Contraction& contraction, std::span<const std::span<const double>> leaves,
                      Semiring semiring, std::span<const std::span<double>> out, std::span<double> log_scales,
-                     int n_threads);
+                     int n_threads, Watch& watch);
+
+/// The same, which nothing ends early.
+inline void run_contraction(const Contraction& contraction, std::span<const std::span<const double>> leaves,
+                            Semiring semiring, std::span<const std::span<double>> out,
+                            std::span<double> log_scales, int n_threads) {
+  Watch watch;
+  run_contraction(contraction, leaves, semiring, out, log_scales, n_threads, watch);
+}
 
 }  // namespace pypgm
