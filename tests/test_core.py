@@ -14,7 +14,6 @@ def tree():
 
 
 ZEROS = np.zeros(12)
-NO_GROUPS = np.empty(0, dtype=np.int32)
 
 REFUSED_TREES = [
     (([2, 0], []), "every attribute needs at least one value"),
@@ -89,14 +88,36 @@ def test_refused_expansions(name):
         expand(frozen, [2, 3], np.zeros(2), [1, 0])
 
 
+def asked_of(answers, rows, starts=(), coefficients=()):
+    """Return the map of some entries."""
+    rows, starts = np.asarray(rows, dtype=np.int32), np.asarray(starts, dtype=np.int64)
+    return _core.LinearMap(answers, rows, starts, np.asarray(coefficients, dtype=np.float64), False)
+
+
+REFUSED_MAPS = [
+    ((2, [0, 2]), r"rows must lie in \[0, 2\), got 2"),
+    ((2, [0, -1]), r"rows must lie in \[0, 2\), got -1"),
+    ((2, [0, 1], [0, 1, 2], [1.0]), "coefficients must hold 2 entries, got 1"),
+    ((2, [0, 1], (), [1.0, 2.0]), "coefficients must hold 0 entries, got 2"),
+    ((2, [0, 1], [0, 3, 2], [1.0, 2.0]), "starts must ascend from 0 to the number of entries"),
+    ((2, [0, 1], [1, 1, 2], [1.0, 2.0]), "starts must ascend"),
+    ((2, [0, 1], [0, 1, 1], [1.0, 2.0]), "starts must ascend"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED_MAPS)
+def test_refused_maps(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        asked_of(*arguments)
+
+
 REFUSED_MEASUREMENTS = [
-    ((2, NO_GROUPS, np.zeros(6), np.ones(6)), "a measurement names clique 2, the tree has 2"),
-    ((-1, NO_GROUPS, np.zeros(6), np.ones(6)), "a measurement names clique -1"),
-    ((0, NO_GROUPS, np.zeros(5), np.ones(5)), "values must hold 6 entries, got 5"),
-    ((0, NO_GROUPS, np.zeros(6), np.ones(5)), "weights must hold 6 entries, got 5"),
-    ((0, np.zeros(5, dtype=np.int32), np.zeros(1), np.ones(1)), "groups must hold 6 entries, got 5"),
-    ((0, np.full(6, 2, dtype=np.int32), np.zeros(2), np.ones(2)), r"groups must lie in \[0, 2\), got 2"),
-    ((0, np.full(6, -1, dtype=np.int32), np.zeros(2), np.ones(2)), r"groups must lie in \[0, 2\), got -1"),
+    ((2, None, np.zeros(6), np.ones(6)), "a measurement names clique 2, the tree has 2"),
+    ((-1, None, np.zeros(6), np.ones(6)), "a measurement names clique -1"),
+    ((0, None, np.zeros(5), np.ones(5)), "values must hold 6 entries, got 5"),
+    ((0, None, np.zeros(6), np.ones(5)), "weights must hold 6 entries, got 5"),
+    ((0, asked_of(1, np.zeros(5)), np.zeros(1), np.ones(1)), "a map's cells must hold 6 entries, got 5"),
+    ((0, asked_of(2, np.zeros(6)), np.zeros(1), np.ones(1)), "values must hold 2 entries, got 1"),
 ]
 
 
@@ -111,6 +132,6 @@ def test_refused_descents(tree):
         _core.Descent(tree, [], 1.0, np.zeros(3))
     with pytest.raises(ValueError, match="n_threads must be 0"):
         _core.Descent(tree, [], 1.0, ZEROS, -1)
-    held_out = (0, NO_GROUPS, np.zeros(6), np.ones(6), np.zeros(2))
+    held_out = (0, None, np.zeros(6), np.ones(6), np.zeros(2))
     with pytest.raises(ValueError, match="holdout must hold 6 entries, got 2"):
         _core.Descent(tree, [held_out], 1.0, ZEROS)
