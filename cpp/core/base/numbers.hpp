@@ -5,6 +5,7 @@
 namespace pypgm {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kLog2e = 1.4426950408889634074;
 
 /// A non-negative number of any integer type as an index.
 template <class T>

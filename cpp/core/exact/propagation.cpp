@@ -35,7 +35,6 @@ constexpr double kTiny = -1020;  // log2 of what one exponential or product may 
 constexpr double kSafe = -937;   // log2 of the smallest cell that is surely kept, with something to spare
 constexpr double kNone = -kInfinity;  // no loss
 constexpr double kAll = 1e6;          // of a message of which nothing is left
-constexpr double kLog2e = 1.4426950408889634074;
 
 struct Pass {
   const JunctionTree& tree;

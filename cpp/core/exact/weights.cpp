@@ -12,7 +12,6 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kLog2e = 1.4426950408889634074;
 constexpr double kDigits = 53;  // what is left where a sum cancels is a multiple of its terms' last digit
 
 /// Sets to zero what is below 2^-kWidest. Nothing is above 2.

@@ -3,6 +3,7 @@
 // linkage.
 #include <cstdint>
 
+#include "core/base/numbers.hpp"
 #include "core/simd/lanes.hpp"
 
 namespace pypgm {
@@ -15,7 +16,6 @@ constexpr double kLn2Low = 1.90821492927058770002e-10;
 /// exp(x) for x <= 709, 0 below -708 (where results leave the normal range); NaN stays. x = n ln 2 + r, a
 /// polynomial for exp(r), and 2^n put together from its exponent.
 inline Lanes exp_lanes(Lanes x) {
-  constexpr double kLog2e = 1.4426950408889634074;
   // Adding 1.5 * 2^52 rounds to an integer; with the 1023, the low bits are the exponent of 2^n at once.
   constexpr double kRound = 6755399441055744.0 + 1023.0;
   const Lanes shifted = x * fill(kLog2e) + fill(kRound);
