@@ -49,7 +49,7 @@ def archive_bytes(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> by
     marked = {"format": _FORMAT, "version": _VERSION, **header}
     text = np.frombuffer(json.dumps(marked, default=_plain).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, header=text, **arrays)
+    np.savez_compressed(buffer, header=text, **arrays)
     return buffer.getvalue()
 
 
