@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -49,7 +50,8 @@ def archive_bytes(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> by
     marked = {"format": _FORMAT, "version": _VERSION, **header}
     text = np.frombuffer(json.dumps(marked, default=_plain).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, header=text, **arrays)
+    save: Callable[..., None] = np.savez_compressed  # whose own options are keywords beside the names of arrays
+    save(buffer, header=text, **arrays)
     return buffer.getvalue()
 
 
