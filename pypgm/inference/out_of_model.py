@@ -19,6 +19,7 @@ from pypgm.inference.local import LocalAnswer, local_answers
 from pypgm.inference.region_index import RegionIndex
 
 if TYPE_CHECKING:
+    import networkx
     from numpy.typing import NDArray
 
 __all__ = ["combined_answers", "expanded_answers", "submodel_answers", "violation_of", "with_region"]
@@ -66,8 +67,8 @@ def submodel_answers(
     The attributes added are those on the paths between the clique's attributes along which regions depend most, then
     the ones that depend most on what is there, while the table has at most `max_cells` cells.
     """
-    strength = _strengths(index)
-    wider = [_widened(index, strength, c, max_cells) for c in cliques]
+    graph = _dependence(index)
+    wider = [_widened(index, graph, c, max_cells) for c in cliques]
     answers = local_answers(index, wider, n_threads=n_threads, clock=clock)
     summed = []
     for clique, scope, answer in zip(cliques, wider, answers, strict=True):
@@ -86,29 +87,34 @@ def violation_of(index: RegionIndex, clique: Clique, values: NDArray[np.float64]
     return float(np.mean(distances)) if distances else 0.0
 
 
-def _strengths(index: RegionIndex) -> dict[str, dict[str, float]]:
-    """Return the mutual information of each pair of attributes that a region holds, by attribute."""
-    strength: dict[str, dict[str, float]] = {a: {} for a in index.domain.attributes}
-    pairs = dict.fromkeys(p for r in index.marginals.cliques for p in itertools.combinations(r, 2))
-    for a, b in pairs:
+def _dependence(index: RegionIndex) -> networkx.Graph[str]:
+    """Return the graph of attributes that regions hold together: their mutual information, and the length it gives."""
+    import networkx
+
+    graph: networkx.Graph[str] = networkx.Graph()
+    graph.add_nodes_from(index.domain.attributes)
+    for a, b in dict.fromkeys(p for r in index.marginals.cliques for p in itertools.combinations(r, 2)):
         gain = max(mutual_information(index.probabilities((a, b)), index.domain.size(a)), 0.0)
-        strength[a][b] = strength[b][a] = gain
-    return strength
+        graph.add_edge(a, b, gain=gain, length=gain**-0.5 if gain > 0 else 1e9)
+    return graph
 
 
-def _widened(index: RegionIndex, strength: dict[str, dict[str, float]], clique: Clique, max_cells: float) -> Clique:
+def _widened(index: RegionIndex, graph: networkx.Graph[str], clique: Clique, max_cells: float) -> Clique:
+    import networkx
+
     domain = index.domain
     chosen = set(clique)
     cells = domain.size(clique)
     for a, b in itertools.combinations(clique, 2):
-        new = [x for x in _path(strength, a, b) if x not in chosen]
+        path = networkx.shortest_path(graph, a, b, weight="length") if networkx.has_path(graph, a, b) else []
+        new = [x for x in path if x not in chosen]
         size = domain.size(new)
         if cells * size <= max_cells:
             chosen.update(new)
             cells *= size
     while True:
         ties = {
-            x: sum(strength[x].get(y, 0.0) for y in chosen)
+            x: sum(graph.edges[x, y]["gain"] for y in chosen if graph.has_edge(x, y))
             for x in domain.attributes
             if x not in chosen and cells * domain.size(x) <= max_cells
         }
@@ -117,27 +123,6 @@ def _widened(index: RegionIndex, strength: dict[str, dict[str, float]], clique: 
             return domain.canonical(chosen)
         chosen.add(best)
         cells *= domain.size(best)
-
-
-def _path(strength: dict[str, dict[str, float]], start: str, end: str) -> list[str]:
-    """Return the attributes between two along the path of least summed information**-0.5; none if there is no path."""
-    distance = {start: 0.0}
-    before: dict[str, str] = {}
-    done: set[str] = set()
-    while len(done) < len(distance):
-        here = min((a for a in distance if a not in done), key=lambda a: distance[a])
-        done.add(here)
-        if here == end:
-            break
-        for there, gain in strength[here].items():
-            further = distance[here] + (gain**-0.5 if gain > 0 else 1e9)
-            if further < distance.get(there, np.inf):
-                distance[there], before[there] = further, here
-    path: list[str] = []
-    while end in before and before[end] != start:
-        end = before[end]
-        path.append(end)
-    return path
 
 
 def expanded_answers(
