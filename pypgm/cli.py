@@ -23,7 +23,7 @@ from pypgm.factor import Factor
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.privacy import Budget
 from pypgm.release import Release
-from pypgm.report import cells, domain_lines, model_lines, release_lines
+from pypgm.report import cells, domain_lines, model_lines
 
 __all__ = ["main"]
 
@@ -264,7 +264,7 @@ def _synth(arguments: argparse.Namespace) -> None:
         release.model.save(arguments.model)
     write_table(synthetic, arguments.out)
     if not arguments.quiet:
-        lines = release_lines(release)
+        lines = release.report().splitlines()
         lines += [f"wrote {path}" for path in (arguments.out, arguments.model) if path is not None]
         sys.stderr.write("\n".join([*lines, ""]))
 
@@ -364,7 +364,7 @@ def _demo(arguments: argparse.Namespace) -> None:
     shown = f"ε = {float(arguments.epsilon):g}, δ = {float(arguments.delta):g}".replace("e-0", "e-")
     title = f"The people of the Titanic, real and private synthetic ({shown})"
     lines = [title, "", *demo.table_lines(synthetic, unsafe_data=people), ""]
-    lines += release_lines(release)
+    lines += release.report().splitlines()
     sys.stdout.write("\n".join([*lines, ""]))
     try:
         picture = demo.draw(synthetic, title, unsafe_data=people)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
@@ -13,6 +15,7 @@ from pypgm.models.origin import packed_measurements, unpacked_measurements
 from pypgm.models.storage import archive_bytes, parse_archive, read_archive, write_archive
 from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.relation import Privacy
+from pypgm.report import model_lines
 
 if TYPE_CHECKING:
     import os
@@ -124,8 +127,36 @@ class Release:
             ]
         )
 
+    def report(self) -> str:
+        """Return all a reader is to know as text: the guarantee, the summary, the model and how its estimate ended.
+
+        Everything in it follows from what was released; of times it holds that of the estimate alone.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> data = pypgm.Dataset({"a": [0, 1, 1]}, pypgm.Domain({"a": 2}))
+        >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).report().splitlines()[0]
+        'guarantee: epsilon 1.0, delta 1e-09'
+        """
+        return "\n".join([self._guarantee(), self.summary(), *model_lines(self.model)])
+
+    def _guarantee(self) -> str:
+        if self.not_private:
+            return f"guarantee: none ({self.not_private})"
+        budget = self.ledger.budget
+        delta = budget.delta or budget.reserved_delta
+        amount = f"rho {_shown(budget.limit)}" if budget.epsilon is None else f"epsilon {_shown(budget.epsilon)}"
+        return f"guarantee: {amount}{f', delta {_shown(delta)}' if delta else ''}"
+
     def __repr__(self) -> str:
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"
+
+
+def _shown(value: Fraction) -> str:
+    """Return the shortest decimal of a float that is not below a rational."""
+    nearest = float(value)
+    return repr(nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf))
 
 
 def load(path: str | os.PathLike[str]) -> Release | GraphicalModel | RegionGraphModel:

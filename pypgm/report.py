@@ -15,24 +15,10 @@ from pypgm.memory import short
 if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.models import GraphicalModel, RegionGraphModel
-    from pypgm.release import Release
 
-__all__ = ["cells", "compare", "domain_lines", "model_lines", "release_lines"]
+__all__ = ["cells", "compare", "domain_lines", "model_lines"]
 
 _CHUNK = 65536
-
-
-def release_lines(release: Release) -> list[str]:
-    """Return the lines that sum a release up: the budget spent, the noisy number of records, the model.
-
-    Everything in them follows from what was released: the time of the estimate is in them, that of the reading, which
-    would tell how many records were read, is not.
-
-    Parameters
-    ----------
-    release : Release
-    """
-    return [*release.summary().splitlines(), *model_lines(release.model)]
 
 
 def model_lines(model: GraphicalModel | RegionGraphModel) -> list[str]:

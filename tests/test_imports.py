@@ -20,7 +20,7 @@ ORDER = [
     {"inference"},
     {"estimation"},
     {"models"},
-    {"privacy"},
+    {"privacy", "report"},
     {"release", "workloads"},
     {"bayes"},
     {"mrf"},

@@ -113,3 +113,28 @@ def test_the_command_reads_the_model_of_a_release(tmp_path, monkeypatch, capsys)
     assert cli.main(["info", "release.pgm"]) == 0
     assert cli.main(["query", "release.pgm", "a", "--draws", "0"]) == 0
     assert "a,count" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("budget", "guarantee"),
+    [
+        (Budget(epsilon=2, delta=1e-9), "guarantee: epsilon 2.0, delta 1e-09"),
+        (Budget(epsilon=2, delta=0.1, reserved_delta=0.05), "guarantee: epsilon 2.0, delta 0.1"),
+        (Budget(epsilon="1/2"), "guarantee: epsilon 0.5"),
+        (Budget(epsilon="1/3", reserved_delta=1e-9), "guarantee: epsilon 0.33333333333333337, delta 1e-09"),
+        (Budget(rho="1/4"), "guarantee: rho 0.25"),
+        (Budget(rho=1, reserved_delta=1e-6), "guarantee: rho 1.0, delta 1e-06"),
+    ],
+)
+def test_the_report_opens_with_the_guarantee_of_the_budget(budget, guarantee):
+    table = PrivateTable(DATA, Privacy(), Ledger(budget))
+    measured = (table.measure("a", scale=20),)
+    release = Release(pypgm.estimate(DOMAIN, measured, iterations=3), measured, table.ledger, "mine")
+    lines = release.report().splitlines()
+    assert lines[0] == guarantee
+    assert release.summary() in release.report()
+    assert [line.split(":")[0] for line in lines[-2:]] == ["model", "fit"]
+
+
+def test_the_report_of_a_seeded_release_guarantees_nothing():
+    assert own_release(unsafe_seed=1).report().startswith("guarantee: none (")
