@@ -22,6 +22,7 @@ from pypgm.audit.accounting import (
     check_line_costs,
     check_thresholds,
 )
+from pypgm.audit.answers import check_answers
 from pypgm.audit.attacks import (
     audit_pairs,
     check_gaussian_audit,
@@ -170,6 +171,7 @@ def _observed(name: str, mechanism: Mechanism, budget: Budget, pairs: list[Pair]
     return [
         lambda: check_calibration(runs()),
         lambda: check_charges(runs()),
+        lambda: check_answers(runs()),
         lambda: check_noninterference(runs()),
     ]
 

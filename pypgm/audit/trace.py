@@ -80,6 +80,11 @@ class Trace:
         return [event for kind, event in self.events if kind == "draw"]
 
     @property
+    def sampled(self) -> bool:
+        """Whether records were sampled."""
+        return any(kind == "coins" for kind, _ in self.events)
+
+    @property
     def charges(self) -> list[Charge]:
         """The lines entered in any ledger."""
         return [line for _, line in self.entries]
@@ -125,6 +130,10 @@ class WatchedRecords(Dataset):
         """Return a column for a step that takes columns: handing it over is not yet reading it."""
         column: NDArray[Any] = self._data.columns[name]
         return column
+
+    def recount(self, clique: Clique) -> NDArray[np.int64]:
+        """Return exact counts for the audit itself; no read."""
+        return self._data.count([clique])[0]
 
     def holds(self, thing: object) -> bool:
         """Whether a thing is the table or one of its columns."""
