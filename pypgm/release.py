@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,10 @@ from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.models._load import model_of_archive
 from pypgm.models.origin import packed_measurements, unpacked_measurements
 from pypgm.models.storage import archive_bytes, parse_archive, read_archive, write_archive
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger, LedgerReport
+from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.relation import Privacy
 from pypgm.report import model_lines
 
@@ -88,6 +91,62 @@ class Release:
             Where the draws come from.
         """
         return self.model.synthetic_data(rows, rng)
+
+    def resume(
+        self,
+        data: Counts,
+        budget: Budget,
+        *,
+        n_threads: int = 0,
+        noise: NoiseBackend = "pypgm",
+        unsafe_seed: int | None = None,
+    ) -> PrivateTable:
+        """Return the records behind a new ledger, in which all that the release spent is entered already.
+
+        What is measured next is charged beside the earlier lines, for the same neighbour relation; the new ledger, and
+        a release made of it, report and guarantee the total. A release that protects nobody makes one that says so.
+        Of several ledgers resumed from one release each knows of its own charges alone: their costs add up.
+
+        Parameters
+        ----------
+        data : Dataset
+            The records, over the domain of the release.
+        budget : Budget
+            Of everything, the release included: at least the budget that was granted to it, whatever it spent of that.
+        n_threads, noise, unsafe_seed
+            As for `PrivateTable`.
+
+        Raises
+        ------
+        ValueError
+            If the budget is in another unit or less than that of the release, the records are weighted, or their
+            domain is another one.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> data = pypgm.Dataset({"a": [0, 1, 1]}, pypgm.Domain({"a": 2}))
+        >>> release = pypgm.mechanisms.mst(data, budget=pypgm.Budget(rho=1))
+        >>> table = release.resume(data, pypgm.Budget(rho="3/2"))
+        >>> more = [*release.measurements, table.measure("a", rho=table.ledger.remaining())]
+        >>> len(table.ledger.lines), table.ledger.spent()
+        (2, Fraction(3, 2))
+        """
+        granted = self.ledger.budget
+        if budget.unit != granted.unit:
+            raise ValueError(f"the release spent {granted.unit}, {budget!r} is in {budget.unit}")
+        if budget.limit < granted.limit or budget.reserved_delta < granted.reserved_delta:
+            raise ValueError(f"{budget!r} is for the release and all that follows: at least its {granted!r}")
+        ledger = Ledger(budget)
+        for line in self.ledger.lines:
+            within = f"{self.mechanism} / {line.within}" if line.within else self.mechanism
+            ledger.charge(replace(line, within=within))
+        if self.not_private:
+            ledger.mark_not_private(self.not_private)
+        table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+        if table.domain != self.model.domain:
+            raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
+        return table
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all; `pypgm.load` reads it.

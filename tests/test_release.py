@@ -138,3 +138,76 @@ def test_the_report_opens_with_the_guarantee_of_the_budget(budget, guarantee):
 
 def test_the_report_of_a_seeded_release_guarantees_nothing():
     assert own_release(unsafe_seed=1).report().startswith("guarantee: none (")
+
+
+def total_budget(rho=100, reserved_delta=1e-9):
+    return Budget(rho=rho, reserved_delta=reserved_delta)
+
+
+@pytest.mark.parametrize("how", ["as it is", "file"])
+def test_a_resumed_ledger_opens_with_the_earlier_spend(tmp_path, how):
+    release = own_release()
+    earlier = release if how == "as it is" else read_back(release, "file", tmp_path)
+    spent = release.ledger.spent()
+    table = earlier.resume(DATA, total_budget())
+    assert table.ledger.spent() == spent
+    assert table.ledger.remaining() == 100 - spent
+    assert table.ledger.spent_delta() == release.ledger.spent_delta() > 0
+    assert table.privacy == table.ledger.privacy == Privacy("replace", 2)
+    added = table.measure("a", rho=5)
+    assert earlier.ledger.lines == release.ledger.lines
+    assert [line.within for line in table.ledger.lines] == ["mine"] * 5 + [""]
+    model = pypgm.estimate(DOMAIN, [*earlier.measurements, added], iterations=3)
+    again = read_back(Release(model, (*earlier.measurements, added), table.ledger, "more"), "file", tmp_path)
+    assert again.ledger.spent() == table.ledger.spent() > spent
+    assert again.report().startswith("guarantee: rho 100.0, delta 1e-09")
+    third = again.resume(DATA, total_budget(101))
+    assert [line.within for line in third.ledger.lines] == ["more / mine"] * 5 + ["more"]
+
+
+class Unread(Dataset):
+    def count(self, *_, **__):
+        raise AssertionError("the records were read")
+
+
+def test_a_resumed_table_is_charged_first_and_never_beyond_the_total():
+    table = own_release().resume(Unread(DATA.columns, DOMAIN), total_budget(90))
+    before = table.ledger.spent()
+    with pytest.raises(BudgetError, match="is left"):
+        table.measure("a", rho=90 - before + 1)
+    assert table.ledger.spent() == before
+    with pytest.raises(AssertionError, match="were read"):
+        table.measure("a", rho=1)
+    assert table.ledger.spent() == before + 1
+
+
+@pytest.mark.parametrize(
+    ("data", "budget", "message"),
+    [
+        (DATA, Budget(epsilon=200, reserved_delta=1e-9), "spent rho, .* is in epsilon"),
+        (DATA, total_budget(89), "at least its"),
+        (DATA, total_budget(90, 0), "at least its"),
+        (Dataset({"a": [0], "b": [1]}, Domain({"a": 2, "b": 3})), total_budget(), "the records are over"),
+        (Dataset(DATA.columns, DOMAIN, weights=np.ones(36)), total_budget(), "unweighted"),
+    ],
+)
+def test_what_cannot_be_resumed_is_refused(data, budget, message):
+    with pytest.raises(ValueError, match=message):
+        own_release().resume(data, budget)
+
+
+def test_another_relation_is_refused_after_resuming():
+    table = own_release().resume(DATA, total_budget())
+    with pytest.raises(ValueError, match="this ledger's charges are for"):
+        PrivateTable(DATA, Privacy(), table.ledger)
+
+
+def test_what_protects_nobody_is_resumed_as_such():
+    table = own_release(unsafe_seed=1).resume(DATA, total_budget())
+    assert table.measure("a", rho=1).not_private == table.ledger.not_private != ""
+    assert own_release().resume(DATA, total_budget(), unsafe_seed=2).ledger.not_private
+
+
+def test_a_resumed_pure_budget():
+    release = Release(own_release().model, (), LedgerReport(Budget(epsilon=1), [], Privacy()), "nothing")
+    assert release.resume(DATA, Budget(epsilon=2)).ledger.remaining() == 2
