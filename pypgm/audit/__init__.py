@@ -6,8 +6,8 @@ broken ones, and returns a `Finding` that names the defects it found.
 
 from __future__ import annotations
 
-from pypgm.audit.check import check
 from pypgm.audit.finding import DEFECTS, Finding
+from pypgm.audit.own_mechanism import check
 from pypgm.audit.pairs import Pair
 from pypgm.audit.report import run
 from pypgm.audit.tiers import MECHANISMS, suite
