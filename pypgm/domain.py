@@ -13,8 +13,19 @@ Label = str | int | float | bool
 
 
 def as_clique(attributes: str | Iterable[str]) -> Clique:
-    """Return attribute names as a tuple; a single name stands for a clique of one."""
+    """Return attribute names as a tuple; a single name stands for a clique of one, a mapping for none."""
+    if isinstance(attributes, tuple):
+        return attributes
+    if isinstance(attributes, Mapping) or not isinstance(attributes, Iterable):
+        raise TypeError(f"a clique needs an attribute or a sequence of attributes, got {attributes!r}")
     return (attributes,) if isinstance(attributes, str) else tuple(attributes)
+
+
+def as_cliques(cliques: Iterable[str | Iterable[str]]) -> list[Clique]:
+    """Return several cliques as tuples; a string, which would be as many as it has letters, is refused."""
+    if isinstance(cliques, str):
+        raise TypeError(f"several cliques are asked for in a list, got the string {cliques!r}")
+    return [as_clique(c) for c in cliques]
 
 
 class Domain:

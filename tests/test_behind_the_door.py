@@ -1,6 +1,7 @@
 """Behind the door nothing that depends on a value raises, and what raises holds no count."""
 
 import math
+import re
 import traceback
 from decimal import Decimal
 from fractions import Fraction
@@ -211,7 +212,7 @@ def test_frames_of_a_traceback_show_the_same_for_any_records():
     assert entered
     assert all("data" not in frame for frame in entered)
     assert any("records behind a ledger" in text for frame in entered for text in frame.values())
-    assert "900" not in str(entered)
+    assert not re.search(r"\b900\b", str(entered))  # an address may hold these digits
 
 
 def test_reprs_of_what_is_private_are_fixed_texts():

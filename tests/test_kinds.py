@@ -31,6 +31,19 @@ REFUSED = {
     "marginals": (lambda: pypgm.marginals(np.zeros(2)), NO_VECTOR),
     "elimination": (lambda: pypgm.variable_elimination(np.zeros(2), "a"), NO_VECTOR),
     "model": (lambda: pypgm.GraphicalModel({"a": 1}, 3), NO_VECTOR),
+    "clique: mapping": (
+        lambda: pypgm.GraphicalModel(pypgm.CliqueVector(DOMAIN, ["a"]), 3).project({"a": 1}),
+        r"a clique needs an attribute or a sequence of attributes, got \{'a': 1\}",
+    ),
+    "clique: number": (lambda: pypgm.CliqueVector(DOMAIN, [3]), "sequence of attributes, got 3"),
+    "cliques: string": (
+        lambda: pypgm.GraphicalModel(pypgm.CliqueVector(DOMAIN, ["a"]), 3).project_many("ab"),
+        "several cliques are asked for in a list, got the string 'ab'",
+    ),
+    "evidence: list": (
+        lambda: pypgm.GraphicalModel(pypgm.CliqueVector(DOMAIN, ["a"]), 3).project("a", ["b"]),
+        "evidence needs a mapping of attribute to value, got list",
+    ),
     "mst: path": (lambda: pypgm.mechanisms.mst("people.csv", **BUDGET), NO_DATA),
     "mst: dict": (lambda: pypgm.mechanisms.mst({"a": [0, 1]}, **BUDGET), NO_DATA),
     "evaluate": (
@@ -45,3 +58,17 @@ def test_wrong_kinds_are_refused(name):
     call, message = REFUSED[name]
     with pytest.raises(TypeError, match=message):
         call()
+
+
+def test_measurements_come_in_any_iterable():
+    wanted = pypgm.estimate(DOMAIN, [MEASURED], total=3.0).project("a").values
+    found = pypgm.estimate(DOMAIN, (m for m in [MEASURED]), total=3.0).project("a").values
+    np.testing.assert_array_equal(found, wanted)
+    assert pypgm.estimate(DOMAIN, iter([MEASURED])).total == 3.0
+
+
+def test_an_answer_with_too_many_axes_is_refused():
+    domain = pypgm.Domain({f"x{i}": 2 for i in range(40)})
+    model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [(a,) for a in domain]), 3)
+    with pytest.raises(ValueError, match="an axis for each attribute, 32 at most, got a query on 40"):
+        model.answer(pypgm.KroneckerQuery({a: [[1, 1]] for a in domain}))

@@ -126,7 +126,7 @@ def max_elimination(potentials):
     for attribute in domain.attributes:
         met = [x for x in live if attribute in x[0]]
         live = [x for x in live if attribute not in x[0]]
-        scope = domain.canonical({a: None for c, _ in met for a in c} or [attribute])
+        scope = domain.canonical({a for c, _ in met for a in c} or [attribute])
         table = np.zeros(domain.sizes(scope))
         for clique, cells in met:
             table = table + cells.reshape([domain.size(a) if a in clique else 1 for a in scope])

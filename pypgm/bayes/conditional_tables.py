@@ -44,8 +44,8 @@ class ConditionalTables:
         *,
         name: str = "unknown",
     ) -> None:
-        domain.indices(parents)
-        domain.indices(tables)
+        domain.indices(tuple(parents))
+        domain.indices(tuple(tables))
         missing = [a for a in domain if a not in tables]
         if missing:
             raise NetworkError(missing[0], f"each attribute needs a table of probabilities; {missing[0]!r} has none")

@@ -353,7 +353,7 @@ class BayesianNetwork(ConditionalTables):
         sum is 1 and they are left out. Where they do not, they stay, with all their ancestors.
         """
         asked = dict.fromkeys(attributes)
-        self.domain.indices(asked)
+        self.domain.indices(tuple(asked))
         kept = relevant([*asked, *self._inexact], self.parents)
         if len(kept) == len(self.domain):
             return self._whole

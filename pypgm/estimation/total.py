@@ -56,6 +56,7 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
     >>> estimate_total(domain, [LinearMeasurement([3, 5], "a"), LinearMeasurement([4, 6], "b")])
     (9.0, 1.0)
     """
+    measurements = tuple(measurements)  # an iterator is read once
     check_range(measurements)
     by_clique: dict[Clique, list[LinearMeasurement]] = {}
     for m in measurements:

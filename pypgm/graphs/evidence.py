@@ -72,6 +72,8 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     TypeError
         If a value is neither a label nor a code.
     """
+    if not isinstance(evidence, Mapping | None):
+        raise TypeError(f"evidence needs a mapping of attribute to value, got {type(evidence).__name__}")
     with np.errstate(divide="ignore"):
         return [(domain.index(a), np.log(_likelihood(domain, a, given))) for a, given in (evidence or {}).items()]
 

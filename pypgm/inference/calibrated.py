@@ -10,7 +10,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain, as_clique
+from pypgm.domain import Domain, as_cliques
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.contraction import answer_bytes, check_contraction, run_contraction
@@ -89,7 +89,7 @@ class Calibrated:
         ValueError
             If an attribute is unknown or comes twice.
         """
-        asked = [as_clique(c) for c in cliques]
+        asked = as_cliques(cliques)
         asks: list[Ask] = [(self.domain.indices(c), (-1,) * len(c)) for c in asked]
         answers = self.run(asks, [], [], max_bytes=max_bytes, n_threads=n_threads, clock=clock)
         return [Factor(self.domain.project(c), cells) for c, cells in zip(asked, answers, strict=True)]

@@ -55,7 +55,7 @@ class Folding:
 
     def clique(self, clique: str | Iterable[str]) -> Clique:
         """Return the inner attributes that a clique follows from, in the domain's order."""
-        return self.inner.canonical(dict.fromkeys(self.source(a)[0] for a in as_clique(clique)))
+        return self.inner.canonical({self.source(a)[0] for a in as_clique(clique)})
 
     def cells(self, clique: str | Iterable[str]) -> NDArray[np.int64]:
         """Return for each cell over the inner attributes the cell of a clique, as it is written, that holds it."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["answer_queries", "expectation"]
 
 _DENSE_ENTRIES = 1 << 22  # a block with more is applied to the answer, not to the tables
+_MOST_AXES = 32  # that every NumPy supported takes
 _CONDITION = 1e8  # eight of sixteen digits are gone
 
 
@@ -70,6 +71,9 @@ def answer_queries(
         If a query does not fit the domain.
     """
     checked = [q.checked(calibrated.domain) for q in queries]
+    widest = max((len(q.blocks) for q in checked), default=0)
+    if widest > _MOST_AXES:
+        raise ValueError(f"an answer has an axis for each attribute, {_MOST_AXES} at most, got a query on {widest}")
     needed = answer_bytes([q.shape for q in checked])
     check_fits(
         needed, max_bytes, f"the answers ({len(checked)}) need {needed / 8:.3g} cells", "ask for fewer at a time"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypedDict, overload
 
@@ -199,7 +199,7 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    _check_kinds(domain, measurements)
+    measurements = _checked_kinds(domain, measurements)
     default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
     within, asked = default if tolerance is None else tolerance, stop or "validated"
     limits = (time_limit, callback, progress, n_threads, asked, rng)
@@ -277,14 +277,16 @@ def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop
     return "optimum" if reason else "validated"
 
 
-def _check_kinds(domain: Domain, measurements: Sequence[LinearMeasurement]) -> None:
-    """Raise ``TypeError`` unless there are a domain and a sequence of measurements."""
+def _checked_kinds(domain: Domain, measurements: Iterable[LinearMeasurement]) -> tuple[LinearMeasurement, ...]:
+    """Return the measurements; ``TypeError`` unless there are a domain and several of them, in any iterable."""
     check_domain(domain)
     made = "pypgm.LinearMeasurement(values, clique, stddev)"
     if isinstance(measurements, LinearMeasurement):
         raise TypeError(f"measurements needs a sequence of pypgm.LinearMeasurement, got one: [{made}]")
-    for i, m in enumerate(measurements):
+    checked = tuple(measurements)  # an iterator is read once
+    for i, m in enumerate(checked):
         check_kind(f"measurements[{i}]", m, LinearMeasurement, made)
+    return checked
 
 
 def _objective(

@@ -11,7 +11,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.clock import Clock
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, Label, as_clique, check_kind
+from pypgm.domain import Clique, Domain, Label, as_clique, as_cliques, check_kind
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
 from pypgm.graphs.evidence import code_of
@@ -187,7 +187,7 @@ class GraphicalModel(Uncertain):
         """
         _check_exact(method)
         with Clock("project", time_limit, progress) as clock:
-            return self._given(evidence).project_many(list(cliques), n_threads=n_threads, clock=clock)
+            return self._given(evidence).project_many(as_cliques(cliques), n_threads=n_threads, clock=clock)
 
     def expectation(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.clock import Clock
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, Domain, as_clique, as_cliques
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
 from pypgm.factor import Factor
@@ -239,7 +239,7 @@ class RegionGraphModel(Queryable):
         Cliques are answered beside each other on `n_threads` threads (0 for all); the bits do not depend on it.
         """
         with Clock("project", time_limit, progress) as clock:
-            return self._project([as_clique(c) for c in cliques], evidence, method, n_threads, clock)
+            return self._project(as_cliques(cliques), evidence, method, n_threads, clock)
 
     def _project(
         self, asked: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
@@ -290,7 +290,7 @@ class RegionGraphModel(Queryable):
     ) -> list[NDArray[np.float64]]:
         answers = []
         for q in queries:
-            table = self.project(self.domain.canonical(q.checked(self.domain).blocks), evidence)
+            table = self.project(self.domain.canonical(tuple(q.checked(self.domain).blocks)), evidence)
             tree = JunctionTree(table.domain, [table.domain.attributes])
             answers += answer_queries(Calibrated(tree, partial(list, [table]), self.total), [q], n_threads=n_threads)
         return answers
