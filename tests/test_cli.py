@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
@@ -226,6 +227,14 @@ def test_refused_tables(folder, capsys, text, message):
 def test_no_command(capsys):
     assert cli.main([]) == 2
     assert "COMMAND" in one_line(capsys)
+
+
+def test_the_package_is_the_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pypgm", "--help"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("pypgm", run_name="__main__")
+    assert end.value.code == 0
+    assert "synth" in capsys.readouterr().out
 
 
 @pytest.fixture
