@@ -1,0 +1,273 @@
+"""Workloads: the marginals a release is to answer well, and how much each of them counts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from pypgm.domain import Clique, Domain, as_clique, as_cliques, check_domain, listed
+from pypgm.privacy.rational import Number, as_fraction
+from pypgm.queries import AllRange, Identity, Kronecker, LinearQuery, Prefix
+
+__all__ = ["Workload", "all_k_way", "from_queries", "prefixes", "random_k_way", "ranges", "up_to_k_way", "with_target"]
+
+
+class Workload:
+    """Cliques with the queries on their marginals and their weights; iterating gives the cliques.
+
+    Parameters
+    ----------
+    domain : Domain
+        What the cliques are of.
+    cliques : sequence of clique
+        Attributes; answers follow their order.
+    queries : sequence of LinearQuery or None, optional
+        What of each marginal is asked; every cell by default.
+    weights : sequence of number, optional
+        How much each counts, more than 0; 1 by default. A float means its shortest decimal.
+
+    Attributes
+    ----------
+    domain : Domain
+        As given.
+    cliques : tuple of tuple of str
+        As given.
+    queries : tuple of LinearQuery or None
+        None where every cell is asked.
+    weights : tuple of Fraction
+        Exact, so that scores multiplied by them are.
+
+    Raises
+    ------
+    ValueError
+        If there is no clique, one does not fit the domain or its query, lengths differ, or a weight is not positive.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> work = Workload(Domain({"a": 2, "b": 3, "c": 4}), [("a", "b"), ("b", "c")], weights=[1, 0.5])
+    >>> work.cells(), [str(w) for w in work.weights]
+    (18, ['1', '1/2'])
+    >>> {clique: str(weight) for clique, weight in work.closure().items()}
+    {('a',): '1', ('b',): '3/2', ('c',): '1/2', ('a', 'b'): '5/2', ('b', 'c'): '2'}
+    """
+
+    __slots__ = ("cliques", "domain", "queries", "weights")
+
+    def __init__(
+        self,
+        domain: Domain,
+        cliques: Iterable[str | Iterable[str]],
+        queries: Sequence[LinearQuery | None] | None = None,
+        weights: Sequence[Number] | None = None,
+    ) -> None:
+        check_domain(domain)
+        self.domain = domain
+        self.cliques: tuple[Clique, ...] = tuple(as_cliques(cliques))
+        if not self.cliques:
+            raise ValueError("a workload needs at least one clique")
+        self.queries: tuple[LinearQuery | None, ...] = (None,) * len(self) if queries is None else tuple(queries)
+        given = (1,) * len(self) if weights is None else tuple(weights)
+        if not len(self.queries) == len(given) == len(self):
+            raise ValueError(
+                f"{len(self)} cliques need as many queries and weights, got {len(self.queries)} and {len(given)}"
+            )
+        self.weights = tuple(as_fraction("a weight", w) for w in given)
+        if min(self.weights) <= 0:
+            raise ValueError(f"weights must be more than 0, got {listed(given)}")
+        for clique, query in zip(self.cliques, self.queries, strict=True):
+            cells = domain.size(clique)
+            if query is not None and query.shape[1] != cells:
+                raise ValueError(f"the marginal of {clique} has {cells} cells, its query is on {query.shape[1]}")
+
+    def __len__(self) -> int:
+        return len(self.cliques)
+
+    def __iter__(self) -> Iterator[Clique]:
+        return iter(self.cliques)
+
+    def cells(self) -> int:
+        """Return how many cells its marginals have together."""
+        return sum(self.domain.size(c) for c in self.cliques)
+
+    def closure(self) -> dict[Clique, Fraction]:
+        """Return every non-empty subset of a clique, smaller ones first, with its weight.
+
+        The weight of r is the sum of ``weight(s) |r ∩ s|`` over the cliques s: how much of the workload it speaks of.
+        Attributes are in the domain's order.
+
+        References
+        ----------
+        McKenna, Mullins, Sheldon and Miklau 2022, "AIM: An Adaptive and Iterative Mechanism for Differentially Private
+        Synthetic Data".
+        """
+        of_attribute = dict.fromkeys(self.domain, Fraction(0))
+        subsets: set[Clique] = set()
+        for clique, weight in zip(self.cliques, self.weights, strict=True):
+            ordered = self.domain.canonical(clique)
+            for attribute in ordered:
+                of_attribute[attribute] += weight
+            for k in range(1, len(ordered) + 1):
+                subsets.update(itertools.combinations(ordered, k))
+        ordered_subsets = sorted(subsets, key=lambda c: (len(c), self.domain.indices(c)))
+        return {c: sum((of_attribute[a] for a in c), Fraction(0)) for c in ordered_subsets}
+
+    def __repr__(self) -> str:
+        return f"Workload({len(self)} marginals, {self.cells()} cells)"
+
+
+def all_k_way(domain: Domain, k: int, *, max_cells: int | None = None) -> Workload:
+    """Return every marginal of k attributes.
+
+    Parameters
+    ----------
+    domain : Domain
+        Its attributes.
+    k : int
+        From 1 to the number of attributes.
+    max_cells : int, optional
+        Leave out marginals of more cells.
+
+    Raises
+    ------
+    ValueError
+        If k is out of range, or no marginal is small enough.
+
+    Examples
+    --------
+    >>> list(all_k_way(Domain({"a": 2, "b": 3, "c": 4}), 2, max_cells=8))
+    [('a', 'b'), ('a', 'c')]
+    """
+    return Workload(domain, _all_of_size(domain, k, max_cells))
+
+
+def up_to_k_way(domain: Domain, k: int, *, max_cells: int | None = None) -> Workload:
+    """Return every marginal of 1, 2, ..., k attributes; otherwise as `all_k_way`.
+
+    Examples
+    --------
+    >>> len(up_to_k_way(Domain({"a": 2, "b": 3, "c": 4}), 2))
+    6
+    """
+    _check_order(domain, k)
+    return Workload(domain, [c for j in range(1, k + 1) for c in _all_of_size(domain, j, max_cells)])
+
+
+def random_k_way(domain: Domain, k: int, count: int, seed: int = 0, *, max_cells: int | None = None) -> Workload:
+    """Return `count` different marginals of k attributes, drawn at random; otherwise as `all_k_way`.
+
+    They are ``numpy.random.RandomState(seed).choice(n, count, replace=False)`` of the n that `all_k_way` gives, a
+    stream that NumPy keeps as it is: published workloads are drawn like this.
+
+    Raises
+    ------
+    ValueError
+        As `all_k_way`, or if there are fewer than `count`.
+
+    Examples
+    --------
+    >>> list(random_k_way(Domain({"a": 2, "b": 3, "c": 4}), 2, 2, seed=0))
+    [('b', 'c'), ('a', 'c')]
+    """
+    among = _all_of_size(domain, k, max_cells)
+    if not 1 <= count <= len(among):
+        raise ValueError(f"count must be 1..{len(among)}, the marginals there are, got {count}")
+    return Workload(domain, [among[i] for i in np.random.RandomState(seed).choice(len(among), count, replace=False)])
+
+
+def with_target(domain: Domain, target: str | Sequence[str], k: int, *, max_cells: int | None = None) -> Workload:
+    """Return every marginal of k attributes that has all of the target's; otherwise as `all_k_way`.
+
+    Examples
+    --------
+    >>> list(with_target(Domain({"a": 2, "b": 3, "c": 4}), "b", 2))
+    [('a', 'b'), ('b', 'c')]
+    """
+    wanted = set(domain.canonical(target))
+    cliques = [c for c in _all_of_size(domain, k, max_cells) if wanted <= set(c)]
+    if not cliques:
+        raise ValueError(f"no marginal of {k} attributes has all of {sorted(wanted)}")
+    return Workload(domain, cliques)
+
+
+def from_queries(domain: Domain, queries: Iterable[tuple[str | Sequence[str], LinearQuery | None]]) -> Workload:
+    """Return the workload of a list of queries, each a clique and what of its marginal is asked.
+
+    A clique that comes several times with the same attributes stays as many entries.
+
+    Examples
+    --------
+    >>> from_queries(Domain({"a": 2, "b": 3}), [("b", Prefix(3)), (("a", "b"), None)]).queries
+    (Prefix(size=3), None)
+    """
+    pairs = [(as_clique(c), q) for c, q in queries]
+    return Workload(domain, [c for c, _ in pairs], [q for _, q in pairs])
+
+
+def prefixes(domain: Domain, cliques: Iterable[str | Iterable[str]], ordered: Iterable[str]) -> Workload:
+    """Return marginals asked in running sums along ordered attributes, and cell by cell along the others.
+
+    Parameters
+    ----------
+    domain : Domain
+        Attributes and sizes.
+    cliques : sequence of clique
+        The marginals; a `Workload` gives its own.
+    ordered : sequence of str
+        Attributes whose codes have an order, numbers in bins for example.
+
+    Examples
+    --------
+    >>> prefixes(Domain({"a": 2, "b": 3}), [("a", "b"), "a"], ["b"]).queries
+    (Kronecker(Identity(size=2), Prefix(size=3)), None)
+    """
+    return _along(domain, cliques, ordered, Prefix)
+
+
+def ranges(domain: Domain, cliques: Iterable[str | Iterable[str]], ordered: Iterable[str]) -> Workload:
+    """Return marginals asked in all ranges of ordered attributes; otherwise as `prefixes`.
+
+    Examples
+    --------
+    >>> ranges(Domain({"a": 2, "b": 3}), ["b"], ["b"]).queries[0].shape
+    (6, 3)
+    """
+    return _along(domain, cliques, ordered, AllRange)
+
+
+def _along(
+    domain: Domain,
+    cliques: Iterable[str | Iterable[str]],
+    ordered: Iterable[str],
+    query: type[Prefix] | type[AllRange],
+) -> Workload:
+    own = set(domain.canonical(ordered))
+
+    def asked(clique: Clique) -> LinearQuery | None:
+        if not own & set(clique):
+            return None
+        factors = [query(domain.size((a,))) if a in own else Identity(domain.size((a,))) for a in clique]
+        return factors[0] if len(factors) == 1 else Kronecker(factors)
+
+    own_cliques = as_cliques(cliques)
+    return Workload(domain, own_cliques, [asked(c) for c in own_cliques])
+
+
+def _all_of_size(domain: Domain, k: int, max_cells: int | None) -> list[Clique]:
+    _check_order(domain, k)
+    cliques = list(itertools.combinations(domain.attributes, k))
+    small = cliques if max_cells is None else [c for c in cliques if domain.size(c) <= max_cells]
+    if not small:
+        raise ValueError(f"no marginal of {k} attributes has at most {max_cells} cells")
+    return small
+
+
+def _check_order(domain: Domain, k: int) -> None:
+    check_domain(domain)
+    if not isinstance(k, int):
+        raise TypeError(f"k must be an int, got {k!r}")
+    if not 1 <= k <= len(domain):
+        raise ValueError(f"k must be 1..{len(domain)}, the number of attributes, got {k}")
