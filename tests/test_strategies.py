@@ -1,0 +1,145 @@
+"""Strategies of marginals and contrasts: published errors, dense linear algebra, convex solvers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import pypgm
+from pypgm import workloads
+from pypgm.mechanisms.strategies import contrast_cost, contrast_strategy, marginal_strategy
+from pypgm.privacy import Privacy
+
+CPS = pypgm.Domain({"a": 100, "b": 50, "c": 7, "d": 4, "e": 2})
+ADULT = pypgm.Domain(list("abcdefghijklmn"), [85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2])
+LOANS = pypgm.Domain(list("abcdefghijkl"), [101, 101, 101, 101, 3, 8, 36, 6, 51, 4, 5, 15])
+SMALL = pypgm.Domain({"a": 2, "b": 3, "c": 4})
+
+
+def with_total(work):
+    return workloads.Workload(work.domain, [(), *work])
+
+
+# Xiao et al. 2023, tables of RMSE at privacy cost 1, which is rho = 1/2.
+@pytest.mark.parametrize(
+    ("domain", "figures"),
+    [
+        (CPS, (1.744, 2.035, 2.048, 2.276)),
+        (ADULT, (3.047, 6.359, 10.515, 10.665)),
+        (LOANS, (2.875, 5.634, 8.702, 8.876)),
+    ],
+)
+def test_contrasts_have_the_published_errors(domain, figures):
+    works = [workloads.all_k_way(domain, k) for k in (1, 2, 3)] + [with_total(workloads.up_to_k_way(domain, 3))]
+    assert [round(contrast_strategy(w).rmse(w, 0.5), 3) for w in works] == list(figures)
+
+
+def marginal(domain, clique):
+    """Return the 0/1 matrix that sums the full table to a marginal."""
+    factors = [np.eye(n) if a in clique else np.ones((1, n)) for a, n in zip(domain, domain.shape, strict=True)]
+    return kron(factors)
+
+
+def contrast(domain, clique):
+    """Return the orthonormal contrasts of a marginal, as a matrix on the full table."""
+    factors = []
+    for a, n in zip(domain, domain.shape, strict=True):
+        basis = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0].T[1:]
+        factors.append(basis if a in clique else np.ones((1, n)))
+    return kron(factors)
+
+
+def kron(factors):
+    product = np.ones((1, 1))
+    for f in factors:
+        product = np.kron(product, f)
+    return product
+
+
+def expected_error(work, strategy, rows, cost):
+    """Return the summed squared error of the least squares answers at rho = 1, by dense linear algebra."""
+    weighted = [
+        rows(work.domain, c) * math.sqrt(2 * share / cost(c))
+        for c, share in zip(strategy.cliques, strategy.shares, strict=True)
+    ]
+    covariance = np.linalg.pinv(np.vstack(weighted).T @ np.vstack(weighted), rcond=1e-10)
+    asked = np.vstack([math.sqrt(w) * marginal(work.domain, c) for c, w in zip(work, work.weights, strict=True)])
+    return np.trace(asked @ covariance @ asked.T)
+
+
+WORKS = [
+    workloads.all_k_way(SMALL, 2),
+    workloads.up_to_k_way(SMALL, 3),
+    workloads.Workload(SMALL, [("c", "a"), "b", "a"], weights=[3, 1, 0.5]),
+]
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_the_error_is_that_of_least_squares(work):
+    found = contrast_strategy(work)
+    cost = {c: contrast_cost(SMALL, c, Privacy()) for c in found.cliques}
+    assert found.squared_error == pytest.approx(expected_error(work, found, contrast, cost.get), rel=1e-9)
+    found = marginal_strategy(work)
+    assert found.squared_error == pytest.approx(expected_error(work, found, marginal, lambda _: 1), rel=1e-9)
+    for strategy in (found, contrast_strategy(work)):
+        assert strategy.shares.sum() == pytest.approx(1)
+        assert strategy.shares.min() > 0
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_shares_of_marginals_are_the_convex_optimum(work):
+    found = marginal_strategy(work, tolerance=1e-6)
+    cliques = [c for k in range(4) for c in itertools.combinations(SMALL.attributes, k)]
+
+    def error(logs):
+        shares = np.exp(logs - np.logaddexp.reduce(logs))
+        rows = np.vstack([marginal(SMALL, c) * math.sqrt(2 * s) for c, s in zip(cliques, shares, strict=True)])
+        asked = np.vstack([math.sqrt(w) * marginal(SMALL, c) for c, w in zip(work, work.weights, strict=True)])
+        return np.trace(asked @ np.linalg.pinv(rows.T @ rows, rcond=1e-12) @ asked.T)
+
+    peer = optimize.minimize(error, np.zeros(len(cliques)), options={"maxiter": 300})
+    assert found.relative_gap <= 2e-6
+    assert found.squared_error <= peer.fun * (1 + 1e-5)
+    assert contrast_strategy(work).squared_error <= found.squared_error * (1 + 1e-9)
+
+
+def test_one_marginal_is_measured_whole():
+    work = workloads.Workload(SMALL, [("a", "b", "c")])
+    found = marginal_strategy(work)
+    assert found.cliques == (("a", "b", "c"),)
+    assert found.rmse(work, 0.5) == pytest.approx(1)
+
+
+def test_many_attributes_take_no_tables():
+    domain = pypgm.Domain({f"x{i}": 2 + i % 9 for i in range(40)})
+    found = marginal_strategy(workloads.all_k_way(domain, 3))
+    assert found.relative_gap <= 2.1e-3
+    assert contrast_strategy(workloads.all_k_way(domain, 3)).squared_error < found.squared_error
+
+
+@pytest.mark.parametrize("clique", [(), ("a",), ("a", "b"), ("a", "b", "c")])
+@pytest.mark.parametrize("people", [1, 3])
+def test_costs_are_the_largest_distance_of_neighbours(clique, people):
+    rows = contrast(SMALL, clique)
+    columns = rows.T
+    alone = max(float((c**2).sum()) for c in columns)
+    apart = max(float(((c - d) ** 2).sum()) for c in columns for d in columns)
+    assert contrast_cost(SMALL, clique, Privacy(records_per_person=people)) == pytest.approx(people**2 * alone)
+    assert contrast_cost(SMALL, clique, Privacy("replace", people)) == pytest.approx(people**2 * apart, abs=1e-12)
+
+
+def test_the_public_number_of_records_is_not_measured():
+    work = workloads.all_k_way(SMALL, 2)
+    assert () in contrast_strategy(work).cliques
+    assert () not in contrast_strategy(work, Privacy("replace")).cliques
+
+
+def test_queries_other_than_cells_are_refused():
+    work = workloads.prefixes(SMALL, ["c"], ["c"])
+    for strategy in (contrast_strategy, marginal_strategy):
+        with pytest.raises(ValueError, match="every cell"):
+            strategy(work)
