@@ -1,0 +1,92 @@
+"""Planted defects: one place of a module's own text changed, in the functions that everybody has imported already."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pypgm.audit.finding import Finding
+
+__all__ = ["Mutant", "planted"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A defect: where it is planted, and the check that must report it by name.
+
+    `old` occurs exactly once in the text of `module` and is replaced by `new`. Bodies and defaults of functions and
+    methods may change, and constants of the module that its own functions read.
+    """
+
+    name: str
+    module: str
+    old: str
+    new: str
+    check: Callable[[], Finding | list[Finding]]
+    defect: str
+
+
+@contextmanager
+def planted(mutant: Mutant) -> Iterator[None]:
+    """Change the functions and constants of a module in place, and undo it at the end."""
+    module = importlib.import_module(mutant.module)
+    text = inspect.getsource(module)
+    if text.count(mutant.old) != 1:
+        raise ValueError(f"{mutant.name}: {mutant.old!r} occurs {text.count(mutant.old)} times in {mutant.module}")
+    broken = types.ModuleType(module.__name__)
+    broken.__dict__.update(__package__=module.__package__, __file__=module.__file__)
+    exec(compile(text.replace(mutant.old, mutant.new), str(module.__file__), "exec"), broken.__dict__)
+    undo: list[Callable[[], None]] = []
+    _swap(vars(module), vars(broken), mutant.module, undo)
+    if not undo:
+        raise ValueError(f"{mutant.name}: the replacement changes no function and no constant")
+    try:
+        yield
+    finally:
+        for step in reversed(undo):
+            step()
+
+
+def _swap(own: Any, other: Any, home: str, undo: list[Callable[[], None]]) -> None:
+    for name, value in list(own.items()):
+        changed = other.get(name)
+        if isinstance(value, type) and value.__module__ == home and isinstance(changed, type):
+            _swap(vars(value), vars(changed), home, undo)
+        elif isinstance(own, dict) and isinstance(value, int | float | str | tuple) and changed != value:
+            if not name.startswith("__"):
+                undo.append(lambda name=name, value=value: own.__setitem__(name, value))
+                own[name] = changed
+        else:
+            for before, after in zip(_functions(value), _functions(changed), strict=False):
+                if before.__module__ == home:
+                    _swap_function(before, after, undo)
+
+
+def _functions(value: Any) -> list[Any]:
+    """Return the functions behind a function, property, class or static method, or a wrapper of one."""
+    if isinstance(value, property):
+        return [f for f in (value.fget, value.fset) if f is not None]
+    if isinstance(value, classmethod | staticmethod):
+        return _functions(value.__func__)
+    if hasattr(value, "__wrapped__"):
+        return [*([value] if isinstance(value, types.FunctionType) else []), *_functions(value.__wrapped__)]
+    return [value] if isinstance(value, types.FunctionType) else []
+
+
+def _swap_function(before: Any, after: Any, undo: list[Callable[[], None]]) -> None:
+    for part in ("__code__", "__defaults__", "__kwdefaults__"):
+        old, new = getattr(before, part), getattr(after, part)
+        if (_meaning(old) != _meaning(new)) if part == "__code__" else (repr(old) != repr(new)):
+            undo.append(lambda part=part, old=old: setattr(before, part, old))
+            setattr(before, part, new)
+
+
+def _meaning(code: types.CodeType) -> tuple[Any, ...]:
+    """Return what a function does, without where it stands."""
+    constants = tuple(_meaning(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts)
+    return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
