@@ -42,7 +42,7 @@ UNMEASURED = 0.92  # of the error at the optimum, for epsilon 1
 def main() -> None:
     options = _arguments()
     if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA needs to name the folder that holds adult/adult.csv.gz and adult/domain.json")
+        sys.exit("PYPGM_DATA must name the folder that holds adult/adult.csv.gz and adult/domain.json")
     folder = Path(os.environ["PYPGM_DATA"]) / "adult"
     domain = read_domain(folder / "domain.json")
     data = pypgm.read_table(folder / "adult.csv.gz", domain)

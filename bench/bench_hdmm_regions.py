@@ -150,7 +150,7 @@ def main() -> None:
     parser.add_argument("--projections", type=int, default=0)
     options = parser.parse_args()
     if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA needs to name the folder that holds fire/ and published/hdmm_strategies/")
+        sys.exit("PYPGM_DATA must name the folder that holds fire/ and published/hdmm_strategies/")
     folder = Path(os.environ["PYPGM_DATA"])
     domain = read_domain(folder / "fire" / "domain.json")
     data = pypgm.read_table(folder / "fire" / "fire.csv.gz", domain)

@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0)
     threads = parser.parse_args().threads
     if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA needs to name the folder that holds titanic and adult")
+        sys.exit("PYPGM_DATA must name the folder that holds titanic and adult")
     print("   table       stop  loss         L1         L2       gap   error  calls  seconds")
     for name, stop in itertools.product(PROBLEMS, ("optimum", "validated")):
         domain, measurements, exact = measured_table(name)

@@ -30,7 +30,7 @@ RUNS = 5
 
 def main() -> None:
     if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA needs to name the folder that holds adult/adult.csv.gz and adult/domain.json")
+        sys.exit("PYPGM_DATA must name the folder that holds adult/adult.csv.gz and adult/domain.json")
     folder = Path(os.environ["PYPGM_DATA"]) / "adult"
     domain = read_domain(folder / "domain.json")
     data = pypgm.read_table(folder / "adult.csv.gz", domain)

@@ -161,7 +161,7 @@ def check_peer(network: Network, peer: dict) -> None:
 
 def _of_data(name: str) -> Path:
     if not os.environ.get("PYPGM_DATA"):
-        sys.exit("PYPGM_DATA needs to name the folder that holds bif/*.bif.gz")
+        sys.exit("PYPGM_DATA must name the folder that holds bif/*.bif.gz")
     return Path(os.environ["PYPGM_DATA"]) / "bif" / f"{name}.bif.gz"
 
 

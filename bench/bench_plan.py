@@ -80,7 +80,7 @@ def large(n: int, kind: str) -> tuple[pypgm.Domain, list[tuple[str, ...]]]:
 
 def main() -> None:
     if not os.environ.get("PYPGM_DATA"):
-        sys.exit("PYPGM_DATA needs to name the folder that holds bif/*.bif.gz")
+        sys.exit("PYPGM_DATA must name the folder that holds bif/*.bif.gz")
     print(pypgm.build_info())
     networks(Path(os.environ["PYPGM_DATA"]) / "bif")
     print(f"{'structure':<28}{'seconds':>8}{'width':>7}{'cells':>10}")

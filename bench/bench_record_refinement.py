@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3)
     options = parser.parse_args()
     if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA needs to name the folder that holds adult/")
+        sys.exit("PYPGM_DATA must name the folder that holds adult/")
     folder = Path(os.environ["PYPGM_DATA"]) / "adult"
     domain = read_domain(folder / "domain.json")
     data = pypgm.read_table(folder / "adult.csv.gz", domain)

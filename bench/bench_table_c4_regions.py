@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--start", type=int, default=1)
     options = parser.parse_args()
     if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA needs to name the folder that holds adult/ and published/gum3.csv")
+        sys.exit("PYPGM_DATA must name the folder that holds adult/ and published/gum3.csv")
     folder = Path(os.environ["PYPGM_DATA"])
     domain = read_domain(folder / "adult" / "domain.json")
     data = pypgm.read_table(folder / "adult" / "adult.csv.gz", domain)

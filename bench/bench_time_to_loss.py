@@ -189,7 +189,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["adult", "chain", "titanic"])
     asked = parser.parse_args()
     if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA needs to name the folder that holds adult and titanic")
+        sys.exit("PYPGM_DATA must name the folder that holds adult and titanic")
     problems = {
         "adult": lambda: problem_of_table("adult", 10, 2),
         "chain": chain_problem,

@@ -279,7 +279,7 @@ def _check_places(inputs: Sequence[str], outputs: Sequence[str | None]) -> None:
             raise ValueError(f"{path} would be written over; give the result another name")
         taken.append(place)
         if place.is_dir():
-            raise ValueError(f"{path} needs to be a file to write, and is a directory")
+            raise ValueError(f"{path} must be a file to write, and is a directory")
         if not place.parent.is_dir():
             raise ValueError(f"{path}: there is no directory {place.parent}")
 

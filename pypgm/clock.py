@@ -38,7 +38,7 @@ class Clock:
         self, what: str = "", time_limit: float | None = None, progress: bool = False, started: float | None = None
     ) -> None:
         if time_limit is not None and not time_limit > 0:
-            raise ValueError(f"time_limit needs to be positive, got {time_limit}")
+            raise ValueError(f"time_limit must be positive, got {time_limit}")
         self.what = what
         self.time_limit = time_limit
         self.progress = progress

@@ -133,7 +133,7 @@ def evaluate(
         given = "none" if b is None else "both"
         raise ValueError(f"evaluate needs exactly one of b and unsafe_data, got {given}")
     if metric not in get_args(Metric):
-        raise ValueError(f"metric needs to be one of {get_args(Metric)}, got {metric!r}")
+        raise ValueError(f"metric must be one of {get_args(Metric)}, got {metric!r}")
     if isinstance(cliques, str):
         raise TypeError(f"cliques needs a sequence of cliques, got the name {cliques!r}; write [({cliques!r},)]")
     workload = [as_clique(c) for c in cliques]
@@ -195,7 +195,7 @@ def _tables(name: str, side: Answers, workload: Sequence[Clique]) -> Iterator[Fa
         yield from (side.project(clique) for clique in workload)
     else:
         needed = "a model, a release, a Dataset, a CliqueVector or a sequence of Factor"
-        raise TypeError(f"{name} needs to be {needed}, got {type(side).__name__}")
+        raise TypeError(f"{name} must be {needed}, got {type(side).__name__}")
 
 
 def _model_of(side: Any) -> Any:  # noqa: ANN401 - what it is, is asked next

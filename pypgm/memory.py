@@ -38,7 +38,7 @@ def memory_limit(max_bytes: float | None) -> float:
     if max_bytes is None:
         return _available() / 2
     if not max_bytes > 0:
-        raise ValueError(f"max_bytes needs to be positive, got {max_bytes}")
+        raise ValueError(f"max_bytes must be positive, got {max_bytes}")
     return float(max_bytes)
 
 

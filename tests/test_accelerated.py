@@ -163,10 +163,10 @@ def test_the_start_spreads_a_group_over_its_cells_and_floors_what_came_out_negat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "newton"}, "method needs to be"),
-        ({"stop": "soon"}, "stop needs to be"),
+        ({"method": "newton"}, "method must be"),
+        ({"stop": "soon"}, "stop must be"),
         ({"method": "accelerated", "stepsize": 1.0}, "takes no stepsize"),
-        ({"loss": "l3"}, "loss needs to be one of"),
+        ({"loss": "l3"}, "loss must be one of"),
     ],
 )
 def test_options_that_do_not_go_together(options, message):

@@ -188,7 +188,7 @@ def test_what_does_not_fit_memory_is_told(folder, monkeypatch, capsys):
         (["--time-limit", "soon"], "--time-limit: needs seconds"),
         (["--neighbours", "friends"], "--neighbours"),
         (["--domain", "none.json"], "none.json: No such file"),
-        (["--domain", "people.csv"], "people.csv needs to be JSON"),
+        (["--domain", "people.csv"], "people.csv must be JSON"),
         (["--out", "people.csv"], "people.csv would be written over"),
         (["--out", "domain.json"], "would be written over"),
         (["--model", "out.csv"], "out.csv would be written over"),

@@ -234,7 +234,7 @@ def test_cells_of_a_coarse_attribute_are_forbidden_through_the_fine_one():
             "circle",
         ),
         (lambda: [INSIDE, Constraint(("x", "state"), mapping=[0, 0, 1])], ValueError, "follows from 'zip' already"),
-        (lambda: "x", TypeError, "need to be pypgm.Constraint"),
+        (lambda: "x", TypeError, "must be pypgm.Constraint"),
         (lambda: [Constraint("x", allowed=[0]), Constraint("x", forbidden=[0])], ValueError, "no record possible"),
     ],
 )

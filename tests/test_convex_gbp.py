@@ -301,7 +301,7 @@ def test_counting_numbers_by_name():
     bound = convex_gbp(potentials, graph, "tree_reweighted", tolerance=1e-9, iterations=5000).dual
     joint = pypgm.JunctionTree(CYCLE, graph.regions).log_partition(potentials)
     assert bound >= joint
-    with pytest.raises(ValueError, match="counting numbers need to be"):
+    with pytest.raises(ValueError, match="counting numbers must be"):
         graph.counting_numbers("other")
 
 
@@ -315,8 +315,8 @@ BAD = {
     "domain": (lambda: convex_gbp(CliqueVector(TERNARY, ["x0"]), GRAPH), "region graph is over"),
     "nan": (lambda: convex_gbp(CliqueVector(CYCLE, ["a"], [np.nan, 0.0]), GRAPH), "NaN"),
     "total": (lambda: convex_gbp(ZERO, GRAPH, None, 0.0), "total"),
-    "schedule": (lambda: convex_gbp(ZERO, GRAPH, schedule="random"), "schedule needs to be"),
-    "damping": (lambda: convex_gbp(ZERO, GRAPH, schedule="parallel", damping=1.0), r"damping needs to be in \[0, 1\)"),
+    "schedule": (lambda: convex_gbp(ZERO, GRAPH, schedule="random"), "schedule must be"),
+    "damping": (lambda: convex_gbp(ZERO, GRAPH, schedule="parallel", damping=1.0), r"damping must be in \[0, 1\)"),
     "damped": (lambda: convex_gbp(ZERO, GRAPH, damping=0.5), "needs no damping"),
     "iterations": (lambda: convex_gbp(ZERO, GRAPH, iterations=0), "iterations"),
     "tolerance": (lambda: convex_gbp(ZERO, GRAPH, tolerance=-1.0), "tolerance"),

@@ -400,17 +400,17 @@ def test_threads_do_not_change_a_bit():
 
 
 REFUSED = [
-    ({"stop": "validated-soon"}, "stop needs to be"),
-    ({"total": 0.0}, "total needs to be positive and finite, got 0.0"),
-    ({"total": np.nan}, "total needs to be positive and finite, got nan"),
-    ({"iterations": 0}, "iterations needs to be at least 1, got 0"),
-    ({"tolerance": -1.0}, "tolerance needs to be finite and at least 0, got -1.0"),
-    ({"tolerance": np.inf}, "tolerance needs to be finite and at least 0, got inf"),
-    ({"stepsize": 0.0}, "stepsize needs to be positive and finite, got 0.0"),
-    ({"stepsize": np.inf}, "stepsize needs to be positive and finite, got inf"),
-    ({"time_limit": 0.0}, "time_limit needs to be positive, got 0.0"),
-    ({"n_threads": -1}, "n_threads needs to be 0"),
-    ({"max_bytes": 0}, "max_bytes needs to be positive, got 0"),
+    ({"stop": "validated-soon"}, "stop must be"),
+    ({"total": 0.0}, "total must be positive and finite, got 0.0"),
+    ({"total": np.nan}, "total must be positive and finite, got nan"),
+    ({"iterations": 0}, "iterations must be at least 1, got 0"),
+    ({"tolerance": -1.0}, "tolerance must be finite and at least 0, got -1.0"),
+    ({"tolerance": np.inf}, "tolerance must be finite and at least 0, got inf"),
+    ({"stepsize": 0.0}, "stepsize must be positive and finite, got 0.0"),
+    ({"stepsize": np.inf}, "stepsize must be positive and finite, got inf"),
+    ({"time_limit": 0.0}, "time_limit must be positive, got 0.0"),
+    ({"n_threads": -1}, "n_threads must be 0"),
+    ({"max_bytes": 0}, "max_bytes must be positive, got 0"),
 ]
 
 
@@ -432,5 +432,5 @@ def test_refused_measurements_and_starts():
 
 @pytest.mark.parametrize("step", [0.0, -1.0, np.nan])
 def test_refused_steps_of_a_callable(step):
-    with pytest.raises(ValueError, match="stepsize needs to be positive and finite"):
+    with pytest.raises(ValueError, match="stepsize must be positive and finite"):
         pypgm.estimate(SMALL, measured(), stepsize=lambda t: step)

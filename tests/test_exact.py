@@ -259,7 +259,7 @@ def test_totals_that_are_none(total):
         lambda: pypgm.variable_elimination(potentials, "a", total),
         lambda: GraphicalModel(potentials, total),
     ):
-        with pytest.raises(ValueError, match="total needs to be positive and finite"):
+        with pytest.raises(ValueError, match="total must be positive and finite"):
             refused()
 
 

@@ -139,12 +139,12 @@ def test_graph_leaves_empty_separators_out():
 
 
 REFUSED = [
-    ({"effort": "most"}, "effort needs to be 'auto' or 'best', got 'most'"),
+    ({"effort": "most"}, "effort must be 'auto' or 'best', got 'most'"),
     ({"order": ("a", "b")}, "an elimination order needs all 3 attributes, got 2"),
     ({"order": ("a", "b", "b")}, "'b' more than once"),
     ({"order": ("a", "b", "zip")}, "unknown attribute 'zip'"),
-    ({"max_bytes": 0}, "max_bytes needs to be positive, got 0"),
-    ({"max_bytes": float("nan")}, "max_bytes needs to be positive, got nan"),
+    ({"max_bytes": 0}, "max_bytes must be positive, got 0"),
+    ({"max_bytes": float("nan")}, "max_bytes must be positive, got nan"),
 ]
 
 

@@ -48,7 +48,7 @@ REFUSED = {
     "mst: dict": (lambda: pypgm.mechanisms.mst({"a": [0, 1]}, **BUDGET), NO_DATA),
     "evaluate": (
         lambda: pypgm.evaluate("people.csv", "model.pgm", cliques=["a"]),
-        "a needs to be a model, a release, a Dataset, .* got str",
+        "a must be a model, a release, a Dataset, .* got str",
     ),
 }
 

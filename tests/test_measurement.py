@@ -52,20 +52,20 @@ def test_repr_tells_what_was_measured():
 
 
 REFUSED = [
-    (([1, np.nan], "a"), ValueError, r"measurement of \('a',\) need to be finite"),
-    (([1, np.inf], "a"), ValueError, r"measurement of \('a',\) need to be finite"),
-    ((["1", "2"], "a"), TypeError, r"measurement of \('a',\) need to be real numbers, got dtype <U1"),
-    (([True, False], "a"), TypeError, "need to be real numbers, got dtype bool"),
-    (([1j, 2], "a"), TypeError, "need to be real numbers, got dtype complex128"),
-    (([None, 2], "a"), TypeError, "need to be real numbers, got dtype object"),
-    ((np.array([2**63, 0], dtype=np.uint64), "a"), ValueError, r"measurement of \('a',\) need to fit int64"),
+    (([1, np.nan], "a"), ValueError, r"measurement of \('a',\) must be finite"),
+    (([1, np.inf], "a"), ValueError, r"measurement of \('a',\) must be finite"),
+    ((["1", "2"], "a"), TypeError, r"measurement of \('a',\) must be real numbers, got dtype <U1"),
+    (([True, False], "a"), TypeError, "must be real numbers, got dtype bool"),
+    (([1j, 2], "a"), TypeError, "must be real numbers, got dtype complex128"),
+    (([None, 2], "a"), TypeError, "must be real numbers, got dtype object"),
+    ((np.array([2**63, 0], dtype=np.uint64), "a"), ValueError, r"measurement of \('a',\) must fit int64"),
     (([1, 2], "a", 0.0), ValueError, r"measurement of \('a',\) needs a positive finite stddev"),
     (([1, 2], "a", -1.0), ValueError, "needs a positive finite stddev"),
     (([1, 2], "a", np.nan), ValueError, "needs a positive finite stddev"),
     (([1, 2], "a", [1.0, np.inf]), ValueError, "needs a positive finite stddev"),
     (([1, 2], "a", [1.0, 1.0, 1.0]), ValueError, r"needs one stddev or 2, got shape \(3,\)"),
     (([1, 2], "a", 1.0, Partition([0, 0])), ValueError, r"the query on \('a',\) has 1 rows, got 2 values"),
-    (([1, 2], "a", 1.0, None, "uniform"), ValueError, "needs to be one of .*, got 'uniform'"),
+    (([1, 2], "a", 1.0, None, "uniform"), ValueError, "must be one of .*, got 'uniform'"),
 ]
 
 

@@ -12,7 +12,7 @@ def test_the_limit_is_half_of_what_is_available(monkeypatch):
     monkeypatch.setattr(memory, "_available", lambda: 100.0)
     assert memory.memory_limit(None) == 50
     assert memory.memory_limit(7) == 7
-    with pytest.raises(ValueError, match="max_bytes needs to be positive, got 0"):
+    with pytest.raises(ValueError, match="max_bytes must be positive, got 0"):
         memory.memory_limit(0)
 
 

@@ -22,9 +22,7 @@ def pair(stddev):
 @pytest.mark.parametrize("oracle", ["exact", "region_graph"])
 def test_a_stddev_whose_square_is_no_double_is_refused(stddev, oracle):
     for total in (None, 60.0):
-        with pytest.raises(
-            ValueError, match=r"stddev of the measurement of \('a',\) needs to be from 1e-100 to 1e\+100"
-        ):
+        with pytest.raises(ValueError, match=r"stddev of the measurement of \('a',\) must be from 1e-100 to 1e\+100"):
             pypgm.estimate(DOMAIN, pair(stddev), total, oracle=oracle)
     with pytest.raises(ValueError, match="stddev"):
         estimate_total(DOMAIN, pair(stddev))
@@ -52,7 +50,7 @@ def test_hardly_any_noise_leaves_the_counts(oracle):
     [
         ([1e300, 1.0, 1.0], 1.0, None, "values of the measurement .* at most 1e\\+100"),
         ([1e300, 1.0, 1.0], 1.0, 50.0, "values of the measurement .* at most 1e\\+100"),
-        (COUNTS, 1.0, 1e308, "total needs to be at most 1e\\+100, got 1e\\+308"),
+        (COUNTS, 1.0, 1e308, "total must be at most 1e\\+100, got 1e\\+308"),
         ([1e50, 1.0, 1.0], 1e-80, 5.0, "at most 1e\\+120 times its stddev"),
         (-COUNTS, 1.0, None, "counts sum to -60, with a standard error of 1.7: pass total="),
     ],

@@ -258,7 +258,7 @@ def test_callbacks_limits_and_interrupts():
 
 NOISY = measure(records(11), CYCLE, 5.0, 11)
 BAD = {
-    "oracle": ({"oracle": "loopy"}, "oracle needs to be"),
+    "oracle": ({"oracle": "loopy"}, "oracle must be"),
     "stepsize": ({"oracle": "region_graph", "stepsize": 1.0}, "no stepsize"),
     "method": ({"oracle": "region_graph", "method": "mirror_descent"}, "method='accelerated'"),
     "domain": ({"oracle": RegionGraph.saturated(Domain({"a": 2}), ["a"])}, "region graph is over"),
@@ -268,7 +268,7 @@ BAD = {
             "oracle": "region_graph",
             "warm_start": pypgm.estimate(Domain({"a": 2}), [LinearMeasurement([1, 2], "a")], oracle="region_graph"),
         },
-        "start from needs to be over",
+        "start from must be over",
     ),
     "convex": (
         {"oracle": "region_graph", "loss": pypgm.losses.Custom(lambda m: (0.0, m), CYCLE, convex=False)},

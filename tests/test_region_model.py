@@ -246,10 +246,10 @@ def test_refusals(joint, model):
         ),
         ({"marginals": CliqueVector(DOMAIN, graph.regions, -marginals.values)}, "finite entries of at least 0"),
         ({"marginals": CliqueVector(DOMAIN, graph.regions, 2 * marginals.values)}, "needs the sum 1000, got 2000"),
-        ({"total": 0.0}, "total needs to be positive"),
+        ({"total": 0.0}, "total must be positive"),
         ({"potentials": CliqueVector(DOMAIN, CLIQUES)}, "potentials need a table for each of"),
-        ({"prior_cells": 0.0}, "prior_cells needs to be positive and finite, got 0"),
-        ({"prior_cells": np.inf}, "prior_cells needs to be positive and finite"),
+        ({"prior_cells": 0.0}, "prior_cells must be positive and finite, got 0"),
+        ({"prior_cells": np.inf}, "prior_cells must be positive and finite"),
     ]
     for change, text in cases:
         given = {"graph": graph, "marginals": marginals, "total": 1000.0, **change}
@@ -259,7 +259,7 @@ def test_refusals(joint, model):
     other = consistent_model(small, random_joint(small, np.random.default_rng(0)), [("a", "b")])
     with pytest.raises(ValueError, match="previous needs a model over"):
         RegionGraphModel(graph, marginals, 1000.0, previous=other)
-    with pytest.raises(ValueError, match=r"method needs to be one of combined, .* got 'exact'"):
+    with pytest.raises(ValueError, match=r"method must be one of combined, .* got 'exact'"):
         model.project("age", method="exact")
     with pytest.raises(ValueError, match="unknown attribute 'height'"):
         model.project(("age", "height"))

@@ -190,8 +190,8 @@ def test_domain_from_json(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "needs to be JSON, and is not at line 1, column 1"),
-        ('{"age": 85', "needs to be JSON"),
+        ("", "must be JSON, and is not at line 1, column 1"),
+        ('{"age": 85', "must be JSON"),
         ("[]", "needs an object of attributes"),
         ("{}", "needs an object of attributes"),
         ('{"age": 0}', "'age' needs at least one value, got size 0"),

@@ -78,21 +78,21 @@ REFUSED = [
     ("", "the file ends where MARKOV or BAYES should stand"),
     ("PAIRS 2", "begins with MARKOV or BAYES, got 'PAIRS'"),
     ("MARKOV", "the file ends where the number of attributes"),
-    ("MARKOV two", "the number of attributes needs to be an integer at least 0, got 'two'"),
-    ("MARKOV -1", "the number of attributes needs to be an integer at least 0, got '-1'"),
-    ("MARKOV 1 0", "the size of an attribute needs to be an integer at least 1, got '0'"),
+    ("MARKOV two", "the number of attributes must be an integer at least 0, got 'two'"),
+    ("MARKOV -1", "the number of attributes must be an integer at least 0, got '-1'"),
+    ("MARKOV 1 0", "the size of an attribute must be an integer at least 1, got '0'"),
     ("MARKOV 2 2", "the file ends where the size of an attribute"),
-    ("MARKOV 1 2 x", "the number of tables needs to be an integer"),
-    ("MARKOV 1 2 1 1 1", "an attribute of a scope needs to be an integer from 0 to 0, got '1'"),
+    ("MARKOV 1 2 x", "the number of tables must be an integer"),
+    ("MARKOV 1 2 1 1 1", "an attribute of a scope must be an integer from 0 to 0, got '1'"),
     ("MARKOV 2 2 2 1 2 1 1 4 1 1 1 1", r"scope \[1, 1\] names an attribute more than once"),
     ("MARKOV 1 2 1 1 0 3 1 1 1", r"the table over \('0',\) needs 2 entries, got 3"),
     ("MARKOV 1 2 1 1 0 2 1", "the file ends where an entry of a table"),
-    ("MARKOV 1 2 1 1 0 2 1 -1", "entries need to be finite and at least 0, got '-1'"),
-    ("MARKOV 1 2 1 1 0 2 1 nan", "entries need to be finite and at least 0, got 'nan'"),
-    ("MARKOV 1 2 1 1 0 2 1 inf", "entries need to be finite and at least 0, got 'inf'"),
-    ("MARKOV 1 2 1 1 0 2 1 1,5", "entries need to be finite and at least 0, got '1,5'"),
-    ("MARKOV 1 2 1 1 0 2 1_0 1", "entries need to be finite and at least 0, got '1_0'"),
-    ("MARKOV ² 2", "the number of attributes needs to be an integer"),
+    ("MARKOV 1 2 1 1 0 2 1 -1", "entries must be finite and at least 0, got '-1'"),
+    ("MARKOV 1 2 1 1 0 2 1 nan", "entries must be finite and at least 0, got 'nan'"),
+    ("MARKOV 1 2 1 1 0 2 1 inf", "entries must be finite and at least 0, got 'inf'"),
+    ("MARKOV 1 2 1 1 0 2 1 1,5", "entries must be finite and at least 0, got '1,5'"),
+    ("MARKOV 1 2 1 1 0 2 1_0 1", "entries must be finite and at least 0, got '1_0'"),
+    ("MARKOV ² 2", "the number of attributes must be an integer"),
     ("BAYES 1 2 0", "a BAYES model needs each attribute to be the child of one table, got "),
     ("BAYES 2 1 1 2 1 0 2 1 0 1 1 1 1", "needs each attribute to be the child of one table, got 0, 0"),
     ("MARKOV 1 2 1 1 0 2 1 1 1", "nothing may follow the last table, got '1'"),
@@ -211,7 +211,7 @@ def test_a_bayesian_network_through_uai(tmp_path, data_dir):
 def test_models_that_cannot_be_written(tmp_path):
     domain = Domain({"a": 2})
     for bad in (-1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"weights need to be finite and at least 0; the table over \(a\)"):
+        with pytest.raises(ValueError, match=r"weights must be finite and at least 0; the table over \(a\)"):
             pypgm.write_uai(UaiModel("MARKOV", domain, (pypgm.Factor(domain, [1.0, bad]),)), tmp_path / "m.uai")
     for bad in (710.0, -746.0, np.nan, np.inf):
         with pytest.raises(ValueError, match=r"the table over \(a\) needs logarithms of doubles"):
@@ -239,12 +239,12 @@ def test_evidence_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("one", "the number of pairs needs to be an integer at least 0, got 'one'"),
+        ("one", "the number of pairs must be an integer at least 0, got 'one'"),
         ("1", "the file ends where an attribute should stand"),
         ("1 0", "the file ends where a value should stand"),
-        ("1 2 0", "an attribute needs to be an integer from 0 to 1, got '2'"),
-        ("1 1 3", "a value needs to be an integer from 0 to 2, got '3'"),
-        ("1 -1 0", "an attribute needs to be an integer"),
+        ("1 2 0", "an attribute must be an integer from 0 to 1, got '2'"),
+        ("1 1 3", "a value must be an integer from 0 to 2, got '3'"),
+        ("1 -1 0", "an attribute must be an integer"),
         ("2 0 1 0 1", "evidence names attribute 0 more than once"),
     ],
 )

@@ -151,7 +151,7 @@ def test_refused():
         pypgm.variable_elimination(potentials, "x0", order=["x0", "x1"])
     with pytest.raises(ValueError, match="unknown attribute 'zip'"):
         max_elimination(potentials, "zip")
-    with pytest.raises(ValueError, match="max_bytes needs to be positive"):
+    with pytest.raises(ValueError, match="max_bytes must be positive"):
         pypgm.variable_elimination(potentials, "x0", max_bytes=0)
     with pytest.raises(ValueError, match="n_threads must be 0"):
         pypgm.variable_elimination(potentials, "x0", n_threads=-1)

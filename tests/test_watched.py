@@ -154,15 +154,15 @@ def test_an_exact_answer_that_takes_too_long_is_none(evidence, capsys):
     np.testing.assert_allclose(found.values, 2.0)
     with pytest.raises(TimeoutError):
         model.project_many([("a", "c")], evidence, time_limit=1e-9)
-    with pytest.raises(ValueError, match="method needs to be 'exact', got 'local'"):
+    with pytest.raises(ValueError, match="method must be 'exact', got 'local'"):
         model.project("a", method="local")
 
 
 def test_a_limit_is_a_time():
     model = at_odds(3, 2)
-    with pytest.raises(ValueError, match="time_limit needs to be positive, got 0"):
+    with pytest.raises(ValueError, match="time_limit must be positive, got 0"):
         model.project("x0", time_limit=0)
-    with pytest.raises(ValueError, match="time_limit needs to be positive, got -1"):
+    with pytest.raises(ValueError, match="time_limit must be positive, got -1"):
         model.synthetic_data(5, time_limit=-1)
 
 

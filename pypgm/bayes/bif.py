@@ -132,7 +132,7 @@ class _Reader(Words):
             elif keyword == "probability":
                 self._header()
             else:
-                self.fail(f"a block needs to begin with network, variable or probability, got {keyword!r}")
+                self.fail(f"a block must begin with network, variable or probability, got {keyword!r}")
         for block in self.blocks:
             self._table(block)
         self._add_unwritten()
@@ -162,7 +162,7 @@ class _Reader(Words):
                 break
             words.append(name)
         if mark != "{":
-            self.fail(f"'{{' needs to follow the name of the network, got {shown(mark)}")
+            self.fail(f"'{{' must follow the name of the network, got {shown(mark)}")
         if words:
             self.title = " ".join(words)
         self._skip_properties("network", "}")
@@ -178,7 +178,7 @@ class _Reader(Words):
         word = mark if name is None else name
         if word not in stops:
             wanted = " or ".join(repr(s) for s in ("property", *stops))
-            self.fail(f"{wanted} needs to stand in this {where} block, got {shown(word)}")
+            self.fail(f"{wanted} must stand in this {where} block, got {shown(word)}")
         return word
 
     def _variable(self) -> None:
@@ -205,7 +205,7 @@ class _Reader(Words):
         self.mark("]", "the number of values")
         body = _BODY.match(self.text, self.position)
         if body is None:
-            self.fail(f"the values of {name!r} need to stand here in braces")
+            self.fail(f"the values of {name!r} must stand here in braces")
         labels = items(body[1], int(size))
         self.position = body.end()
         if len(labels) != int(size):
@@ -232,12 +232,12 @@ class _Reader(Words):
             elif mark != ",":
                 break
         if mark != ")":
-            self.fail(f"')' needs to close the list of variables, got {shown(mark)}")
+            self.fail(f"')' must close the list of variables, got {shown(mark)}")
         if not names or bars not in ([], [1]):
             self.fail("a probability block needs one variable, and its parents after one '|'")
         body = _BODY.match(self.text, self.position)
         if body is None:
-            self.fail("the probabilities need to stand here in braces")
+            self.fail("the probabilities must stand here in braces")
         self.blocks.append(_Block(names[0], tuple(names[1:]), body.start(1), body.end(1)))
         self.position = body.end()
 
@@ -252,7 +252,7 @@ class _Reader(Words):
         if child in found.tables:
             self.fail(f"variable {child!r} has two probability blocks")
         if len({child, *parents}) != 1 + len(parents):
-            self.fail(f"the variables of a probability block need to differ, got {listed([child, *parents])}")
+            self.fail(f"the variables of a probability block must differ, got {listed([child, *parents])}")
         shape = [len(found.labels[p]) for p in parents]
         found.parents[child] = parents
         found.lines[child] = self.line(block.start)
@@ -287,7 +287,7 @@ class _Reader(Words):
                 is_max |= _MAX.fullmatch(match[1]) is not None
             elif match := _TABLE.match(self.text, self.position, block.end):
                 if rows and (match[1] == "table" or -1 in rows):
-                    self.fail(f"{match[1]} needs to stand alone, but {block.child!r} has other rows", match.start(1))
+                    self.fail(f"{match[1]} must stand alone, but {block.child!r} has other rows", match.start(1))
                 if match[1] == "table":
                     rows = self._whole_table(match, size, math.prod(shape))
                 else:
@@ -298,7 +298,7 @@ class _Reader(Words):
                 start = len(self.text) - len(self.text[self.position :].lstrip())
                 what = "table, default, property or a row in parentheses, closed by ';',"
                 self.fail(
-                    f"{what} needs to stand here, got {shown(self.text[start : min(start + 30, block.end)].strip())}",
+                    f"{what} must stand here, got {shown(self.text[start : min(start + 30, block.end)].strip())}",
                     start,
                 )
             self.position = match.end()
@@ -358,9 +358,9 @@ class _Reader(Words):
         if not good:
             bad = next(word for word in words if not is_weight(word))
             at = position + text.index(bad)
-            self.fail(f"a probability needs to be a number, finite and at least 0, got {bad!r}", at)
+            self.fail(f"a probability must be a number, finite and at least 0, got {bad!r}", at)
         if len(numbers) != count:
-            self.fail(f"{count} probabilities need to stand here, got {len(numbers)}", position)
+            self.fail(f"{count} probabilities must stand here, got {len(numbers)}", position)
         return numbers
 
     def _filled(

@@ -49,7 +49,7 @@ class Words:
         assert match is not None
         self.position = match.end()
         if match[3] == '"':
-            self.fail("a quote needs to be closed, and the file ends")
+            self.fail("a quote must be closed, and the file ends")
         name = match[1] if match[1] is not None else match[2]
         return name, match[3] or ""
 
@@ -62,14 +62,14 @@ class Words:
         """Return the next name, and fail if there is none."""
         name, mark = self.token()
         if name is None:
-            self.fail(f"{what} needs to stand here, got {shown(mark)}")
+            self.fail(f"{what} must stand here, got {shown(mark)}")
         return name
 
     def mark(self, wanted: str, after: str) -> None:
         """Pass over a mark, and fail if it does not stand here."""
         name, mark = self.token()
         if mark != wanted:
-            self.fail(f"{wanted!r} needs to follow {after}, got {shown(mark if name is None else name)}")
+            self.fail(f"{wanted!r} must follow {after}, got {shown(mark if name is None else name)}")
 
 
 def written(text: str) -> str:

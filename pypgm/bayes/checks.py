@@ -1,4 +1,4 @@
-"""What a directed graph and its conditional tables need to be."""
+"""What a directed graph and its conditional tables must be."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: ArrayLike 
     scope = (*parents, child)
     if isinstance(table, Factor):
         if set(table.domain) != set(scope):
-            raise NetworkError(child, f"the table of {child!r} needs to be over {scope}, got {table.domain.attributes}")
+            raise NetworkError(child, f"the table of {child!r} must be over {scope}, got {table.domain.attributes}")
         table = table.transpose(scope).values
     values = np.array(table, dtype=np.float64)
     if values.shape != domain.sizes(scope):
@@ -79,13 +79,13 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: ArrayLike 
     bad = ~((values >= 0) & (values < np.inf))
     if bad.any():
         where = _row(domain, parents, np.argwhere(bad)[0])
-        raise NetworkError(child, f"probabilities of {child!r}{where} need to be finite and at least 0")
+        raise NetworkError(child, f"probabilities of {child!r}{where} must be finite and at least 0")
     far = np.abs(values.sum(axis=-1) - 1) > _CLOSE
     if far.any():
         position = np.argwhere(far)[0]
         found = float(values[tuple(position)].sum())
         where = _row(domain, parents, position)
-        raise NetworkError(child, f"probabilities of {child!r}{where} need to sum to 1 within {_CLOSE:g}, got {found}")
+        raise NetworkError(child, f"probabilities of {child!r}{where} must sum to 1 within {_CLOSE:g}, got {found}")
     values = np.ascontiguousarray(values).reshape(-1)
     values.flags.writeable = False
     return Factor.over(domain.project(scope), values)

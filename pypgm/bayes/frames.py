@@ -98,7 +98,7 @@ def _column_names(frame: Frame) -> list[str]:
         return list(frame)
     columns = getattr(frame, "columns", None)
     if not isinstance(columns, Iterable):
-        raise TypeError(f"a frame needs to be a mapping of columns, a data frame or a Dataset, got {type(frame)}")
+        raise TypeError(f"a frame must be a mapping of columns, a data frame or a Dataset, got {type(frame)}")
     names = list(columns)
     if len(set(names)) != len(names):
         raise ValueError(f"a frame needs columns of different names, got {listed(names)}")

@@ -318,7 +318,7 @@ class BayesianNetwork(ConditionalTables):
         self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
     ) -> tuple[Posteriors, Part]:
         if impossible not in {"raise", "nan"}:
-            raise ValueError(f"impossible needs to be 'raise' or 'nan', got {impossible!r}")
+            raise ValueError(f"impossible must be 'raise' or 'nan', got {impossible!r}")
         asked = None if targets is None else as_clique(targets)
         self.domain.indices(asked or ())
         n_rows, columns = as_codes(self.domain, frame, asked or ())

@@ -38,9 +38,9 @@ def draw_ancestral(
     {'a': array([1, 1, 1], dtype=uint8)}
     """
     if isinstance(n_records, bool) or not hasattr(n_records, "__index__"):
-        raise TypeError(f"the number of records needs to be an integer, got {n_records!r}")
+        raise TypeError(f"the number of records must be an integer, got {n_records!r}")
     if n_records < 0:
-        raise ValueError(f"the number of records needs to be at least 0, got {n_records}")
+        raise ValueError(f"the number of records must be at least 0, got {n_records}")
     generator = np.random.default_rng(rng)
     columns: dict[str, NDArray[np.unsignedinteger]] = {}
     for attribute in order:

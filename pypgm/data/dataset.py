@@ -191,5 +191,5 @@ def _as_weights(weights: ArrayLike, n_records: int) -> NDArray[np.float64]:
         raise ValueError(f"weights need one entry for each of {n_records} records, got shape {values.shape}")
     bad = ~np.isfinite(values) | (values < 0)
     if bad.any():
-        raise ValueError(f"weights need to be finite and not negative; row {int(bad.argmax())} (the first is 0) is not")
+        raise ValueError(f"weights must be finite and not negative; row {int(bad.argmax())} (the first is 0) is not")
     return values

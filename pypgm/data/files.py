@@ -49,7 +49,7 @@ def open_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         except (gzip.BadGzipFile, zlib.error):
             raise ValueError(f"{os.fspath(path)} is damaged: its compressed data do not unpack") from None
         except UnicodeDecodeError:
-            raise ValueError(f"{os.fspath(path)} needs to be text in UTF-8, and is not") from None
+            raise ValueError(f"{os.fspath(path)} must be text in UTF-8, and is not") from None
 
 
 @contextlib.contextmanager

@@ -41,7 +41,7 @@ def read_domain(path: str | os.PathLike[str]) -> Domain:
         attributes = json.loads(text, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"{name} needs to be JSON, and is not at {where}: {error.msg}") from None
+        raise ValueError(f"{name} must be JSON, and is not at {where}: {error.msg}") from None
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if not isinstance(attributes, dict) or not attributes:

@@ -146,7 +146,7 @@ def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding | N
     masks = []
     for c in constraints:
         if not isinstance(c, Constraint):
-            raise TypeError(f"constraints need to be pypgm.Constraint, got {type(c).__name__}")
+            raise TypeError(f"constraints must be pypgm.Constraint, got {type(c).__name__}")
         domain.indices(c.clique)
         if c.kind != "mapping":
             masks.append(c)

@@ -31,7 +31,7 @@ class Custom(Loss):
     cliques : sequence of cliques
         The marginals it reads; they come in this order.
     smooth : bool
-        Whether it has a gradient everywhere. If not, what it returns needs to be a subgradient.
+        Whether it has a gradient everywhere. If not, what it returns must be a subgradient.
     convex : bool
         Whether it is convex.
     lipschitz : float, optional
@@ -65,7 +65,7 @@ class Custom(Loss):
         lipschitz: float | None = None,
     ) -> None:
         if lipschitz is not None and not 0 < lipschitz < math.inf:
-            raise ValueError(f"lipschitz needs to be positive and finite, got {lipschitz}")
+            raise ValueError(f"lipschitz must be positive and finite, got {lipschitz}")
         self.function = function
         self._cliques = tuple(as_clique(c) for c in cliques)
         self.smooth = smooth
@@ -92,7 +92,7 @@ class Custom(Loss):
             own = gradient.values
             if own.shape != cells.shape or not (np.isfinite(own).all() and math.isfinite(value)):
                 raise ValueError(
-                    f"the loss needs to return a finite value and a finite gradient of {cells.size} cells, "
+                    f"the loss must return a finite value and a finite gradient of {cells.size} cells, "
                     f"got {value} and {own.size} cells"
                 )
             return float(value), np.bincount(cells, own, marginals.size).astype(np.float64)

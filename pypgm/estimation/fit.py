@@ -96,17 +96,17 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.stop not in {"validated", "optimum"}:
-            raise ValueError(f"stop needs to be 'validated' or 'optimum', got {self.stop!r}")
+            raise ValueError(f"stop must be 'validated' or 'optimum', got {self.stop!r}")
         if self.iterations < 1:
-            raise ValueError(f"iterations needs to be at least 1, got {self.iterations}")
+            raise ValueError(f"iterations must be at least 1, got {self.iterations}")
         if not 0 <= self.tolerance < math.inf:
-            raise ValueError(f"tolerance needs to be finite and at least 0, got {self.tolerance}")
+            raise ValueError(f"tolerance must be finite and at least 0, got {self.tolerance}")
         if self.stepsize is not None and not callable(self.stepsize) and not 0 < self.stepsize < math.inf:
-            raise ValueError(f"stepsize needs to be positive and finite, got {self.stepsize}")
+            raise ValueError(f"stepsize must be positive and finite, got {self.stepsize}")
         if self.time_limit is not None and not self.time_limit > 0:
-            raise ValueError(f"time_limit needs to be positive, got {self.time_limit}")
+            raise ValueError(f"time_limit must be positive, got {self.time_limit}")
         if self.n_threads < 0:
-            raise ValueError(f"n_threads needs to be 0 (all) or positive, got {self.n_threads}")
+            raise ValueError(f"n_threads must be 0 (all) or positive, got {self.n_threads}")
 
     def meets(self, distance: float, loss: float) -> bool:
         """Return whether a distance between losses is within the tolerance."""
@@ -118,7 +118,7 @@ class Options:
             return self.stepsize
         alpha = self.stepsize(t)
         if not 0 < alpha < math.inf:
-            raise ValueError(f"stepsize needs to be positive and finite, got {alpha} for step {t}")
+            raise ValueError(f"stepsize must be positive and finite, got {alpha} for step {t}")
         return alpha
 
 

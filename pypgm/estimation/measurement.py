@@ -91,18 +91,18 @@ class LinearMeasurement:
         names = as_clique(clique)
         answers = np.asarray(values)
         if answers.dtype.kind not in "iuf":
-            raise TypeError(f"values of the measurement of {names} need to be real numbers, got dtype {answers.dtype}")
+            raise TypeError(f"values of the measurement of {names} must be real numbers, got dtype {answers.dtype}")
         if answers.dtype.kind == "u" and (answers > np.iinfo(np.int64).max).any():
-            raise ValueError(f"values of the measurement of {names} need to fit int64, got {answers.max()}")
+            raise ValueError(f"values of the measurement of {names} must fit int64, got {answers.max()}")
         shape = answers.shape
         answers = answers.astype(np.int64 if answers.dtype.kind in "iu" else np.float64).reshape(-1)
         if not np.isfinite(answers).all():
-            raise ValueError(f"values of the measurement of {names} need to be finite, got NaN or infinity")
+            raise ValueError(f"values of the measurement of {names} must be finite, got NaN or infinity")
         asked = None if query is None else _as_query(query, names)
         if asked is not None and answers.size != asked.shape[0]:
             raise ValueError(f"the query on {names} has {asked.shape[0]} rows, got {answers.size} values")
         if noise not in get_args(Noise):
-            raise ValueError(f"noise of the measurement of {names} needs to be one of {get_args(Noise)}, got {noise!r}")
+            raise ValueError(f"noise of the measurement of {names} must be one of {get_args(Noise)}, got {noise!r}")
         answers.setflags(write=False)
         object.__setattr__(self, "values", answers)
         object.__setattr__(self, "clique", names)

@@ -67,7 +67,7 @@ METHODS: dict[str, Method] = {
 def chosen_method(method: str, options: Options, loss: Loss) -> str:
     """Return the method to run; ``ValueError``, with the reason, if it does not take the loss or an option."""
     if method not in {"auto", *METHODS}:
-        raise ValueError(f"method needs to be one of {('auto', *METHODS)}, got {method!r}")
+        raise ValueError(f"method must be one of {('auto', *METHODS)}, got {method!r}")
     if method == "auto":
         plain = options.stepsize is not None or not loss.stages()[-1].smooth or not loss.convex
         method = "mirror_descent" if plain else "accelerated"

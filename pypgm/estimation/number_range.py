@@ -19,7 +19,7 @@ _MOST = 1e120  # standard deviations: squares of such distances, times their num
 def check_range(measurements: Sequence[LinearMeasurement], total: float = 0.0) -> None:
     """Raise ``ValueError`` where numbers are so large, small or far apart that a loss would leave the doubles."""
     if total > _FURTHEST:
-        raise ValueError(f"total needs to be at most {_FURTHEST:g}, got {total:g}")
+        raise ValueError(f"total must be at most {_FURTHEST:g}, got {total:g}")
     for m in measurements:
         spread = np.asarray(m.stddev)
         low, high = spread.min(initial=np.inf), spread.max(initial=0.0)
@@ -28,11 +28,11 @@ def check_range(measurements: Sequence[LinearMeasurement], total: float = 0.0) -
                 f"{low:g}" if low == high else f"{low:g} to {high:g}",
                 f"from {1 / _FURTHEST:g} to {_FURTHEST:g}",
             )
-            raise ValueError(f"stddev of the measurement of {m.clique} needs to be {within}, got {got}")
+            raise ValueError(f"stddev of the measurement of {m.clique} must be {within}, got {got}")
         largest = float(np.abs(m.values.astype(np.float64)).max(initial=0.0))
         what = f"values of the measurement of {m.clique}"
         if largest > _FURTHEST:
-            raise ValueError(f"{what} need to be at most {_FURTHEST:g} in size, got {largest:g}")
+            raise ValueError(f"{what} must be at most {_FURTHEST:g} in size, got {largest:g}")
         if max(largest, total) > _MOST * low:
             got = f"{max(largest, total):g} and {low:g}"
-            raise ValueError(f"{what}, and the total, need to be at most {_MOST:g} times its stddev, got {got}")
+            raise ValueError(f"{what}, and the total, must be at most {_MOST:g} times its stddev, got {got}")

@@ -166,7 +166,7 @@ class Huber(_Residuals):
     def __init__(self, measurements: Iterable[LinearMeasurement], width: float = _STAGES[-1]) -> None:
         super().__init__(measurements)
         if not 0 < width < math.inf:
-            raise ValueError(f"width needs to be positive and finite, got {width}")
+            raise ValueError(f"width must be positive and finite, got {width}")
         self.width = float(width)
         self.bend = 2.0 / self.width
 

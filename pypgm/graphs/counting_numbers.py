@@ -46,7 +46,7 @@ def counting_numbers(graph: RegionGraph, kind: CountingNumbers) -> NDArray[np.fl
         return _bethe(graph)
     if kind == "tree_reweighted":
         return _mean_over_forests(graph)
-    raise ValueError(f"counting numbers need to be 'ones', 'bethe' or 'tree_reweighted', got {kind!r}")
+    raise ValueError(f"counting numbers must be 'ones', 'bethe' or 'tree_reweighted', got {kind!r}")
 
 
 def _bethe(graph: RegionGraph) -> NDArray[np.float64]:

@@ -99,7 +99,7 @@ class JunctionTree:
     ) -> None:
         check_domain(domain)
         if effort not in {"auto", "best"}:
-            raise ValueError(f"effort needs to be 'auto' or 'best', got {effort!r}")
+            raise ValueError(f"effort must be 'auto' or 'best', got {effort!r}")
         if order is not None and sorted(domain.indices(order)) != list(range(len(domain))):
             raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(order)}")
         self.domain = domain
@@ -330,7 +330,7 @@ def check_logarithms(potentials: CliqueVector) -> None:
 def checked_total(total: float) -> float:
     """Return a total as a float, ``ValueError`` unless it is positive and finite."""
     if not 0 < total < np.inf:
-        raise ValueError(f"total needs to be positive and finite, got {total}")
+        raise ValueError(f"total must be positive and finite, got {total}")
     return float(total)
 
 

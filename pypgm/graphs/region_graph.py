@@ -318,5 +318,5 @@ def _check_edges(pairs: Sequence[tuple[Clique, Clique]]) -> None:
     try:
         cycle = networkx.find_cycle(networkx.DiGraph(pairs))
     except networkx.NetworkXNoCycle:
-        raise ValueError(f"a child needs to lie inside its parent: {bad[1]} is no proper part of {bad[0]}") from None
+        raise ValueError(f"a child must lie inside its parent: {bad[1]} is no proper part of {bad[0]}") from None
     raise ValueError(f"the edges {' -> '.join(str(p) for p, _ in cycle)} -> {cycle[-1][1]} form a cycle")

@@ -118,7 +118,7 @@ def convex_gbp(
     """
     damping = _checked_damping(schedule, damping)
     if iterations < 1 or not tolerance >= 0:
-        raise ValueError(f"iterations needs to be at least 1 and tolerance 0, got {iterations} and {tolerance}")
+        raise ValueError(f"iterations must be at least 1 and tolerance 0, got {iterations} and {tolerance}")
     records = checked_total(total)
     theta = over_regions(region_graph, potentials)
     kappa, surplus = _numbers_and_surplus(region_graph, counting_numbers)
@@ -219,18 +219,18 @@ def checked_counting_numbers(region_graph: RegionGraph, counting_numbers: ArrayL
     bad = np.flatnonzero(~((kappa > 0) & (kappa < np.inf)))
     if bad.size:
         region = region_graph.regions[bad[0]]
-        raise ValueError(f"counting numbers need to be positive and finite, region {region} has {kappa[bad[0]]}")
+        raise ValueError(f"counting numbers must be positive and finite, region {region} has {kappa[bad[0]]}")
     return kappa
 
 
 def _checked_damping(schedule: str, damping: float | None) -> float:
     if schedule not in {"sequential", "parallel"}:
-        raise ValueError(f"schedule needs to be 'sequential' or 'parallel', got {schedule!r}")
+        raise ValueError(f"schedule must be 'sequential' or 'parallel', got {schedule!r}")
     if schedule == "sequential" and damping:
         raise ValueError(f"the sequential schedule needs no damping, got {damping}")
     share = _FLOODING_DAMPING if damping is None else float(damping)
     if not 0 <= share < 1:
-        raise ValueError(f"damping needs to be in [0, 1), got {damping}")
+        raise ValueError(f"damping must be in [0, 1), got {damping}")
     return share
 
 

@@ -160,7 +160,7 @@ def write_uai(model: CliqueVector | UaiModel, path: str | os.PathLike[str]) -> N
     for table in model.tables:
         cells = table.datavector()
         if not ((cells >= 0) & (cells < np.inf)).all():
-            raise ValueError(f"weights need to be finite and at least 0; the table over {_scope(table)} has others")
+            raise ValueError(f"weights must be finite and at least 0; the table over {_scope(table)} has others")
     _check_children(model)
     with replacing_text(path) as file:
         file.writelines(_lines(model))
@@ -316,7 +316,7 @@ class _Words:
         good = found.isascii() and found.isdigit()
         if not good or int(found) < low or (high is not None and int(found) > high):
             limits = f"at least {low}" if high is None else f"from {low} to {high}"
-            self.fail(f"{what} needs to be an integer {limits}, got {found!r}")
+            self.fail(f"{what} must be an integer {limits}, got {found!r}")
         return int(found)
 
     def weights(self, count: int) -> NDArray[np.float64]:
@@ -328,7 +328,7 @@ class _Words:
             weights = np.array([math.nan])
         if not ((weights >= 0) & (weights < np.inf)).all() or "_" in "".join(found):
             bad = next(word for word in found if not is_weight(word))
-            self.fail(f"entries need to be finite and at least 0, got {bad!r}")
+            self.fail(f"entries must be finite and at least 0, got {bad!r}")
         if len(found) < count:
             self.fail("the file ends where an entry of a table should stand")
         return weights

@@ -294,13 +294,13 @@ def _objective(
 ) -> Loss:
     """Return the loss to minimise; ``ValueError`` if there is none of that name."""
     if folding is not None and not isinstance(loss, str):
-        raise ValueError(f"with a mapping among the constraints, loss needs to be one of {(*_LOSSES,)}, got {loss!r}")
+        raise ValueError(f"with a mapping among the constraints, loss must be one of {(*_LOSSES,)}, got {loss!r}")
     if isinstance(loss, Loss):
         return loss
     if callable(loss):
         return Custom(loss, list(dict.fromkeys(m.clique for m in measurements)))
     if loss not in _LOSSES:
-        raise ValueError(f"loss needs to be one of {tuple(_LOSSES)}, a Loss or a callable, got {loss!r}")
+        raise ValueError(f"loss must be one of {tuple(_LOSSES)}, a Loss or a callable, got {loss!r}")
     return _LOSSES[loss](measurements)
 
 

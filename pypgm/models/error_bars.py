@@ -38,9 +38,9 @@ def standard_errors(
 ) -> list[Factor]:
     """Return a table of standard errors for each clique; see `GraphicalModel.standard_error`."""
     if method not in {"auto", "gls", "bootstrap"}:
-        raise ValueError(f"method needs to be 'auto', 'gls' or 'bootstrap', got {method!r}")
+        raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
     if draws < 2:
-        raise ValueError(f"draws needs to be at least 2, got {draws}")
+        raise ValueError(f"draws must be at least 2, got {draws}")
     origin = model.origin
     if origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from, so their noise is not known")

@@ -356,4 +356,4 @@ class GraphicalModel(Uncertain):
 
 def _check_exact(method: str | None) -> None:
     if method not in {None, "exact"}:
-        raise ValueError(f"method needs to be 'exact', got {method!r}: a region-graph model has other ones")
+        raise ValueError(f"method must be 'exact', got {method!r}: a region-graph model has other ones")

@@ -93,7 +93,7 @@ def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_
     if oracle == "factor_graph":
         return RegionGraph.factor_graph(domain, cliques, max_bytes=max_bytes)
     if not isinstance(oracle, RegionGraph):
-        raise ValueError(f"oracle needs to be 'exact', 'region_graph', 'factor_graph' or a RegionGraph, got {oracle!r}")  # noqa: TRY004
+        raise ValueError(f"oracle must be 'exact', 'region_graph', 'factor_graph' or a RegionGraph, got {oracle!r}")  # noqa: TRY004
     if oracle.domain != domain:
         raise ValueError(f"the region graph is over {oracle.domain}, the estimate over {domain}")
     for clique in cliques:
@@ -105,7 +105,7 @@ def _start(graph: RegionGraph, prior: GraphicalModel | RegionGraphModel, indepen
     """Return logs of a model's marginals of the regions, of single attributes for those it does not know."""
     domain = graph.domain
     if prior.domain != domain:
-        raise ValueError(f"a model to start from needs to be over {domain}, got one over {prior.domain}")
+        raise ValueError(f"a model to start from must be over {domain}, got one over {prior.domain}")
     known = [frozenset(c) for c in prior.marginals.cliques]
     holders: dict[str, set[int]] = {a: set() for a in domain}
     for i, clique in enumerate(known):

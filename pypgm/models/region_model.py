@@ -131,7 +131,7 @@ class RegionGraphModel(Queryable):
         self.total = checked_total(total)
         check_marginals(graph, marginals, self.total)
         if prior_cells is not None and not 0 < prior_cells < np.inf:
-            raise ValueError(f"prior_cells needs to be positive and finite, got {prior_cells}")
+            raise ValueError(f"prior_cells must be positive and finite, got {prior_cells}")
         if previous is not None and previous.domain != graph.domain:
             raise ValueError(f"previous needs a model over {graph.domain}, got one over {previous.domain}")
         if potentials is None:
@@ -246,7 +246,7 @@ class RegionGraphModel(Queryable):
     ) -> list[Answer]:
         """Answer under evidence, and warn the caller of the caller if time was over."""
         if method is not None and method not in get_args(Method):
-            raise ValueError(f"method needs to be one of {', '.join(get_args(Method))}, got {method!r}")
+            raise ValueError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
         for clique in asked:
             self.domain.indices(clique)
         known = log_likelihoods(self.domain, evidence)

@@ -96,4 +96,4 @@ def _plain(value: object) -> object:
     """Return a NumPy scalar, such as a label taken from an array, as the number it holds."""
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"a label needs to be a string or a number to be saved, got {value!r}")
+    raise TypeError(f"a label must be a string or a number to be saved, got {value!r}")

@@ -31,7 +31,7 @@ def checked_integers(name: str, entries: ArrayLike) -> NDArray[np.int64]:
     if given.size and given.dtype.kind not in "iu":
         raise TypeError(f"{name} need integers, got dtype {given.dtype}")
     if given.size and int(given.max()) > np.iinfo(np.int64).max:
-        raise ValueError(f"{name} need to fit int64, got {given.max()}")
+        raise ValueError(f"{name} must fit int64, got {given.max()}")
     return given.astype(np.int64)
 
 

@@ -51,7 +51,7 @@ class Subset(Matrix):
     def __init__(self, cells: ArrayLike, size: int, weights: ArrayLike | None = None) -> None:
         own, n_cells = checked_integers("cells", cells), checked_size(size)
         if own.size == 0 or own.min() < 0 or own.max() >= n_cells or np.unique(own).size != own.size:
-            raise ValueError(f"cells need to be different numbers in 0..{n_cells - 1}, at least one, got {own}")
+            raise ValueError(f"cells must be different numbers in 0..{n_cells - 1}, at least one, got {own}")
         factors = np.ones(own.size, dtype=np.int64) if weights is None else checked_integers("weights", weights)
         if factors.size != own.size or max(int(factors.max()), -int(factors.min())) >= ENTRY_LIMIT:
             raise ValueError(f"weights need one integer below 2^18 a cell, got {factors.size} for {own.size} cells")

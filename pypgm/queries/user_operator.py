@@ -87,7 +87,7 @@ class UserOperator(LinearQuery):
         forth, back = float(answers @ y), float(x @ cells)
         scale = float(np.linalg.norm(answers) * np.linalg.norm(y) + np.linalg.norm(x) * np.linalg.norm(cells))
         if not abs(forth - back) <= 1e-8 * (1 + scale):
-            raise ValueError(f"rmatvec needs to be the transpose of matvec; <Qx, y> is {forth}, <x, Q'y> is {back}")
+            raise ValueError(f"rmatvec must be the transpose of matvec; <Qx, y> is {forth}, <x, Q'y> is {back}")
         if column_norms is not None:
             self.column_norms(2)
 
@@ -114,7 +114,7 @@ class UserOperator(LinearQuery):
             return super().column_norms(norm)
         norms = as_vector("column_norms", self._column_norms(norm), self.shape[1]).astype(np.float64)
         if not (np.isfinite(norms).all() and (norms >= 0).all()):
-            raise ValueError("column_norms need to be finite and not negative")
+            raise ValueError("column_norms must be finite and not negative")
         return norms
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
