@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import json
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from pypgm.audit import DEFECTS, MECHANISMS, run, suite
 from pypgm.audit.__main__ import main
@@ -18,6 +21,7 @@ from pypgm.audit.attacks import (
     check_other_sampler,
     check_precision_of_draws,
     check_precision_of_releases,
+    largest_mu,
     lower_bound,
 )
 from pypgm.audit.contents import contents, differences, reaches
@@ -139,3 +143,16 @@ def test_the_command(monkeypatch, capsys, tmp_path):
     assert row(bad).split()[0] in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["--tier", "7"])
+
+
+@pytest.mark.parametrize("sigma", ["1/2", "1", "37/20", "4", "20"])
+def test_a_whole_step_tells_a_little_more_than_the_density(sigma):
+    # The two errors of the test "z >= t" for every t, from the sampler's law in rationals of exp(-1 / (2 sigma^2)).
+    variance = Fraction(sigma) ** 2
+    z = range(-300, 301)
+    weights = [math.exp(-(x**2) / (2 * variance)) for x in z]
+    tails = [math.fsum(weights[i:]) / math.fsum(weights) for i in range(len(weights))]
+    pairs = [(a, b) for b, a in itertools.pairwise(tails) if a > 1e-3 and b < 1 - 1e-3]
+    exact = max([1 / float(variance) ** 0.5, *(stats.norm.isf(a) - stats.norm.isf(b) for a, b in pairs)])
+    assert largest_mu(1 / (2 * variance)) == pytest.approx(exact, rel=1e-9)
+    assert largest_mu(1 / (2 * variance)) >= float(1 / variance) ** 0.5
