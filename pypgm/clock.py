@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 
 from pypgm.errors import TimeLimitWarning
+from pypgm.numeric import checked_real
 
 __all__ = ["Clock"]
 
@@ -37,8 +38,8 @@ class Clock:
     def __init__(
         self, what: str = "", time_limit: float | None = None, progress: bool = False, started: float | None = None
     ) -> None:
-        if time_limit is not None and not time_limit > 0:
-            raise ValueError(f"time_limit must be positive, got {time_limit}")
+        if time_limit is not None:
+            checked_real("time_limit", time_limit, infinite=True)
         self.what = what
         self.time_limit = time_limit
         self.progress = progress

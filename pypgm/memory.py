@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pypgm import _core
 from pypgm.domain import listed
 from pypgm.errors import ModelTooLargeError
+from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
@@ -37,9 +38,7 @@ def memory_limit(max_bytes: float | None) -> float:
     """
     if max_bytes is None:
         return _available() / 2
-    if not max_bytes > 0:
-        raise ValueError(f"max_bytes must be positive, got {max_bytes}")
-    return float(max_bytes)
+    return checked_real("max_bytes", max_bytes, infinite=True)
 
 
 def check_fits(

@@ -409,7 +409,7 @@ REFUSED = [
     ({"stepsize": 0.0}, "stepsize must be positive and finite, got 0.0"),
     ({"stepsize": np.inf}, "stepsize must be positive and finite, got inf"),
     ({"time_limit": 0.0}, "time_limit must be positive, got 0.0"),
-    ({"n_threads": -1}, "n_threads must be 0"),
+    ({"n_threads": -1}, "n_threads must be at least 0, got -1"),
     ({"max_bytes": 0}, "max_bytes must be positive, got 0"),
 ]
 
@@ -418,6 +418,35 @@ REFUSED = [
 def test_refused_options(options, message):
     with pytest.raises(ValueError, match=message):
         pypgm.estimate(SMALL, measured(), **options)
+
+
+NO_NUMBERS = [
+    ({"iterations": 1.5}, "iterations must be an integer, got 1.5"),
+    ({"iterations": True}, "iterations must be an integer, got True"),
+    ({"n_threads": 1.0}, r"n_threads must be an integer, got 1\.0"),
+    ({"total": True}, "total must be a number, got True"),
+    ({"total": "100"}, "total must be a number, got '100'"),
+    ({"total": [100.0]}, r"total must be a number, got \[100\.0\]"),
+    ({"tolerance": np.array([0.1])}, r"tolerance must be a number, got array\(\[0\.1\]\)"),
+    ({"tolerance": False}, "tolerance must be a number, got False"),
+    ({"stepsize": "0.1"}, "stepsize must be a number, got '0.1'"),
+    ({"stepsize": lambda t: None}, r"stepsize\(1\) must be a number, got None"),
+    ({"time_limit": 1j}, "time_limit must be a number, got 1j"),
+    ({"max_bytes": "1 GiB"}, "max_bytes must be a number, got '1 GiB'"),
+]
+
+
+@pytest.mark.parametrize("oracle", ["exact", "region_graph"])
+@pytest.mark.parametrize(("options", "message"), NO_NUMBERS)
+def test_options_that_are_no_numbers(options, message, oracle):
+    if oracle == "exact" or "stepsize" not in options:
+        with pytest.raises(TypeError, match=message):
+            pypgm.estimate(SMALL, measured(), oracle=oracle, **options)
+
+
+def test_numpy_numbers_are_options():
+    options = {"total": np.float32(100), "iterations": np.int64(3), "tolerance": np.array(0.1), "n_threads": np.int8(1)}
+    assert pypgm.estimate(SMALL, measured(), **options).total == 100.0
 
 
 def test_refused_measurements_and_starts():
@@ -432,5 +461,5 @@ def test_refused_measurements_and_starts():
 
 @pytest.mark.parametrize("step", [0.0, -1.0, np.nan])
 def test_refused_steps_of_a_callable(step):
-    with pytest.raises(ValueError, match="stepsize must be positive and finite"):
+    with pytest.raises(ValueError, match=r"stepsize\(1\) must be positive and finite, got"):
         pypgm.estimate(SMALL, measured(), stepsize=lambda t: step)

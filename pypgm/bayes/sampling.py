@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.factor import Factor
+from pypgm.numeric import checked_integer
 
 __all__ = ["draw_ancestral"]
 
@@ -37,10 +38,7 @@ def draw_ancestral(
     >>> draw_ancestral({"a": Factor(Domain({"a": 2}), [0.0, 1.0])}, ["a"], 3)
     {'a': array([1, 1, 1], dtype=uint8)}
     """
-    if isinstance(n_records, bool) or not hasattr(n_records, "__index__"):
-        raise TypeError(f"the number of records must be an integer, got {n_records!r}")
-    if n_records < 0:
-        raise ValueError(f"the number of records must be at least 0, got {n_records}")
+    checked_integer("the number of records", n_records)
     generator = np.random.default_rng(rng)
     columns: dict[str, NDArray[np.unsignedinteger]] = {}
     for attribute in order:

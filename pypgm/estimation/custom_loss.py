@@ -12,6 +12,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.stacked import placed
+from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,13 +65,11 @@ class Custom(Loss):
         convex: bool = True,
         lipschitz: float | None = None,
     ) -> None:
-        if lipschitz is not None and not 0 < lipschitz < math.inf:
-            raise ValueError(f"lipschitz must be positive and finite, got {lipschitz}")
         self.function = function
         self._cliques = tuple(as_clique(c) for c in cliques)
         self.smooth = smooth
         self.convex = convex
-        self.lipschitz = lipschitz
+        self.lipschitz = None if lipschitz is None else checked_real("lipschitz", lipschitz)
 
     @property
     def cliques(self) -> tuple[Clique, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from pypgm.errors import EstimateInterruptedWarning
+from pypgm.numeric import checked_integer, checked_real
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,8 +76,8 @@ class Options:
 
     Raises
     ------
-    ValueError
-        If one of them is out of range.
+    ValueError, TypeError
+        If one of them is out of range, or no number.
     """
 
     iterations: int
@@ -97,16 +97,14 @@ class Options:
     def __post_init__(self) -> None:
         if self.stop not in {"validated", "optimum"}:
             raise ValueError(f"stop must be 'validated' or 'optimum', got {self.stop!r}")
-        if self.iterations < 1:
-            raise ValueError(f"iterations must be at least 1, got {self.iterations}")
-        if not 0 <= self.tolerance < math.inf:
-            raise ValueError(f"tolerance must be finite and at least 0, got {self.tolerance}")
-        if self.stepsize is not None and not callable(self.stepsize) and not 0 < self.stepsize < math.inf:
-            raise ValueError(f"stepsize must be positive and finite, got {self.stepsize}")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ValueError(f"time_limit must be positive, got {self.time_limit}")
-        if self.n_threads < 0:
-            raise ValueError(f"n_threads must be 0 (all) or positive, got {self.n_threads}")
+        checked_integer("iterations", self.iterations, 1)
+        checked_integer("n_threads", self.n_threads)
+        checked_real("tolerance", self.tolerance, zero=True)
+        if not (self.stepsize is None or callable(self.stepsize)):
+            checked_real("stepsize", self.stepsize)
+        for name in ("time_limit", "max_bytes"):
+            if getattr(self, name) is not None:
+                checked_real(name, getattr(self, name), infinite=True)
 
     def meets(self, distance: float, loss: float) -> bool:
         """Return whether a distance between losses is within the tolerance."""
@@ -116,10 +114,7 @@ class Options:
         """Return the given step at iteration t = 1, 2, …, None if the method chooses it."""
         if not callable(self.stepsize):
             return self.stepsize
-        alpha = self.stepsize(t)
-        if not 0 < alpha < math.inf:
-            raise ValueError(f"stepsize must be positive and finite, got {alpha} for step {t}")
-        return alpha
+        return checked_real(f"stepsize({t})", self.stepsize(t))
 
 
 def warn_if_interrupted(fit: Fit) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import transpose_cells
+from pypgm.numeric import real_array
 from pypgm.queries import Identity, LinearQuery, Products, UserOperator
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class LinearMeasurement:
     ValueError
         If a value is NaN or infinite, a standard deviation is not positive and finite, or lengths do not fit.
     TypeError
-        If values are not real numbers.
+        If values or standard deviations are not real numbers.
 
     Examples
     --------
@@ -89,9 +90,7 @@ class LinearMeasurement:
         not_private: str = "",
     ) -> None:
         names = as_clique(clique)
-        answers = np.asarray(values)
-        if answers.dtype.kind not in "iuf":
-            raise TypeError(f"values of the measurement of {names} must be real numbers, got dtype {answers.dtype}")
+        answers = real_array(f"values of the measurement of {names}", values)
         if answers.dtype.kind == "u" and (answers > np.iinfo(np.int64).max).any():
             raise ValueError(f"values of the measurement of {names} must fit int64, got {answers.max()}")
         shape = answers.shape
@@ -178,13 +177,12 @@ def _as_query(query: LinearQuery | Products, clique: Clique) -> LinearQuery:
 
 
 def _checked_stddev(stddev: float | ArrayLike, clique: Clique, n_values: int) -> float | NDArray[np.float64]:
-    spread: NDArray[np.float64] = np.asarray(stddev, dtype=np.float64)
+    spread: NDArray[np.float64] = real_array(f"stddev of the measurement of {clique}", stddev).astype(np.float64)
     if spread.shape not in {(), (n_values,)}:
         raise ValueError(f"the measurement of {clique} needs one stddev or {n_values}, got shape {spread.shape}")
     if not (np.isfinite(spread).all() and (spread > 0).all()):
         raise ValueError(f"the measurement of {clique} needs a positive finite stddev")
     if spread.ndim == 0:
         return float(spread)
-    each: NDArray[np.float64] = spread.copy()
-    each.setflags(write=False)
-    return each
+    spread.setflags(write=False)
+    return spread

@@ -14,6 +14,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked import Stacked, placed
+from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,9 +166,7 @@ class Huber(_Residuals):
 
     def __init__(self, measurements: Iterable[LinearMeasurement], width: float = _STAGES[-1]) -> None:
         super().__init__(measurements)
-        if not 0 < width < math.inf:
-            raise ValueError(f"width must be positive and finite, got {width}")
-        self.width = float(width)
+        self.width = checked_real("width", width)
         self.bend = 2.0 / self.width
 
     def stages(self) -> tuple[Loss, ...]:

@@ -16,6 +16,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.memory import check_fits, hopeless_refused
+from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     import networkx
@@ -328,10 +329,8 @@ def check_logarithms(potentials: CliqueVector) -> None:
 
 
 def checked_total(total: float) -> float:
-    """Return a total as a float, ``ValueError`` unless it is positive and finite."""
-    if not 0 < total < np.inf:
-        raise ValueError(f"total must be positive and finite, got {total}")
-    return float(total)
+    """Return a total as a float; ``TypeError`` unless it is a number, ``ValueError`` unless positive and finite."""
+    return checked_real("total", total)
 
 
 def check_possible(log_z: float, evidence: Evidence | None) -> None:

@@ -14,6 +14,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.counting_numbers import CountingNumbers
 from pypgm.graphs.junction_tree import check_logarithms, checked_total
+from pypgm.numeric import checked_integer, checked_real
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -117,8 +118,8 @@ def convex_gbp(
     (True, array([0.595, 0.405]))
     """
     damping = _checked_damping(schedule, damping)
-    if iterations < 1 or not tolerance >= 0:
-        raise ValueError(f"iterations must be at least 1 and tolerance 0, got {iterations} and {tolerance}")
+    checked_integer("iterations", iterations, 1)
+    checked_real("tolerance", tolerance, zero=True)
     records = checked_total(total)
     theta = over_regions(region_graph, potentials)
     kappa, surplus = _numbers_and_surplus(region_graph, counting_numbers)

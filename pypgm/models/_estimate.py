@@ -133,7 +133,8 @@ def estimate(
     stop : {"validated", "optimum"}, optional
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
         least expected error, or at the minimum of the loss. By default "validated" where that can be: by the
-        accelerated method, without `warm_start`, for losses that rest on measurements.
+        accelerated method, without `warm_start`, for losses that rest on measurements. Everywhere else the default is
+        "optimum": every other `method`, so also with a `stepsize`, every `warm_start`, and a callable or `Custom` loss.
     iterations : int
         Most oracle calls (one propagation each, rejected trials included).
     tolerance : float, optional
@@ -172,13 +173,18 @@ def estimate(
     -------
     GraphicalModel or RegionGraphModel
         The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C after the first iteration ends the
-        search and returns the best point so far, with a `RuntimeWarning`; a second one raises.
+        search and returns the best point so far, whose ``model.fit.status`` is "interrupted", with an
+        `EstimateInterruptedWarning`.
 
     Raises
     ------
     ValueError
         If a measurement does not fit the domain, the total is neither given nor measured, an option is out of range,
         ``stop="validated"`` is asked for where there is nothing to validate, or numbers are too far apart for doubles.
+    TypeError
+        If the domain, a measurement or an option is of another kind: ``iterations=1.5``, ``total=True``.
+    KeyboardInterrupt
+        If Ctrl-C comes before the first iteration has ended, or a second time.
     ModelTooLargeError
         If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
 

@@ -11,6 +11,7 @@ from pypgm.clock import Clock
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
+from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,8 +40,7 @@ def standard_errors(
     """Return a table of standard errors for each clique; see `GraphicalModel.standard_error`."""
     if method not in {"auto", "gls", "bootstrap"}:
         raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
-    if draws < 2:
-        raise ValueError(f"draws must be at least 2, got {draws}")
+    checked_integer("draws", draws, 2)
     origin = model.origin
     if origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from, so their noise is not known")

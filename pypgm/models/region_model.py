@@ -30,6 +30,7 @@ from pypgm.models.refinement import refined_records
 from pypgm.models.region_parts import affordable_cells, check_answers_fit, check_marginals, oversaturated_answers
 from pypgm.models.sampling import Step, draw_records
 from pypgm.models.storage import model_header
+from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,8 +131,8 @@ class RegionGraphModel(Queryable):
         self.graph = graph
         self.total = checked_total(total)
         check_marginals(graph, marginals, self.total)
-        if prior_cells is not None and not 0 < prior_cells < np.inf:
-            raise ValueError(f"prior_cells must be positive and finite, got {prior_cells}")
+        if prior_cells is not None:
+            checked_real("prior_cells", prior_cells)
         if previous is not None and previous.domain != graph.domain:
             raise ValueError(f"previous needs a model over {graph.domain}, got one over {previous.domain}")
         if potentials is None:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm import _core
 from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
+from pypgm.numeric import checked_integer
 
 __all__ = ["Step", "draw_records"]
 
@@ -97,13 +98,10 @@ def draw_records(
     >>> np.bincount(2 * records["a"] + records["b"]).tolist()
     [100, 200, 300, 400]
     """
-    if isinstance(rows, bool) or not hasattr(rows, "__index__"):
-        raise TypeError(f"rows must be an integer, got {rows!r}")
-    if rows < 0:
-        raise ValueError(f"rows must be at least 0, got {rows}")
+    n_rows = checked_integer("rows", rows)
     _check_order(domain, steps)
     seed = int(np.random.default_rng(rng).integers(2**64, dtype=np.uint64))
-    sampler = _core.RecordSampler(int(rows), len(domain), seed)
+    sampler = _core.RecordSampler(n_rows, len(domain), seed)
     watch = clock or Clock()
     for i, (step, margin) in enumerate(zip(steps, _margins(domain, steps), strict=True)):
         watch.tick(partial("{}/{} cliques of records".format, i, len(steps)))

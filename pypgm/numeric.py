@@ -1,0 +1,68 @@
+"""The one place that checks numbers given as options: integers, real numbers, arrays of real numbers."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["checked_integer", "checked_real", "real_array"]
+
+
+def checked_integer(name: str, value: object, least: int = 0) -> int:
+    """Return an integer option; ``TypeError`` unless it is an integer (True is none), ``ValueError`` below `least`.
+
+    Examples
+    --------
+    >>> checked_integer("iterations", np.int64(5), 1)
+    5
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    own = operator.index(value)
+    if own < least:
+        raise ValueError(f"{name} must be at least {least}, got {own}")
+    return own
+
+
+def checked_real(name: str, value: object, *, zero: bool = False, infinite: bool = False) -> float:
+    """Return a real option; ``TypeError`` unless it is a number, ``ValueError`` unless it is positive and finite.
+
+    Parameters
+    ----------
+    name : str
+        What the option is called.
+    value : object
+        What was given for it; a truth value, text and several numbers are no number.
+    zero, infinite : bool
+        Whether 0, and whether infinity, is in range too.
+
+    Examples
+    --------
+    >>> checked_real("tolerance", 0, zero=True)
+    0.0
+    """
+    if (
+        isinstance(value, bool | np.bool_ | str)
+        or not isinstance(value, SupportsFloat)
+        or getattr(value, "shape", ()) != ()
+    ):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    own = float(value)
+    if not (0 < own < math.inf or (zero and own == 0) or (infinite and own == math.inf)):
+        needed = "finite and at least 0" if zero else "positive" if infinite else "positive and finite"
+        raise ValueError(f"{name} must be {needed}, got {value}")
+    return own
+
+
+def real_array(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return an array of integers or floats; ``TypeError``, naming what it is of, if its entries are none."""
+    array: NDArray[Any] = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
+    return array
