@@ -139,7 +139,7 @@ def test_noise_narrows_the_tree(joint):
         assert model.prior_cells == pytest.approx(min(1e6, 2000 / stddev))
     assert kept[1e-3] == 6
     assert kept[200.0] == 3
-    wide = RegionGraphModel(model.graph, model.marginals, 1000.0, measurements=model.measurements, prior_cells=1e6)
+    wide = RegionGraphModel(model.graph, model.marginals, 1000.0, origin=model.origin, prior_cells=1e6)
     assert len(wide.prior.pairs) == 6
 
 
@@ -229,8 +229,14 @@ def test_estimate_comes_back_with_its_fit(joint, tmp_path):
     again = pypgm.load(tmp_path / "m")
     assert again.fit == model.fit
     assert again.prior_cells == model.prior_cells
+    asked = ("age", "rate")
+    answers = [m.project(asked, method="oversaturated").values.tobytes() for m in (model, again)]
+    assert answers[0] == answers[1]
+    errors = [m.standard_error("age", draws=3).values.tobytes() for m in (model, again)]
+    assert errors[0] == errors[1]
+    bare = RegionGraphModel(model.graph, model.marginals, model.total)
     with pytest.raises(ValueError, match="needs a model with its measurements"):
-        again.project(("age", "rate"), method="oversaturated")
+        bare.project(asked, method="oversaturated")
 
 
 # Refusals.

@@ -14,8 +14,7 @@ import pypgm
 from pypgm import Constraint, Domain, LinearMeasurement, cli, queries
 from pypgm.estimation.path import Path
 from pypgm.estimation.standard_error import least_squares
-from pypgm.models._estimate import estimate_again
-from pypgm.models.origin import Origin
+from pypgm.models._load import model_of_archive
 
 DOMAIN = Domain({"a": 4, "b": 3, "c": 3})
 PAIRS = [("a", "b"), ("c", "b")]
@@ -181,15 +180,15 @@ def test_a_query_of_ones_own_is_kept_as_a_matrix_or_not_at_all(tmp_path, monkeyp
 @pytest.mark.parametrize("breaks", ["mask", "values", "query"])
 def test_a_file_that_does_not_fit_is_refused(breaks):
     model = optimum(measurements(), constraints=[Constraint(("a", "b"), forbidden=[(0, 0)])])
-    header, arrays = model.origin.packed()
+    header, arrays = model.archive()
     if breaks == "mask":
         arrays["mask 0"] = arrays["mask 0"][:-1]
     elif breaks == "values":
         arrays["measurement 1 values"] = arrays["measurement 1 values"][:-1]
     else:
-        header["measurements"][0]["query"] = "groups"
-    with pytest.raises((ValueError, KeyError)):
-        Origin.unpacked(DOMAIN, header, arrays, estimate_again)
+        header["origin"]["measurements"][0]["query"] = "groups"
+    with pytest.raises(ValueError, match="not a whole pypgm model file"):
+        model_of_archive(header, arrays, "m.pgm")
 
 
 # The command.

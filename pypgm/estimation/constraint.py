@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Constraint", "Masks", "fold", "folded_measurement", "with_zeros"]
 
-Masks = list[tuple[Clique, "NDArray[np.bool_]"]]
+Masks = Sequence[tuple[Clique, "NDArray[np.bool_]"]]
 """Cliques in the domain's order, and whether each of their cells may hold records."""
 
 
@@ -132,8 +132,8 @@ class Constraint:
         return f"Constraint({', '.join(self.clique)}: {self.kind})"
 
 
-def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding | None, Masks]:
-    """Return the attributes that follow from others, if any do, and the masks over those that are left.
+def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Masks]:
+    """Return which attributes follow from others, and the masks over those that are left.
 
     Raises
     ------
@@ -158,8 +158,8 @@ def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding | N
             )
         found[coarse] = fine, c.codes(domain)
     sources = {coarse: _followed(coarse, found) for coarse in found}
-    folding = Folding(domain, sources) if sources else None
-    return folding, [_inner_mask(domain, folding, c) for c in masks]
+    folding = Folding(domain, sources)
+    return folding, [(folding.clique(c.clique), c.mask(domain)[folding.cells(c.clique)]) for c in masks]
 
 
 def _followed(coarse: str, found: Mapping[str, tuple[str, NDArray[np.int64]]]) -> tuple[str, NDArray[np.int64]]:
@@ -171,12 +171,6 @@ def _followed(coarse: str, found: Mapping[str, tuple[str, NDArray[np.int64]]]) -
         fine, before = found[fine]
         codes = codes[before]
     raise ValueError(f"{coarse!r} follows from itself in a circle of mappings")
-
-
-def _inner_mask(domain: Domain, folding: Folding | None, c: Constraint) -> tuple[Clique, NDArray[np.bool_]]:
-    mask = c.mask(domain)
-    folding = Folding(domain, {}) if folding is None else folding
-    return folding.clique(c.clique), mask[folding.cells(c.clique)]
 
 
 def with_zeros(potentials: CliqueVector, masks: Masks) -> CliqueVector:

@@ -61,7 +61,7 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
         The attributes.
     evidence : mapping of attribute to value, values or likelihood vector
         A value is a label where the attribute has labels (an integer is a code only if no label is an
-        integer), else a code. A list, tuple, set or NumPy array of integers allows each of its values. A
+        integer), else a code. A list, tuple, range, set or NumPy array of integers allows each of its values. A
         `Likelihood`, or a NumPy float array of the attribute's size, holds the likelihood of each value.
 
     Raises
@@ -88,7 +88,7 @@ def _likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.flo
             raise ValueError(f"a likelihood of {attribute!r} needs finite entries of at least 0")
         return np.asarray(given, dtype=np.float64)
     several = given.tolist() if isinstance(given, np.ndarray) else given
-    values = list(several) if isinstance(several, list | tuple | Set) else [several]
+    values = list(several) if isinstance(several, list | tuple | range | Set) else [several]
     if not values:
         raise ValueError(f"evidence on {attribute!r} needs at least one value, got none")
     likelihood = np.zeros(size)

@@ -10,18 +10,18 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.errors import ConditionWarning
-from pypgm.factor import Factor
 from pypgm.inference.calibrated import Ask, Calibrated
 from pypgm.inference.contraction import answer_bytes, run_contraction
+from pypgm.inference.folding import Folding
 from pypgm.memory import check_fits
-from pypgm.queries import Identity, KroneckerQuery, LinearQuery, mean
+from pypgm.queries import KroneckerQuery, LinearQuery
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
-    from pypgm.domain import Clique, Domain
+    from pypgm.clock import Clock
 
-__all__ = ["answer_queries", "expectation"]
+__all__ = ["answer_queries"]
 
 _DENSE_ENTRIES = 1 << 22  # a block with more is applied to the answer, not to the tables
 _MOST_AXES = 32  # that every NumPy supported takes
@@ -30,10 +30,11 @@ _CONDITION = 1e8  # eight of sixteen digits are gone
 
 def answer_queries(
     calibrated: Calibrated,
+    folding: Folding,
     queries: Sequence[KroneckerQuery],
     *,
-    max_bytes: float | None = None,
     n_threads: int = 0,
+    clock: Clock | None = None,
 ) -> list[NDArray[np.float64]]:
     """Return the answers of a calibrated tree to Kronecker queries, in counts.
 
@@ -45,13 +46,15 @@ def answer_queries(
     Parameters
     ----------
     calibrated : Calibrated
-        The tree.
+        The tree, over inner attributes.
+    folding : Folding
+        The attributes that follow from these.
     queries : sequence of KroneckerQuery
-        What is asked.
-    max_bytes : float, optional
-        Memory the tables may take; half of what is available by default.
+        What is asked, of any attributes; checked.
     n_threads : int
         0 for all threads; the bits of the answers do not depend on it.
+    clock : Clock, optional
+        Shows the run, and ends it with ``TimeoutError`` once its time is over.
 
     Returns
     -------
@@ -68,48 +71,25 @@ def answer_queries(
     ModelTooLargeError
         If a table does not fit.
     ValueError
-        If a query does not fit the domain.
+        If a query is on more attributes than a tensor may have axes.
     """
-    checked = [q.checked(calibrated.domain) for q in queries]
-    widest = max((len(q.blocks) for q in checked), default=0)
+    widest = max((len(q.blocks) for q in queries), default=0)
     if widest > _MOST_AXES:
         raise ValueError(f"an answer has an axis for each attribute, {_MOST_AXES} at most, got a query on {widest}")
-    needed = answer_bytes([q.shape for q in checked])
-    check_fits(
-        needed, max_bytes, f"the answers ({len(checked)}) need {needed / 8:.3g} cells", "ask for fewer at a time"
-    )
-    answers = _answers(calibrated, checked, max_bytes, n_threads)
-    mixed = [i for i, q in enumerate(checked) if not all(b.is_non_negative for b in q.blocks.values())]
+    needed = answer_bytes([q.shape for q in queries])
+    check_fits(needed, None, f"the answers ({len(queries)}) need {needed / 8:.3g} cells", "ask for fewer at a time")
+    inner = [folding.query(q) for q in queries]
+    answers = _answers(calibrated, inner, n_threads, clock)
+    mixed = [i for i, q in enumerate(inner) if not all(b.is_non_negative for b in q.blocks.values())]
     if mixed:
-        absolute = [KroneckerQuery({a: b.magnitudes(1) for a, b in checked[i].blocks.items()}) for i in mixed]
-        magnitudes = _answers(calibrated, absolute, max_bytes, n_threads)
-        for i, magnitude in zip(mixed, magnitudes, strict=True):
-            _warn_of_cancellation(checked[i], answers[i], magnitude)
-    return answers
-
-
-def expectation(calibrated: Calibrated, attribute: str, given: Clique, levels: ArrayLike | None = None) -> Factor:
-    """Return E[attribute | given], nan where 0 / 0; see `GraphicalModel.expectation`."""
-    domain = calibrated.domain
-    block = mean(_numeric_labels(domain, attribute) if levels is None else levels)
-    counts: dict[str, LinearQuery] = {a: Identity(domain.size(a)) for a in given}
-    domain.indices((attribute, *given))
-    # Of positive weights a mean is no worse conditioned than its levels: no warning of cancellation is due.
-    queries = [KroneckerQuery({attribute: block, **counts}).checked(domain), KroneckerQuery(counts)]
-    sums, records = _answers(calibrated, queries, None, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Factor(domain.project(given), (sums.reshape(records.shape) / records).reshape(-1))
-
-
-def _numeric_labels(domain: Domain, attribute: str) -> list[float]:
-    labels = domain.labels.get(attribute, ()) if attribute in domain else ()
-    if not labels or any(isinstance(x, str) for x in labels):
-        raise ValueError(f"attribute {attribute!r} has no numeric labels; pass levels=, a number for each value")
-    return [float(x) for x in labels]
+        absolute = [KroneckerQuery({a: b.magnitudes(1) for a, b in inner[i].blocks.items()}) for i in mixed]
+        for i, magnitude in zip(mixed, _answers(calibrated, absolute, n_threads, clock), strict=True):
+            _warn_of_cancellation(queries[i], answers[i], magnitude)
+    return [folding.answer(q, answer) for q, answer in zip(queries, answers, strict=True)]
 
 
 def _answers(
-    calibrated: Calibrated, queries: Sequence[KroneckerQuery], max_bytes: float | None, n_threads: int
+    calibrated: Calibrated, queries: Sequence[KroneckerQuery], n_threads: int, clock: Clock | None
 ) -> list[NDArray[np.float64]]:
     """Contract all queries at once."""
     domain = calibrated.domain
@@ -120,8 +100,7 @@ def _answers(
         own = [numbers.setdefault((a, b), len(numbers)) if _is_early(b) else -1 for a, b in axes]
         asks.append((tuple(a for a, _ in axes), tuple(own)))
     blocks = [_dense(block) for _, block in numbers]
-    owners = [a for a, _ in numbers]
-    flat = calibrated.run(asks, owners, blocks, max_bytes=max_bytes, n_threads=n_threads)
+    flat = calibrated.run(asks, [a for a, _ in numbers], blocks, n_threads=n_threads, clock=clock)
     return [_finished(query, cells, n_threads) for query, cells in zip(queries, flat, strict=True)]
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
 from pypgm.domain import Domain, check_domain, check_kind
-from pypgm.estimation.constraint import Constraint, fold, folded_measurement
+from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.constraint import Constraint, Masks, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options, Stop, warn_if_interrupted
 from pypgm.estimation.loss import Loss
@@ -19,11 +20,14 @@ from pypgm.estimation.number_range import check_range
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs.junction_tree import checked_total
+from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
+from pypgm.models.base import Model
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
-from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, estimate_on_regions
+from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, region_problem
 from pypgm.models.region_model import RegionGraphModel
+from pypgm.models.region_parts import affordable_cells
 from pypgm.models.tree_problem import check_earlier, tree_problem
 
 if TYPE_CHECKING:
@@ -211,59 +215,84 @@ def estimate(
     limits = (time_limit, callback, progress, n_threads, asked, rng)
     options = Options(iterations, within, stepsize, *limits, max_bytes=max_bytes)
     folding, masks = fold(domain, constraints)
-    inner = domain if folding is None else folding.inner
-    fitting = [(m if folding is None else folded_measurement(folding, m)).checked(inner) for m in measurements]
+    fitting = [folded_measurement(folding, m).checked(folding.inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, warm_start))
-    records = estimate_total(inner, fitting)[0] if total is None else checked_total(total)
+    records = estimate_total(folding.inner, fitting)[0] if total is None else checked_total(total)
     check_range(fitting, records)
-    role, earlier = _earlier(prior, warm_start)
-    model: GraphicalModel | RegionGraphModel
-    if oracle == "exact":
-        start = {role: check_earlier(role, earlier, domain, folding)}
-        problem = tree_problem(inner, objective, fitting, records, options, method=chosen, masks=masks, **start)
-        potentials, marginals, fit = METHODS[chosen].solve(problem, options)
-        origin = None
-        if isinstance(loss, str) and not callable(stepsize):
-            how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
-            how |= {"iterations": iterations, "tolerance": tolerance}
-            kept = None if prior is None else prior.potentials
-            origin = Origin(tuple(fitting), total is not None, how, masks, kept, estimate_again)
-        model = GraphicalModel(
-            potentials, records, marginals=marginals, fit=fit, tree=problem.tree, folding=folding, origin=origin
-        )
-    else:
-        _check_region_options(chosen, constraints)
-        graph, (potentials, marginals, fit) = estimate_on_regions(
-            domain, objective, fitting, records, oracle=oracle, options=options, prior=earlier
-        )
-        previous = earlier if isinstance(earlier, RegionGraphModel) else None
-        model = RegionGraphModel(
-            graph, marginals, records, potentials=potentials, fit=fit, measurements=fitting, previous=previous
-        )
-    model.not_private = joined_marks([*measurements, *objective.measurements, earlier])
-    warn_if_interrupted(fit)
+    if prior is not None and warm_start is not None:
+        raise ValueError("prior and warm_start are two starts; an estimate takes one")
+    for role, earlier in (("prior", prior), ("warm_start", warm_start)):
+        if not isinstance(earlier, Model | None):
+            raise TypeError(f"{role} needs a GraphicalModel, got {type(earlier).__name__}")
+    posed: dict[str, Any] = {"method": chosen, "oracle": oracle, "folding": folding, "masks": masks}
+    model, start = _solved(objective, fitting, records, options, **posed, prior=prior, warm_start=warm_start)
+    if isinstance(loss, str) and not callable(stepsize):
+        how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
+        how |= {"iterations": iterations, "tolerance": within}
+        kept = None if prior is None else start
+        model.origin = Origin(tuple(fitting), total is not None, how, kept, estimate_again)
+    model.not_private = joined_marks([*measurements, *objective.measurements, prior, warm_start])
+    if model.fit is not None:
+        warn_if_interrupted(model.fit)
     return model
 
 
+def _solved(
+    loss: Loss,
+    measurements: Sequence[LinearMeasurement],
+    total: float,
+    options: Options,
+    *,
+    method: str,
+    oracle: Literal["exact"] | RegionOracle,
+    folding: Folding,
+    masks: Masks,
+    prior: GraphicalModel | RegionGraphModel | CliqueVector | None,
+    warm_start: GraphicalModel | RegionGraphModel | None = None,
+) -> tuple[GraphicalModel | RegionGraphModel, CliqueVector]:
+    """Return the model that minimises a loss, over a junction tree or a region graph, and where the search started."""
+    domain = folding.inner
+    how: dict[str, Any] = {"folding": folding, "masks": masks}
+    if oracle == "exact":
+        own = GraphicalModel(prior, total, folding=folding) if isinstance(prior, CliqueVector) else prior
+        starts = {"prior": own, "warm_start": warm_start}
+        earlier = {role: check_earlier(role, start, folding) for role, start in starts.items()}
+        problem = tree_problem(domain, loss, measurements, total, options, method=method, masks=masks, **earlier)
+        potentials, marginals, fit = METHODS[method].solve(problem, options)
+        how |= {"marginals": marginals, "fit": fit, "tree": problem.tree}
+        return GraphicalModel(potentials, total, **how), problem.start
+    if method != "accelerated":
+        raise ValueError(f"an estimate over a region graph needs method='accelerated' and no stepsize, got {method!r}")
+    first = warm_start if prior is None else prior
+    posed = region_problem(
+        domain, loss, measurements, total, oracle, masks=masks, prior=first, max_bytes=options.max_bytes
+    )
+    potentials, marginals, fit = accelerated(posed, options)
+    how |= {"potentials": potentials, "fit": fit, "prior_cells": affordable_cells(measurements, total)}
+    previous = first if isinstance(first, RegionGraphModel) else None
+    return RegionGraphModel(posed.graph, marginals, total, previous=previous, **how), posed.start
+
+
 def estimate_again(
-    model: GraphicalModel, measurements: Sequence[LinearMeasurement], n_threads: int, clock: Clock
-) -> GraphicalModel:
+    model: GraphicalModel | RegionGraphModel,
+    measurements: Sequence[LinearMeasurement],
+    n_threads: int,
+    clock: Clock,
+    graph: RegionGraph | None = None,
+) -> GraphicalModel | RegionGraphModel:
     """Estimate a model like one given from other answers to its queries; Ctrl-C goes through."""
-    origin, domain = model.origin, model.potentials.domain
-    if origin is None:
+    if model.origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from")
-    how = dict(origin.options)
+    origin, how = model.origin, dict(model.origin.options)
     loss, method = _LOSSES[how.pop("loss")](measurements), how.pop("method")
-    how["tolerance"] = how["tolerance"] if how["tolerance"] is not None else _TOLERANCE
     options = Options(**how, n_threads=n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
-    total = model.total if origin.total_is_known else estimate_total(domain, measurements)[0]
+    total = model.total if origin.total_is_known else estimate_total(model.folding.inner, measurements)[0]
     check_range(measurements, total)
-    prior = None if origin.prior is None else GraphicalModel(origin.prior, model.total)
-    problem = tree_problem(domain, loss, measurements, total, options, method=method, masks=origin.masks, prior=prior)
-    potentials, marginals, fit = METHODS[method].solve(problem, options)
-    return GraphicalModel(potentials, total, marginals=marginals, fit=fit, tree=problem.tree, folding=model.folding)
+    own = model.graph if isinstance(model, RegionGraphModel) else "exact"
+    posed: dict[str, Any] = {"method": method, "oracle": graph or own, "folding": model.folding, "masks": model.masks}
+    return _solved(loss, measurements, total, options, **posed, prior=origin.prior)[0]
 
 
 def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop:
@@ -295,11 +324,9 @@ def _checked_kinds(domain: Domain, measurements: Iterable[LinearMeasurement]) ->
     return checked
 
 
-def _objective(
-    loss: str | Loss | LossFunction, measurements: Sequence[LinearMeasurement], folding: Folding | None
-) -> Loss:
+def _objective(loss: str | Loss | LossFunction, measurements: Sequence[LinearMeasurement], folding: Folding) -> Loss:
     """Return the loss to minimise; ``ValueError`` if there is none of that name."""
-    if folding is not None and not isinstance(loss, str):
+    if folding.sources and not isinstance(loss, str):
         raise ValueError(f"with a mapping among the constraints, loss must be one of {(*_LOSSES,)}, got {loss!r}")
     if isinstance(loss, Loss):
         return loss
@@ -308,19 +335,3 @@ def _objective(
     if loss not in _LOSSES:
         raise ValueError(f"loss must be one of {tuple(_LOSSES)}, a Loss or a callable, got {loss!r}")
     return _LOSSES[loss](measurements)
-
-
-def _earlier(
-    prior: GraphicalModel | RegionGraphModel | None, warm_start: GraphicalModel | RegionGraphModel | None
-) -> tuple[Literal["prior", "warm_start"], GraphicalModel | RegionGraphModel | None]:
-    """Return what the model to start from is, and the model if there is one; ``ValueError`` if there are two."""
-    if prior is not None and warm_start is not None:
-        raise ValueError("prior and warm_start are two starts; an estimate takes one")
-    return ("warm_start", warm_start) if prior is None else ("prior", prior)
-
-
-def _check_region_options(method: str, constraints: Sequence[Constraint]) -> None:
-    if method != "accelerated":
-        raise ValueError(f"an estimate over a region graph needs method='accelerated' and no stepsize, got {method!r}")
-    if constraints:
-        raise ValueError("constraints need oracle='exact'")

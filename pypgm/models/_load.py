@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
+from pypgm.estimation.constraint import Masks
 from pypgm.estimation.fit import Fit
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
@@ -54,8 +55,16 @@ def model_of_archive(header: dict[str, Any], arrays: dict[str, Any], path: str) 
     """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
     try:
         domain = Domain(header["attributes"], header["shape"], header["labels"])
+        folding = Folding.from_lists(domain, header["functions"])
+        origin = header.get("origin")
         read = _region_model if header.get("kind") == "region graph" else _graphical_model
-        model = read(domain, header, arrays)
+        parts = {
+            "folding": folding,
+            "fit": _fit(header),
+            "masks": _masks(folding.inner, header, arrays),
+            "origin": None if origin is None else Origin.unpacked(folding.inner, origin, arrays, estimate_again),
+        }
+        model = read(header, arrays, parts)
         model.not_private = header.get("not_private", "")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
@@ -80,23 +89,23 @@ def _fit(header: dict[str, Any]) -> Fit | None:
     return None if fit is None else Fit(**{**fit, "history": tuple(fit["history"])})
 
 
-def _graphical_model(domain: Domain, header: dict[str, Any], arrays: dict[str, Any]) -> GraphicalModel:
-    folding = Folding.from_lists(domain, header.get("functions", {}))
-    inner = domain if folding is None else folding.inner
-    potentials = CliqueVector(inner, header["cliques"], arrays["potentials"])
-    origin = None if header.get("origin") is None else Origin.unpacked(inner, header["origin"], arrays, estimate_again)
-    return GraphicalModel(potentials, header["total"], fit=_fit(header), folding=folding, origin=origin)
+def _graphical_model(header: dict[str, Any], arrays: dict[str, Any], parts: dict[str, Any]) -> GraphicalModel:
+    potentials = CliqueVector(parts["folding"].inner, header["cliques"], arrays["potentials"])
+    return GraphicalModel(potentials, header["total"], **parts)
 
 
-def _region_model(domain: Domain, header: dict[str, Any], arrays: dict[str, Any]) -> RegionGraphModel:
+def _region_model(header: dict[str, Any], arrays: dict[str, Any], parts: dict[str, Any]) -> RegionGraphModel:
+    domain = parts["folding"].inner
     regions = [domain.indices(r) for r in header["regions"]]
     edges = [(int(parent), int(child)) for parent, child in header["edges"]]
     graph = RegionGraph(domain, [tuple(c) for c in header["cliques"]], regions, edges)
-    return RegionGraphModel(
-        graph,
-        CliqueVector(domain, graph.regions, arrays["marginals"]),
-        header["total"],
-        potentials=CliqueVector(domain, graph.regions, arrays["potentials"]),
-        fit=_fit(header),
-        prior_cells=header["prior_cells"],
-    )
+    marginals, potentials = (CliqueVector(domain, graph.regions, arrays[name]) for name in ("marginals", "potentials"))
+    parts |= {"potentials": potentials, "prior_cells": header["prior_cells"]}
+    return RegionGraphModel(graph, marginals, header["total"], **parts)
+
+
+def _masks(domain: Domain, header: dict[str, Any], arrays: dict[str, Any]) -> Masks:
+    masks = [(domain.canonical(c), arrays[f"mask {i}"].astype(bool)) for i, c in enumerate(header["masks"])]
+    if any(mask.shape != (domain.size(clique),) for clique, mask in masks):
+        raise ValueError("a mask does not fit its clique")
+    return masks

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 
 from pypgm.factor import Factor
 
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Domain
 
-__all__ = ["Answer"]
+__all__ = ["Answer", "Method"]
+
+Method = Literal["exact", "combined", "local", "submodel", "expanded", "oversaturated"]
+"""How a marginal is found: "exact" on a junction tree, the others on a region graph."""
 
 
 class Answer(Factor):
@@ -48,9 +52,9 @@ class Answer(Factor):
         self.method = method
         self.violation = violation
 
-    def transpose(self, attributes: object) -> Answer:
+    def transpose(self, attributes: Iterable[str]) -> Answer:
         """Return the same answer with its axes in another order."""
-        turned = super().transpose(attributes)  # type: ignore[arg-type]
+        turned = super().transpose(attributes)
         return Answer(turned.domain, turned.datavector(), self.method, self.violation)
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.model import GraphicalModel
     from pypgm.models.origin import Origin
+    from pypgm.models.uncertain import Uncertain
 
 __all__ = ["standard_errors"]
 
@@ -27,17 +27,17 @@ _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zer
 
 
 def standard_errors(
-    model: GraphicalModel,
+    model: Uncertain[Any],
     cliques: Sequence[Clique],
     evidence: Evidence | None,
     *,
-    method: Literal["auto", "gls", "bootstrap"],
+    method: str,
     draws: int,
     rng: np.random.Generator | int | None,
     n_threads: int,
     clock: Clock,
 ) -> list[Factor]:
-    """Return a table of standard errors for each clique; see `GraphicalModel.standard_error`."""
+    """Return a table of standard errors for each clique; see `Uncertain.standard_error`."""
     if method not in {"auto", "gls", "bootstrap"}:
         raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
     checked_integer("draws", draws, 2)
@@ -56,30 +56,30 @@ def standard_errors(
         if method == "gls":
             raise ValueError(f"generalised least squares does not tell the error here: {reason}")
 
-    def answers(drawn: GraphicalModel) -> list[NDArray[np.float64]]:
+    def answers(drawn: Uncertain[Any]) -> list[NDArray[np.float64]]:
         if evidence:
             return [drawn.query(c, evidence).datavector() for c in cliques]
         return [t.datavector() for t in drawn.project_many(cliques, n_threads=n_threads)]
 
     source = np.random.default_rng(rng)
     spread = _bootstrap(model, origin, answers, draws=draws, rng=source, n_threads=n_threads, clock=clock)
-    clock.warn_if_over("the bootstrap", stacklevel=4)
     return [Factor(d, s) for d, s in zip(domains, spread, strict=True)]
 
 
-def _beyond_least_squares(model: GraphicalModel, origin: Origin, evidence: Evidence | None) -> str:
+def _beyond_least_squares(model: Uncertain[Any], origin: Origin, evidence: Evidence | None) -> str:
     """Return why the estimate is more than weighted least squares, an empty text if it is not."""
     ended = model.fit is not None and model.fit.status == "converged" and origin.options["stop"] == "optimum"
     reasons = {
         "an answer under evidence is a ratio": bool(evidence),
         "the estimate did not go to the optimum": not ended,
         f"the loss is {origin.options['loss']}": origin.options["loss"] != "l2",
-        "there are constraints": model.folding is not None or bool(origin.masks),
+        "there are constraints": bool(model.folding.sources or model.masks),
+        "marginals are those of a region graph": not model.is_exact,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _what_binds(model: GraphicalModel, origin: Origin, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
+def _what_binds(model: Uncertain[Any], origin: Origin, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
     """Return what besides the measurements decides the answers, an empty text if nothing does."""
     if found is None:
         return "the system is too large, or the measurements leave some of it open"
@@ -93,9 +93,9 @@ def _what_binds(model: GraphicalModel, origin: Origin, cliques: Sequence[Clique]
 
 
 def _bootstrap(
-    model: GraphicalModel,
+    model: Uncertain[Any],
     origin: Origin,
-    answers: Callable[[GraphicalModel], list[NDArray[np.float64]]],
+    answers: Callable[[Uncertain[Any]], list[NDArray[np.float64]]],
     *,
     draws: int,
     rng: np.random.Generator,
@@ -115,7 +115,7 @@ def _bootstrap(
     return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]
 
 
-def _answer(model: GraphicalModel, m: LinearMeasurement) -> NDArray[np.float64]:
+def _answer(model: Uncertain[Any], m: LinearMeasurement) -> NDArray[np.float64]:
     table = model.project(m.clique).datavector()
     return table if m.query is None else np.asarray(m.query.matvec(table), dtype=np.float64)
 

@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
-from pypgm.domain import Clique, Domain
-from pypgm.estimation.constraint import Masks
+from pypgm.domain import Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.queries import Matrix, Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.models.model import GraphicalModel
+    from pypgm.models.base import Model
 
 __all__ = ["Origin", "packed_measurements", "unpacked_measurements"]
 
 _DENSE_ENTRIES = 1 << 22
 
 Arrays = dict[str, "NDArray[Any]"]
-Again = Callable[["GraphicalModel", Sequence[LinearMeasurement], int, Clock], "GraphicalModel"]
-"""A model like one given, from measurements, by a number of threads; its fit says whether time ended it."""
+Again = Callable[..., "Model[Any]"]
+"""Returns a model like one given, from measurements, by a number of threads, within a clock's time (its fit says
+whether that ended it), and on another region graph where one is given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,11 +39,9 @@ class Origin:
     total_is_known : bool
         Whether the number of records was given, not estimated.
     options : dict
-        Those given to `pypgm.estimate`: loss, method, stop, iterations, tolerance.
-    masks : list of (clique, ndarray of bool)
-        Structural zeros.
+        Those of the estimate: loss, method, stop, stepsize, iterations, tolerance.
     prior : CliqueVector or None
-        Potentials of the prior, natural logs.
+        Potentials of the prior; on a region graph the logs of its marginals that the estimate started from.
     again : callable
         How to estimate it again from other answers to the same queries.
     """
@@ -52,7 +49,6 @@ class Origin:
     measurements: tuple[LinearMeasurement, ...]
     total_is_known: bool
     options: Mapping[str, Any]
-    masks: Masks
     prior: CliqueVector | None
     again: Again = field(repr=False)
 
@@ -63,8 +59,6 @@ class Origin:
         if packed is None:
             return None
         header["measurements"], arrays = packed
-        header["masks"] = [clique for clique, _ in self.masks]
-        arrays.update({f"mask {i}": mask for i, (_, mask) in enumerate(self.masks)})
         header["prior"] = None if self.prior is None else self.prior.cliques
         if self.prior is not None:
             arrays["prior"] = self.prior.values
@@ -76,11 +70,8 @@ class Origin:
     ) -> Origin:
         """Undo `packed`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
         measurements = unpacked_measurements(domain, header["measurements"], arrays, "measurement")
-        masks = [(_clique(domain, c), arrays[f"mask {i}"].astype(bool)) for i, c in enumerate(header["masks"])]
-        if any(mask.shape != (domain.size(c),) for c, mask in masks):
-            raise ValueError("a mask does not fit its clique")
         prior = None if header["prior"] is None else CliqueVector(domain, header["prior"], arrays["prior"])
-        return cls(measurements, bool(header["total_is_known"]), dict(header["options"]), masks, prior, again)
+        return cls(measurements, bool(header["total_is_known"]), dict(header["options"]), prior, again)
 
 
 def packed_measurements(
@@ -111,10 +102,6 @@ def unpacked_measurements(
         answers = own["values"], entry["clique"], own["stddev"], query, entry["noise"]
         measurements.append(LinearMeasurement(*answers, not_private=entry.get("not_private", "")).checked(domain))
     return tuple(measurements)
-
-
-def _clique(domain: Domain, names: Sequence[str]) -> Clique:
-    return domain.canonical(names)
 
 
 def _packed_query(m: LinearMeasurement) -> tuple[Any, Arrays] | None:

@@ -1,65 +1,173 @@
-"""What models of both kinds share: conditional probabilities, products of queries on single attributes, a file."""
+"""Answers of models of both kinds: marginals, conditional probabilities, products of queries, means."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
-from pypgm.domain import as_clique
-from pypgm.models.storage import write_archive
+import numpy as np
+
+from pypgm.clock import Clock
+from pypgm.domain import Clique, as_clique, as_cliques
+from pypgm.factor import Factor
+from pypgm.models.answer import Method
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
-    import os
+    from numpy.typing import ArrayLike, NDArray
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pypgm.domain import Clique
-    from pypgm.factor import Factor
+    from pypgm.domain import Domain
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["Queryable"]
+__all__ = ["Queryable", "Table"]
+
+Table = TypeVar("Table", bound=Factor)
 
 
-class Queryable(ABC):
+class Queryable(ABC, Generic[Table]):
     """A model that answers queries given evidence."""
 
-    def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the probabilities of some attributes, given what is known of others.
+    @property
+    @abstractmethod
+    def domain(self) -> Domain:
+        """All attributes."""
+
+    def project(
+        self,
+        clique: str | Iterable[str],
+        evidence: Evidence | None = None,
+        *,
+        method: Method | None = None,
+        time_limit: float | None = None,
+        progress: bool = False,
+    ) -> Table:
+        """Return the marginal of any clique, measured or not, in counts that sum to `total`.
 
         Parameters
         ----------
-        targets : str or sequence of str
-            Attributes of the answer, in any order.
+        clique : str or sequence of str
+            Attributes, in any order; axes come in the order asked. The empty clique gives the total.
         evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector (a NumPy float array).
+            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it. On
+            a region graph they come from the answer to the clique and the attributes of the evidence together.
+        method : str, optional
+            On a region graph how to answer where no region holds the clique, see `RegionGraphModel`; else "exact".
+        time_limit : float, optional
+            Seconds after which an exact answer raises, and one of a region graph is the best so far.
+        progress : bool
+            Whether to show on standard error how far the answer is.
 
         Returns
         -------
-        Factor
-            Conditional probabilities that sum to 1, axes in the order asked; on a region graph from the answer to the
-            clique of targets and evidence together.
+        Factor or Answer
+            Of a region-graph model an `Answer`: which method found it, and how far it is from the regions.
+
+        Warns
+        -----
+        TimeLimitWarning
+            If the time limit ended the answer of a region-graph model.
 
         Raises
         ------
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ValueError
-            If an attribute, label or code is unknown.
+            If an attribute is unknown or comes twice, or the model does not answer by that method.
         ModelTooLargeError
-            If an intermediate table would not fit: on a region graph that over targets and evidence.
+            If a table would not fit.
+        TimeoutError
+            If an exact answer takes longer than the time limit: half of one is none.
         """
-        return self._counts(as_clique(targets), evidence).normalize()
+        with Clock("project", time_limit, progress) as clock:
+            found = self._projected([as_clique(clique)], evidence, method, 0, clock)
+            clock.warn_if_over("the answers to 1 cliques", stacklevel=3)
+        return found[0]
+
+    def project_many(
+        self,
+        cliques: Sequence[str | Iterable[str]],
+        evidence: Evidence | None = None,
+        *,
+        method: Method | None = None,
+        n_threads: int = 0,
+        time_limit: float | None = None,
+        progress: bool = False,
+    ) -> list[Table]:
+        """Return the marginals of many cliques in counts, in the order asked; see `project`.
+
+        What several of them need is computed once, so that all 3-way marginals of a tree cost little more than their
+        cells; on a region graph cliques are answered beside each other.
+
+        Parameters
+        ----------
+        cliques : sequence of cliques
+            What is asked, in any order; cliques may repeat.
+        evidence, method, time_limit, progress
+            As for `project`.
+        n_threads : int
+            0 for all threads; the bits of the answers do not depend on it.
+
+        Examples
+        --------
+        >>> import itertools, pypgm
+        >>> domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
+        >>> model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("a", "b"), ("b", "c")]), total=8.0)
+        >>> [f.values.tolist() for f in model.project_many(itertools.combinations("abc", 2))][:2]
+        [[[2.0, 2.0], [2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
+        """
+        asked = as_cliques(cliques)
+        with Clock("project", time_limit, progress) as clock:
+            found = self._projected(asked, evidence, method, n_threads, clock)
+            clock.warn_if_over(f"the answers to {len(asked)} cliques", stacklevel=3)
+        return found
+
+    def query(
+        self,
+        targets: str | Iterable[str],
+        evidence: Evidence | None = None,
+        *,
+        time_limit: float | None = None,
+        progress: bool = False,
+    ) -> Factor:
+        """Return the probabilities of some attributes, given what is known of others.
+
+        Parameters
+        ----------
+        targets : str or sequence of str
+            Attributes of the answer, in any order.
+        evidence, time_limit, progress
+            As for `project`, whose warnings and errors it shares.
+
+        Returns
+        -------
+        Factor
+            Conditional probabilities that sum to 1, axes in the order asked.
+        """
+        with Clock("query", time_limit, progress) as clock:
+            found = self._projected([as_clique(targets)], evidence, None, 0, clock)
+            clock.warn_if_over("the answer", stacklevel=3)
+        return found[0].normalize()
 
     @overload
     def answer(
-        self, query: KroneckerQuery, evidence: Evidence | None = ..., *, n_threads: int = ...
+        self,
+        query: KroneckerQuery,
+        evidence: Evidence | None = ...,
+        *,
+        n_threads: int = ...,
+        time_limit: float | None = ...,
+        progress: bool = ...,
     ) -> NDArray[np.float64]: ...
     @overload
     def answer(
-        self, query: Sequence[KroneckerQuery], evidence: Evidence | None = ..., *, n_threads: int = ...
+        self,
+        query: Sequence[KroneckerQuery],
+        evidence: Evidence | None = ...,
+        *,
+        n_threads: int = ...,
+        time_limit: float | None = ...,
+        progress: bool = ...,
     ) -> list[NDArray[np.float64]]: ...
     def answer(
         self,
@@ -67,6 +175,8 @@ class Queryable(ABC):
         evidence: Evidence | None = None,
         *,
         n_threads: int = 0,
+        time_limit: float | None = None,
+        progress: bool = False,
     ) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Return the answer to a product of queries on single attributes, in counts.
 
@@ -76,8 +186,8 @@ class Queryable(ABC):
         ----------
         query : KroneckerQuery or sequence of them
             The queries; several share what they have in common.
-        evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it.
+        evidence, time_limit, progress
+            As for `project`, whose warnings and errors it shares.
         n_threads : int
             0 for all threads; the bits of the answers do not depend on it.
 
@@ -93,10 +203,6 @@ class Queryable(ABC):
 
         Raises
         ------
-        ImpossibleEvidenceError
-            If the evidence has probability zero.
-        ModelTooLargeError
-            If an intermediate table would not fit: on a region graph that over the attributes of query and evidence.
         ValueError
             If an attribute is unknown, or a block is not for as many values as it has.
 
@@ -108,33 +214,79 @@ class Queryable(ABC):
         >>> model.answer(pypgm.KroneckerQuery({"age": pypgm.queries.RangeList(4, [(1, 2)])}), {"sex": "F"}).round(6)
         array([40.])
         """
-        if isinstance(query, KroneckerQuery):
-            return self._answers([query], evidence, n_threads)[0]
-        return self._answers(list(query), evidence, n_threads)
+        several = [query] if isinstance(query, KroneckerQuery) else list(query)
+        checked = [q.checked(self.domain) for q in several]
+        with Clock("answer", time_limit, progress) as clock:
+            answers = self._answers(checked, evidence, n_threads, clock)
+            clock.warn_if_over(f"the answers to {len(several)} queries", stacklevel=3)
+        return answers[0] if isinstance(query, KroneckerQuery) else answers
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all; `pypgm.load` reads it.
+    def expectation(
+        self,
+        attribute: str,
+        given: str | Iterable[str] = (),
+        levels: ArrayLike | None = None,
+        evidence: Evidence | None = None,
+    ) -> Factor:
+        """Return the mean of a numeric attribute for each combination of values of others.
 
-        Measurements go with a graphical model, for its standard errors, unless a user's own query is too large to be
-        written as a matrix; a region-graph model is saved without them.
+        Parameters
+        ----------
+        attribute : str
+            The attribute averaged.
+        given : str or sequence of str
+            Attributes of the answer, in any order; none for the mean over all records.
+        levels : array_like of float, shape (values,), optional
+            The number each value stands for; its labels by default, if they are numbers.
+        evidence : mapping, optional
+            As for `project`.
+
+        Returns
+        -------
+        Factor
+            Means, axes in the order of `given`; nan where no record is expected.
 
         Raises
         ------
-        OSError
-            If the file cannot be written; nothing is left behind then.
+        ValueError
+            If an attribute is unknown or comes twice, or the attribute has no numeric levels.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> domain = pypgm.Domain({"age": [20, 40], "sex": ["F", "M"]})
+        >>> model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("age", "sex")], [0.0, 1.0, 1.0, 0.0]), total=9.0)
+        >>> model.expectation("age", "sex").values.round(3)
+        array([34.621, 25.379])
         """
-        write_archive(path, *self.archive())
+        numbers = _levels(self.domain, attribute, levels)
+        clique = as_clique(given)
+        cells = self.project((*clique, attribute), evidence).datavector().reshape(-1, numbers.size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Factor(self.domain.project(clique), cells @ numbers / cells.sum(axis=1))
 
     @abstractmethod
-    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the model's file."""
-
-    @abstractmethod
-    def _counts(self, clique: Clique, evidence: Evidence | None) -> Factor:
-        """Return the counts of a clique in proportion, given evidence, axes as asked."""
+    def _projected(
+        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
+    ) -> list[Table]:
+        """Return the marginals of cliques as they are written, counts."""
 
     @abstractmethod
     def _answers(
-        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int
+        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int, clock: Clock
     ) -> list[NDArray[np.float64]]:
-        """Return the answers to queries in counts, in the order asked."""
+        """Return the answers to checked queries in counts, in the order asked."""
+
+
+def _levels(domain: Domain, attribute: str, levels: ArrayLike | None) -> NDArray[np.float64]:
+    """Return the number each value of an attribute stands for."""
+    size = domain.size((attribute,))
+    if levels is None:
+        labels = domain.labels.get(attribute, ())
+        if not labels or any(isinstance(x, str) for x in labels):
+            raise ValueError(f"attribute {attribute!r} has no numeric labels; pass levels=, a number for each value")
+        levels = [float(x) for x in labels]
+    numbers: NDArray[np.float64] = np.asarray(levels, dtype=np.float64)
+    if numbers.shape != (size,):
+        raise ValueError(f"attribute {attribute!r} has {size} values, got levels of shape {numbers.shape}")
+    return numbers

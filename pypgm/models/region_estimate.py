@@ -9,20 +9,19 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
-from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.region_problem import RegionProblem
+from pypgm.factor import Factor
 from pypgm.graphs.region_graph import RegionGraph
 
 if TYPE_CHECKING:
-    from pypgm.estimation.fit import Options
+    from pypgm.estimation.constraint import Masks
     from pypgm.estimation.loss import Loss
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.estimation.problem import Answer
     from pypgm.models.model import GraphicalModel
     from pypgm.models.region_model import RegionGraphModel
 
-__all__ = ["REGION_TOLERANCE", "RegionOracle", "estimate_on_regions"]
+__all__ = ["REGION_TOLERANCE", "RegionOracle", "region_problem"]
 
 RegionOracle = Literal["region_graph", "factor_graph"] | RegionGraph
 
@@ -30,22 +29,23 @@ REGION_TOLERANCE = 1e-6  # of the loss, over 50 iterations
 _LEAST = 1e-30  # of a probability of a model to start from: nothing is ruled out that it merely found very rare
 
 
-def estimate_on_regions(
+def region_problem(
     domain: Domain,
     loss: Loss,
     measurements: Sequence[LinearMeasurement],
     total: float,
-    *,
     oracle: RegionOracle,
-    options: Options,
-    prior: GraphicalModel | RegionGraphModel | None = None,
-) -> tuple[RegionGraph, Answer]:
-    """Minimise a loss over locally consistent marginals; see `pypgm.estimate`.
+    *,
+    masks: Masks = (),
+    prior: GraphicalModel | RegionGraphModel | CliqueVector | None = None,
+    max_bytes: float | None = None,
+) -> RegionProblem:
+    """Return the problem of a loss over locally consistent marginals; see `pypgm.estimate`.
 
     Parameters
     ----------
     domain : Domain
-        All attributes.
+        The attributes that inference runs on.
     loss : Loss
         Of the marginals, counts; convex.
     measurements : sequence of LinearMeasurement
@@ -54,16 +54,13 @@ def estimate_on_regions(
         Number of records, counts.
     oracle : {"region_graph", "factor_graph"} or RegionGraph
         The graph, or how to make it from the cliques.
-    options : Options
-        Where to end, limits, tolerance.
-    prior : model, optional
+    masks : sequence of (clique, bool array)
+        Structural zeros.
+    prior : model, or CliqueVector of natural logs, optional
         Start from its marginals instead. Regions that none of its own hold start from what it answers for them if they
         are measured cliques, else from the product of its one-way marginals.
-
-    Returns
-    -------
-    tuple of RegionGraph and Answer
-        The graph, and potentials, marginals and how it ended.
+    max_bytes : float, optional
+        Memory the tables may take.
 
     Raises
     ------
@@ -76,15 +73,34 @@ def estimate_on_regions(
         raise ValueError(
             f"an estimate over a region graph needs a convex loss, {loss!r} is not; oracle='exact' takes it"
         )
-    cliques = list(dict.fromkeys(domain.canonical(c) for c in (*loss.cliques, *(m.clique for m in measurements))))
-    graph = _graph(domain, cliques, oracle, options.max_bytes)
-    start = independent_potentials(domain, [(a,) for a in domain], measurements, total)
-    if prior is not None:
-        start = _start(graph, prior, start)
-    problem = RegionProblem(
-        loss=loss, total=total, start=start, graph=graph, counting_numbers=np.ones(len(graph.regions))
+    scopes = (*loss.cliques, *(m.clique for m in measurements), *(clique for clique, _ in masks))
+    graph = _graph(domain, list(dict.fromkeys(map(domain.canonical, scopes))), oracle, max_bytes)
+    start = (
+        prior
+        if isinstance(prior, CliqueVector)
+        else independent_potentials(domain, [(a,) for a in domain], measurements, total)
     )
-    return graph, accelerated(problem, options)
+    if prior is not None and not isinstance(prior, CliqueVector):
+        start = _start(graph, prior, start)
+    if masks:
+        start = _ruled_out(graph, start, masks)
+    return RegionProblem(loss=loss, total=total, start=start, graph=graph, counting_numbers=np.ones(len(graph.regions)))
+
+
+def _ruled_out(graph: RegionGraph, start: CliqueVector, masks: Masks) -> CliqueVector:
+    """Return the start with -inf in all cells that masks rule out, of every region that holds a mask's clique."""
+    held = [r for r in graph.regions if any(set(c) <= set(r) for c, _ in masks)]
+    scopes = list(dict.fromkeys([*start.cliques, *held]))
+    wider = CliqueVector(graph.domain, scopes)
+    for i, scope in enumerate(scopes):
+        own = graph.domain.project(scope)
+        parts = [start[scope]] if scope in start else [start[a,] for a in scope]
+        parts += [
+            Factor(graph.domain.project(c), np.where(mask, 0.0, -np.inf)) for c, mask in masks if set(c) <= set(scope)
+        ]
+        for part in parts:
+            wider.table(i)[:] += part.expand(own).datavector()
+    return wider
 
 
 def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_bytes: float | None) -> RegionGraph:
@@ -104,8 +120,8 @@ def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_
 def _start(graph: RegionGraph, prior: GraphicalModel | RegionGraphModel, independent: CliqueVector) -> CliqueVector:
     """Return logs of a model's marginals of the regions, of single attributes for those it does not know."""
     domain = graph.domain
-    if prior.domain != domain:
-        raise ValueError(f"a model to start from must be over {domain}, got one over {prior.domain}")
+    if prior.folding.inner != domain:
+        raise ValueError(f"a model to start from must be over {domain}, got one over {prior.folding.inner}")
     known = [frozenset(c) for c in prior.marginals.cliques]
     holders: dict[str, set[int]] = {a: set() for a in domain}
     for i, clique in enumerate(known):

@@ -2,52 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.clock import Clock
-from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, as_clique, as_cliques
-from pypgm.errors import ImpossibleEvidenceError
+from pypgm.domain import Clique
+from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation.fit import Fit
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
-from pypgm.graphs.junction_tree import JunctionTree, checked_total
+from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.calibrated import Calibrated
+from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
 from pypgm.inference.local import LocalAnswer, local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
-from pypgm.inference.region_index import RegionIndex
-from pypgm.models.answer import Answer
+from pypgm.inference.region_index import RegionIndex, maximal
+from pypgm.models.answer import Answer, Method
+from pypgm.models.base import Columns, Model
+from pypgm.models.origin import Origin
 from pypgm.models.prior import bounded_tree
-from pypgm.models.queryable import Queryable
 from pypgm.models.refinement import refined_records
-from pypgm.models.region_parts import affordable_cells, check_answers_fit, check_marginals, oversaturated_answers
-from pypgm.models.sampling import Step, draw_records
-from pypgm.models.storage import model_header
+from pypgm.models.region_parts import (
+    affordable_cells,
+    check_answers_fit,
+    check_marginals,
+    kikuchi_potentials,
+    oversaturated_answers,
+)
+from pypgm.models.sampling import draw_records, steps_along
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.estimation.constraint import Masks
     from pypgm.graphs.evidence import Evidence
     from pypgm.inference.bounded_tree import BoundedTree
     from pypgm.queries import KroneckerQuery
 
-__all__ = ["Method", "RegionGraphModel"]
+__all__ = ["RegionGraphModel"]
 
-Method = Literal["combined", "local", "submodel", "expanded", "oversaturated"]
-
+_METHODS = get_args(Method)[1:]
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them
 
 
-class RegionGraphModel(Queryable):
+class RegionGraphModel(Model[Answer]):
     r"""Pseudo-marginals :math:`\tau_r` over the regions of a graph, which agree where regions meet.
 
     No joint distribution need have them. A clique that a region holds is answered by that region; any other by one of
@@ -73,19 +78,18 @@ class RegionGraphModel(Queryable):
         Natural logs over the regions; those of :math:`\theta_r = \log \tau_r` by default.
     fit : Fit, optional
         How an estimate ended.
-    measurements : sequence of LinearMeasurement
-        What was estimated from; ``"oversaturated"`` needs them.
+    folding : Folding, optional
+        Attributes that are functions of those of the graph, and are answered for all the same.
+    masks : sequence of (clique, ndarray of bool), optional
+        Structural zeros: cliques, and whether each cell may hold records.
+    origin : Origin, optional
+        The measurements it was estimated from, and how; ``"oversaturated"`` needs them.
     previous : RegionGraphModel, optional
         In adaptive measuring, the model before the last measurement: its junction tree is grown, in the order of
         measurement, and never loses a pair.
     prior_cells : float, optional
         Cells the junction tree may have. By default 1e6 (8 MB), or, where the measurements are noisy, twice the total
         over their median standard deviation: a wider tree would fit noise. 4e6 makes noise-free answers better still.
-
-    Attributes
-    ----------
-    not_private : str
-        Why the model protects nobody, if it was made from a release that does not; kept in its file.
 
     Raises
     ------
@@ -116,6 +120,8 @@ class RegionGraphModel(Queryable):
            [25., 25.]])
     """
 
+    is_exact = False
+
     def __init__(
         self,
         graph: RegionGraph,
@@ -124,39 +130,30 @@ class RegionGraphModel(Queryable):
         *,
         potentials: CliqueVector | None = None,
         fit: Fit | None = None,
-        measurements: Sequence[LinearMeasurement] = (),
+        folding: Folding | None = None,
+        masks: Masks = (),
+        origin: Origin | None = None,
         previous: RegionGraphModel | None = None,
         prior_cells: float | None = None,
     ) -> None:
+        super().__init__(graph.domain, total, fit=fit, folding=folding, masks=masks, origin=origin)
         self.graph = graph
-        self.total = checked_total(total)
         check_marginals(graph, marginals, self.total)
-        if prior_cells is not None:
-            checked_real("prior_cells", prior_cells)
-        if previous is not None and previous.domain != graph.domain:
-            raise ValueError(f"previous needs a model over {graph.domain}, got one over {previous.domain}")
+        if prior_cells is None:
+            prior_cells = affordable_cells(() if origin is None else origin.measurements, self.total)
+        if previous is not None and previous.graph.domain != graph.domain:
+            raise ValueError(f"previous needs a model over {graph.domain}, got one over {previous.graph.domain}")
         if potentials is None:
-            with np.errstate(divide="ignore"):
-                potentials = CliqueVector(graph.domain, graph.regions, np.log(marginals.values / self.total))
+            potentials = (marginals / self.total).log()
         elif potentials.cliques != graph.regions:
             raise ValueError(f"potentials need a table for each of {graph.regions[:6]} …, got {potentials!r}")
         self.marginals = read_only(marginals)
         self.potentials = read_only(potentials)
-        self.fit = fit
-        self.measurements = tuple(measurements)
-        self.prior_cells = (
-            affordable_cells(self.measurements, self.total) if prior_cells is None else float(prior_cells)
-        )
-        self.not_private = ""
+        self.prior_cells = checked_real("prior_cells", prior_cells)
         self._prior: BoundedTree | None = None
         # A tree that was never asked for has kept nothing.
         self._grown_from: BoundedTree | None = None if previous is None else previous._prior or previous._grown_from
         self._index = RegionIndex(marginals, self.total)
-
-    @property
-    def domain(self) -> Domain:
-        """All attributes."""
-        return self.graph.domain
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
@@ -178,175 +175,87 @@ class RegionGraphModel(Queryable):
             self._prior = tree
         return tree
 
-    def project(
-        self,
-        clique: str | Iterable[str],
-        evidence: Evidence | None = None,
-        *,
-        method: Method | None = None,
-        time_limit: float | None = None,
-        progress: bool = False,
-    ) -> Answer:
-        """Return the marginal of any clique, in counts that sum to `total`.
+    @cached_property
+    def _joint(self) -> tuple[JunctionTree, CliqueVector]:
+        try:
+            tree = JunctionTree(self.graph.domain, self.graph.regions)
+        except ModelTooLargeError as error:
+            raise ModelTooLargeError(
+                f"{error}. What rests on all joint assignments needs a junction tree of all regions; `prior` is one "
+                "of as many as fit"
+            ) from None
+        return tree, kikuchi_potentials(self.graph, self.marginals, self.total)
 
-        Parameters
-        ----------
-        clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked. The empty clique gives the total.
-        evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it. They
-            come from the answer to the clique and the attributes of the evidence together.
-        method : {"combined", "local", "submodel", "expanded", "oversaturated"}, optional
-            How to answer where no region holds the clique; see the class.
-        time_limit : float, optional
-            Seconds after which the answer is the best so far.
-        progress : bool
-            Whether to show on standard error how far the answer is.
-
-        Returns
-        -------
-        Answer
-            A `Factor` that says which method found it and, in ``violation``, how far it is from the regions.
-
-        Warns
-        -----
-        TimeLimitWarning
-            If the time limit ended the answer.
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If the evidence has probability zero.
-        ValueError
-            If an attribute is unknown or comes twice, the method is unknown, or "oversaturated" lacks measurements.
-        ModelTooLargeError
-            If the table would not fit.
-        """
-        with Clock("project", time_limit, progress) as clock:
-            return self._project([as_clique(clique)], evidence, method, 0, clock)[0]
-
-    def project_many(
-        self,
-        cliques: Sequence[str | Iterable[str]],
-        evidence: Evidence | None = None,
-        *,
-        method: Method | None = None,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
+    def _projected(
+        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
     ) -> list[Answer]:
-        """Return the marginals of many cliques, in the order asked; see `project`.
-
-        Cliques are answered beside each other on `n_threads` threads (0 for all); the bits do not depend on it.
-        """
-        with Clock("project", time_limit, progress) as clock:
-            return self._project(as_cliques(cliques), evidence, method, n_threads, clock)
-
-    def _project(
-        self, asked: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
-    ) -> list[Answer]:
-        """Answer under evidence, and warn the caller of the caller if time was over."""
-        if method is not None and method not in get_args(Method):
-            raise ValueError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
-        for clique in asked:
-            self.domain.indices(clique)
-        known = log_likelihoods(self.domain, evidence)
-        given = {self.domain.attributes[i] for i, _ in known}
-        wider = [self.domain.canonical({*clique, *given}) for clique in asked]
-        joint = self._joint(list(dict.fromkeys(wider)), method, n_threads, clock)
-        clock.warn_if_over(f"the answers to {len(asked)} cliques", stacklevel=4)
+        if method is not None and method not in _METHODS:
+            raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
+        domain = self.graph.domain
+        inner = [self.folding.clique(c) for c in cliques]
+        known = {
+            domain.attributes[i]: Factor(domain.project((domain.attributes[i],)), np.exp(log_likelihood))
+            for i, log_likelihood in log_likelihoods(domain, self.folding.evidence(evidence))
+        }
+        wider = [domain.canonical({*clique, *known}) for clique in inner]
+        joint = self._joint_tables(list(dict.fromkeys(wider)), method, n_threads, clock)
         answers = []
-        for clique, scope in zip(asked, wider, strict=True):
+        for clique, own, scope in zip(cliques, inner, wider, strict=True):
             table, found_by, violation = joint[scope]
-            for index, log_likelihood in known:
-                own = self.domain.project((self.domain.attributes[index],))
-                table = table * Factor(own, np.exp(log_likelihood))
             if known:
+                for likelihood in known.values():
+                    table = table * likelihood
                 if not table.datavector().sum() > 0:
                     raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence or {})} has probability zero")
-                table = table.project(clique).normalize(self.total)
-            turned = table.transpose(clique)
+                table = table.project(own).normalize(self.total)
+            turned = self.folding.unfolded(table, clique)
             answers.append(Answer(turned.domain, turned.datavector(), found_by, violation))
         return answers
 
-    def _joint(
+    def _joint_tables(
         self, cliques: list[Clique], method: Method | None, n_threads: int, clock: Clock
     ) -> dict[Clique, tuple[Factor, str, float]]:
         """Return counts, method and violation of distinct cliques in the domain's order."""
-        check_answers_fit(self.domain, cliques)
+        domain = self.graph.domain
+        check_answers_fit(domain, cliques)
         found = {c: self._from_region(c) for c in cliques if self._index.holds(c)}
         outside = [c for c in cliques if c not in found]
         if outside:
             chosen = method or "combined"
             for clique, answer in zip(outside, self._solver(chosen)(outside, n_threads, clock), strict=True):
                 counts = np.multiply(answer.values, self.total, out=answer.values)
-                found[clique] = Factor.over(self.domain.project(clique), counts), chosen, answer.violation
+                found[clique] = Factor.over(domain.project(clique), counts), chosen, answer.violation
         return found
 
-    def _counts(self, clique: Clique, evidence: Evidence | None) -> Factor:
-        return self.project(clique, evidence)
-
     def _answers(
-        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int
+        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int, clock: Clock
     ) -> list[NDArray[np.float64]]:
+        cliques = [self.folding.clique(q.attributes) for q in queries]
         answers = []
-        for q in queries:
-            table = self.project(self.domain.canonical(tuple(q.checked(self.domain).blocks)), evidence)
+        for q, table in zip(queries, self._projected(cliques, evidence, None, n_threads, clock), strict=True):
             tree = JunctionTree(table.domain, [table.domain.attributes])
-            answers += answer_queries(Calibrated(tree, partial(list, [table]), self.total), [q], n_threads=n_threads)
+            calibrated = Calibrated(tree, partial(list, [table]), self.total)
+            answers += answer_queries(calibrated, self.folding, [q], n_threads=n_threads)
         return answers
 
-    def synthetic_data(
-        self,
-        rows: int | None = None,
-        rng: np.random.Generator | int | None = None,
-        *,
-        time_limit: float | None = None,
-        progress: bool = False,
-    ) -> Dataset:
-        """Draw synthetic records: along the junction tree of `prior`, then refined towards all pseudo-marginals.
-
-        Parameters
-        ----------
-        rows : int, optional
-            Number of records; the rounded total by default.
-        rng : Generator or int, optional
-            Source of the rounding; the operating system's entropy by default.
-        time_limit : float, optional
-            Seconds after which records are refined no further; drawing them takes the time it takes.
-        progress : bool
-            Whether to show on standard error how far the records are.
-
-        Warns
-        -----
-        TimeLimitWarning
-            If the time limit ended the refinement.
-
-        Raises
-        ------
-        ValueError
-            If `rows` is negative.
-        """
-        source = np.random.default_rng(rng)
-        n_rows = round(self.total) if rows is None else rows
-        with Clock("synthetic_data", time_limit, progress) as clock:
-            prior = self._prior_within(clock)
-            nodes = prior.tree.nodes
-            steps = [Step(n.clique, n.separator, prior.table(i).datavector()) for i, n in enumerate(nodes)]
-            records = draw_records(self.domain, steps, n_rows, source, clock=clock)
-            refined = refined_records(records, self._index, n_rows, source, clock=clock)
-            clock.warn_if_over("the refinement of the records", stacklevel=3)
-        return Dataset(refined, self.domain)
+    def _records(
+        self, rows: int, rng: np.random.Generator, evidence: Evidence | None, clock: Clock
+    ) -> tuple[Columns, bool]:
+        prior, index = self._prior_within(clock), self._index
+        tables = [prior.table(i) for i in range(len(prior.tree.nodes))]
+        if evidence:
+            tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence))
+            regions = maximal(self.graph.regions)
+            given = self._projected(regions, evidence, None, 0, clock)
+            index = RegionIndex(CliqueVector.from_factors(self.graph.domain, given), self.total)
+        records = draw_records(self.graph.domain, steps_along(prior.tree, tables), rows, rng, clock=clock)
+        return refined_records(records, index, rows, rng, clock=clock), True
 
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the model's file: graph, potentials and marginals, no measurements."""
-        header = model_header(self) | {
-            "kind": "region graph",
-            "regions": self.graph.regions,
-            "edges": self.graph.edges,
-            "prior_cells": self.prior_cells,
-        }
-        return header, {"potentials": self.potentials.values, "marginals": self.marginals.values}
+        """Return the header and the arrays of the model's file."""
+        header, arrays = super().archive()
+        own = {"regions": self.graph.regions, "edges": self.graph.edges, "prior_cells": self.prior_cells}
+        return header | {"kind": "region graph"} | own, arrays | {"marginals": self.marginals.values}
 
     def __repr__(self) -> str:
         private = ", not private" if self.not_private else ""
@@ -358,12 +267,12 @@ class RegionGraphModel(Queryable):
     def _from_region(self, clique: Clique) -> tuple[Factor, str, float]:
         """Project the smallest region that holds a clique, and compare it with the next ones."""
         if not clique:
-            return Factor(self.domain.project(()), [self.total]), "region", 0.0
+            return Factor(self.graph.domain.project(()), [self.total]), "region", 0.0
         holders = self._index.holders(clique)[:_HOLDERS]
         tables = [self._index.project(int(i), clique) for i in holders]
         others = [float(np.abs(t - tables[0]).sum()) / self.total for t in tables[1:]]
         violation = sum(others) / len(others) if others else 0.0
-        return Factor.over(self.domain.project(clique), tables[0]), "region", violation
+        return Factor.over(self.graph.domain.project(clique), tables[0]), "region", violation
 
     def _solver(self, method: Method) -> Callable[[Sequence[Clique], int, Clock], list[LocalAnswer]]:
         index = self._index

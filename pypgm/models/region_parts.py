@@ -1,19 +1,16 @@
-"""Parts of a region-graph model: what it checks, how wide its tree is, and the estimate done again."""
+"""Parts of a region-graph model: what it checks, how wide its tree is, its joint weights, the estimate done again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.estimation.fit import Options
-from pypgm.estimation.residual_losses import L2
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.local import LocalAnswer
 from pypgm.inference.out_of_model import violation_of
 from pypgm.memory import check_fits, short
-from pypgm.models.region_estimate import REGION_TOLERANCE, estimate_on_regions
 
 if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector
@@ -23,12 +20,11 @@ if TYPE_CHECKING:
     from pypgm.inference.region_index import RegionIndex
     from pypgm.models.region_model import RegionGraphModel
 
-__all__ = ["affordable_cells", "check_answers_fit", "check_marginals", "oversaturated_answers"]
+__all__ = ["affordable_cells", "check_answers_fit", "check_marginals", "kikuchi_potentials", "oversaturated_answers"]
 
 _ANSWER_BYTES = 48  # for each cell of a table that is solved for
 _KEPT_BYTES = 24  # for each cell of all tables asked for at a time
 _PRIOR_CELLS = 1e6
-_ITERATIONS = 5000
 _CELLS_OVER_NOISE = 2.0  # times total / stddev: found best on random trees with noisy triples
 _SUM = 1e-3  # of the total, by which the sum of a region's table may differ from it
 
@@ -66,6 +62,23 @@ def check_answers_fit(domain: Domain, cliques: Sequence[Clique]) -> None:
     )
 
 
+def kikuchi_potentials(graph: RegionGraph, marginals: CliqueVector, total: float) -> CliqueVector:
+    r"""Return the natural logs of :math:`\prod_r \tau_r^{c_r}`, :math:`c_r` the Bethe counting numbers.
+
+    Of all joint weights it is the one whose generalised belief propagation has these marginals for a fixed point; on
+    the regions of a junction tree it is the distribution itself. Where a larger region rules a cell out, a smaller one
+    of negative number need not say so too.
+    """
+    logs = (marginals / total).log()
+    for i, number in enumerate(graph.counting_numbers("bethe")):
+        cells = logs.table(i)
+        held = cells > -np.inf
+        cells[held] *= number
+        if number <= 0:
+            cells[~held] = 0.0
+    return logs
+
+
 def oversaturated_answers(
     model: RegionGraphModel, index: RegionIndex, cliques: Sequence[Clique], *, clock: Clock, n_threads: int = 0
 ) -> list[LocalAnswer]:
@@ -76,27 +89,14 @@ def oversaturated_answers(
     ValueError
         If the model has no measurements.
     """
-    if not model.measurements:
-        raise ValueError("method 'oversaturated' needs a model with its measurements; a file does not hold them")
-    graph = RegionGraph.saturated(model.domain, model.cliques, extra=cliques)
-    validated = model.fit is not None and model.fit.status == "validated"
-    stop: Literal["validated", "optimum"] = "validated" if validated else "optimum"
-    options = Options(
-        _ITERATIONS,
-        REGION_TOLERANCE,
-        time_limit=clock.time_limit,
-        progress=clock.progress,
-        n_threads=n_threads,
-        stop=stop,
-        started=clock.started,
-        keeps=False,
-    )
-    own = model.measurements
-    _, (_, marginals, fit) = estimate_on_regions(model.domain, L2(own), own, model.total, oracle=graph, options=options)
-    clock.over = fit.status == "time"
-    gap = np.inf if fit.gap is None else fit.gap
+    if model.origin is None:
+        raise ValueError("method 'oversaturated' needs a model with its measurements, estimated with a named loss")
+    graph = RegionGraph.saturated(model.graph.domain, model.cliques, extra=cliques)
+    wider = model.origin.again(model, model.origin.measurements, n_threads, clock, graph)
+    sweeps = 0 if wider.fit is None else wider.fit.iterations
+    clock.over = wider.fit is not None and wider.fit.status == "time"
     answers = []
     for clique in cliques:
-        values = marginals[clique].datavector() / model.total
-        answers.append(LocalAnswer(values, violation_of(index, clique, values), gap, fit.iterations))
+        values = wider.marginals[clique].datavector() / wider.total
+        answers.append(LocalAnswer(values, violation_of(index, clique, values), np.inf, sweeps))
     return answers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +15,11 @@ from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
 from pypgm.numeric import checked_integer
 
-__all__ = ["Step", "draw_records"]
+if TYPE_CHECKING:
+    from pypgm.factor import Factor
+    from pypgm.graphs.junction_tree import JunctionTree
+
+__all__ = ["Step", "draw_records", "steps_along"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +39,11 @@ class Step:
     clique: Clique
     separator: Clique
     table: ArrayLike
+
+
+def steps_along(tree: JunctionTree, tables: Sequence[Factor]) -> list[Step]:
+    """Return the steps through a junction tree whose cliques have some tables."""
+    return [Step(n.clique, n.separator, t.datavector()) for n, t in zip(tree.nodes, tables, strict=True)]
 
 
 def draw_records(

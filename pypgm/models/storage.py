@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import os
@@ -17,26 +16,10 @@ from pypgm.data.files import replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.models.model import GraphicalModel
-    from pypgm.models.region_model import RegionGraphModel
-
-__all__ = ["archive_bytes", "model_header", "parse_archive", "read_archive", "write_archive"]
+__all__ = ["archive_bytes", "parse_archive", "read_archive", "write_archive"]
 
 _FORMAT = "pypgm model"
 _VERSION = 1
-
-
-def model_header(model: GraphicalModel | RegionGraphModel) -> dict[str, Any]:
-    """Return what a file says of every model."""
-    return {
-        "attributes": model.domain.attributes,
-        "shape": model.domain.shape,
-        "labels": model.domain.labels,
-        "cliques": model.cliques,
-        "total": model.total,
-        "not_private": model.not_private,
-        "fit": None if model.fit is None else dataclasses.asdict(model.fit),
-    }
 
 
 def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

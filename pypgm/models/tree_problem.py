@@ -35,16 +35,15 @@ _DEEPEST = 20.0  # below the largest logarithm of a table: an optimum rules cell
 _INDEPENDENT = 0.01  # how much of its independent model is mixed in: what it rules out by chance can come back
 
 
-def check_earlier(name: str, model: object, domain: Domain, folding: Folding | None) -> GraphicalModel | None:
+def check_earlier(name: str, model: object, folding: Folding) -> GraphicalModel | None:
     """Return a model to start from, if any; raise unless it is exact, over the same attributes and mappings."""
     if model is None:
         return None
     if not isinstance(model, GraphicalModel):
         raise TypeError(f"{name} needs a GraphicalModel, got {type(model).__name__}")
-    if model.domain != domain:
-        raise ValueError(f"{name} needs a model over {domain}, got one over {model.domain}")
-    functions = [{} if f is None else f.as_lists() for f in (folding, model.folding)]
-    if functions[0] != functions[1]:
+    if model.domain != folding.domain:
+        raise ValueError(f"{name} needs a model over {folding.domain}, got one over {model.domain}")
+    if model.folding.as_lists() != folding.as_lists():
         raise ValueError(f"{name} needs a model with the same mappings among its constraints")
     return model
 

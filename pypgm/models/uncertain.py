@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pypgm.clock import Clock
-from pypgm.domain import as_clique
+from pypgm.domain import as_clique, as_cliques
 from pypgm.models.error_bars import standard_errors
-from pypgm.models.queryable import Queryable
+from pypgm.models.queryable import Queryable, Table
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from pypgm.estimation.constraint import Masks
+    from pypgm.estimation.fit import Fit
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.model import GraphicalModel
+    from pypgm.inference.folding import Folding
+    from pypgm.models.origin import Origin
 
 __all__ = ["Uncertain"]
 
 
-class Uncertain(Queryable):
-    """The standard errors of a graphical model, its only subclass."""
+class Uncertain(Queryable[Table]):
+    """A model that knows what noise it was estimated from."""
+
+    is_exact: ClassVar[bool]
+    """Whether marginals are those of one joint distribution."""
+    fit: Fit | None
+    folding: Folding
+    masks: Masks
+    origin: Origin | None
 
     def standard_error(
         self,
@@ -95,17 +105,10 @@ class Uncertain(Queryable):
         array([1., 1.])
         """
         with Clock("standard_error", time_limit, progress) as clock:
-            asked = [as_clique(clique)]
-            return standard_errors(
-                cast("GraphicalModel", self),
-                asked,
-                evidence,
-                method=method,
-                draws=draws,
-                rng=rng,
-                n_threads=n_threads,
-                clock=clock,
-            )[0]
+            how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "n_threads": n_threads, "clock": clock}
+            found = standard_errors(self, [as_clique(clique)], evidence, **how)
+            clock.warn_if_over("the bootstrap", stacklevel=3)
+        return found[0]
 
     def standard_errors(
         self,
@@ -121,14 +124,7 @@ class Uncertain(Queryable):
     ) -> list[Factor]:
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
         with Clock("standard_errors", time_limit, progress) as clock:
-            asked = [as_clique(c) for c in cliques]
-            return standard_errors(
-                cast("GraphicalModel", self),
-                asked,
-                evidence,
-                method=method,
-                draws=draws,
-                rng=rng,
-                n_threads=n_threads,
-                clock=clock,
-            )
+            how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "n_threads": n_threads, "clock": clock}
+            found = standard_errors(self, as_cliques(cliques), evidence, **how)
+            clock.warn_if_over("the bootstrap", stacklevel=3)
+        return found
