@@ -444,14 +444,11 @@ class RegionDescent:
         """
         Add log-probabilities to the start of a region.
         """
-    def enter_everywhere(
-        self,
-        scope: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        table: numpy.typing.NDArray[numpy.float64],
-        chosen: numpy.typing.NDArray[numpy.uint8],
+    def enter_elsewhere(
+        self, attribute: typing.SupportsInt | typing.SupportsIndex, table: numpy.typing.NDArray[numpy.float64]
     ) -> None:
         """
-        Add log-probabilities over a scope to the start of the chosen regions.
+        Add log-probabilities of an attribute's values to the start of the regions that were not entered.
         """
     def loss(self) -> float:
         """

@@ -34,24 +34,14 @@ void enter(RegionDescent& self, int region, const Array<double>& table) {
   self.enter(region, view(table));
 }
 
-void enter_everywhere(RegionDescent& self, const Scope& scope, const Array<double>& table,
-                      const Array<std::uint8_t>& chosen) {
+void enter_elsewhere(RegionDescent& self, std::int32_t attribute, const Array<double>& table) {
   const RegionGraph& graph = self.propagation().graph();
-  std::size_t cells = 1;
-  for (const std::int32_t a : scope) {
-    if (a < 0 || static_cast<std::size_t>(a) >= graph.sizes.size())
-      throw py::value_error("an attribute is out of range");
-    cells *= graph.sizes[static_cast<std::size_t>(a)];
+  if (attribute < 0 || static_cast<std::size_t>(attribute) >= graph.sizes.size()) {
+    throw py::value_error("no attribute has index " + std::to_string(attribute));
   }
-  check_size("table", cells, static_cast<std::size_t>(table.size()));
-  check_size("chosen", graph.regions.size(), static_cast<std::size_t>(chosen.size()));
-  for (std::size_t r = 0; r < graph.regions.size(); ++r) {
-    const Scope& region = graph.regions[r].attributes;
-    if (chosen.data()[r] != 0 && !std::includes(region.begin(), region.end(), scope.begin(), scope.end())) {
-      throw py::value_error("region " + std::to_string(r) + " does not hold the scope");
-    }
-  }
-  self.enter(scope, view(table), view(chosen));
+  check_size("table", graph.sizes[static_cast<std::size_t>(attribute)],
+             static_cast<std::size_t>(table.size()));
+  self.enter_elsewhere(attribute, view(table));
 }
 
 /// The numbers of an array, which they keep alive.
@@ -83,9 +73,9 @@ void bind_region_descent(py::module_& m) {
            py::arg("n_threads") = 0)
       .def("enter", &enter, py::arg("region"), py::arg("table").noconvert(),
            "Add log-probabilities to the start of a region.")
-      .def("enter_everywhere", &enter_everywhere, py::arg("scope"), py::arg("table").noconvert(),
-           py::arg("chosen").noconvert(),
-           "Add log-probabilities over a scope to the start of the chosen regions.")
+      .def(
+          "enter_elsewhere", &enter_elsewhere, py::arg("attribute"), py::arg("table").noconvert(),
+          "Add log-probabilities of an attribute's values to the start of the regions that were not entered.")
       .def("measure", &measure, py::arg("region"), py::arg("map"), py::arg("values").noconvert(),
            py::arg("weights").noconvert(), py::arg("holdout").noconvert(), py::arg("beyond"),
            "Measure what a map, None: every cell, asks of a region's cells. Values and holdout are not "

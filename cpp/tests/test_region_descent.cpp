@@ -136,11 +136,11 @@ TEST_CASE("counts to validate with come with all measurements of a region or wit
   CHECK_THROWS_AS(descent.measure({0, {}, {40, 10, 15, 35}, {1.0}, {}}), std::invalid_argument);
 }
 
-TEST_CASE("a start is entered region by region or wherever a scope is held") {
+TEST_CASE("a start is entered region by region, or wherever an attribute is held and no table was entered") {
   const auto graph = chain();
   auto descent = make(graph, 1);
   descent.enter(0, std::vector<double>{std::log(0.4), std::log(0.1), std::log(0.3), std::log(0.2)});
-  descent.enter({1}, std::vector<double>{std::log(0.7), std::log(0.3)}, std::vector<std::uint8_t>{0, 1, 1});
+  descent.enter_elsewhere(1, std::vector<double>{std::log(0.7), std::log(0.3)});
   descent.begin(1e-12, 100);
   std::vector<double> mean(graph->cells);
   descent.mean(0.0, mean);

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
@@ -72,13 +73,14 @@ def _one_ways(
     """Yield each attribute, the counts of its values that a measurement suggests, and their variances."""
     own, query = domain.project(measurement.clique), measurement.linear_map
     if query.is_identity:
-        answers, variance = Factor(own, measurement.values), np.square(measurement.stddev)
-        for attribute, size in zip(own.attributes, own.shape, strict=True):
-            counts = answers.project(attribute).datavector()
+        answers, variance = measurement.values.astype(np.float64), np.square(measurement.stddev)
+        for axis, (attribute, size) in enumerate(zip(own.attributes, own.shape, strict=True)):
+            kept = [int(i == axis) for i in range(len(own))]
+            counts = _core.reduce_sum(answers, own.shape, kept, 1)
             if np.ndim(variance) == 0:
-                yield attribute, counts, np.full(size, variance * (measurement.values.size // size))
+                yield attribute, counts, np.full(size, variance * (answers.size // size))
             else:
-                yield attribute, counts, Factor(own, variance).project(attribute).datavector()
+                yield attribute, counts, _core.reduce_sum(variance, own.shape, kept, 1)
         return
     groups = query.groups
     cells = [] if groups is not None else _cells(domain, measurement, total)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["LinearMeasurement", "Noise", "joined_marks"]
 
 Noise = Literal["gaussian", "laplace"]
+
+_every_cell = lru_cache(Identity)  # by number of cells: measurements are asked for their query often
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -114,7 +117,7 @@ class LinearMeasurement:
     @property
     def linear_map(self) -> LinearQuery:
         """The linear query, `Identity` where every cell is measured."""
-        return Identity(self.values.size) if self.query is None else self.query
+        return _every_cell(self.values.size) if self.query is None else self.query
 
     def weights(self) -> NDArray[np.float64]:
         """Return 1 / variance of each answer."""

@@ -85,14 +85,9 @@ class RegionProblem(Problem):
         own = {self.graph.region_of(c): i for i, c in enumerate(self.start.cliques) if c in self.graph}
         for region, i in own.items():
             core.enter(region, self.start.table(i))
-        holders = np.zeros((len(self.domain), len(self.graph.regions)), np.uint8)
-        for k, names in enumerate(self.graph.regions):
-            if k not in own:
-                holders[list(self.domain.indices(names)), k] = 1
         for i, clique in enumerate(self.start.cliques):
             if len(clique) == 1:
-                scope = self.domain.indices(clique)
-                core.enter_everywhere(scope, self.start.table(i), holders[scope[0]])
+                core.enter_elsewhere(self.domain.index(clique[0]), self.start.table(i))
         if self.terms is not None:
             held_out = self.answered(self.held_out) if self.held_out else itertools.repeat(np.empty(0))
             for term, y, held in zip(self.terms, self.answered(self.loss.measurements), held_out, strict=False):
@@ -141,6 +136,7 @@ class RegionEngine:
         self._last = 0.0  # length of the step before
         self._taken = 0
         self._bound = -math.inf
+        self._bounded = 0  # iterations when it was last raised
         self._end: Point | None = None
         self._core.open_window()
 
@@ -164,7 +160,8 @@ class RegionEngine:
 
     def lower_bound(self) -> float:
         """Return the Lagrangian dual's highest bound; see `Engine`."""
-        if self._end is None:
+        if self._end is None and self._bounded < self._taken:
+            self._bounded = self._taken
             self._bound = max(self._bound, self._core.lower_bound())
         return self._bound
 
@@ -189,12 +186,13 @@ class RegionEngine:
         core.settle(_LOOSE if rough else _FEASIBILITY, _REFIT if rough else _POLISH)
         value = core.loss_of_beliefs()
         potentials, marginals = core.take_potentials(), core.take_beliefs()
-        # Cells that are merely rare do not become zeros where another path starts.
-        logs = np.log(np.maximum(marginals, _LEAST), out=np.full(marginals.size, -np.inf), where=marginals > 0)
+        start = None
+        if rough:  # cells that are merely rare do not become zeros where another path starts
+            start = np.log(np.maximum(marginals, _LEAST), out=np.full(marginals.size, -np.inf), where=marginals > 0)
         marginals *= own.total
         if self._evaluate is not None or loss is not own.loss:
             value = on_regions(own.graph, loss)(marginals)[0]
-        return Point(potentials, marginals, value, -math.inf, logs)
+        return Point(potentials, marginals, value, -math.inf, start)
 
     def _advance_along(self, evaluate: Evaluate, s: float, a: float, stretch: float) -> Step:
         core = self._core

@@ -126,7 +126,8 @@ class Run(ABC):
             status = "iterations"
         seconds = time.perf_counter() - self.options.started
         fit = Fit(status, point.loss, gap, self.calls, seconds, tuple(self.history))
-        return self.problem.vector(point.potentials), self.problem.vector(point.marginals), fit
+        potentials = self.problem.vector(point.potentials)
+        return potentials, potentials.like(point.marginals), fit
 
 
 class StepwiseRun(Run):

@@ -33,7 +33,7 @@ def affordable_cells(measurements: Sequence[LinearMeasurement], total: float) ->
     """Return how many cells of a junction tree noise of that size leaves something to say of."""
     if not measurements:
         return _PRIOR_CELLS
-    noise = float(np.median([np.median(m.stddev) for m in measurements]))
+    noise = float(np.median([m.stddev if isinstance(m.stddev, float) else np.median(m.stddev) for m in measurements]))
     return min(_PRIOR_CELLS, max(1.0, _CELLS_OVER_NOISE * total / noise))
 
 

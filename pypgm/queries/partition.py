@@ -125,6 +125,10 @@ class Identity(Partition):
         """The answer of each cell, shape (cells,)."""
         return np.arange(self.shape[1])
 
+    def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
+        """Return the two largest weights, summed; 0 if there is one."""
+        return float(np.partition(weights, -2)[-2:].sum()) if weights.size > 1 else 0.0
+
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         return table
 

@@ -135,11 +135,11 @@ class LinearQuery(ABC):
         ndarray of float64, shape (answers,), or None
             None if there is none: Q'v may differ from 1 by 1e-6 of a cell, times the root of their number.
         """
-        from scipy.sparse.linalg import LinearOperator, lsmr
-
         rows, cells = self.shape
         if self.groups is not None:  # every cell is in one answer: all that have cells count once, whatever the noise
             return (np.bincount(self.groups, minlength=rows) > 0).astype(np.float64)
+        from scipy.sparse.linalg import LinearOperator, lsmr
+
         # With v = V^(-1/2) u it is the shortest solution of Q' V^(-1/2) u = 1.
         scaled: Any = LinearOperator(
             (cells, rows),

@@ -26,6 +26,7 @@ RegionDescent::RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vect
       total_(total),
       gbp_(graph_, std::move(counting_numbers), n_threads),
       terms_(graph_->regions.size()),
+      entered_(graph_->regions.size()),
       theta_(graph_->cells),
       x_(graph_->cells),
       z_(graph_->cells),
@@ -54,16 +55,17 @@ void RegionDescent::enter(int region, std::span<const double> own) {
   const auto theta = table(theta_, region);
   kernels().add_scaled(theta.data(), own.data(), gbp_.counting_numbers()[at(region)], theta.size(),
                        theta.data());
+  entered_[at(region)] = 1;
 }
 
-void RegionDescent::enter(const Scope& scope, std::span<const double> own,
-                          std::span<const std::uint8_t> chosen) {
+void RegionDescent::enter_elsewhere(std::int32_t attribute, std::span<const double> own) {
   std::vector<double> scaled(own.size());
   for (int r = 0; at(r) < graph_->regions.size(); ++r) {
-    if (chosen[at(r)] == 0) continue;
+    const Scope& scope = graph_->regions[at(r)].attributes;
+    if (entered_[at(r)] != 0 || !contains(scope, attribute)) continue;
     const double kappa = gbp_.counting_numbers()[at(r)];
     std::transform(own.begin(), own.end(), scaled.begin(), [&](double t) { return kappa * t; });
-    const Layout layout = nested_layout(graph_->sizes, graph_->regions[at(r)].attributes, scope);
+    const Layout layout = nested_layout(graph_->sizes, scope, {attribute});
     expand(Expand::add, table(theta_, r), layout, scaled, 1);
   }
 }

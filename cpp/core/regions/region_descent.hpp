@@ -27,9 +27,10 @@ class RegionDescent {
   RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers, double total,
                 int n_threads);
 
-  /// theta_r += kappa_r table for a region, or, expanded, for each chosen region that contains a scope.
+  /// theta_r += kappa_r table for a region, or, expanded, for each region that contains an attribute and was
+  /// not entered itself before.
   void enter(int region, std::span<const double> table);
-  void enter(const Scope& scope, std::span<const double> table, std::span<const std::uint8_t> chosen);
+  void enter_elsewhere(std::int32_t attribute, std::span<const double> table);
   /// Adds a measurement; measurements of single cells of one region are merged.
   void measure(RegionMeasurement measurement);
   /// After the last enter() and measure(): sweeps until feasibility <= tolerance, then z = x = beliefs.
@@ -84,6 +85,7 @@ class RegionDescent {
   double total_;
   ConvexGbp gbp_;
   std::vector<std::vector<RegionTerm>> terms_;  ///< by region
+  std::vector<std::uint8_t> entered_;           ///< by region
   std::vector<double> theta_, x_, z_;
   std::vector<PathSums> sums_;  ///< by block
   bool external_ = false;       ///< whether nothing is measured here: gradients are given
