@@ -15,6 +15,7 @@ DEFECTS = {
     "wrong relation": "noise calibrated for another neighbour relation than the declared one",
     "lost user bound": "a sensitivity without the factor of records per person",
     "sensitivity": "an answer changes by more than its charge says",
+    "operator": "a query's products or properties are not those of the matrix of its definition",
     "score sensitivity": "selection scores change by more than their charge says",
     "uncharged draw": "noise or a selection without a line in the ledger",
     "scale differs from the charge": "the ledger names another noise scale than was drawn with",

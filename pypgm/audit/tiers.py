@@ -32,6 +32,7 @@ from pypgm.audit.attacks import (
 )
 from pypgm.audit.finding import Check
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
+from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.pairs import Pair, neighbour_pairs
 from pypgm.audit.randomness import (
     check_integer_noise,
@@ -152,6 +153,7 @@ def suite(tier: int) -> list[Check]:
 
 def _deterministic() -> list[Check]:
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches]
+    checks += [check_operators, check_sensitivities, check_wide_sensitivities]
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
     checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))

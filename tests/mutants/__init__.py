@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from mutants import accounting, sensitivity
+from mutants import accounting, queries, relations, sensitivity
 
-MUTANTS = [*accounting.MUTANTS, *sensitivity.MUTANTS]
+MUTANTS = [*accounting.MUTANTS, *queries.MUTANTS, *relations.MUTANTS, *sensitivity.MUTANTS]
