@@ -47,6 +47,12 @@ DEFECTS = {
     "unsafe source": "a float or seeded random generator where releases are made",
     "no release": "the subject ends in an exception where it should release something",
     "open table": "the private table gives away what it must not",
+    "overdrawn ledger": "a ledger takes a charge or an allocation that does not fit",
+    "ledger sums": "what a ledger says is spent, left or entered is not what was charged to it",
+    "second budget": "a copy, a file, a closed part or another process can be charged",
+    "mark lost": "a ledger forgets its relation, or that it is not private",
+    "ledger race": "several threads are let through where there is enough for one",
+    "unchecked import": "a stored ledger is read though its costs do not follow from its lines",
 }
 
 

@@ -31,6 +31,7 @@ from pypgm.audit.attacks import (
     check_precision_of_releases,
 )
 from pypgm.audit.finding import Check
+from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.pairs import Pair, neighbour_pairs
@@ -157,6 +158,7 @@ def _deterministic() -> list[Check]:
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
     checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))
+    checks += [check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets]
     for name, mechanism in STEPS.items():
         budget = Budget(epsilon=2) if name.startswith("laplace") else Budget(rho=2)
         checks += _observed(name, mechanism, budget)

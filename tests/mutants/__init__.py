@@ -1,7 +1,12 @@
-"""Defects by subject; `MUTANTS` has them all."""
+"""Defects by subject, a module each; `MUTANTS` has them all."""
 
 from __future__ import annotations
 
-from mutants import accounting, queries, relations, sensitivity
+import importlib
+import pkgutil
 
-MUTANTS = [*accounting.MUTANTS, *queries.MUTANTS, *relations.MUTANTS, *sensitivity.MUTANTS]
+from mutate import Mutant
+
+_SUBJECTS = sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+MUTANTS: list[Mutant] = [mutant for name in _SUBJECTS for mutant in importlib.import_module(f"mutants.{name}").MUTANTS]
