@@ -218,9 +218,10 @@ class LinearMap:
         starts: numpy.typing.NDArray[numpy.int64],
         coefficients: numpy.typing.NDArray[numpy.float64],
         cumulative: bool,
+        axes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
     ) -> None:
         """
-        Column i has the entries [starts[i], starts[i + 1]), or without starts one of 1; cumulative: the answers' cumulative sums.
+        Column i has the entries [starts[i], starts[i + 1]), or without starts one of 1; cumulative: the answers' cumulative sums; axes: the answers' shape, along each axis n times an answer minus the sum.
         """
 
 class Descent:

@@ -88,10 +88,10 @@ def test_refused_expansions(name):
         expand(frozen, [2, 3], np.zeros(2), [1, 0])
 
 
-def asked_of(answers, rows, starts=(), coefficients=()):
+def asked_of(answers, rows, starts=(), coefficients=(), axes=()):
     """Return the map of some entries."""
     rows, starts = np.asarray(rows, dtype=np.int32), np.asarray(starts, dtype=np.int64)
-    return _core.LinearMap(answers, rows, starts, np.asarray(coefficients, dtype=np.float64), False)
+    return _core.LinearMap(answers, rows, starts, np.asarray(coefficients, dtype=np.float64), False, axes)
 
 
 REFUSED_MAPS = [
@@ -102,6 +102,10 @@ REFUSED_MAPS = [
     ((2, [0, 1], [0, 3, 2], [1.0, 2.0]), "starts must ascend from 0 to the number of entries"),
     ((2, [0, 1], [1, 1, 2], [1.0, 2.0]), "starts must ascend"),
     ((2, [0, 1], [0, 1, 1], [1.0, 2.0]), "starts must ascend"),
+    ((4, [0, 1], (), (), [2]), "axes' answers must hold 4 entries, got 2"),
+    ((4, [0, 1], (), (), [2, 3]), "axes must be the shape of the answers"),
+    ((4, [0, 1], (), (), [4, 0]), "axes must be the shape of the answers"),
+    ((4, [0, 1], (), (), [2**63, 2**63]), "axes must be the shape of the answers"),
 ]
 
 

@@ -12,6 +12,7 @@ from pypgm import queries
 from pypgm.estimation.objective import is_compiled
 from pypgm.queries import (
     AllRange,
+    Contrasts,
     Identity,
     Kronecker,
     Matrix,
@@ -59,6 +60,7 @@ simple = st.one_of(
     signed.map(lambda rows: Matrix(csr_array(np.array(rows)))),
     range_lists(),
     subsets(),
+    st.lists(st.integers(2, 4), max_size=2).map(Contrasts),
 )
 every = st.one_of(simple, st.lists(simple, min_size=1, max_size=3).map(Kronecker))
 
@@ -380,6 +382,7 @@ def test_constructors_and_values():
     assert queries.weighted([0.5, 2.0]).matvec([4, 4]).tolist() == [2, 8]
     product = Kronecker([Prefix(2), Matrix([[1, 2]])])
     more = (Subset([0], 2), RangeList(2, [(0, 1)]), Matrix([[0.5]]), AllRange(3), Identity(4))
+    more += (Contrasts([2, 3]), Contrasts([2]))
     more += (queries.Union([Prefix(2), Matrix([[1, 2]])]), Matrix([[1, 2]]), Matrix([[1.0, 2.0]]))
     assert Matrix([[1, 2]]) == Matrix(csr_array([[1, 2]])) != Matrix([[1.0, 2.0]])
     for query in (product, *more):

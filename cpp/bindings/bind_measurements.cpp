@@ -11,7 +11,7 @@ namespace {
 
 std::shared_ptr<LinearMap> make_map(std::size_t answers, const Array<std::int32_t>& rows,
                                     const Array<std::int64_t>& starts, const Array<double>& coefficients,
-                                    bool cumulative) {
+                                    bool cumulative, const std::vector<std::size_t>& axes) {
   const bool sparse = starts.size() != 0;
   const auto n = static_cast<std::size_t>(rows.size());
   check_size("coefficients", sparse ? n : 0, static_cast<std::size_t>(coefficients.size()));
@@ -25,8 +25,14 @@ std::shared_ptr<LinearMap> make_map(std::size_t answers, const Array<std::int32_
   if (sparse && (s.front() != 0 || s.back() != static_cast<std::int64_t>(n) || !std::ranges::is_sorted(s))) {
     throw py::value_error("starts must ascend from 0 to the number of entries");
   }
+  std::size_t shaped = 1;
+  for (const std::size_t size : axes) {
+    if (size == 0 || shaped > answers / size) throw py::value_error("axes must be the shape of the answers");
+    shaped *= size;
+  }
+  if (!axes.empty()) check_size("axes' answers", answers, shaped);
   return std::make_shared<LinearMap>(LinearMap{sparse ? s.size() - 1 : n, answers, copied(rows),
-                                               copied(starts), copied(coefficients), cumulative});
+                                               copied(starts), copied(coefficients), cumulative, axes});
 }
 
 Measured checked_measurement(const JunctionTree& tree, const MeasurementArrays& arrays) {
@@ -63,8 +69,10 @@ void bind_measurements(py::module_& m) {
   py::class_<LinearMap, std::shared_ptr<LinearMap>>(m, "LinearMap", "What is asked of the cells of a table.")
       .def(py::init(&make_map), py::arg("answers"), py::arg("rows").noconvert(),
            py::arg("starts").noconvert(), py::arg("coefficients").noconvert(), py::arg("cumulative"),
+           py::arg("axes") = std::vector<std::size_t>{},
            "Column i has the entries [starts[i], starts[i + 1]), or without starts one of 1; cumulative: the "
-           "answers' cumulative sums.");
+           "answers' cumulative sums; axes: the answers' shape, along each axis n times an answer minus the "
+           "sum.");
 }
 
 void check_potentials(const JunctionTree& tree, const Array<double>& potentials, int n_threads) {

@@ -53,7 +53,7 @@ from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import L1Selector, PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Partition
+from pypgm.queries import Contrasts, Partition
 
 __all__ = ["MEASUREMENTS", "MECHANISMS", "STEPS", "suite"]
 
@@ -108,6 +108,7 @@ STEPS: dict[str, Mechanism] = {
         lambda t, rho: t.measure(("c", "a"), scale=Fraction(t.privacy.l1_sensitivity(Partition([0, 1]))) / rho)
     ),
     "measurement of groups": _step(lambda t, rho: t.measure("a", Partition([0, 1, 1]), rho=rho)),
+    "measurement of contrasts": _step(lambda t, rho: t.measure(("b", "a"), Contrasts([2, 3]), rho=rho)),
     "many measurements": _step(lambda t, rho: t.measure_many(["a", ("b", "c"), "a"], rho=rho, weights=[1, "1/3", 2])),
     "measurement of the total": _step(
         lambda t, rho: t.measure_total(variance=Fraction(t.privacy.records_per_person**2) / (2 * rho))

@@ -72,6 +72,8 @@ def _one_ways(
 ) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield each attribute, the counts of its values that a measurement suggests, and their variances."""
     own, query = domain.project(measurement.clique), measurement.linear_map
+    if query.is_interaction:
+        return
     if query.is_identity:
         answers, variance = measurement.values.astype(np.float64), np.square(measurement.stddev)
         for axis, (attribute, size) in enumerate(zip(own.attributes, own.shape, strict=True)):

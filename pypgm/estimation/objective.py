@@ -42,7 +42,8 @@ class Term(NamedTuple):
 def is_compiled(measurement: LinearMeasurement) -> bool:
     """Return whether the compiled solvers take a measurement's query: unless its own products are much faster."""
     query = measurement.linear_map
-    return query.has_unit_columns or query.is_running or query.nnz <= max(_FEW, _DENSER * query.cost)
+    own_products = query.has_unit_columns or query.is_running or len(query.centred) > 0
+    return own_products or query.nnz <= max(_FEW, _DENSER * query.cost)
 
 
 def lowered(m: LinearMeasurement, domain: Domain, table: Clique) -> _core.LinearMap | None:
@@ -61,7 +62,9 @@ def lowered(m: LinearMeasurement, domain: Domain, table: Clique) -> _core.Linear
     if query.groups is not None:
         cells = query.groups.astype(np.int32)[cells]
     elif not (query.is_identity or query.is_running):
-        columns = query.to_sparse().tocsc()[:, cells]
+        columns = query.signs().tocsc()[:, cells]
         starts, entries = columns.indptr.astype(np.int64), columns.data.astype(np.float64)
         cells = columns.indices.astype(np.int32)
+    if query.centred:
+        return _core.LinearMap(rows, cells, starts, entries, query.is_running, query.centred)
     return _core.LinearMap(rows, cells, starts, entries, query.is_running)

@@ -11,7 +11,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.queries import Matrix, Partition
+from pypgm.queries import Contrasts, Matrix, Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,6 +111,8 @@ def _packed_query(m: LinearMeasurement) -> tuple[Any, Arrays] | None:
         return "cells", {}
     if query.groups is not None:
         return "groups", {"groups": query.groups}
+    if isinstance(query, Contrasts):
+        return "contrasts", {"sizes": np.array(query.sizes, dtype=np.int64)}
     if query.nnz > max(_DENSE_ENTRIES, query.cost):
         return None
     matrix = query.to_sparse()
@@ -122,6 +124,8 @@ def _unpacked_query(kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:  # no
         return None
     if kind == "groups":
         return Partition(arrays["groups"], arrays["values"].size)
+    if kind == "contrasts":
+        return Contrasts(arrays["sizes"].tolist())
     from scipy.sparse import csr_array
 
     return Matrix(

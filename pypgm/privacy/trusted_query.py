@@ -6,6 +6,7 @@ import numpy as np
 
 from pypgm.queries import (
     AllRange,
+    Contrasts,
     Identity,
     Kronecker,
     LinearQuery,
@@ -20,7 +21,7 @@ from pypgm.queries import (
 
 __all__ = ["trusted_query"]
 
-_OWN = {AllRange, Identity, Matrix, Partition, Prefix, RangeList, Subset}
+_OWN = {AllRange, Contrasts, Identity, Matrix, Partition, Prefix, RangeList, Subset}
 _MAX_CELLS = 4096
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pypgm.queries.contrasts import Contrasts
 from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.kronecker_query import KroneckerQuery
 from pypgm.queries.matrix import Matrix, mean, moments, on_lattice
@@ -16,6 +17,7 @@ from pypgm.queries.user_operator import Products, UserOperator
 
 __all__ = [
     "AllRange",
+    "Contrasts",
     "Identity",
     "Kronecker",
     "KroneckerQuery",

@@ -118,6 +118,20 @@ class LinearQuery(ABC):
         return None
 
     @property
+    def is_interaction(self) -> bool:
+        """Whether answers are 0 on all that is constant along some attribute: they tell nothing of single ones."""
+        return False
+
+    @property
+    def centred(self) -> tuple[int, ...]:
+        """Shape of the answers, where the compiled loop centres `signs` along each of its axes; else empty."""
+        return ()
+
+    def signs(self) -> SparseArray:
+        """Return the matrix whose answers are `centred`: n times each value along an axis, minus the sum."""
+        return self.to_sparse()
+
+    @property
     def supports_total(self) -> bool:
         """Whether some combination of the answers is the sum over all cells; see `total_weights`."""
         return self.total_weights(np.ones(self.shape[0])) is not None

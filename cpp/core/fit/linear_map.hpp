@@ -16,9 +16,12 @@ struct LinearMap {
       starts;  ///< column i has the entries [starts[i], starts[i + 1]); empty: one each, of 1
   std::vector<double> coefficients;  ///< of the entries, where there are starts
   bool cumulative = false;           ///< whether answers are the cumulative sums of what the entries give
+  /// Shape of the answers, where along every axis of n values each answer is n times what the entries give,
+  /// minus the sum along the axis; else empty.
+  std::vector<std::size_t> axes = {};
 
   /// Whether each cell counts in one answer, once.
-  bool is_partition() const { return starts.empty() && !cumulative; }
+  bool is_partition() const { return starts.empty() && !cumulative && axes.empty(); }
 
   void apply(std::span<const double> table, std::span<double> out) const;
   /// table += Q' y; y is used up.
