@@ -14,7 +14,22 @@ from pypgm.estimation.objective import is_compiled
 from pypgm.mechanisms.strategies import contrast_cost, contrast_strategy
 from pypgm.queries import Contrasts, Matrix
 
-SIZES = [(), (2,), (3,), (6,), (2, 2), (3, 2), (2, 5), (3, 3), (5, 4), (2, 2, 2), (2, 3, 2), (3, 4, 2), (3, 3, 3)]
+SIZES = [
+    (),
+    (2,),
+    (3,),
+    (6,),
+    (2, 2),
+    (3, 2),
+    (2, 5),
+    (3, 3),
+    (5, 4),
+    (5, 6),
+    (2, 2, 2),
+    (2, 3, 2),
+    (3, 4, 2),
+    (3, 3, 3),
+]
 
 
 def dense(query):

@@ -63,6 +63,11 @@ SMALL: tuple[Spec, ...] = (
     ("product", ("matrix", [[1, -1], [1, 1]]), ("matrix", [[-2, 1]])),
     ("product", ("all ranges", 2), ("prefix", 2), ("total", 2)),
     ("product", ("ranges", 3, [(0, 1), (1, 2)]), ("matrix", [[0, 2, -1]])),
+    *(
+        ("contrasts", list(sizes))
+        for sizes in ((), (2,), (3,), (2, 2), (4, 2), (2, 3, 5), (6, 5), (3, 2, 3, 2), (3, 3, 4))
+    ),
+    ("product", ("contrasts", [3, 2]), ("prefix", 2)),
     ("union", ("identity", 3), ("total", 3)),
     ("union", ("matrix", [[1, -1, 0]]), ("matrix", [[1, 1, -3]]), ("prefix", 3)),
     ("union", ("total", 2), ("total", 2)),
@@ -111,6 +116,8 @@ def _wide() -> tuple[Spec, ...]:
         ("product", ("prefix", 6), ("matrix", plain[:, :900].tolist())),
         ("union", ("matrix", signed.tolist()), ("matrix", (-2 * signed).tolist())),
         ("union", ("identity", 4200), ("total", 4200)),
+        ("contrasts", [2] * 9 + [9]),
+        ("contrasts", [3] + [2] * 10 + [3]),
     )
 
 
@@ -134,6 +141,7 @@ def built(spec: Spec) -> queries.LinearQuery:
         "partition": queries.Partition,
         "total": queries.total,
         "prefix": queries.Prefix,
+        "contrasts": queries.Contrasts,
         "all ranges": queries.AllRange,
         "ranges": queries.RangeList,
         "subset": queries.Subset,
@@ -150,8 +158,11 @@ def built(spec: Spec) -> queries.LinearQuery:
 def written_out(spec: Spec) -> Any:
     """Return the matrix of a spec as a csr_array, entry by entry from its definition, without `pypgm.queries`."""
     kind, *given = spec
-    if kind == "product":
-        return csr_array(functools.reduce(kron, map(written_out, given)))
+    if kind in {"product", "contrasts"}:
+        # One factor an attribute: n times its value minus the sum, of two values their difference.
+        matrices = ([[1, -1]] if n == 2 else n * np.eye(n, dtype=np.int64) - 1 for n in given[0])
+        factors = [("matrix", [[1]]), *(("matrix", m) for m in matrices)] if kind == "contrasts" else given
+        return csr_array(functools.reduce(kron, map(written_out, factors)))
     if kind == "union":
         return csr_array(vstack([written_out(s) for s in given]))
     if kind == "finer":

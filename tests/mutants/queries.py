@@ -12,6 +12,8 @@ from pypgm.audit.written_out import SMALL, WIDE
 operators = partial(check_operators, SMALL)
 wide_matrices = partial(check_wide_sensitivities, [s for s in WIDE if s[0] in {"matrix", "sparse", "union"}])
 wide_ranges = partial(check_wide_sensitivities, [s for s in WIDE if s[0] in {"ranges", "subset", "partition"}])
+wide_contrasts = partial(check_wide_sensitivities, [s for s in WIDE if s[0] == "contrasts"])
+wide_operators = partial(check_operators, [s for s in WIDE if s[0] == "contrasts"])
 wide_products = partial(check_wide_sensitivities, [s for s in WIDE if s[0] == "product"])
 
 _PLACES = [
@@ -358,6 +360,78 @@ _PLACES = [
         "np.cumsum(table[:, ::-1], axis=1)[:, ::-1]",
         "np.cumsum(table, axis=1)",
         operators,
+        "operator",
+    ),
+    (
+        "contrasts of replaced records are no further apart than records that come",
+        "contrasts",
+        'return own if neighbours == "add-remove" else 2 * self._with_opposite(own)',
+        "return own",
+        check_sensitivities,
+        "sensitivity",
+    ),
+    (
+        "records differ in the attribute of most values alone",
+        "contrasts",
+        "amount // (min(self.sizes) - 1)",
+        "amount // (max(self.sizes) - 1)",
+        check_sensitivities,
+        "sensitivity",
+    ),
+    (
+        "contrasts are charged as if they were orthonormal",
+        "contrasts",
+        "own = math.prod(n * (n - 1) if n > 2 else 1 for n in self.sizes)",
+        "own = math.prod(n - 1 for n in self.sizes)",
+        check_sensitivities,
+        "sensitivity",
+    ),
+    (
+        "contrasts of more than 4096 cells cost half",
+        "contrasts",
+        "own = math.prod(n * (n - 1) if n > 2 else 1 for n in self.sizes)",
+        "own = math.prod(n * (n - 1) if n > 2 else 1 for n in self.sizes) >> (self.shape[1] > 4096)",
+        wide_contrasts,
+        "sensitivity",
+    ),
+    (
+        "the L1 norms of two columns of contrasts are compared where all attributes differ",
+        "contrasts",
+        "worst = max(worst, agreeing",
+        "worst = max(0, agreeing",
+        check_sensitivities,
+        "sensitivity",
+    ),
+    (
+        "answers that neither record has a part in do not count",
+        "contrasts",
+        "(-1, -1): n - 2}",
+        "(-1, -1): 0}",
+        check_sensitivities,
+        "sensitivity",
+    ),
+    (
+        "one answer of contrasts changes by the largest entry under either relation",
+        "contrasts",
+        'return own if neighbours == "add-remove" else self._with_opposite(own)',
+        "return own",
+        check_sensitivities,
+        "sensitivity",
+    ),
+    (
+        "binary attributes are summed, not subtracted",
+        "contrasts",
+        "table = own[:, :1] + sign * own[:, 1:]",
+        "table = own[:, :1] + own[:, 1:]",
+        operators,
+        "operator",
+    ),
+    (
+        "contrasts are not blind to the sums of attributes above eight values",
+        "contrasts",
+        "factor = n * (n - 2) if squared else n  #",
+        "factor = n * (n - 2) if squared else n + (n > 8)  #",
+        wide_operators,
         "operator",
     ),
 ]
