@@ -238,6 +238,7 @@ class Descent:
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.SupportsFloat | typing.SupportsIndex,
             ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
@@ -281,6 +282,7 @@ class Acceleration:
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
                 typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                typing.SupportsFloat | typing.SupportsIndex,
             ]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
@@ -469,15 +471,17 @@ class RegionDescent:
         """
     def measure(
         self,
-        region: typing.SupportsInt | typing.SupportsIndex,
-        map: LinearMap | None,
-        values: numpy.typing.NDArray[numpy.float64],
-        weights: numpy.typing.NDArray[numpy.float64],
-        holdout: numpy.typing.NDArray[numpy.float64],
-        beyond: typing.SupportsFloat | typing.SupportsIndex,
+        measurement: tuple[
+            typing.SupportsInt | typing.SupportsIndex,
+            LinearMap | None,
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            typing.SupportsFloat | typing.SupportsIndex,
+        ],
     ) -> None:
         """
-        Measure what a map, None: every cell, asks of a region's cells. Values and holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.
+        Measure a region: (index, map, None: every cell, values, weights, holdout, beyond). Values and holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.
         """
     def open_window(self) -> None:
         """

@@ -116,8 +116,8 @@ def test_refused_maps(arguments, message):
 
 
 REFUSED_MEASUREMENTS = [
-    ((2, None, np.zeros(6), np.ones(6)), "a measurement names clique 2, the tree has 2"),
-    ((-1, None, np.zeros(6), np.ones(6)), "a measurement names clique -1"),
+    ((2, None, np.zeros(6), np.ones(6)), "a measurement names table 2, there are 2"),
+    ((-1, None, np.zeros(6), np.ones(6)), "a measurement names table -1"),
     ((0, None, np.zeros(5), np.ones(5)), "values must hold 6 entries, got 5"),
     ((0, None, np.zeros(6), np.ones(5)), "weights must hold 6 entries, got 5"),
     ((0, asked_of(1, np.zeros(5)), np.zeros(1), np.ones(1)), "a map's cells must hold 6 entries, got 5"),
@@ -128,7 +128,7 @@ REFUSED_MEASUREMENTS = [
 @pytest.mark.parametrize(("measurement", "message"), REFUSED_MEASUREMENTS)
 def test_refused_measurements(tree, measurement, message):
     with pytest.raises(ValueError, match=message):
-        _core.Descent(tree, [(*measurement, np.empty(0))], 1.0, ZEROS)
+        _core.Descent(tree, [(*measurement, np.empty(0), 0.0)], 1.0, ZEROS)
 
 
 def test_refused_descents(tree):
@@ -136,6 +136,6 @@ def test_refused_descents(tree):
         _core.Descent(tree, [], 1.0, np.zeros(3))
     with pytest.raises(ValueError, match="n_threads must be 0"):
         _core.Descent(tree, [], 1.0, ZEROS, -1)
-    held_out = (0, None, np.zeros(6), np.ones(6), np.zeros(2))
+    held_out = (0, None, np.zeros(6), np.ones(6), np.zeros(2), 0.0)
     with pytest.raises(ValueError, match="holdout must hold 6 entries, got 2"):
         _core.Descent(tree, [held_out], 1.0, ZEROS)

@@ -31,7 +31,7 @@ Chain make_chain(std::size_t attributes) {
     cliques.push_back({first, first + 1, first + 2});
     std::vector<double> values(cells);
     for (std::size_t c = 0; c < cells; ++c) values[c] = 50.0 + static_cast<double>((c * 7919 + i) % 101);
-    measurements.push_back({static_cast<int>(i), {}, values, std::vector<double>(cells, 4e-4), {}});
+    measurements.push_back({static_cast<int>(i), {}, values, {4e-4}, {}});
   }
   return {std::make_shared<pypgm::JunctionTree>(
               build_junction_tree(sizes, cliques, pypgm::eliminate(sizes, cliques, false))),

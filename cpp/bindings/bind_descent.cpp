@@ -14,7 +14,11 @@ std::unique_ptr<Solver> make_solver(const std::shared_ptr<JunctionTree>& tree,
                                     const std::vector<MeasurementArrays>& measurements, double total,
                                     const Array<double>& potentials, int n_threads) {
   check_potentials(*tree, potentials, n_threads);
-  std::vector<Measured> checked = checked_measurements(*tree, measurements);
+  std::vector<Measured> checked;
+  const auto cells = [&](std::size_t f) { return tree->factors[f].layout.small; };
+  for (const MeasurementArrays& m : measurements) {
+    checked.push_back(checked_measurement(m, tree->factors.size(), cells));
+  }
   std::vector<double> start = copied(potentials);
   const py::gil_scoped_release unlocked;
   return std::make_unique<Solver>(tree, std::move(checked), total, std::move(start), n_threads);

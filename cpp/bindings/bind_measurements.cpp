@@ -35,34 +35,33 @@ std::shared_ptr<LinearMap> make_map(std::size_t answers, const Array<std::int32_
                                                copied(starts), copied(coefficients), cumulative, axes});
 }
 
-Measured checked_measurement(const JunctionTree& tree, const MeasurementArrays& arrays) {
-  const auto& [factor, map, values, weights, holdout] = arrays;
-  if (factor < 0 || static_cast<std::size_t>(factor) >= tree.factors.size()) {
-    throw py::value_error("a measurement names clique " + std::to_string(factor) + ", the tree has " +
-                          std::to_string(tree.factors.size()));
-  }
-  const std::size_t cells = tree.factors[static_cast<std::size_t>(factor)].layout.small;
-  const SharedMap asked = map.value_or(nullptr);
-  check_answers(asked.get(), cells, values, weights, holdout, false);
-  return {factor, asked, copied(values), copied(weights), copied(holdout)};
+/// The numbers of an array, which they keep alive.
+SharedNumbers shared(const Array<double>& array) {
+  const auto release = [](const void* owner) {
+    const py::gil_scoped_acquire locked;
+    delete static_cast<const Array<double>*>(owner);
+  };
+  return {std::shared_ptr<const void>(new Array<double>(array), release), view(array)};
 }
 
 }  // namespace
 
-std::vector<Measured> checked_measurements(const JunctionTree& tree,
-                                           const std::vector<MeasurementArrays>& measurements) {
-  std::vector<Measured> checked;
-  for (const MeasurementArrays& m : measurements) checked.push_back(checked_measurement(tree, m));
-  return checked;
-}
-
-void check_answers(const LinearMap* map, std::size_t cells, const Array<double>& values,
-                   const Array<double>& weights, const Array<double>& holdout, bool shared) {
-  if (map != nullptr) check_size("a map's cells", cells, map->cells);
-  check_size("values", map == nullptr ? cells : map->answers, static_cast<std::size_t>(values.size()));
+Measured checked_measurement(const MeasurementArrays& arrays, std::size_t n_tables,
+                             const std::function<std::size_t(std::size_t)>& cells_of_table) {
+  const auto& [table, given, values, weights, holdout, beyond] = arrays;
+  const auto index = static_cast<std::size_t>(table);
+  if (table < 0 || index >= n_tables) {
+    throw py::value_error("a measurement names table " + std::to_string(table) + ", there are " +
+                          std::to_string(n_tables));
+  }
+  const SharedMap map = given.value_or(nullptr);
+  const std::size_t cells = cells_of_table(index);
   const auto n = static_cast<std::size_t>(values.size());
-  if (!shared || weights.size() != 1) check_size("weights", n, static_cast<std::size_t>(weights.size()));
+  if (map != nullptr) check_size("a map's cells", cells, map->cells);
+  check_size("values", map == nullptr ? cells : map->answers, n);
+  if (weights.size() != 1) check_size("weights", n, static_cast<std::size_t>(weights.size()));
   if (holdout.size() != 0) check_size("holdout", n, static_cast<std::size_t>(holdout.size()));
+  return {table, map, shared(values), copied(weights), shared(holdout), beyond};
 }
 
 void bind_measurements(py::module_& m) {

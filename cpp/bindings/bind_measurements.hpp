@@ -1,5 +1,6 @@
 #pragma once
 // What solvers over a junction tree are given: potentials, and measurements of its cliques.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -14,17 +15,14 @@ namespace pypgm::bind {
 /// What is asked of the cells of a table; None: each of them.
 using GivenMap = std::optional<std::shared_ptr<LinearMap>>;
 
-/// (clique index, what is asked of its cells, None: each, values, weights, held-out values or empty)
-using MeasurementArrays = std::tuple<int, GivenMap, Array<double>, Array<double>, Array<double>>;
+/// (index of the table, what is asked of its cells, None: each, values, weights, held-out values or empty,
+/// how far what validates lies beyond them)
+using MeasurementArrays = std::tuple<int, GivenMap, Array<double>, Array<double>, Array<double>, double>;
 
-/// Raises ValueError for measurements that do not fit the tree.
-std::vector<Measured> checked_measurements(const JunctionTree& tree,
-                                           const std::vector<MeasurementArrays>& measurements);
-
-/// Raises ValueError unless values, weights and held-out values fit what is asked of so many cells; of
-/// weights one for all is enough where `shared`.
-void check_answers(const LinearMap* map, std::size_t cells, const Array<double>& values,
-                   const Array<double>& weights, const Array<double>& holdout, bool shared);
+/// A measurement of one of so many tables, which keeps values and held-out values alive. Raises ValueError
+/// for one that does not fit its table.
+Measured checked_measurement(const MeasurementArrays& arrays, std::size_t n_tables,
+                             const std::function<std::size_t(std::size_t)>& cells_of_table);
 
 void check_potentials(const JunctionTree& tree, const Array<double>& potentials, int n_threads);
 

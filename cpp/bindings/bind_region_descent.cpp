@@ -10,17 +10,6 @@ namespace pypgm::bind {
 
 namespace {
 
-int checked_region(const RegionGraph& graph, int region) {
-  if (region < 0 || static_cast<std::size_t>(region) >= graph.regions.size()) {
-    throw py::value_error("no region has index " + std::to_string(region));
-  }
-  return region;
-}
-
-std::size_t cells_of(const RegionGraph& graph, int region) {
-  return graph.regions[static_cast<std::size_t>(checked_region(graph, region))].cells;
-}
-
 std::unique_ptr<RegionDescent> make(const Graph& graph, const Array<double>& counting_numbers, double total,
                                     int n_threads) {
   check_threads(n_threads);
@@ -30,7 +19,11 @@ std::unique_ptr<RegionDescent> make(const Graph& graph, const Array<double>& cou
 
 void enter(RegionDescent& self, int region, const Array<double>& table) {
   const RegionGraph& graph = self.propagation().graph();
-  check_size("table", cells_of(graph, region), static_cast<std::size_t>(table.size()));
+  if (region < 0 || static_cast<std::size_t>(region) >= graph.regions.size()) {
+    throw py::value_error("no region has index " + std::to_string(region));
+  }
+  check_size("table", graph.regions[static_cast<std::size_t>(region)].cells,
+             static_cast<std::size_t>(table.size()));
   self.enter(region, view(table));
 }
 
@@ -44,20 +37,10 @@ void enter_elsewhere(RegionDescent& self, std::int32_t attribute, const Array<do
   self.enter_elsewhere(attribute, view(table));
 }
 
-/// The numbers of an array, which they keep alive.
-SharedNumbers shared(const Array<double>& array) {
-  const auto release = [](const void* owner) {
-    const py::gil_scoped_acquire locked;
-    delete static_cast<const Array<double>*>(owner);
-  };
-  return {std::shared_ptr<const void>(new Array<double>(array), release), view(array)};
-}
-
-void measure(RegionDescent& self, int region, const GivenMap& map, const Array<double>& values,
-             const Array<double>& weights, const Array<double>& holdout, double beyond) {
-  const SharedMap asked = map.value_or(nullptr);
-  check_answers(asked.get(), cells_of(self.propagation().graph(), region), values, weights, holdout, true);
-  self.measure({region, asked, shared(values), copied(weights), shared(holdout), beyond});
+void measure(RegionDescent& self, const MeasurementArrays& measurement) {
+  const std::vector<Region>& regions = self.propagation().graph().regions;
+  const auto cells = [&](std::size_t r) { return regions[r].cells; };
+  self.measure(checked_measurement(measurement, regions.size(), cells));
 }
 
 py::tuple as_tuple(const RegionProgress& p) {
@@ -76,10 +59,9 @@ void bind_region_descent(py::module_& m) {
       .def(
           "enter_elsewhere", &enter_elsewhere, py::arg("attribute"), py::arg("table").noconvert(),
           "Add log-probabilities of an attribute's values to the start of the regions that were not entered.")
-      .def("measure", &measure, py::arg("region"), py::arg("map"), py::arg("values").noconvert(),
-           py::arg("weights").noconvert(), py::arg("holdout").noconvert(), py::arg("beyond"),
-           "Measure what a map, None: every cell, asks of a region's cells. Values and holdout are not "
-           "copied; unless holdout is empty, holdout + beyond (holdout - values) validates.")
+      .def("measure", &measure, py::arg("measurement"),
+           "Measure a region: (index, map, None: every cell, values, weights, holdout, beyond). Values and "
+           "holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.")
       .def("begin", &RegionDescent::begin, py::arg("tolerance"), py::arg("max_sweeps"),
            py::call_guard<py::gil_scoped_release>(),
            "Sweep until the start is locally consistent; the number of sweeps, -1 if no weight is left.")

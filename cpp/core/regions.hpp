@@ -8,4 +8,3 @@
 #include "core/regions/region_closure.hpp"  // closure under intersection, minimal edges
 #include "core/regions/region_descent.hpp"  // accelerated descent over the local polytope
 #include "core/regions/region_graph.hpp"    // regions, edges, messages, stages
-#include "core/regions/region_terms.hpp"    // what is measured of one region

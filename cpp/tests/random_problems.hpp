@@ -70,12 +70,14 @@ inline Problem random_problem(std::mt19937_64& random) {
     const std::size_t cells = cells_of(p.structure.sizes, p.structure.cliques[f]);
     for (std::size_t repeat = below(random, 3); repeat > 0; --repeat) {
       Measured m;
-      m.factor = static_cast<int>(f);
+      m.table = static_cast<int>(f);
       if (below(random, 2) == 0) m.map = random_map(random, cells);
-      for (std::size_t j = 0; j < (m.map == nullptr ? cells : m.map->answers); ++j) {
-        m.values.push_back(30 * uniform(random) - 5);
-        m.weights.push_back(0.01 + uniform(random));
-      }
+      const std::size_t answers = m.map == nullptr ? cells : m.map->answers;
+      std::vector<double> values(answers);
+      for (double& y : values) y = 30 * uniform(random) - 5;
+      m.values = values;
+      m.weights.resize(below(random, 3) == 0 ? 1 : answers);
+      for (double& w : m.weights) w = 0.01 + uniform(random);
       p.measurements.push_back(m);
     }
   }
@@ -88,18 +90,19 @@ inline double loss_by_hand(const Problem& p, const std::vector<double>& marginal
   double loss = 0;
   for (const Measured& m : p.measurements) {
     std::size_t offset = 0;
-    for (int f = 0; f < m.factor; ++f) {
+    for (int f = 0; f < m.table; ++f) {
       offset += cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(f)]);
     }
     const std::size_t cells =
-        cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(m.factor)]);
+        cells_of(p.structure.sizes, p.structure.cliques[static_cast<std::size_t>(m.table)]);
     std::vector<double> answers(m.values.size(), 0.0);
     for (std::size_t i = 0; i < cells; ++i) {
       for (std::size_t j = 0; j < answers.size(); ++j)
         answers[j] += entry(m.map, j, i) * marginals[offset + i];
     }
     for (std::size_t j = 0; j < answers.size(); ++j) {
-      loss += 0.5 * m.weights[j] * (answers[j] - m.values[j]) * (answers[j] - m.values[j]);
+      const double w = m.weights[m.weights.size() == 1 ? 0 : j];
+      loss += 0.5 * w * (answers[j] - m.values[j]) * (answers[j] - m.values[j]);
     }
   }
   return loss;

@@ -20,41 +20,35 @@ std::vector<double> random_numbers(std::mt19937& rng, std::size_t n, double leas
 
 /// Triples and a pair inside one of them that only groups of the triple's cells measure; single attributes
 /// without a measurement lie below.
-struct Measured {
+struct Case {
   RegionGraph graph;
-  std::vector<std::vector<RegionTerm>> terms;
+  L2Loss loss;
 };
 
-Measured measured(std::mt19937& rng) {
+Case random_case(std::mt19937& rng, double total) {
   const std::vector<Scope> cliques{{0, 1, 2}, {1, 2, 3}, {0, 3}};
-  Measured m{build_region_graph(std::vector<std::size_t>{2, 3, 2, 3}, saturate(cliques, 99)), {}};
-  m.terms.resize(m.graph.regions.size());
+  RegionGraph graph = build_region_graph(std::vector<std::size_t>{2, 3, 2, 3}, saturate(cliques, 99));
+  L2Loss loss(graph.regions.size(), total);
   for (const int r : {0, 1}) {
-    const std::size_t cells = m.graph.regions[static_cast<std::size_t>(r)].cells;
-    add_measurement(m.terms[static_cast<std::size_t>(r)],
-                    {r, {}, random_numbers(rng, cells, -5, 30), random_numbers(rng, cells, 0.2, 2), {}});
+    const std::size_t cells = graph.regions[static_cast<std::size_t>(r)].cells;
+    loss.add({r, {}, random_numbers(rng, cells, -5, 30), random_numbers(rng, cells, 0.2, 2), {}});
   }
-  add_measurement(m.terms[0],
-                  {0, make_partition({0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, 2), {70, 20}, {0.5}, {}});
-  m.terms[0].back().x = {0.6, 0.4};
+  loss.add({0, make_partition({0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, 2), {70, 20}, {0.5}, {}});
   const SharedMap sparse = std::make_shared<const LinearMap>(
       LinearMap{6, 2, {0, 1, 1, 0, 0, 1}, {0, 2, 2, 3, 4, 5, 6}, {1, -0.5, 2, 1, -1, 0.3}, true});
   const bool groups = std::bernoulli_distribution()(rng);
-  add_measurement(m.terms[2],
-                  {2, groups ? make_partition({0, 1, 0, 1, 0, 1}, 2) : sparse, {30, 40}, {1.0, 2.0}, {}});
-  m.terms[2].back().x = {0.3, 0.1};
-  return m;
+  loss.add({2, groups ? make_partition({0, 1, 0, 1, 0, 1}, 2) : sparse, {30, 40}, {1.0, 2.0}, {}});
+  // Where the tangents are taken.
+  loss.start(0, std::vector<double>{0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05});
+  loss.start(2, std::vector<double>{0.3, 0.1, 0.2, 0.1, 0.2, 0.1});
+  return {std::move(graph), std::move(loss)};
 }
 
-double loss_at(const Measured& m, double total, std::span<const double> beliefs) {
+double loss_at(Case& c, std::span<const double> beliefs) {
   double loss = 0;
-  for (std::size_t r = 0; r < m.terms.size(); ++r) {
-    const auto b = beliefs.subspan(m.graph.regions[r].offset, m.graph.regions[r].cells);
-    for (const RegionTerm& term : m.terms[r]) {
-      std::vector<double> sums(term.values.size());
-      if (term.map != nullptr) term.map->apply(b, sums);
-      loss += term_loss(term, total, term.map == nullptr ? b : sums);
-    }
+  for (int r = 0; static_cast<std::size_t>(r) < c.graph.regions.size(); ++r) {
+    const Region& region = c.graph.regions[static_cast<std::size_t>(r)];
+    loss += c.loss.value(r, beliefs.subspan(region.offset, region.cells));
   }
   return loss;
 }
@@ -65,13 +59,13 @@ TEST_CASE("no locally consistent beliefs have a loss below the bound, whatever t
   std::mt19937 rng(3);
   const double total = 100;
   for (int round = 0; round < 50; ++round) {
-    const Measured m = measured(rng);
-    const auto graph = std::make_shared<RegionGraph>(m.graph);
+    Case c = random_case(rng, total);
+    const auto graph = std::make_shared<RegionGraph>(c.graph);
     ConvexGbp gbp(graph, std::vector<double>(graph->regions.size(), 1.0), 1);
     const auto theta = random_numbers(rng, graph->cells, -3, 3);
     gbp.refresh(theta);
     for (int sweep = 0; sweep < 300; ++sweep) gbp.sweep();
-    const double loss = loss_at(m, total, gbp.beliefs());
+    const double loss = loss_at(c, gbp.beliefs());
     const double size = round % 3 == 0 ? 0.0 : 20.0;
     const auto before = random_numbers(rng, graph->message_cells, -size, size);
     const auto now = random_numbers(rng, graph->message_cells, -size, size);
@@ -80,19 +74,19 @@ TEST_CASE("no locally consistent beliefs have a loss below the bound, whatever t
       const Region& region = graph->regions[static_cast<std::size_t>(r)];
       message_drift(*graph, r, before, now, 2.0, std::span<double>(mu).subspan(region.offset, region.cells));
     }
-    CHECK(region_bound(*graph, m.terms, total, mu, 1) <= loss + 1e-6);
+    CHECK(region_bound(*graph, c.loss, total, mu, 1) <= loss + 1e-6);
   }
 }
 
 TEST_CASE("without multipliers one region alone is bounded by its own least loss") {
   const RegionGraph graph =
       build_region_graph(std::vector<std::size_t>{4}, saturate(std::vector<Scope>{{0}}, 9));
-  std::vector<std::vector<RegionTerm>> terms(1);
-  add_measurement(terms[0], {0, {}, {7, 5, -4, 2}, {1.0}, {}});
+  L2Loss loss(1, 6);
+  loss.add({0, {}, {7, 5, -4, 2}, {1.0}, {}});
   // Onto the simplex of 6: (4, 2, 0, 0), each 3 below 7 and 5, 2 cut off, and -4.
   std::vector<double> mu(4);
-  CHECK(region_bound(graph, terms, 6, mu, 1) == doctest::Approx(0.5 * (9 + 9 + 16 + 4)));
+  CHECK(region_bound(graph, loss, 6, mu, 1) == doctest::Approx(0.5 * (9 + 9 + 16 + 4)));
   // A cell that cannot hold weight pays its square; (4.5, 0, 1.5) is the best of the others.
   mu = {std::numeric_limits<double>::infinity(), 0, 0, 0};
-  CHECK(region_bound(graph, terms, 6, mu, 1) == doctest::Approx(0.5 * (49 + 0.25 + 16 + 0.25)));
+  CHECK(region_bound(graph, loss, 6, mu, 1) == doctest::Approx(0.5 * (49 + 0.25 + 16 + 0.25)));
 }

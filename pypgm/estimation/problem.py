@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,16 +13,20 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.fit import Fit, Options
 from pypgm.estimation.loss import Loss
-from pypgm.estimation.objective import Term, is_compiled
+from pypgm.estimation.objective import Term, is_compiled, lowered
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps
-from pypgm.estimation.thinning import thinned
+from pypgm.estimation.thinning import BEYOND, thinned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.domain import Domain
+    from pypgm import _core
+    from pypgm.domain import Clique, Domain
     from pypgm.estimation.measurement import LinearMeasurement
+
+    _Numbers = NDArray[np.float64]
+    _Arrays = tuple[int, _core.LinearMap | None, _Numbers, _Numbers, _Numbers, float]
 
 __all__ = ["Answer", "Engine", "Point", "Problem", "StartFor", "Step"]
 
@@ -157,8 +162,21 @@ class Problem(ABC):
         """Return flat tables with their names."""
 
     @abstractmethod
+    def _place(self, clique: Clique) -> tuple[int, Clique]:
+        """Return the index of the table a clique is measured on, and the clique of that table."""
+
+    def arrays(self) -> list[_Arrays]:
+        """Return the terms as the compiled solvers take them, with answers and what validates."""
+        held_out = self.answered(self.held_out) if self.held_out else itertools.repeat(np.empty(0))
+        answered = zip(self.terms or (), self.answered(self.loss.measurements), held_out, strict=False)
+        return [(t.place, t.map, y, t.weights, held, BEYOND) for t, y, held in answered]
+
     def _term(self, m: LinearMeasurement) -> Term:
-        """Return a measurement as the compiled solver takes it."""
+        place, table = self._place(m.clique)
+        weights = np.atleast_1d(1.0 / np.square(m.stddev))
+        return Term(
+            place, lowered(m, self.domain, table), weights if weights.size == 1 else m.in_order(self.domain, weights)
+        )
 
     def answered(self, measurements: Sequence[LinearMeasurement]) -> Iterator[NDArray[np.float64]]:
         """Yield the answers of measurements, cells in the domain's order."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,22 +10,20 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain
+from pypgm.domain import Clique, Domain
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.loss import Evaluate, Loss
-from pypgm.estimation.objective import Term, lowered
 from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps, Pace
-from pypgm.estimation.thinning import BEYOND, left_to_validate
+from pypgm.estimation.thinning import left_to_validate
 from pypgm.factor import Factor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.estimation.fit import Options
-    from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs.region_graph import RegionGraph
 
 __all__ = ["RegionEngine", "RegionProblem", "on_regions"]
@@ -88,10 +85,8 @@ class RegionProblem(Problem):
         for i, clique in enumerate(self.start.cliques):
             if len(clique) == 1:
                 core.enter_elsewhere(self.domain.index(clique[0]), self.start.table(i))
-        if self.terms is not None:
-            held_out = self.answered(self.held_out) if self.held_out else itertools.repeat(np.empty(0))
-            for term, y, held in zip(self.terms, self.answered(self.loss.measurements), held_out, strict=False):
-                core.measure(term.place, term.map, y, term.weights, held, BEYOND)
+        for arrays in self.arrays():
+            core.measure(arrays)
         return core
 
     def _safe_step(self) -> float:
@@ -109,10 +104,9 @@ class RegionProblem(Problem):
             return 1.0 / self.total
         return float((self.counting_numbers[measured] / smoothness[measured]).min() / self.total)
 
-    def _term(self, m: LinearMeasurement) -> Term:
-        region = self.graph.region_of(m.clique)
-        weights = np.array([m.stddev**-2.0]) if isinstance(m.stddev, float) else m.in_order(self.domain, m.weights())
-        return Term(region, lowered(m, self.domain, self.graph.regions[region]), weights)
+    def _place(self, clique: Clique) -> tuple[int, Clique]:
+        region = self.graph.region_of(clique)
+        return region, self.graph.regions[region]
 
 
 class RegionEngine:

@@ -12,7 +12,6 @@ import numpy as np
 from pypgm import _core
 from pypgm.estimation.fit import Options
 from pypgm.estimation.general import GeneralAcceleration, GeneralDescent
-from pypgm.estimation.objective import Term, lowered
 from pypgm.estimation.oracle import LossOracle, Oracle
 from pypgm.estimation.problem import Answer, Point, Problem, Step
 from pypgm.estimation.residual_losses import L2
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector
     from pypgm.domain import Clique, Domain
     from pypgm.estimation.loss import Loss
-    from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs import JunctionTree
 
 __all__ = ["MAX_GROWTH", "Estimator", "TreeEngine", "TreeProblem", "permitted_step"]
@@ -38,7 +36,6 @@ _SWEEPS = 10  # of fitting at most: the marginals then miss the average by less 
 _MISFIT = 1e-4  # of 1 + loss: what fitting may leave
 
 _Descent = _core.Descent | GeneralDescent
-_Arrays = tuple[int, _core.LinearMap | None, "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,22 +93,13 @@ class TreeProblem(Problem):
         """Return flat tables of the tree's cliques with their names; see `Problem`."""
         return self.start.like(values)
 
-    def arrays(self) -> list[_Arrays]:
-        """Return the terms as the compiled solvers take them, with answers and what is left to validate."""
-        own = self.loss.measurements
-        rest = left_to_validate(self.held_out, own) if self.held_out else ()
-        held_out = self.answered(rest) if rest else [np.empty(0)] * len(own)
-        answered = zip(self.terms or (), self.answered(own), held_out, strict=True)
-        return [(t.place, t.map, y, t.weights, held) for t, y, held in answered]
-
     @cached_property
     def _places(self) -> dict[Clique, int]:
         return {clique: i for i, clique in reversed(list(enumerate(self.tree.cliques)))}
 
-    def _term(self, m: LinearMeasurement) -> Term:
-        place = self._places[self.domain.canonical(m.clique)]
-        weights = m.in_order(self.domain, m.weights())
-        return Term(place, lowered(m, self.domain, self.tree.cliques[place]), weights)
+    def _place(self, clique: Clique) -> tuple[int, Clique]:
+        place = self._places[self.domain.canonical(clique)]
+        return place, self.tree.cliques[place]
 
 
 class TreeEngine:

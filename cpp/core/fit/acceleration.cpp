@@ -22,7 +22,7 @@ constexpr int kRunsOfSweep = 6;   // propagations with factored cliques a walk t
 Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements,
                            double total, std::vector<double> potentials, int n_threads)
     : tree_(std::move(tree)),
-      loss_(*tree_, std::move(measurements)),
+      loss_(tree_->factors.size(), 1.0),
       total_(total),
       n_threads_(n_threads),
       work_(*tree_),
@@ -32,8 +32,10 @@ Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector
       next_(theta_.size()),
       gradient_(theta_.size()),
       terms_(tree_->factors.size()) {
+  for (Measured& m : measurements) loss_.add(std::move(m));
   marginals_into(z_);
   x_ = z_;
+  for (int f = 0; f < static_cast<int>(terms_.size()); ++f) loss_.start(f, slice(*tree_, z_, f));
 }
 
 void Acceleration::marginals_into(std::vector<double>& out) {
@@ -41,67 +43,16 @@ void Acceleration::marginals_into(std::vector<double>& out) {
   exact_marginals(*tree_, theta_, {}, total_, out, n_threads_);
 }
 
-std::optional<PathTable> Acceleration::path_table(int f) const {
-  const L2Loss::Cells& cells = loss_.cells(f);
-  if (!loss_.cellwise(f) || cells.values.empty()) return std::nullopt;
-  const bool one = cells.weights.empty();
-  return PathTable{slice(*tree_, x_, f).data(),
-                   slice(*tree_, z_, f).data(),
-                   cells.values.data(),
-                   one ? &cells.weight : cells.weights.data(),
-                   cells.holdout.empty() ? nullptr : cells.holdout.data(),
-                   0.0,
-                   one,
-                   cells.values.size()};
-}
-
-void Acceleration::descend(int f, double s, double a) {
-  const auto theta = slice(*tree_, theta_, f);
-  if (const auto table = path_table(f)) {
-    double* const window = window_.empty() ? nullptr : slice(*tree_, window_, f).data();
-    return path_kernels().descend(*table, 1.0, a, s, theta.data(), window);
-  }
-  const Kernels& k = kernels();
-  const auto x = slice(*tree_, x_, f);
-  const auto at_mean = slice(*tree_, next_, f);
-  const auto gradient = slice(*tree_, gradient_, f);
-  k.add_scaled(slice(*tree_, z_, f).data(), x.data(), -1.0, x.size(), at_mean.data());
-  k.add_scaled(x.data(), at_mean.data(), a, x.size(), at_mean.data());
-  loss_.gradient(f, at_mean, gradient);
-  if (!window_.empty()) {
-    const auto window = slice(*tree_, window_, f);
-    k.add_scaled(window.data(), at_mean.data(), s, window.size(), window.data());
-  }
-  k.add_scaled(theta.data(), gradient.data(), -s, theta.size(), theta.data());
-}
-
-PathSums Acceleration::follow(int f, double a) {
-  const auto x = slice(*tree_, x_, f);
-  const auto next = slice(*tree_, next_, f);
-  if (const auto table = path_table(f)) {
-    const L2Loss::Cells& cells = loss_.cells(f);
-    PathSums sums{cells.constant, cells.holdout_constant};
-    path_kernels().follow(*table, next.data(), 1.0, a, x.data(), sums);
-    return sums;
-  }
-  // The old z serves for z' - z and for z' - x.
-  const Kernels& k = kernels();
-  const auto moved = slice(*tree_, z_, f);
-  PathSums term;
-  k.add_scaled(next.data(), moved.data(), -1.0, x.size(), moved.data());
-  term.slope = k.dot(slice(*tree_, gradient_, f).data(), moved.data(), moved.size());
-  term.curvature = loss_.curvature(f, moved);
-  k.add_scaled(next.data(), x.data(), -1.0, x.size(), moved.data());
-  k.add_scaled(x.data(), moved.data(), a, x.size(), x.data());
-  term.loss = loss_.value(f, x);
-  if (loss_.validates()) term.validation = loss_.validation(f, x);
-  return term;
-}
-
 PathSums Acceleration::advance(double s, double a) {
   CliqueHooks hooks;
-  hooks.before = [&](int f) { descend(f, s, a); };
-  hooks.after = [&](int f) { terms_[at(f)] = follow(f, a); };
+  hooks.before = [&](int f) {
+    double* const window = window_.empty() ? nullptr : slice(*tree_, window_, f).data();
+    loss_.descend(f, s, a, slice(*tree_, x_, f), slice(*tree_, z_, f), slice(*tree_, theta_, f), window);
+  };
+  hooks.after = [&](int f) {
+    terms_[at(f)] = {};
+    loss_.follow(f, a, slice(*tree_, next_, f), slice(*tree_, z_, f), slice(*tree_, x_, f), terms_[at(f)]);
+  };
   exact_marginals(*tree_, theta_, total_, work_, next_, n_threads_, hooks);
   z_.swap(next_);
   window_steps_ += s;

@@ -1,11 +1,9 @@
 #pragma once
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/fit/descent.hpp"
-#include "core/simd/path_kernels.hpp"
 
 namespace pypgm {
 
@@ -44,12 +42,6 @@ class Acceleration {
   const std::vector<double>& average() const { return x_; }
 
  private:
-  /// A clique measured cell by cell, and by nothing else.
-  std::optional<PathTable> path_table(int f) const;
-  /// theta -= s * gradient at x + a (z - x), for one clique.
-  void descend(int f, double s, double a);
-  /// x += a (z' - x), for one clique, with z' in next_.
-  PathSums follow(int f, double a);
   double gap_at(std::span<const double> marginals);
   void marginals_into(std::vector<double>& out);
   double loss_of(std::span<const double> marginals);

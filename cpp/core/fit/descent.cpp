@@ -29,12 +29,13 @@ double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradien
 Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
                  std::vector<double> potentials, int n_threads)
     : tree_(std::move(tree)),
-      loss_(*tree_, std::move(measurements)),
+      loss_(tree_->factors.size(), 1.0),
       total_(total),
       n_threads_(n_threads),
       work_(*tree_),
       moved_(potentials.size()),
       losses_(tree_->factors.size()) {
+  for (Measured& m : measurements) loss_.add(std::move(m));
   for (Point* point : {&current_, &candidate_}) {
     point->potentials.resize(potentials.size());
     point->marginals.resize(potentials.size());

@@ -1,3 +1,4 @@
+// Merges measurements of one table, and runs the loops over cells or answers.
 #include "core/fit/l2_loss.hpp"
 
 #include <algorithm>
@@ -11,120 +12,154 @@ namespace pypgm {
 
 namespace {
 
-/// Half the weighted squares by which two measurements of the same cells stand off their mean.
-double merge_values(const L2Loss::Cells& cells, std::vector<double>& values, const std::vector<double>& more,
-                    const std::vector<double>& weights) {
-  double constant = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double old = cells.weights[i];
-    const double share = weights[i] / (old + weights[i]);
-    const double difference = more[i] - values[i];
-    constant += 0.5 * old * share * difference * difference;
-    values[i] += share * difference;
-  }
-  return constant;
+/// The weighted mean of two measured counts; adds to `constant` the least of their joint loss.
+double merged(double w1, double y1, double w2, double y2, double& constant) {
+  const double share = w2 / (w1 + w2);  // products of two weights may leave the doubles
+  constant += 0.5 * w1 * share * (y1 - y2) * (y1 - y2);
+  return y1 + share * (y2 - y1);
 }
 
-bool all_equal(const std::vector<double>& numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [&](double x) { return x == numbers.front(); });
+/// Makes two measurements of the same cells one.
+void merge(L2Term& term, const L2Term& other) {
+  std::vector<double> values(term.values.size());
+  std::vector<double> holdout(term.holdout.size());
+  double unused = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double mine = term.weight(i);
+    const double theirs = other.weight(i);
+    values[i] = merged(mine, term.values[i], theirs, other.values[i], term.constant);
+    if (holdout.empty()) continue;
+    holdout[i] = merged(mine, term.holdout[i], theirs, other.holdout[i], unused);
+    merged(mine, term.held_out(i), theirs, other.held_out(i), term.held_constant);
+  }
+  term.values = SharedNumbers(std::move(values));
+  term.holdout = SharedNumbers(std::move(holdout));
+  if (term.weights.size() < other.weights.size()) {
+    term.weights.resize(other.weights.size(), term.weights[0]);
+  }
+  for (std::size_t i = 0; i < term.weights.size(); ++i) term.weights[i] += other.weight(i);
+}
+
+PathTable path_table(const L2Term& t, const double* x, const double* z) {
+  return {x,
+          z,
+          t.values.data(),
+          t.weights.data(),
+          t.holdout.empty() ? nullptr : t.holdout.data(),
+          t.beyond,
+          t.weights.size() == 1,
+          t.values.size()};
+}
+
+/// Half the weighted squares of the distances between cells and counts (0 if null); see Kernels.
+double squares(const L2Term& t, std::span<const double> cells, const double* counts, double* gradient) {
+  const double* const each = t.weights.size() == 1 ? nullptr : t.weights.data();
+  return kernels().residuals(cells.data(), counts, each, t.weights[0], cells.size(), gradient);
 }
 
 }  // namespace
 
-L2Loss::L2Loss(const JunctionTree& tree, std::vector<Measured> measurements)
-    : cells_(tree.factors.size()), others_of_(tree.factors.size()), answers_(tree.factors.size()) {
-  validates_ = !measurements.empty() && !measurements.front().holdout.empty();
-  for (const Measured& m : measurements) {
-    if (m.holdout.size() != (validates_ ? m.values.size() : 0)) {
-      throw std::invalid_argument("held-out counts are needed for all measurements or for none");
+void L2Loss::add(Measured m) {
+  if (std::exchange(empty_, false)) validates_ = !m.holdout.empty();
+  if (m.holdout.size() != (validates_ ? m.values.size() : 0)) {
+    throw std::invalid_argument("held-out counts are needed for all measurements or for none");
+  }
+  std::vector<L2Term>& terms = terms_[at(m.table)];
+  L2Term term{std::move(m), 0, 0, {}, {}, {}};
+  const auto whole =
+      std::find_if(terms.begin(), terms.end(), [](const L2Term& t) { return t.map == nullptr; });
+  if (term.map == nullptr && whole != terms.end()) return merge(*whole, term);
+  if (term.map != nullptr) {
+    for (auto* answers : {&term.x, &term.z, &term.b}) answers->resize(term.values.size());
+  }
+  terms.push_back(std::move(term));
+}
+
+double L2Loss::value(int table, std::span<const double> cells) {
+  double loss = 0;
+  for (L2Term& t : terms_[at(table)]) {
+    if (t.map != nullptr) t.map->apply(cells, t.z);
+    const double* const answers = t.map == nullptr ? cells.data() : t.z.data();
+    loss += t.constant;
+    for (std::size_t i = 0; i < t.values.size(); ++i) {
+      const double miss = total_ * answers[i] - t.values[i];
+      loss += 0.5 * t.weight(i) * miss * miss;
     }
   }
-  for (Measured& m : measurements) {
-    if (m.map == nullptr) {
-      merge(std::move(m));
+  return loss;
+}
+
+double L2Loss::gradient(int table, std::span<const double> cells, std::span<double> gradient) {
+  std::fill(gradient.begin(), gradient.end(), 0.0);
+  double loss = 0;
+  for (L2Term& t : terms_[at(table)]) {
+    loss += t.constant;
+    if (t.map == nullptr) {
+      loss += squares(t, cells, t.values.data(), gradient.data());
       continue;
     }
-    std::vector<double>& answers = answers_[at(m.factor)];
-    answers.resize(std::max(answers.size(), m.values.size()));
-    zeros_.resize(std::max(zeros_.size(), m.values.size()));
-    others_of_[at(m.factor)].push_back(static_cast<int>(others_.size()));
-    others_.push_back(std::move(m));
-  }
-  for (Cells& cells : cells_) {
-    if (cells.weights.empty() || !all_equal(cells.weights)) continue;
-    cells.weight = cells.weights.front();
-    cells.weights = {};
-  }
-}
-
-void L2Loss::merge(Measured m) {
-  Cells& cells = cells_[at(m.factor)];
-  if (cells.values.empty()) {
-    cells.values = std::move(m.values);
-    cells.holdout = std::move(m.holdout);
-    cells.weights = std::move(m.weights);
-    return;
-  }
-  cells.constant += merge_values(cells, cells.values, m.values, m.weights);
-  if (!cells.holdout.empty()) {
-    cells.holdout_constant += merge_values(cells, cells.holdout, m.holdout, m.weights);
-  }
-  for (std::size_t i = 0; i < cells.weights.size(); ++i) cells.weights[i] += m.weights[i];
-}
-
-double L2Loss::cells_term(const Cells& cells, std::span<const double> table, Against against,
-                          std::span<double> gradient) const {
-  if (cells.values.empty()) return 0;
-  const bool nothing = against == Against::nothing;
-  const double* target =
-      nothing ? nullptr : (against == Against::values ? cells.values.data() : cells.holdout.data());
-  const double constant =
-      nothing ? 0.0 : (against == Against::values ? cells.constant : cells.holdout_constant);
-  const double* weights = cells.weights.empty() ? nullptr : cells.weights.data();
-  return constant + kernels().residuals(table.data(), target, weights, cells.weight, table.size(),
-                                        gradient.empty() ? nullptr : gradient.data());
-}
-
-double L2Loss::answers_term(const Measured& m, std::span<const double> table, Against against,
-                            std::span<double> gradient, std::vector<double>& answers) const {
-  const double* target = against == Against::values
-                             ? m.values.data()
-                             : (against == Against::holdout ? m.holdout.data() : zeros_.data());
-  const auto scratch = std::span<double>(answers).first(m.values.size());
-  m.map->apply(table, scratch);
-  double loss = 0;
-  for (std::size_t j = 0; j < scratch.size(); ++j) {
-    const double residual = scratch[j] - target[j];
-    scratch[j] = m.weights[j] * residual;
-    loss += 0.5 * residual * scratch[j];
-  }
-  if (!gradient.empty()) m.map->add_transpose(scratch, gradient);
-  return loss;
-}
-
-double L2Loss::term(int factor, std::span<const double> table, Against against, std::span<double> gradient) {
-  std::fill(gradient.begin(), gradient.end(), 0.0);
-  double loss = cells_term(cells_[at(factor)], table, against, gradient);
-  for (const int m : others_of_[at(factor)]) {
-    loss += answers_term(others_[at(m)], table, against, gradient, answers_[at(factor)]);
+    t.map->apply(cells, t.z);
+    for (std::size_t i = 0; i < t.z.size(); ++i) {
+      const double miss = t.z[i] - t.values[i];
+      t.z[i] = t.weight(i) * miss;
+      loss += 0.5 * miss * t.z[i];
+    }
+    t.map->add_transpose(t.z, gradient);
   }
   return loss;
 }
 
-double L2Loss::gradient(int factor, std::span<const double> table, std::span<double> gradient) {
-  return term(factor, table, Against::values, gradient);
+double L2Loss::curvature(int table, std::span<const double> difference) {
+  double sum = 0;
+  for (L2Term& t : terms_[at(table)]) {
+    if (t.map != nullptr) t.map->apply(difference, t.z);
+    sum += 2 * squares(t, t.map == nullptr ? difference : std::span<const double>(t.z), nullptr, nullptr);
+  }
+  return sum;
 }
 
-double L2Loss::value(int factor, std::span<const double> table) {
-  return term(factor, table, Against::values, {});
+void L2Loss::start(int table, std::span<const double> cells) {
+  for (L2Term& t : terms_[at(table)]) {
+    if (t.map != nullptr) t.map->apply(cells, t.b);
+    t.x = t.b;
+  }
 }
 
-double L2Loss::validation(int factor, std::span<const double> table) {
-  return term(factor, table, Against::holdout, {});
+void L2Loss::descend(int table, double s, double a, std::span<const double> x, std::span<const double> z,
+                     std::span<double> theta, double* window) {
+  for (L2Term& t : terms_[at(table)]) {
+    if (t.map == nullptr) {
+      path_kernels().descend(path_table(t, x.data(), z.data()), total_, a, s, theta.data(), window);
+      window = nullptr;
+      continue;
+    }
+    t.z.swap(t.b);
+    std::fill(t.b.begin(), t.b.end(), 0.0);
+    path_kernels().descend(path_table(t, t.x.data(), t.z.data()), total_, a, s, t.b.data(), nullptr);
+    t.map->add_transpose(t.b, theta);
+  }
+  if (window == nullptr) return;
+  for (std::size_t i = 0; i < x.size(); ++i) window[i] += s * total_ * (x[i] + a * (z[i] - x[i]));
 }
 
-double L2Loss::curvature(int factor, std::span<const double> difference) {
-  return 2 * term(factor, difference, Against::nothing, {});
+void L2Loss::follow(int table, double a, std::span<const double> next, std::span<const double> z,
+                    std::span<double> x, PathSums& sums) {
+  bool moved = false;
+  for (L2Term& t : terms_[at(table)]) {
+    sums += {t.constant, t.held_constant};
+    if (t.map == nullptr) {
+      path_kernels().follow(path_table(t, x.data(), z.data()), next.data(), total_, a, x.data(), sums);
+      moved = true;
+      continue;
+    }
+    t.map->apply(next, t.b);
+    path_kernels().follow(path_table(t, t.x.data(), t.z.data()), t.b.data(), total_, a, t.x.data(), sums);
+  }
+  if (!moved) move_average(x, next, a);
+}
+
+void move_average(std::span<double> x, std::span<const double> to, double a) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * (to[i] - x[i]);
 }
 
 }  // namespace pypgm

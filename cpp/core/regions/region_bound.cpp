@@ -16,9 +16,10 @@ constexpr int kMaxSteps = 60;         // Newton steps to a threshold; each drops
 constexpr double kOvershoot = 1e-13;  // of the total, within which a threshold counts as exact
 
 /// Regions with a measurement, or with an ancestor that has one.
-std::vector<std::uint8_t> reaching(const RegionGraph& graph, std::span<const std::vector<RegionTerm>> terms) {
+std::vector<std::uint8_t> reaching(const RegionGraph& graph, const L2Loss& loss) {
   std::vector<std::uint8_t> reaches(graph.regions.size());
-  for (std::size_t r = 0; r < reaches.size(); ++r) reaches[r] = terms[r].empty() ? 0 : 1;
+  for (std::size_t r = 0; r < reaches.size(); ++r)
+    reaches[r] = loss.terms(static_cast<int>(r)).empty() ? 0 : 1;
   for (const auto& stage : graph.stages) {
     for (const int r : stage) {
       for (const int e : graph.regions[at(r)].up) {
@@ -49,7 +50,7 @@ void pass_on(const RegionGraph& graph, int region, std::span<const std::uint8_t>
 
 /// A lower bound of min sum of w (n - y)^2 / 2 + mu n over n >= 0 with the given sum: the dual at a
 /// threshold, which Newton's method finds from the threshold at which no cell is 0.
-double least_on_simplex(const RegionTerm& term, std::span<const double> mu, double total) {
+double least_on_simplex(const L2Term& term, std::span<const double> mu, double total) {
   const std::size_t n = mu.size();
   const auto value = [&](std::size_t i, double threshold) {
     return std::max(0.0, term.values[i] - (mu[i] + threshold) / term.weight(i));
@@ -83,12 +84,13 @@ double least_on_simplex(const RegionTerm& term, std::span<const double> mu, doub
 }
 
 /// The tangent of a term with a map at its x: adds its slope to mu and returns its constant.
-double add_tangent(const RegionTerm& term, double total, std::span<double> mu) {
-  double rest = term_loss(term, total, term.x);
+double add_tangent(const L2Term& term, double total, std::span<double> mu) {
+  double rest = term.constant;
   std::vector<double> slope(term.x.size());
   for (std::size_t k = 0; k < slope.size(); ++k) {
-    slope[k] = term.weight(k) * (total * term.x[k] - term.values[k]);
-    rest -= slope[k] * total * term.x[k];
+    const double miss = total * term.x[k] - term.values[k];
+    slope[k] = term.weight(k) * miss;
+    rest += slope[k] * (miss / 2 - total * term.x[k]);
   }
   term.map->add_transpose(slope, mu);
   return rest;
@@ -96,19 +98,19 @@ double add_tangent(const RegionTerm& term, double total, std::span<double> mu) {
 
 /// The term that counts exactly: the one over single cells, or else one over groups of them; null if there is
 /// none.
-const RegionTerm* exact_term(const std::vector<RegionTerm>& terms) {
-  const RegionTerm* found = nullptr;
-  for (const RegionTerm& term : terms) {
+const L2Term* exact_term(const std::vector<L2Term>& terms) {
+  const L2Term* found = nullptr;
+  for (const L2Term& term : terms) {
     if (term.map == nullptr) return &term;
     if (found == nullptr && term.map->is_partition()) found = &term;
   }
   return found;
 }
 
-double least_of(const std::vector<RegionTerm>& terms, double total, std::span<double> mu) {
-  const RegionTerm* const exact = exact_term(terms);
+double least_of(const std::vector<L2Term>& terms, double total, std::span<double> mu) {
+  const L2Term* const exact = exact_term(terms);
   double sum = 0;
-  for (const RegionTerm& term : terms) {
+  for (const L2Term& term : terms) {
     if (&term != exact) sum += add_tangent(term, total, mu);
   }
   if (exact == nullptr) return sum + total * *std::min_element(mu.begin(), mu.end());
@@ -148,20 +150,20 @@ void message_drift(const RegionGraph& graph, int region, std::span<const double>
   kernels().scale(out.data(), out.size(), 1 / steps);
 }
 
-double region_bound(const RegionGraph& graph, std::span<const std::vector<RegionTerm>> terms, double total,
-                    std::span<double> mu, int n_threads) {
-  const auto reaches = reaching(graph, terms);
+double region_bound(const RegionGraph& graph, const L2Loss& loss, double total, std::span<double> mu,
+                    int n_threads) {
+  const auto reaches = reaching(graph, loss);
   const int threads = threads_for(graph.cells, n_threads);
   for (auto stage = graph.stages.rbegin(); stage != graph.stages.rend(); ++stage) {
     // Regions of one stage share no parent.
     parallel_for(stage->size(), threads, [&](std::size_t i) {
-      if (terms[at((*stage)[i])].empty()) pass_on(graph, (*stage)[i], reaches, mu);
+      if (loss.terms((*stage)[i]).empty()) pass_on(graph, (*stage)[i], reaches, mu);
     });
   }
   std::vector<double> least(graph.regions.size());
   parallel_for(graph.regions.size(), threads, [&](std::size_t r) {
     const Region& region = graph.regions[r];
-    least[r] = least_of(terms[r], total, mu.subspan(region.offset, region.cells));
+    least[r] = least_of(loss.terms(static_cast<int>(r)), total, mu.subspan(region.offset, region.cells));
   });
   double sum = 0;
   for (const double v : least) sum += v;

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "core/fit/l2_loss.hpp"
 #include "core/regions/region_graph.hpp"
-#include "core/regions/region_terms.hpp"
 
 namespace pypgm {
 
@@ -20,7 +20,7 @@ void message_drift(const RegionGraph& graph, int region, std::span<const double>
 /// of mu on a region without a measurement moves to its parents, where the minimum depends on it smoothly.
 /// One term of each region counts exactly, the one over single cells or groups of them if there is one;
 /// others count by their tangent at term.x. Any n_threads gives the same bits.
-double region_bound(const RegionGraph& graph, std::span<const std::vector<RegionTerm>> terms, double total,
-                    std::span<double> mu, int n_threads);
+double region_bound(const RegionGraph& graph, const L2Loss& loss, double total, std::span<double> mu,
+                    int n_threads);
 
 }  // namespace pypgm

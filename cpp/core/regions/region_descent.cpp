@@ -25,7 +25,7 @@ RegionDescent::RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vect
     : graph_(std::move(graph)),
       total_(total),
       gbp_(graph_, std::move(counting_numbers), n_threads),
-      terms_(graph_->regions.size()),
+      loss_(graph_->regions.size(), total),
       entered_(graph_->regions.size()),
       theta_(graph_->cells),
       x_(graph_->cells),
@@ -38,7 +38,7 @@ std::span<double> RegionDescent::table(std::vector<double>& buffer, int region) 
 }
 
 bool RegionDescent::keeps_average(int region) const {
-  return external_ || !terms_[at(region)].empty() || graph_->regions[at(region)].up.empty();
+  return loss_.empty() || !loss_.terms(region).empty() || graph_->regions[at(region)].up.empty();
 }
 
 template <class Body>
@@ -70,11 +70,6 @@ void RegionDescent::enter_elsewhere(std::int32_t attribute, std::span<const doub
   }
 }
 
-void RegionDescent::measure(RegionMeasurement m) {
-  const auto region = at(m.region);
-  add_measurement(terms_[region], std::move(m));
-}
-
 int RegionDescent::begin(double tolerance, int max_sweeps) {
   if (!propagate_zeros(*graph_, theta_)) return -1;
   gbp_.refresh(theta_);
@@ -83,40 +78,8 @@ int RegionDescent::begin(double tolerance, int max_sweeps) {
     ++sweeps;
     if (gbp_.sweep() <= tolerance) break;
   }
-  sum_terms();
   restart();
-  external_ = std::all_of(terms_.begin(), terms_.end(), [](const auto& terms) { return terms.empty(); });
   return sweeps;
-}
-
-void RegionDescent::sum_terms() {
-  for (int r = 0; at(r) < terms_.size(); ++r) {
-    for (RegionTerm& t : terms_[at(r)]) {
-      if (t.map != nullptr) t.map->apply(gbp_.belief(r), t.b);
-    }
-  }
-}
-
-void RegionDescent::descend(int region, double s, double a) {
-  const auto z = table(z_, region);
-  for (RegionTerm& t : terms_[at(region)]) {
-    descend_term(t, total_, s, a, table(x_, region), z, table(theta_, region));
-  }
-}
-
-void RegionDescent::average_beliefs(int region, double a) {
-  const auto b = gbp_.belief(region);
-  const auto x = table(x_, region);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * (b[i] - x[i]);
-}
-
-void RegionDescent::follow(int region, double a, PathSums& sums) {
-  bool averaged = false;
-  for (RegionTerm& t : terms_[at(region)]) {
-    follow_term(t, total_, a, gbp_.belief(region), table(z_, region), table(x_, region), sums);
-    averaged = averaged || t.map == nullptr;
-  }
-  if (!averaged) average_beliefs(region, a);
 }
 
 template <class Before, class After>
@@ -143,10 +106,8 @@ RegionProgress RegionDescent::advance(double s, double a, double stretch, double
   record(s, 0.0);
   return step(
       stretch, loose,
-      [&](int r) {
-        if (!terms_[at(r)].empty()) descend(r, s, a);
-      },
-      [&](int r, PathSums& sums) { follow(r, a, sums); });
+      [&](int r) { loss_.descend(r, s, a, table(x_, r), table(z_, r), table(theta_, r), nullptr); },
+      [&](int r, PathSums& sums) { loss_.follow(r, a, gbp_.belief(r), table(z_, r), table(x_, r), sums); });
 }
 
 RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
@@ -166,7 +127,7 @@ RegionProgress RegionDescent::advance_along(std::span<const double> gradient, do
         const auto b = gbp_.belief(r);
         sums.slope +=
             k.dot(part(r).data(), b.data(), b.size()) - k.dot(part(r).data(), table(z_, r).data(), b.size());
-        average_beliefs(r, a);
+        move_average(table(x_, r), b, a);
       });
 }
 
@@ -175,19 +136,11 @@ void RegionDescent::mean(double a, std::span<double> out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * (x_[i] + a * (b[i] - x_[i]));
 }
 
-double RegionDescent::loss_of(int region, std::span<const double> beliefs) {
-  const Region& r = graph_->regions[at(region)];
-  const auto b = beliefs.subspan(r.offset, r.cells);
-  double loss = 0;
-  for (RegionTerm& t : terms_[at(region)]) {
-    if (t.map != nullptr) t.map->apply(b, t.z);
-    loss += term_loss(t, total_, t.map == nullptr ? b : t.z);
-  }
-  return loss;
-}
-
 double RegionDescent::loss_of(std::span<const double> beliefs) {
-  over_regions([&](int r, PathSums& sums) { sums.loss += loss_of(r, beliefs); });
+  over_regions([&](int r, PathSums& sums) {
+    const Region& region = graph_->regions[at(r)];
+    sums.loss += loss_.value(r, beliefs.subspan(region.offset, region.cells));
+  });
   double loss = 0;
   for (const PathSums& sums : sums_) loss += sums.loss;
   return loss;
@@ -200,16 +153,14 @@ double RegionDescent::loss_of_beliefs() { return loss_of(gbp_.beliefs()); }
 void RegionDescent::restart() {
   const auto b = gbp_.beliefs();
   std::copy(b.begin(), b.end(), x_.begin());
-  for (auto& terms : terms_) {
-    for (RegionTerm& t : terms) t.x = t.b;
-  }
+  for (int r = 0; at(r) < graph_->regions.size(); ++r) loss_.start(r, gbp_.belief(r));
 }
 
 void RegionDescent::open_window() {
   const auto messages = gbp_.messages();
   window_messages_.assign(messages.begin(), messages.end());
   window_open_ = true;
-  window_theta_ = external_ ? theta_ : std::vector<double>();
+  window_theta_ = loss_.empty() ? theta_ : std::vector<double>();
   window_steps_ = 0;
   window_bound_ = 0;
 }
@@ -228,14 +179,14 @@ double RegionDescent::lower_bound() {
     message_drift(*graph_, r, window_messages_, gbp_.messages(), window_steps_, moved);
     double top = -kInfinity;
     for (std::size_t i = 0; i < moved.size(); ++i) {
-      if (external_ && theta[i] != -kInfinity) {
+      if (loss_.empty() && theta[i] != -kInfinity) {
         top = std::max(top, moved[i] + (theta[i] - table(window_theta_, r)[i]) / window_steps_);
       }
       moved[i] = theta[i] == -kInfinity ? kInfinity : -moved[i];
     }
     sums.loss += top;
   });
-  if (!external_) return region_bound(*graph_, terms_, total_, z_, gbp_.threads());
+  if (!loss_.empty()) return region_bound(*graph_, loss_, total_, z_, gbp_.threads());
   double moved = 0;
   for (const PathSums& sums : sums_) moved += sums.loss;
   return window_bound_ / window_steps_ - total_ * moved;
@@ -266,7 +217,6 @@ std::pair<double, int> RegionDescent::fit_potentials(double tolerance, int max_s
     reached.first = gbp_.sweep();
     ++reached.second;
   }
-  sum_terms();
   return reached;
 }
 

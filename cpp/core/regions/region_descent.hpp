@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/fit/l2_loss.hpp"
 #include "core/regions/convex_gbp.hpp"
-#include "core/regions/region_terms.hpp"
 
 namespace pypgm {
 
@@ -31,8 +31,8 @@ class RegionDescent {
   /// not entered itself before.
   void enter(int region, std::span<const double> table);
   void enter_elsewhere(std::int32_t attribute, std::span<const double> table);
-  /// Adds a measurement; measurements of single cells of one region are merged.
-  void measure(RegionMeasurement measurement);
+  /// Adds a measurement of a region; see L2Loss.
+  void measure(Measured measurement) { loss_.add(std::move(measurement)); }
   /// After the last enter() and measure(): sweeps until feasibility <= tolerance, then z = x = beliefs.
   /// Returns the number of sweeps, -1 if structural zeros leave a region without weight.
   int begin(double tolerance, int max_sweeps);
@@ -69,12 +69,7 @@ class RegionDescent {
 
  private:
   std::span<double> table(std::vector<double>& buffer, int region) const;
-  void sum_terms();
   bool keeps_average(int region) const;
-  void descend(int region, double s, double a);
-  void follow(int region, double a, PathSums& sums);
-  void average_beliefs(int region, double a);  ///< x += a (z - x), for the cells of a region
-  double loss_of(int region, std::span<const double> beliefs);
   double loss_of(std::span<const double> beliefs);
   template <class Before, class After>
   RegionProgress step(double stretch, double loose, const Before& before, const After& after);
@@ -84,11 +79,10 @@ class RegionDescent {
   std::shared_ptr<const RegionGraph> graph_;
   double total_;
   ConvexGbp gbp_;
-  std::vector<std::vector<RegionTerm>> terms_;  ///< by region
-  std::vector<std::uint8_t> entered_;           ///< by region
+  L2Loss loss_;
+  std::vector<std::uint8_t> entered_;  ///< by region
   std::vector<double> theta_, x_, z_;
-  std::vector<PathSums> sums_;  ///< by block
-  bool external_ = false;       ///< whether nothing is measured here: gradients are given
+  std::vector<PathSums> sums_;                          ///< by block
   std::vector<double> window_theta_, window_messages_;  ///< at its start; the first of a loss given
   bool window_open_ = false;
   double window_steps_ = 0;  ///< sum of s
