@@ -49,11 +49,13 @@ class CliqueVector:
     array([0., 0., 0.])
     """
 
-    __slots__ = ("_first", "_offsets", "cliques", "domain", "values")
+    __slots__ = ("_first", "_offsets", "cliques", "domain", "scopes", "values")
     __array_priority__ = 1000.0  # a NumPy number times a vector is a vector
 
     domain: Domain
     cliques: tuple[Clique, ...]
+    scopes: tuple[tuple[int, ...], ...]
+    """The cliques as ascending positions in the domain."""
     values: NDArray[np.float64]
 
     def __init__(self, domain: Domain, cliques: Sequence[str | Iterable[str]], values: ArrayLike | None = None) -> None:
@@ -66,6 +68,7 @@ class CliqueVector:
     def _lay_out(self, scopes: Sequence[Sequence[int]]) -> None:
         """Set the cliques, by ascending positions of their attributes, and where their tables begin."""
         names, shape = self.domain.attributes, self.domain.shape
+        self.scopes = tuple([tuple(scope) for scope in scopes])
         self.cliques = tuple([tuple([names[i] for i in scope]) for scope in scopes])
         self._offsets = [0, *itertools.accumulate(math.prod([shape[i] for i in scope]) for scope in scopes)]
         self._first: dict[Clique, int] = {}
@@ -94,7 +97,7 @@ class CliqueVector:
         array([1., 2.])
         """
         other = object.__new__(CliqueVector)
-        other.domain, other.cliques = self.domain, self.cliques
+        other.domain, other.cliques, other.scopes = self.domain, self.cliques, self.scopes
         other._offsets, other._first = self._offsets, self._first
         other.values = self._checked(values)
         return other

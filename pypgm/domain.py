@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeGuard
 
 __all__ = ["Clique", "Domain", "as_clique", "check_domain", "check_kind", "listed"]
@@ -91,9 +92,9 @@ class Domain:
         self._labels = labelled
 
     @property
-    def labels(self) -> dict[str, tuple[Label, ...]]:
-        """Labels of the attributes that have them, in the order of their codes."""
-        return dict(self._labels)
+    def labels(self) -> Mapping[str, tuple[Label, ...]]:
+        """Labels of the attributes that have them, in the order of their codes; read-only."""
+        return MappingProxyType(self._labels)
 
     def index(self, attribute: str) -> int:
         """Return an attribute's position; ``ValueError`` if the domain does not have it."""

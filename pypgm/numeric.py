@@ -47,17 +47,18 @@ def checked_real(name: str, value: object, *, zero: bool = False, infinite: bool
     >>> checked_real("tolerance", 0, zero=True)
     0.0
     """
-    if (
-        isinstance(value, bool | np.bool_ | str)
-        or not isinstance(value, SupportsFloat)
-        or getattr(value, "shape", ()) != ()
-    ):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    own = float(value)
+    own = value if type(value) is float else _float_of(name, value)
     if not (0 < own < math.inf or (zero and own == 0) or (infinite and own == math.inf)):
         needed = "finite and at least 0" if zero else "positive" if infinite else "positive and finite"
         raise ValueError(f"{name} must be {needed}, got {value}")
     return own
+
+
+def _float_of(name: str, value: object) -> float:
+    ambiguous = isinstance(value, bool | np.bool_ | str) or getattr(value, "shape", ()) != ()
+    if ambiguous or not isinstance(value, SupportsFloat):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    return float(value)
 
 
 def real_array(name: str, values: ArrayLike) -> NDArray[Any]:

@@ -71,7 +71,8 @@ def test_one_name_is_a_clique_of_one(people):
 
 
 def test_labels_cannot_be_changed_from_outside(people):
-    people.labels["age"] = ("young", "old")
+    with pytest.raises(TypeError, match="item assignment"):
+        people.labels["age"] = ("young", "old")
     assert people.labels == {"sex": ("F", "M")}
 
 

@@ -105,7 +105,7 @@ class BayesianNetwork(ConditionalTables):
             If an attribute, label or code is unknown.
         """
         found = self.tree.attribute_marginals(self.potentials, 1.0, evidence, n_threads=n_threads)
-        return {a: Factor(self._singles[a], cells) for a, cells in found.items()}
+        return {a: Factor.over(self._singles[a], cells) for a, cells in found.items()}
 
     def query(
         self, targets: str | Iterable[str], evidence: Evidence | None = None, *, max_bytes: float | None = None

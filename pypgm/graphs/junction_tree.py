@@ -263,7 +263,7 @@ class JunctionTree:
         """Return the tables of the tree's cliques, which stand one behind the other in the order of `nodes`."""
         domains = [self.domain.project(node.clique) for node in self.nodes]
         parts = np.split(cells, np.cumsum([domain.size() for domain in domains])[:-1])
-        return [Factor(domain, part) for domain, part in zip(domains, parts, strict=True)]
+        return [Factor.over(domain, part) for domain, part in zip(domains, parts, strict=True)]
 
     def _run(
         self, kernel: Propagation[Answer], potentials: CliqueVector, evidence: Evidence | None, *options: float

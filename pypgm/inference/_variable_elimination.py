@@ -240,15 +240,16 @@ def _without_known(
         else:
             known[index] = int(possible[0])
             tables[0] = tables[0] + log_likelihood[possible]
-    for position, clique in enumerate(potentials.cliques):
-        scope = domain.indices(clique)
-        cells = potentials.table(position)
-        for axis, attribute in reversed(list(enumerate(scope))):
-            if attribute in known:
-                after = math.prod(domain.shape[i] for i in scope[axis + 1 :] if i not in known)
-                cells = cells.reshape(-1, domain.shape[attribute], after)[:, known[attribute], :]
-        scopes.append(tuple(i for i in scope if i not in known))
-        tables.append(np.ascontiguousarray(cells).reshape(-1))
+    for position, scope in enumerate(potentials.scopes):
+        left, cells = scope, potentials.table(position)
+        if not known.keys().isdisjoint(scope):
+            left = tuple([i for i in scope if i not in known])
+            for axis in reversed([k for k, i in enumerate(scope) if i in known]):  # NumPy has no tables of 70 axes
+                after = math.prod([domain.shape[i] for i in scope[axis + 1 :] if i not in known])
+                cells = cells.reshape(-1, domain.shape[scope[axis]], after)[:, known[scope[axis]], :]
+            cells = cells.ravel()
+        scopes.append(left)
+        tables.append(cells)
     return scopes, tables
 
 
@@ -268,6 +269,8 @@ def _relevant(
         for other in scope[1:]:
             group[find(other)] = find(scope[0])
     needed = {find(i) for i in keep}
-    needed |= {find(s[0]) for s, t in zip(scopes, tables, strict=True) if s and t.min() == -np.inf}
-    chosen = [i for i, s in enumerate(scopes) if not s or find(s[0]) in needed]
+    groups = [find(scope[0]) if scope else -1 for scope in scopes]  # -1: a number, which stays
+    needed.add(-1)
+    needed |= {g for g, table in zip(groups, tables, strict=True) if g not in needed and table.min() == -np.inf}
+    chosen = [i for i, g in enumerate(groups) if g in needed]
     return [scopes[i] for i in chosen], [tables[i] for i in chosen]

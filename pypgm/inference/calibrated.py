@@ -92,7 +92,7 @@ class Calibrated:
         asked = as_cliques(cliques)
         asks: list[Ask] = [(self.domain.indices(c), (-1,) * len(c)) for c in asked]
         answers = self.run(asks, [], [], max_bytes=max_bytes, n_threads=n_threads, clock=clock)
-        return [Factor(self.domain.project(c), cells) for c, cells in zip(asked, answers, strict=True)]
+        return [Factor.over(self.domain.project(c), cells) for c, cells in zip(asked, answers, strict=True)]
 
     def run(
         self,

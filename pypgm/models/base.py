@@ -230,7 +230,7 @@ class Model(Uncertain[Table]):
         header: dict[str, Any] = {
             "attributes": self.domain.attributes,
             "shape": self.domain.shape,
-            "labels": self.domain.labels,
+            "labels": dict(self.domain.labels),
             "cliques": self.cliques,
             "total": self.total,
             "not_private": self.not_private,
