@@ -77,13 +77,14 @@ class _Search:
         status = path.follow(watch, options.iterations // 2)
         if status not in {"converged", "validated", "iterations"}:
             return status
-        calls, self.path = path.calls, None
+        calls, steps, self.path = path.calls, path.steps.restarted(), None
         del path
         if status == "converged":
             # Noise too small to be fitted: the tolerance is where the measurements themselves end.
             return self._to_the_optimum(watch, calls)
         enough = StepCount(unthinned_count(rule.best), status)
-        self.path = Path(smoothed, replace(options, tolerance=0.0), calls, rule=enough, target=loss)
+        unhurried = replace(options, tolerance=0.0)
+        self.path = Path(smoothed, unhurried, calls, steps=steps, rule=enough, target=loss)
         return self.path.follow(watch, options.iterations)
 
     def _to_the_optimum(self, watch: Watch, calls: int) -> Status:

@@ -11,7 +11,8 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.loss import Evaluate, Loss
-from pypgm.estimation.stacked import placed
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.stacked import Stacked
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -83,18 +84,18 @@ class Custom(Loss):
 
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""
-        canonical = [domain.canonical(c) for c in self._cliques]
-        cells = np.concatenate([np.empty(0, np.int64), *map(placed(domain, cliques), canonical)])
+        cells = [LinearMeasurement(np.zeros(domain.size(c)), domain.canonical(c)) for c in self._cliques]
+        tables = Stacked(domain, cliques, cells)
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            value, gradient = self.function(CliqueVector(domain, self._cliques, marginals[cells]))
+            value, gradient = self.function(CliqueVector(domain, self._cliques, tables.answers(marginals)))
             own = gradient.values
-            if own.shape != cells.shape or not (np.isfinite(own).all() and math.isfinite(value)):
+            if own.shape != tables.values.shape or not (np.isfinite(own).all() and math.isfinite(value)):
                 raise ValueError(
-                    f"the loss must return a finite value and a finite gradient of {cells.size} cells, "
+                    f"the loss must return a finite value and a finite gradient of {tables.values.size} cells, "
                     f"got {value} and {own.size} cells"
                 )
-            return float(value), np.bincount(cells, own, marginals.size).astype(np.float64)
+            return float(value), tables.transposed(own)
 
         return evaluate
 

@@ -12,6 +12,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked import Stacked
+from pypgm.estimation.tables import cells_of
 from pypgm.factor import Factor
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _one_ways(
     groups = query.groups
     cells = [] if groups is not None else _cells(domain, measurement, total)
     for attribute, size in zip(own.attributes, own.shape, strict=True):
-        codes = Factor(own.project(attribute), np.arange(size)).expand(own).datavector().astype(np.int64)
+        codes = cells_of(domain, attribute, own.attributes)
         if groups is not None:
             yield attribute, *_of_groups(measurement, groups, codes, size)
         else:

@@ -52,7 +52,10 @@ class Loss(ABC):
 
     @abstractmethod
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
-        """Return the loss as a function of the tables of given cliques, one behind the other in a flat vector."""
+        """Return the loss as a function of the tables of given cliques, one behind the other in a flat vector.
+
+        A table holds each clique it reads.
+        """
 
     @abstractmethod
     def smoothness(self, tree: JunctionTree) -> float | None:

@@ -143,19 +143,17 @@ class LinearMeasurement:
             raise ValueError(f"clique {self.clique} has shape {domain.sizes(self.clique)}, its values {self._shape}")
         return self
 
-    def in_order(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return one number a row of the query, rearranged as the cells are when the clique is put in order."""
+    def ordered(self, domain: Domain) -> LinearMeasurement:
+        """Return the measurement, checked, with its clique in the domain's order if its cells are the answers."""
+        self.checked(domain)
         canonical = domain.canonical(self.clique)
         if canonical == self.clique or not self.linear_map.is_identity:
-            return answers
-        return transpose_cells(answers, domain.project(self.clique), canonical)
-
-    def as_written(self, domain: Domain, answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Undo `in_order`, where each cell is an answer."""
-        canonical = domain.canonical(self.clique)
-        if canonical == self.clique or not self.linear_map.is_identity:
-            return answers
-        return transpose_cells(answers, domain.project(canonical), self.clique)
+            return self
+        own = domain.project(self.clique)
+        values, stddev = transpose_cells(self.values, own, canonical), self.stddev
+        if not isinstance(stddev, float):
+            stddev = transpose_cells(stddev, own, canonical)
+        return LinearMeasurement(values, canonical, stddev, None, self.noise, not_private=self.not_private)
 
     def __repr__(self) -> str:
         asked = "" if self.query is None else f", {self.query!r}"

@@ -48,7 +48,7 @@ class Path(StepwiseRun):
         rule: StopRule | None = None,
         target: Loss | None = None,
     ) -> None:
-        self._steps, trials = problem.steps(options) if steps is None else (steps, 0)
+        self.steps, trials = problem.steps(options) if steps is None else (steps, 0)
         self.engine = problem.engine(options.n_threads)
         super().__init__(problem, options, self.engine.loss(), calls + trials + self.engine.calls)
         self._rule = rule
@@ -57,14 +57,14 @@ class Path(StepwiseRun):
 
     def advance(self) -> Status | None:
         """Take one step; see `Run`."""
-        step = self.engine.advance(*self._steps.next())
+        step = self.engine.advance(*self.steps.next())
         self.calls += step.calls
         self.history.append(step.loss)
-        self._steps.learn(step.slope, step.curvature)
+        self.steps.learn(step.slope, step.curvature)
         taken = self.taken + 1
         if self.engine.restart is not None and self._has_risen(taken):
             self.calls += self.engine.restart()
-            self._steps = self.problem.steps(self.options)[0]
+            self.steps = self.steps.restarted()
             self._since = taken
         return None if self._rule is None else self._rule.ended(taken, step.loss, step.held_out)
 
@@ -77,9 +77,8 @@ class Path(StepwiseRun):
 
         A lower bound over region graphs rises too slowly.
         """
-        met = super().is_optimal()
         if self.problem.exact:
-            return met
+            return super().is_optimal()
         before = self.history[-1 - self.check_every] if self.taken else float("inf")
         return self.options.meets(abs(before - self.history[-1]), self.history[-1])
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.fit import Fit, Options
-from pypgm.estimation.loss import Loss
+from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.objective import Term, is_compiled, lowered
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps
-from pypgm.estimation.thinning import BEYOND, thinned
+from pypgm.estimation.tables import Tables
+from pypgm.estimation.thinning import BEYOND, left_to_validate, thinned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,9 +147,29 @@ class Problem(ABC):
             object.__setattr__(self, "terms", [self._term(m) for m in self.loss.measurements])
 
     @property
-    @abstractmethod
     def domain(self) -> Domain:
         """All attributes."""
+        return self.start.domain
+
+    @property
+    @abstractmethod
+    def cliques(self) -> tuple[Clique, ...]:
+        """Those of the tables that an engine works on: one holds each clique the loss reads."""
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables of the `cliques`."""
+        return Tables(self.domain, self.cliques)
+
+    def evaluate(self, loss: Loss) -> Evaluate:
+        """Return a loss as a function of the tables."""
+        return loss.on(self.domain, self.cliques)
+
+    def validation(self) -> Evaluate | None:
+        """Return the loss of what is left of measurements to validate with; None if none was held out."""
+        if not self.held_out:
+            return None
+        return self.evaluate(L2(left_to_validate(self.held_out, self.loss.measurements)))
 
     @abstractmethod
     def engine(self, n_threads: int) -> Engine:
@@ -157,31 +179,22 @@ class Problem(ABC):
     def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
         """Return how far its iterations step, and how many oracle calls it took to find out."""
 
-    @abstractmethod
-    def vector(self, values: NDArray[np.float64]) -> CliqueVector:
-        """Return flat tables with their names."""
-
-    @abstractmethod
-    def _place(self, clique: Clique) -> tuple[int, Clique]:
-        """Return the index of the table a clique is measured on, and the clique of that table."""
+    def _term(self, m: LinearMeasurement) -> Term:
+        weights = np.atleast_1d(1.0 / np.square(m.stddev))
+        return Term(self.tables.home(m.clique), lowered(self.tables.query(m)[1]), weights)
 
     def arrays(self) -> list[_Arrays]:
         """Return the terms as the compiled solvers take them, with answers and what validates."""
-        held_out = self.answered(self.held_out) if self.held_out else itertools.repeat(np.empty(0))
-        answered = zip(self.terms or (), self.answered(self.loss.measurements), held_out, strict=False)
-        return [(t.place, t.map, y, t.weights, held, BEYOND) for t, y, held in answered]
+        own, nothing = self.loss.measurements, np.empty(0)
+        answered = zip(self.terms or (), own, self.held_out or itertools.repeat(None), strict=False)
+        return [
+            (t.place, t.map, _floats(m), t.weights, nothing if whole is None else _floats(whole), BEYOND)
+            for t, m, whole in answered
+        ]
 
-    def _term(self, m: LinearMeasurement) -> Term:
-        place, table = self._place(m.clique)
-        weights = np.atleast_1d(1.0 / np.square(m.stddev))
-        return Term(
-            place, lowered(m, self.domain, table), weights if weights.size == 1 else m.in_order(self.domain, weights)
-        )
-
-    def answered(self, measurements: Sequence[LinearMeasurement]) -> Iterator[NDArray[np.float64]]:
-        """Yield the answers of measurements, cells in the domain's order."""
-        for m in measurements:
-            yield m.in_order(self.domain, np.ascontiguousarray(m.values, dtype=np.float64))
+    def vector(self, values: NDArray[np.float64]) -> CliqueVector:
+        """Return flat tables with their names."""
+        return CliqueVector(self.domain, self.cliques, values)
 
     def with_loss(self: _P, loss: Loss) -> _P:
         """Return the problem with another loss over the same cliques."""
@@ -190,10 +203,14 @@ class Problem(ABC):
     def thinned(self: _P, rng: np.random.Generator | int | None) -> _P | None:
         """Return the problem that thinned measurements pose; None if the loss rests on more than measurements."""
         own = self.loss.measurements
-        fitted = thinned(self.domain, own, rng)
+        fitted = thinned(own, rng)
         loss = self.loss.refitted(fitted) if fitted else None
         if loss is None:
             return None
         # What is fitted starts from its own answers: a start that knew the held-out ones would look too good on them.
         start = self.start if self.start_for is None else self.start_for(fitted)
         return replace(self, loss=loss, start=start, held_out=own)
+
+
+def _floats(m: LinearMeasurement) -> NDArray[np.float64]:
+    return np.asarray(m.values, dtype=np.float64)

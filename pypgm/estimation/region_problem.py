@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm import _core
-from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Problem, Step
-from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps, Pace
-from pypgm.estimation.thinning import left_to_validate
-from pypgm.factor import Factor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pypgm.domain import Clique
     from pypgm.estimation.fit import Options
     from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["RegionEngine", "RegionProblem", "on_regions"]
+__all__ = ["RegionEngine", "RegionProblem"]
 
 _START_FEASIBILITY = 1e-8
 _START_SWEEPS = 100
@@ -60,13 +56,9 @@ class RegionProblem(Problem):
     counting_numbers: NDArray[np.float64]
 
     @property
-    def domain(self) -> Domain:
-        """All attributes."""
-        return self.graph.domain
-
-    def vector(self, values: NDArray[np.float64]) -> CliqueVector:
-        """Return flat tables of the regions with their names; see `Problem`."""
-        return CliqueVector(self.domain, self.graph.regions, values)
+    def cliques(self) -> tuple[Clique, ...]:
+        """The regions."""
+        return self.graph.regions
 
     def engine(self, n_threads: int) -> RegionEngine:
         """Return the solver at its start; see `Problem`."""
@@ -98,15 +90,11 @@ class RegionProblem(Problem):
         smoothness = np.zeros(len(self.graph.regions))
         for m in self.loss.measurements:
             curvature = m.linear_map.largest_squared_distance(m.weights()) / 4
-            smoothness[self.graph.region_of(m.clique)] += (self.loss.bend or 0.0) * curvature
+            smoothness[self.tables.home(m.clique)] += (self.loss.bend or 0.0) * curvature
         measured = smoothness > 0
         if not measured.any():
             return 1.0 / self.total
         return float((self.counting_numbers[measured] / smoothness[measured]).min() / self.total)
-
-    def _place(self, clique: Clique) -> tuple[int, Clique]:
-        region = self.graph.region_of(clique)
-        return region, self.graph.regions[region]
 
 
 class RegionEngine:
@@ -124,9 +112,7 @@ class RegionEngine:
         self._evaluate: Evaluate | None = None
         self._validate: Evaluate | None = None
         if problem.terms is None:
-            self._evaluate = on_regions(problem.graph, problem.loss)
-            rest = left_to_validate(problem.held_out, problem.loss.measurements) if problem.held_out else ()
-            self._validate = on_regions(problem.graph, L2(rest)) if rest else None
+            self._evaluate, self._validate = problem.evaluate(problem.loss), problem.validation()
         self._last = 0.0  # length of the step before
         self._taken = 0
         self._bound = -math.inf
@@ -185,7 +171,7 @@ class RegionEngine:
             start = np.log(np.maximum(marginals, _LEAST), out=np.full(marginals.size, -np.inf), where=marginals > 0)
         marginals *= own.total
         if self._evaluate is not None or loss is not own.loss:
-            value = on_regions(own.graph, loss)(marginals)[0]
+            value = own.evaluate(loss)(marginals)[0]
         return Point(potentials, marginals, value, -math.inf, start)
 
     def _advance_along(self, evaluate: Evaluate, s: float, a: float, stretch: float) -> Step:
@@ -204,29 +190,3 @@ class RegionEngine:
     def _close_window(self) -> None:
         self.lower_bound()
         self._core.open_window()
-
-
-def on_regions(graph: RegionGraph, loss: Loss) -> Evaluate:
-    """Return a loss as a function of the tables of all regions, one behind the other."""
-    from scipy.sparse import csr_array
-
-    domain = graph.domain
-    cliques = list(dict.fromkeys(domain.canonical(c) for c in loss.cliques))
-    evaluate = loss.on(domain, cliques)
-    first = np.cumsum([0, *(domain.size(r) for r in graph.regions)])
-    rows, columns, read = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
-    for clique in cliques:
-        region = graph.region_of(clique)
-        cells = Factor(domain.project(clique), np.arange(domain.size(clique)))
-        inside = cells.expand(domain.project(graph.regions[region])).datavector().astype(np.int64)
-        rows.append(read + inside)
-        columns.append(np.arange(first[region], first[region + 1]))
-        read += domain.size(clique)
-    where = (np.concatenate(rows), np.concatenate(columns))
-    projection: Any = csr_array((np.ones(where[0].size), where), shape=(read, int(first[-1])))
-
-    def evaluate_tables(counts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, slopes = evaluate(projection @ counts)
-        return value, projection.T @ slopes
-
-    return evaluate_tables

@@ -13,7 +13,8 @@ import numpy as np
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.stacked import Stacked, placed
+from pypgm.estimation.stacked import Stacked
+from pypgm.estimation.tables import Tables
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -84,14 +85,15 @@ class _Residuals(Loss):
         """
         if self.bend is None:
             return None
-        where = placed(tree.domain, tree.cliques)
-        norms = np.zeros(sum(map(tree.domain.size, tree.cliques)))
+        tables = Tables(tree.domain, tree.cliques)
+        norms = np.zeros(tables.size)
         distances, signed = 0.0, False
         for m in self._measurements:
-            query, weights = m.linear_map, self.bend * m.weights()
+            cells, query = tables.query(m)
+            weights = self.bend * m.weights()
             distances += query.largest_squared_distance(weights)
             signed = signed or not query.has_acute_columns
-            norms[where(m.clique)] += query.column_squares(weights)
+            norms[cells] += query.column_squares(weights)
         jointly = tree.plan.max_log_weight(norms, [], 1) if norms.size else 0.0
         return min(distances / 4, jointly if signed else jointly / 2)
 

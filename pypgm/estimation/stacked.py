@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.tables import Tables
 from pypgm.queries import LinearQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Stacked", "placed"]
+__all__ = ["Stacked"]
 
 _SPARSE = 8  # a query whose product costs no fewer than its entries over this goes into the sparse matrix
 
@@ -32,7 +32,7 @@ class Stacked:
     cliques : sequence of cliques
         Whose tables stand in the vector, one behind the other, each in the domain's order.
     measurements : sequence of LinearMeasurement
-        Each on one of the cliques.
+        Each on attributes of one of the cliques.
     unit : float
         Of each answer, in standard deviations of its noise.
 
@@ -47,25 +47,26 @@ class Stacked:
     ) -> None:
         from scipy.sparse import csr_array
 
-        where = placed(domain, cliques)
+        tables = Tables(domain, cliques)
         values = [np.empty(0)]
-        self._called: list[tuple[LinearQuery, NDArray[np.int64], slice, NDArray[np.float64]]] = []
+        self._called: list[tuple[LinearQuery, slice, slice, NDArray[np.float64]]] = []
         rows, columns, entries = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         n = 0
         for m in measurements:
-            cells, query, scale = where(m.clique), m.linear_map, 1.0 / (unit * m.spread())
+            cells, query = tables.query(m)
+            scale = 1.0 / (unit * m.spread())
             if query.nnz > _SPARSE * query.cost:
                 self._called.append((query, cells, slice(n, n + scale.size), scale))
             else:
                 own = query.to_sparse().tocoo()
                 rows.append(n + own.row.astype(np.int64))
-                columns.append(cells[own.col])
+                columns.append(cells.start + own.col.astype(np.int64))
                 entries.append(own.data * scale[own.row])
             values.append(m.values * scale)
             n += scale.size
         self.values = np.concatenate(values)
-        shape = (n, sum(map(domain.size, cliques)))
-        matrix = csr_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+        places = (np.concatenate(rows), np.concatenate(columns))
+        matrix = csr_array((np.concatenate(entries), places), shape=(n, tables.size))
         self._forth: Any = matrix
         self._back: Any = matrix.T.tocsr()
 
@@ -82,9 +83,3 @@ class Stacked:
         for query, cells, own, scale in self._called:
             sums[cells] += query.rmatvec(scale * weights[own])
         return sums
-
-
-def placed(domain: Domain, cliques: Sequence[Clique]) -> Callable[[Clique], NDArray[np.int64]]:
-    """Return where the cells of a clique, as it is written, stand among the tables of cliques in the domain's order."""
-    places = CliqueVector(domain, cliques, np.arange(sum(map(domain.size, cliques))))
-    return lambda clique: places[clique].datavector().astype(np.int64)

@@ -11,7 +11,8 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.stacked import Stacked, placed
+from pypgm.estimation.stacked import Stacked
+from pypgm.estimation.tables import cells_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +119,7 @@ def _design(domain: Domain, clique: Clique, offsets: dict[Clique, int], paramete
             for a in canonical:
                 block = np.asarray(np.kron(block, _part(domain.size(a), a in members)), dtype=np.float64)
             design[:, offsets[members] : offsets[members] + block.shape[1]] = block
-    return design[placed(domain, [clique])(clique)]
+    return design[np.argsort(cells_of(domain, clique, canonical))]
 
 
 def _part(size: int, interacts: bool) -> NDArray[np.float64]:

@@ -40,6 +40,9 @@ class Steps(Protocol):
     def learn(self, slope: float, curvature: float) -> None:
         """Take note of slope and curvature of the loss over the step."""
 
+    def restarted(self) -> Steps:
+        """Return the steps of a path that starts afresh, over a loss of the same smoothness."""
+
 
 def averaged_step(alpha: float, weight: float) -> tuple[float, float]:
     r"""Return the length s of a step and the share :math:`a = s / (W + s)` of its end, such that :math:`s a = \alpha`.
@@ -64,6 +67,10 @@ class FixedSteps:
 
     def learn(self, slope: float, curvature: float) -> None:
         """Learn nothing."""
+
+    def restarted(self) -> FixedSteps:
+        """Return the steps that are left."""
+        return self
 
 
 class MeasuredSteps:
@@ -91,12 +98,17 @@ class MeasuredSteps:
     """
 
     def __init__(self, safe: float, most: float, pace: Pace, first: float | None = None) -> None:
+        self._given = safe, most, pace, first
         self._safe = safe
         self._growth = pace.growth
         self._longest = most * safe
         self._alpha = safe if first is None else first
         self._weight = self._last = self._share = 0.0
         self._permitted: deque[float] = deque(maxlen=pace.memory)
+
+    def restarted(self) -> MeasuredSteps:
+        """Return the steps from the first one on; see `Steps`."""
+        return MeasuredSteps(*self._given)
 
     def next(self) -> tuple[float, float]:
         """Return the length of the step and the share of its end; see `Steps`."""

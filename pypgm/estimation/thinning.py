@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.domain import Domain
-
 if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
 
@@ -20,7 +18,7 @@ _SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would c
 
 
 def thinned(
-    domain: Domain, measurements: Sequence[LinearMeasurement], rng: np.random.Generator | int | None
+    measurements: Sequence[LinearMeasurement], rng: np.random.Generator | int | None
 ) -> list[LinearMeasurement]:
     """Return measurements with answers to fit: y + c xi, where xi ~ Normal(0, v) and v is the variance of y.
 
@@ -28,10 +26,7 @@ def thinned(
     uncorrelated. Without a source of noise it is a fixed one.
     """
     source = np.random.default_rng(_SEED if rng is None else rng)
-    return [
-        m.answered(m.values + _THINNING * (m.spread() * m.as_written(domain, source.normal(size=m.values.size))))
-        for m in measurements
-    ]
+    return [m.answered(m.values + _THINNING * (m.spread() * source.normal(size=m.values.size))) for m in measurements]
 
 
 def left_to_validate(

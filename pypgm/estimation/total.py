@@ -10,9 +10,8 @@ import numpy as np
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.number_range import check_range
-from pypgm.estimation.stacked import placed
-from pypgm.queries import LinearQuery, Union
-from pypgm.queries.folded import folded
+from pypgm.estimation.tables import Tables
+from pypgm.queries import Union
 
 __all__ = ["estimate_total"]
 
@@ -77,17 +76,11 @@ def _clique_total(domain: Domain, clique: Clique, group: Sequence[LinearMeasurem
     """Return the best unbiased sum of all cells that one clique's measurements give, and its variance; None if none."""
     answers = np.concatenate([m.values for m in group]).astype(np.float64)
     stddev = np.concatenate([m.spread() for m in group])
-    query = group[0].linear_map if len(group) == 1 else Union([_in_order(domain, clique, m) for m in group])
+    query = group[0].linear_map
+    if len(group) > 1:
+        tables = Tables(domain, [clique])
+        query = Union([tables.query(m)[1] for m in group])
     combination = query.total_weights(stddev)
     if combination is None:
         return None
     return float((combination * answers).sum()), float(np.square(combination * stddev).sum())
-
-
-def _in_order(domain: Domain, clique: Clique, m: LinearMeasurement) -> LinearQuery:
-    """Return a measurement's query on the cells in the domain's order."""
-    if m.clique == clique:
-        return m.linear_map
-    places = np.empty(domain.size(clique), dtype=np.int64)
-    places[placed(domain, [clique])(m.clique)] = np.arange(places.size)
-    return folded(m.linear_map, places)

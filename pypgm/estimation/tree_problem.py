@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,15 +13,12 @@ from pypgm.estimation.fit import Options
 from pypgm.estimation.general import GeneralAcceleration, GeneralDescent
 from pypgm.estimation.oracle import LossOracle, Oracle
 from pypgm.estimation.problem import Answer, Point, Problem, Step
-from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps, Pace
-from pypgm.estimation.thinning import left_to_validate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.clique_vector import CliqueVector
-    from pypgm.domain import Clique, Domain
+    from pypgm.domain import Clique
     from pypgm.estimation.loss import Loss
     from pypgm.graphs import JunctionTree
 
@@ -53,9 +49,9 @@ class TreeProblem(Problem):
     tree: JunctionTree
 
     @property
-    def domain(self) -> Domain:
-        """All attributes."""
-        return self.tree.domain
+    def cliques(self) -> tuple[Clique, ...]:
+        """Those of the tree."""
+        return self.tree.cliques
 
     def safe_step(self) -> float | None:
         """Return the step, in count space, below which mirror descent never raises the loss; None if not known."""
@@ -70,7 +66,7 @@ class TreeProblem(Problem):
             return MeasuredSteps(safe, MAX_GROWTH, pace), 0
         core = self.descent(options.n_threads)
         # Potentials move by the gradient times the step: none by more than 1 in the first trial.
-        gradient = self.loss.on(self.domain, self.tree.cliques)(core.marginals)[1]
+        gradient = self.evaluate(self.loss)(core.marginals)[1]
         alpha = 1.0 / max(1e-300, float(np.abs(gradient).max(initial=0.0)))
         first, trials, _ = permitted_step(core, alpha, 0.25, min(_MAX_TRIALS, options.iterations))
         return MeasuredSteps(first / _UNKNOWN, _UNKNOWN**2, pace, first), trials
@@ -87,19 +83,7 @@ class TreeProblem(Problem):
 
     def oracle(self, n_threads: int) -> LossOracle:
         """Return exact inference on the tree, with the loss."""
-        return LossOracle(self.tree, self.total, n_threads, self.loss.on(self.domain, self.tree.cliques))
-
-    def vector(self, values: NDArray[np.float64]) -> CliqueVector:
-        """Return flat tables of the tree's cliques with their names; see `Problem`."""
-        return self.start.like(values)
-
-    @cached_property
-    def _places(self) -> dict[Clique, int]:
-        return {clique: i for i, clique in reversed(list(enumerate(self.tree.cliques)))}
-
-    def _place(self, clique: Clique) -> tuple[int, Clique]:
-        place = self._places[self.domain.canonical(clique)]
-        return place, self.tree.cliques[place]
+        return LossOracle(self.tree, self.total, n_threads, self.evaluate(self.loss))
 
 
 class TreeEngine:
@@ -120,9 +104,7 @@ class TreeEngine:
         own, n_threads = self._problem, self._n_threads
         if own.terms is not None:
             return _core.Acceleration(own.tree.plan, own.arrays(), own.total, own.start.values, n_threads)
-        validation = L2(left_to_validate(own.held_out, own.loss.measurements)) if own.held_out else None
-        validate = None if validation is None else validation.on(own.domain, own.tree.cliques)
-        return GeneralAcceleration(own.oracle(n_threads), own.start.values, validate)
+        return GeneralAcceleration(own.oracle(n_threads), own.start.values, own.validation())
 
     def advance(self, s: float, a: float) -> Step:
         """Take one step; see `Engine`."""

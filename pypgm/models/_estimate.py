@@ -215,7 +215,7 @@ def estimate(
     limits = (time_limit, callback, progress, n_threads, asked, rng)
     options = Options(iterations, within, stepsize, *limits, max_bytes=max_bytes)
     folding, masks = fold(domain, constraints)
-    fitting = [folded_measurement(folding, m).checked(folding.inner) for m in measurements]
+    fitting = [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, warm_start))
@@ -329,7 +329,7 @@ def _objective(loss: str | Loss | LossFunction, measurements: Sequence[LinearMea
     if folding.sources and not isinstance(loss, str):
         raise ValueError(f"with a mapping among the constraints, loss must be one of {(*_LOSSES,)}, got {loss!r}")
     if isinstance(loss, Loss):
-        return loss
+        return loss.refitted([m.ordered(folding.inner) for m in loss.measurements]) or loss
     if callable(loss):
         return Custom(loss, list(dict.fromkeys(m.clique for m in measurements)))
     if loss not in _LOSSES:

@@ -37,6 +37,21 @@ class Folded(LinearQuery):
         self._describe((query, sums.groups), (query.shape[0], sums.shape[1]), nnz, cost=cost, inner=(query,))
         self._set(query=query, _sums=sums)
 
+    @property
+    def first_answers(self) -> NDArray[np.int64] | None:
+        """The first answer that counts each fine cell, as all later ones do; None for other queries."""
+        own = self.query.first_answers
+        return None if own is None else own[self._sums.groups]
+
+    @property
+    def centred(self) -> tuple[int, ...]:
+        """Shape of the answers, where the compiled loop centres `signs` along each of its axes; else empty."""
+        return self.query.centred
+
+    def signs(self) -> SparseArray:
+        """Return the matrix whose answers are `centred`."""
+        return self.query.signs()[:, self._sums.groups]
+
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the query with each entry's magnitude to a power in its place."""
         return Folded(self.query.magnitudes(power), self._sums.groups)

@@ -37,11 +37,14 @@ class Prefix(ZeroOneQuery):
 
     __slots__ = ()
 
-    is_running = True
-
     def __init__(self, size: int) -> None:
         own = checked_size(size)
         self._describe((own,), (own, own), own * (own + 1) // 2, cost=own, text=f"size={own}")
+
+    @property
+    def first_answers(self) -> NDArray[np.int64]:
+        """The first answer that counts each cell: its own."""
+        return np.arange(self.shape[0])
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         return np.cumsum(table, axis=1)

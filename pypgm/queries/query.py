@@ -54,8 +54,6 @@ class LinearQuery(ABC):
         Whether each cell is counted in exactly one answer, once: whether there are `groups`.
     is_identity : bool
         Whether the answers are the cells themselves; the compiled loop reads them in place.
-    is_running : bool
-        Whether answer i is the sum of cells 0..i, which the compiled loop accumulates.
     """
 
     __slots__ = (
@@ -78,7 +76,6 @@ class LinearQuery(ABC):
     has_acute_columns: bool
     has_unit_columns: bool
     is_identity: ClassVar[bool] = False
-    is_running: ClassVar[bool] = False
     _arguments: tuple[Any, ...]
     _text: str
 
@@ -115,6 +112,11 @@ class LinearQuery(ABC):
     @property
     def groups(self) -> NDArray[np.int64] | None:
         """The one answer each cell is summed into, shape (cells,), for the compiled loop; None for other queries."""
+        return None
+
+    @property
+    def first_answers(self) -> NDArray[np.int64] | None:
+        """The first answer to count each cell, as all later ones do, for the compiled loop; None for other queries."""
         return None
 
     @property
