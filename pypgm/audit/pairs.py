@@ -53,6 +53,9 @@ def neighbour_pairs(privacies: Sequence[Privacy] = PRIVACIES) -> list[Pair]:
         # change by as much as they can, in opposite directions.
         crossed = np.array([[1, 1, 0]] * 10 + [[2, 0, 0]] * 10 + [[0, 0, 0]] * k)
         pairs.append(_pair("crossed", crossed, [1, 1, 1], privacy))
+        # A person goes from below all others to above all: ranks on either side of them change in opposite directions.
+        across = np.array([[1, 0, 0]] * 20 + [[0, 0, 0]] * k)
+        pairs.append(_pair("across", across, [2, 1, 1], privacy))
     return pairs
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "check_exponential_coins",
     "draw",
     "log_weights",
+    "p_value",
 ]
 
 Law = Literal["laplace", "gaussian"]
@@ -209,7 +210,7 @@ def check_chi_square(law: Law, scale: Fraction, n: int = 1_000_000, sampler: Sam
     for first in range(0, n, 1_000_000):
         drawn = sampler(law, scale, min(1_000_000, n - first))
         observed += np.bincount(np.searchsorted(edges, drawn, side="right"), minlength=chances.size)
-    p = _p_value(observed, chances * n)
+    p = p_value(observed, chances * n)
     found = [("wrong law", f"chi-square p = {p:.1e} over {n} draws")] if p < ALPHA else []
     return finding("chi-square", f"{law}, scale {float(scale):g}", found, f"p = {p:.3f}, n = {n:.0e}")
 
@@ -225,7 +226,7 @@ def _cells(law: Law, scale: float) -> tuple[NDArray[np.int64], NDArray[np.float6
     return edges, mass / weights.sum()
 
 
-def _p_value(observed: NDArray[np.float64], expected: NDArray[np.float64]) -> float:
+def p_value(observed: NDArray[np.float64], expected: NDArray[np.float64]) -> float:
     """Return the chi-square p-value; cells of an expectation below 10 are joined."""
     keep = expected >= 10
     expected = np.append(expected[keep], expected[~keep].sum())

@@ -43,8 +43,11 @@ from pypgm.audit.randomness import (
     check_streams,
     noise_words,
 )
+from pypgm.audit.roundings import check_amplification, check_roundings, check_tails
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
+from pypgm.audit.selection import check_parameters, check_selection_laws
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
+from pypgm.audit.steps import ASKED, asked_checks
 from pypgm.audit.trace import Mechanism
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -156,6 +159,8 @@ def suite(tier: int) -> list[Check]:
 def _deterministic() -> list[Check]:
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
+    checks += [check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
+    checks += [check for name in ASKED for check in asked_checks(name)]
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
     checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))

@@ -1,0 +1,149 @@
+"""Selections: the law of each draw, and its exact loss between neighbours against what was charged."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm import _core
+from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import exponential_law, permute_and_flip_law, renyi, top_law
+from pypgm.audit.mechanisms import Runs
+from pypgm.audit.samplers import ALPHA, p_value
+from pypgm.audit.trace import Draw, Trace
+from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
+from pypgm.privacy.selection import permute_and_flip, select_exponential, select_top
+
+__all__ = ["check_parameters", "check_selection_laws", "check_selection_loss"]
+
+Found = Iterator[tuple[str, str]]
+
+_CASES: tuple[tuple[tuple[int, ...], Fraction], ...] = (
+    ((0, 1), Fraction(1)),
+    ((5, 0, -3, 7, 7), Fraction(3, 10)),
+    ((0, 0, 0, 0), Fraction(4)),
+    ((2**61, 2**61 - 1000, 2**61 - 2500), Fraction(1009, 1000003)),
+    ((-(2**61), -(2**61) + 3 * 2**20, 0), Fraction(999_983, 2**43 + 9)),
+    ((0, 2**33, -(2**33), 2**32), Fraction(2**30 + 3, 2**62 - 57)),
+    ((10, 20, 30, 40), Fraction(2**31 - 1, 2**35 + 53)),
+    ((0, 1, 2), Fraction(1, 1001)),
+)
+_RATIONALS = tuple(
+    Fraction(n, d)
+    for n, d in [
+        (1, 2),
+        (3, 1),
+        (7, 1009),
+        (1000003, 999983),
+        (2**31 - 1, 2**35 + 53),
+        (2**46 + 15, 2**45 - 55),
+        (999, 1000),
+        (1001, 10007),
+        (10**7 + 19, 3),
+        (1, 10**6 + 3),
+    ]
+)
+_ORDERS = (1.001, 1.5, 2.0, 4.0, 16.0, 64.0)
+
+
+def check_selection_laws(draws: int = 2000) -> Finding:
+    """Compare draws of the three selections with their laws, worked out exactly, at level 1e-9.
+
+    The words come from given streams, so that a run ends the same every time.
+    """
+    found: list[tuple[str, str]] = []
+    for number, (scores, rate) in enumerate(_CASES):
+        given, words = np.array(scores, dtype=np.int64), _core.SeededWords(number)
+        count = min(2, len(scores))
+        single = exponential_law(scores, rate), permute_and_flip_law(scores, rate)
+        first, flipped = (dict[tuple[int, ...], float]({(i,): p for i, p in enumerate(law.tolist())}) for law in single)
+        samplers: tuple[tuple[str, Callable[[], int | list[int]], dict[tuple[int, ...], float]], ...] = (
+            ("exponential mechanism", partial(select_exponential, given, rate, words), first),
+            ("permute-and-flip", partial(permute_and_flip, given, rate, words), flipped),
+            ("the best two", partial(select_top, given, rate, count, words), top_law(scores, rate, count)),
+        )
+        for name, one, law in samplers:
+            drawn = Counter(tuple(np.atleast_1d(one()).tolist()) for _ in range(draws))
+            observed = np.array([drawn[outcome] for outcome in law], dtype=np.float64)
+            p = p_value(observed, draws * np.array(list(law.values()))) if observed.sum() == draws else 0.0
+            if p < ALPHA:
+                found.append(("wrong law", f"{name} of {scores} at rate {rate}: p = {p:.1e} over {draws} draws"))
+    return finding("laws of selections", f"{len(_CASES)} lists of scores", found, f"{draws} draws each, given words")
+
+
+def check_parameters() -> Finding:
+    """Demand that scores, counts and parameters reach the core's samplers exactly, and their outcomes come back."""
+    found: list[tuple[str, str]] = []
+    few = np.array([3, -5, 2**40, 0, 70], dtype=np.int64)
+    count = 0
+    for numbers, name, parameter in itertools.product((few, np.arange(5000, dtype=np.int64)), _PRIMITIVES, _RATIONALS):
+        count += 1
+        outcome = object()
+        with patch.object(_core, name, side_effect=lambda *_, o=outcome, **__: o) as core:
+            came_back = _PRIMITIVES[name](numbers, parameter) is outcome
+        given = core.call_args.args
+        if not came_back or core.call_count != 1:
+            found.append(("wrong law", f"{name} does not return what the sampler drew"))
+        elif not np.array_equal(given[0], numbers) or (name == "select_top" and given[3] != 3):
+            found.append(("wrong law", f"{name} draws on other numbers than it was given"))
+        elif Fraction(given[1], given[2]) != parameter:
+            found.append(("wrong law", f"{name} draws with {given[1]}/{given[2]} where {parameter} was asked for"))
+    return finding("parameters of samplers", "the core", found, f"{count} calls, numbers and rationals as given")
+
+
+_PRIMITIVES: dict[str, Callable[[NDArray[np.int64], Fraction], Any]] = {
+    "add_discrete_gaussian": add_discrete_gaussian,
+    "add_discrete_laplace": add_discrete_laplace,
+    "select_exponential": select_exponential,
+    "permute_and_flip": permute_and_flip,
+    "select_top": lambda numbers, rate: select_top(numbers, rate, 3),
+}
+
+
+def check_selection_loss(runs: Runs) -> Finding:
+    """Compare the exact Rényi divergences of the selections on neighbours with what was charged for them.
+
+    The laws follow from the scores and the rate that reached the samplers. In rho a step that costs rho may lose at
+    most order * rho at every order; in epsilon its log ratios are at most epsilon.
+    """
+    found: list[tuple[str, str]] = []
+    compared = 0
+    for pair, one, other in runs.traces:
+        if pair.neighbours and not other.diverged and not one.error:
+            compared += len(_selections(one))
+            found.extend(_losses(one, other, pair.name, runs.budget.unit == "epsilon"))
+    return finding("loss of selections", runs.subject, found, f"{compared} draws, exact at {len(_ORDERS)} orders")
+
+
+def _selections(trace: Trace) -> list[Draw]:
+    return [draw for draw in trace.draws if draw.law in {"exponential mechanism", "permute-and-flip"}]
+
+
+def _losses(one: Trace, other: Trace, name: str, pure: bool) -> Found:
+    draws = [(_law(d), _law(e)) for d, e in zip(_selections(one), _selections(other), strict=True)]
+    charged = float(
+        sum(line.cost for line in one.charges if line.noise in {"exponential mechanism", "permute-and-flip"})
+    )
+    for order, turned in itertools.product((math.inf,) if pure else _ORDERS, (False, True)):
+        lost = sum(renyi(*(pair[::-1] if turned else pair), order) for pair in draws)
+        allowed = charged if pure else order * charged
+        if lost > allowed * (1 + 1e-9) + 1e-12:
+            yield "score sensitivity", f"tables {name}: loses {lost:.6g} at order {order:g}, {allowed:.6g} is charged"
+            return
+
+
+def _law(draw: Draw) -> list[float]:
+    scores = [int(s) for s in draw.private]
+    if isinstance(draw.outcome, list):
+        return list(top_law(scores, draw.parameter, len(draw.outcome)).values())
+    law = permute_and_flip_law if draw.law == "permute-and-flip" else exponential_law
+    return [float(p) for p in law(scores, draw.parameter)]
