@@ -44,6 +44,8 @@ DEFECTS = {
     "wrong law": "a sampler's probabilities are not those of its law",
     "precision": "released values show on which grid the true one lies",
     "too little noise": "an attack tells neighbours apart better than the claim allows",
+    "threshold": "a key of one person alone is released more often than was charged",
+    "open after the end": "a step is charged or answered, or records are kept, after what it belongs to was closed",
     "rounding": "a number is rounded to less noise, a larger cost or a smaller charge than it stands for",
     "accounting": "a conversion gives a smaller loss than the exact one, or needlessly more than another bound",
     "unsafe source": "a float or seeded random generator where releases are made",

@@ -22,13 +22,14 @@ from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import L1Selector, PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.real_queries import measure_real
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Kronecker, LinearQuery, Matrix, Partition, Prefix, RangeList, Subset, Union
 
-__all__ = ["ASKED", "asked_checks", "check_asked"]
+__all__ = ["ASKED", "COLUMNS", "asked_checks", "check_asked"]
 
 Ask = Callable[[PrivateTable, Fraction], Any]
 
@@ -129,6 +130,19 @@ ASKED: dict[str, tuple[str, Ask]] = {
 """What is asked, in which unit, and how: each is called with a private table and what it may cost."""
 
 
+_RAW: tuple[object, ...] = (None, 1.5, "7")  # what the codes of "a" stand for in a column of raw values
+
+COLUMNS: dict[str, tuple[str, Callable[[PrivateColumn, Fraction], Any]]] = {
+    "bounds of one cell": ("rho", lambda c, x: private_bounds(c, [0, 2], rho=x)),
+    "bounds of one cell, pure": (
+        "epsilon",
+        lambda c, x: private_bounds(c, [0, 2], scale=2 * c.privacy.records_per_person / x),
+    ),
+    "bounds beside nulls": ("rho", lambda c, x: private_bounds(c, [-1, 0, 1, 2, 6], rho=x)),
+    "quantiles beside nulls": ("rho", lambda c, x: private_quantiles(c, ["1/2", "1/3"], [0, 1, 2, 8], rho=x)),
+}
+"""The same for columns of raw values, nulls among them."""
+
 _SCORED: dict[str, tuple[list[int], bool]] = {
     "selection": ([0, 1, 2], False),
     "selection, odd epsilon": ([2, 0, 1], False),
@@ -145,7 +159,7 @@ _RANKED: dict[str, tuple[list[str], list[float]]] = {
 }
 
 
-def check_asked(names: Sequence[str] = tuple(ASKED)) -> list[Finding]:
+def check_asked(names: Sequence[str] = (*ASKED, *COLUMNS)) -> list[Finding]:
     """Ask for each thing on neighbours: what it hides, charges, says and releases; it costs no more than asked."""
     return [check() for name in names for check in asked_checks(name)]
 
@@ -162,14 +176,17 @@ def _on(check: Callable[[Runs], Finding], runs: Callable[[], Runs]) -> Finding:
 
 
 def _runs(name: str) -> Runs:
-    unit, ask = ASKED[name]
+    unit = (COLUMNS if name in COLUMNS else ASKED)[name][0]
     budget = Budget(rho=_SPARE * _ODD) if unit == "rho" else Budget(epsilon=2 * _SPARE * _ODD)
 
     def mechanism(data: Any, limit: Budget, privacy: Any) -> Any:
-        table = PrivateTable(data, privacy, Ledger(limit))
-        done = ask(table, limit.limit / _SPARE)
+        ledger, amount = Ledger(limit), limit.limit / _SPARE
+        if name in COLUMNS:
+            done = COLUMNS[name][1](PrivateColumn([_RAW[c] for c in data.unnoted("a")], privacy, ledger), amount)
+        else:
+            done = ASKED[name][1](PrivateTable(data, privacy, ledger), amount)
         measured = [m for m in (done if isinstance(done, list) else [done]) if isinstance(m, LinearMeasurement)]
-        return SimpleNamespace(ledger=table.ledger, measurements=measured, found=done)
+        return SimpleNamespace(ledger=ledger, measurements=measured, found=done)
 
     return run_pairs(
         name, mechanism, budget, [*neighbour_pairs([*PRIVACIES, Privacy(records_per_person=5)]), *far_pairs()]

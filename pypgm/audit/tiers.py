@@ -30,6 +30,7 @@ from pypgm.audit.attacks import (
     check_precision_of_draws,
     check_precision_of_releases,
 )
+from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
 from pypgm.audit.finding import Check
 from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
@@ -47,7 +48,7 @@ from pypgm.audit.roundings import check_amplification, check_roundings, check_ta
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
-from pypgm.audit.steps import ASKED, asked_checks
+from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
 from pypgm.audit.trace import Mechanism
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -159,8 +160,9 @@ def suite(tier: int) -> list[Check]:
 def _deterministic() -> list[Check]:
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
+    checks += [check_unknown_keys, check_samples, check_closed]
     checks += [check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
-    checks += [check for name in ASKED for check in asked_checks(name)]
+    checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
     checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))

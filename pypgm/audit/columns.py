@@ -1,0 +1,237 @@
+"""Histograms of unknown keys and samples: what they release and cost, worked out from what reached the samplers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm import _core
+from pypgm.audit.contents import contents, differences
+from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import gaussian_tail, laplace_tail
+from pypgm.audit.pairs import DOMAIN, table
+from pypgm.audit.trace import LAWS
+from pypgm.errors import BudgetError
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charge import Charge
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_column import PrivateColumn
+from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.relation import Privacy
+from pypgm.privacy.unknown_keys import sparse_histogram
+
+__all__ = ["check_closed", "check_samples", "check_unknown_keys"]
+
+Found = Iterator[tuple[str, str]]
+Drawn = tuple[str, NDArray[np.int64], Fraction]
+
+_PRIVACIES = (
+    Privacy(),
+    Privacy(records_per_person=2),
+    Privacy(records_per_person=5),
+    Privacy("replace"),
+    Privacy("replace", records_per_person=4),
+)
+_DELTA = Fraction(1, 10**5)
+
+
+@contextmanager
+def _scripted(outcome: Callable[[NDArray[np.int64]], Any]) -> Iterator[list[Drawn]]:
+    """Replace the noise of the core by given outcomes, and note what it was asked for."""
+    drawn: list[Drawn] = []
+
+    def sampler(name: str) -> Callable[..., Any]:
+        def draw(counts: NDArray[np.int64], numerator: int, denominator: int, *_: Any, **__: Any) -> Any:
+            drawn.append((LAWS[name], counts.copy(), Fraction(numerator, denominator)))
+            return outcome(counts)
+
+        return draw
+
+    with ExitStack() as stack:
+        for name in ("add_discrete_gaussian", "add_discrete_laplace"):
+            stack.enter_context(patch.object(_core, name, sampler(name)))
+        yield drawn
+
+
+def check_unknown_keys(privacies: Sequence[Privacy] = _PRIVACIES) -> Finding:
+    """Find the threshold of histograms of unknown keys by given outcomes, and work out what it lets through.
+
+    Of the k records of one person, spread over keys of their own as they like best, the exact chance that one of
+    these keys comes out may not exceed the delta that was charged, nor that the one that was asked for. On keys that
+    others have as well, counts may change by no more than was charged for.
+    """
+    found: list[tuple[str, str]] = []
+    hows: tuple[dict[str, Any], ...] = (
+        {"scale": Fraction(7, 3)},
+        {"variance": Fraction(31, 7)},
+        {"rho": Fraction(1, 5)},
+    )
+    for privacy, how in itertools.product(privacies, hows):
+        where = f"{privacy}, {next(iter(how))}"
+        line, drawn, least = _threshold(privacy, how, found, where)
+        law, _, parameter = drawn
+        name = "scale" if law == "discrete Laplace" else "variance"
+        if line.noise != law or line.parameters.get(name) != parameter:
+            found.append(("scale differs from the charge", f"{where}: drawn is {law} of {name} {parameter}"))
+        passes = _passes(law, parameter, least, privacy.records_per_person)
+        if passes > float(line.delta) * (1 + 1e-9):
+            found.append(
+                ("threshold", f"{where}: a lone key passes with {passes:.3e}, {float(line.delta):.3e} charged")
+            )
+        if line.delta > _DELTA or ("rho" in how and line.cost > how["rho"]):
+            found.append(("overspent", f"{where}: {line.cost} and delta {line.delta} are charged"))
+        found.extend(_shared(privacy, how, where))
+    figures = f"{len(privacies) * len(hows)} thresholds, exact tails at most the delta charged"
+    return finding("unknown keys", "sparse_histogram", found, figures)
+
+
+def _threshold(
+    privacy: Privacy, how: dict[str, Any], found: list[tuple[str, str]], where: str
+) -> tuple[Charge, Drawn, int]:
+    """Hand 600 lone keys the outcomes -100, -99, ...; return the charge, the draw and the least outcome released."""
+    outcomes = np.arange(-100, 500)
+    ledger = Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10)))
+    values: list[object] = [None, 2.5, *range(600), object()]
+    with _scripted(lambda _: outcomes) as drawn:
+        released = sparse_histogram(PrivateColumn(values, privacy, ledger), delta=_DELTA, **how)
+    least = min(released.values(), default=501)
+    if released != {key: out for key, out in enumerate(outcomes.tolist()) if out >= least} or len(drawn) != 1:
+        found.append(("noise added outside the sampler", f"{where}: what is released is not what was drawn"))
+    if ledger.spent_delta() != sum(line.delta for line in ledger.lines) or len(ledger.lines) != 1:
+        found.append(("wrong charge", f"{where}: the ledger's delta is not that of its lines"))
+    return ledger.lines[0], drawn[0], least
+
+
+def _passes(law: str, parameter: Fraction, least: int, k: int) -> float:
+    """Return the chance that one of a person's keys reaches `least`, k records spread over keys in the worst way."""
+    tail = laplace_tail if law == "discrete Laplace" else gaussian_tail
+    each = [tail(parameter, least - count) for count in range(1, k + 1)]
+    best = [0.0]
+    for records in range(1, k + 1):
+        best.append(max(best[records - count] + each[count - 1] for count in range(1, records + 1)))
+    return best[k]
+
+
+def _shared(privacy: Privacy, how: dict[str, Any], where: str) -> Found:
+    """Compare counts of neighbours whose keys are the same with what the charge says of their change."""
+    k = privacy.records_per_person
+    others = ["tea", "milk", 3] * 10
+    lines, counts = [], []
+    for own in (["tea"] * k, ["milk"] * k if privacy.neighbours == "replace" else []):
+        ledger = Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10)))
+        with _scripted(lambda given: given) as drawn:
+            sparse_histogram(PrivateColumn([*others, *own], privacy, ledger), delta=_DELTA, **how)
+        lines.append(ledger.lines[0])
+        counts.append(drawn[0][1])
+    changes = np.abs(counts[1] - counts[0])
+    laplace = drawn[0][0] == "discrete Laplace"
+    true = int(changes.sum() if laplace else (changes**2).sum())
+    owed = (true / drawn[0][2]) ** 2 / 2 if laplace else true / (2 * drawn[0][2])
+    if lines[0].cost < owed or lines[0].cost != lines[1].cost:
+        name = "wrong relation" if privacy.neighbours == "replace" else "sensitivity" if k == 1 else "lost user bound"
+        yield (
+            name,
+            f"{where}: counts change by {true}, which costs {float(owed):.6g}, {float(lines[0].cost):.6g} charged",
+        )
+
+
+def check_samples() -> Finding:
+    """Work out the exact loss of noise on a Poisson sample, all of whose budget is spent, against its charge.
+
+    With one record more, a count is c + 1 with the rate's chance and c else: the largest log ratio of the laws of
+    discrete Laplace noise of scale b is log(1 - r + r exp(1 / b)). Where the relation is another one, samples must be
+    refused.
+    """
+    found: list[tuple[str, str]] = []
+    rates, epsilons = [Fraction(1, 2), Fraction(1, 1009), Fraction(9, 10)], [Fraction(1, 3), Fraction(2), Fraction(11)]
+    for rate, epsilon, unit in itertools.product(rates, epsilons, ("epsilon", "rho")):
+        found.extend(_sampled(rate, epsilon, Budget(rho=1000) if unit == "rho" else Budget(epsilon=1000)))
+    for privacy in _PRIVACIES[1:]:
+        try:
+            _table(privacy, Budget(epsilon=10)).subsample(Fraction(1, 2), epsilon=1)
+        except ValueError:
+            continue
+        name = "wrong relation" if privacy.neighbours == "replace" else "lost user bound"
+        found.append((name, f"a sample is amplified under {privacy}"))
+    return finding("samples", "subsample", found, f"{2 * len(rates) * len(epsilons)} exact losses, 4 refusals")
+
+
+def _table(privacy: Privacy, budget: Budget) -> PrivateTable:
+    return PrivateTable(table(np.array([[0, 0, 0]] * 9 + [[2, 1, 1]])), privacy, Ledger(budget))
+
+
+def _sampled(rate: Fraction, epsilon: Fraction, budget: Budget) -> Found:
+    own = _table(Privacy(), budget)
+    coins = np.array([0, 1, 1, 0, 0, 0, 1, 0, 0, 1], dtype=np.uint8)
+    with patch.object(_core, "flip_coins", return_value=coins) as flip:
+        sample = own.subsample(rate, epsilon=epsilon)
+    where = f"rate {rate}, epsilon {epsilon}, {budget!r}"
+    flipped = [(call.args[0], Fraction(*call.args[1:3])) for call in flip.call_args_list]
+    if flipped != [(coins.size, rate)]:
+        yield "scale differs from the charge", f"{where}: coins {flipped}"
+    limit = sample.ledger.budget.limit
+    with _scripted(lambda given: given) as drawn:
+        sample.measure("a", scale=1 / limit)
+    if drawn[0][1].tolist() != [3, 0, 1]:
+        yield "answer of another table", f"{where}: {drawn[0][1].tolist()} is counted where 3, 0 and 1 were kept"
+    charged = sum((line.cost for line in own.ledger.lines), Fraction(0))
+    loss = math.log1p(float(rate) * math.expm1(1 / float(drawn[0][2])))
+    owed = loss if budget.unit == "epsilon" else loss**2 / 2
+    if float(charged) < owed * (1 - 1e-12):
+        yield "wrong charge", f"{where}: its noise loses {owed:.9g}, {float(charged):.9g} is charged"
+    try:
+        sample.measure("b", scale=Fraction(10**6) / limit)
+    except BudgetError:
+        return
+    yield "overspent", f"{where}: more than its whole budget is spent on the sample"
+
+
+def check_closed() -> Finding:
+    """Close a table: whatever was made of it charges nothing and answers nothing, and holds nothing of its records."""
+    found: list[tuple[str, str]] = []
+    held: list[dict[str, Any]] = []
+    uses: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "a measurement": lambda made: made["table"].measure("a", variance=9),
+        "a selection": lambda made: made["selector"].select([0, 1], rho=1),
+        "a fresh selection": lambda made: made["unused"].permute_and_flip([0, 1], rho=1),
+        "unknown keys": lambda made: sparse_histogram(made["column"], delta=_DELTA, variance=9),
+        "a measurement of a sample": lambda made: made["sample"].measure("a", scale=9),
+        "a selector": lambda made: made["table"].l1_selector([("a",)], lambda _: [0, 0, 0]),
+        "a sample": lambda made: made["table"].subsample("1/2", epsilon=1),
+    }
+    for records in ([[0, 0, 0]] * 9, [[0, 0, 0]] * 8 + [[2, 1, 1]] * 5):
+        made = _made(records)
+        before = [made["table"].ledger.lines, made["sample"].ledger.lines]
+        for name, use in uses.items():
+            try:
+                use(made)
+            except ValueError:
+                continue
+            found.append(("open after the end", f"{name} is answered once the table is closed"))
+        if before != [made["table"].ledger.lines, made["sample"].ledger.lines]:
+            found.append(("open after the end", "a step is charged once the table is closed"))
+        held.append(contents({name: made[name] for name in ("table", "selector", "unused", "column", "sample")}))
+    kept = differences(*held)
+    if kept:
+        found.append(("open after the end", f"{kept[0]} depends on the records of a closed table"))
+    return finding("closed tables", "table, selectors, columns, samples", found, f"{len(uses)} uses refused, uncharged")
+
+
+def _made(records: list[list[int]]) -> dict[str, Any]:
+    """Return all that can be made of a table, used once with given outcomes, and the table closed."""
+    own = PrivateTable(table(np.array(records)), Privacy(), Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10))))
+    selectors = [own.l1_selector([("a",), ("b", "c")], lambda c: [2.5] * DOMAIN.size(c)) for _ in range(2)]
+    with patch.object(_core, "select_exponential", return_value=0):
+        selectors[0].select([0, 1], rho=1)
+    sample = own.subsample("1/2", epsilon=1)
+    made = {"table": own, "selector": selectors[0], "unused": selectors[1], "column": own.column("a"), "sample": sample}
+    own.close()
+    return made
