@@ -66,7 +66,7 @@ def test_answers_are_blind_to_all_smaller_marginals_and_to_nothing_else(sizes):
         cost = contrast_cost(domain, domain.attributes, privacy)
         assert privacy.squared_l2_sensitivity(query) == pytest.approx(scale**2 * cost)
     assert query.squared_l2_sensitivity("add-remove") == pytest.approx(scale**2 * math.prod(1 - 1 / n for n in sizes))
-    assert query.signs().toarray().shape == (query.shape[0], cells)
+    assert query.form().columns.toarray().shape == (query.shape[0], cells)
 
 
 def test_without_attributes_it_is_the_number_of_records():
@@ -176,7 +176,7 @@ def test_saved_releases_keep_contrasts(tmp_path):
     ("sizes", "error", "message"),
     [
         ([1, 2], ValueError, "at least two values"),
-        ([0], ValueError, "at least one cell"),
+        ([0], ValueError, "size must be at least 1, got 0"),
         ([2.5], TypeError, "integer"),
         ([513, 513], ValueError, r"below 2\^18"),
     ],

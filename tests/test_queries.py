@@ -153,8 +153,8 @@ def test_every_query_describes_the_matrix_it_is(query, seed):
     assert query.has_unit_columns <= (dense.sum(0) == 1).all()
     if query.is_identity:
         np.testing.assert_array_equal(dense, np.eye(cells))
-    if query.first_answers is not None:
-        np.testing.assert_array_equal(dense, np.arange(rows)[:, None] >= query.first_answers)
+    if query.form().running:
+        np.testing.assert_array_equal(dense, np.arange(rows)[:, None] >= query.form().columns)
     if query.groups is not None:
         np.testing.assert_array_equal(query.groups, dense.argmax(0))
     for norm in (1, 2):
@@ -426,7 +426,7 @@ def test_partition_is_a_value():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: Identity(0), ValueError, "at least one cell"),
+        (lambda: Identity(0), ValueError, "size must be at least 1, got 0"),
         (lambda: Identity(2).matvec([1]), ValueError, r"x needs shape \(2,\)"),
         (lambda: Identity(2).rmatvec([1]), ValueError, r"y needs shape \(2,\)"),
         (lambda: Identity(2).sensitivity("swap", 1), ValueError, "add-remove"),
@@ -438,10 +438,10 @@ def test_partition_is_a_value():
         (lambda: Partition([0, 1]).matvec([1]), ValueError, r"x needs shape \(2,\)"),
         (lambda: Partition([0, 1, 1]).rmatvec([1]), ValueError, r"y needs shape \(2,\)"),
         (lambda: Partition([0, 1]).squared_l2_sensitivity("bounded"), ValueError, "neighbours"),
-        (lambda: Prefix(0), ValueError, "at least one cell"),
+        (lambda: Prefix(0), ValueError, "size must be at least 1, got 0"),
         (lambda: Prefix(2).matvec([1]), ValueError, r"x needs shape \(2,\)"),
         (lambda: Prefix(2).l1_sensitivity("swap"), ValueError, "neighbours"),
-        (lambda: AllRange(0), ValueError, "at least one cell"),
+        (lambda: AllRange(0), ValueError, "size must be at least 1, got 0"),
         (lambda: AllRange(2).rmatvec([1, 2]), ValueError, r"y needs shape \(3,\)"),
         (lambda: AllRange(2).l1_sensitivity("swap"), ValueError, "neighbours"),
         (lambda: queries.total(0), ValueError, "one entry a cell"),

@@ -41,18 +41,16 @@ class Term(NamedTuple):
 def is_compiled(measurement: LinearMeasurement) -> bool:
     """Return whether the compiled solvers take a measurement's query: unless its own products are much faster."""
     query = measurement.linear_map
-    own_products = query.has_unit_columns or query.first_answers is not None or len(query.centred) > 0
-    return own_products or query.nnz <= max(_FEW, _DENSER * query.cost)
+    return query.n_read <= max(_FEW, _DENSER * query.cost)
 
 
 def lowered(query: LinearQuery) -> _core.LinearMap | None:
     """Return a query as the compiled solvers take it; None for each cell."""
     if query.is_identity:
         return None
+    cells, running, axes = query.form()
     starts, entries = np.empty(0, dtype=np.int64), np.empty(0)
-    cells = query.first_answers if query.groups is None else query.groups
-    if cells is None:
-        columns = query.signs().tocsc()
+    if not isinstance(cells, np.ndarray):
+        columns = cells.tocsc()
         starts, entries, cells = columns.indptr.astype(np.int64), columns.data.astype(np.float64), columns.indices
-    running = query.first_answers is not None
-    return _core.LinearMap(query.shape[0], cells.astype(np.int32), starts, entries, running, query.centred)
+    return _core.LinearMap(query.shape[0], cells.astype(np.int32), starts, entries, running, axes)

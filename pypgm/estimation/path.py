@@ -53,6 +53,7 @@ class Path(StepwiseRun):
         super().__init__(problem, options, self.engine.loss(), calls + trials + self.engine.calls)
         self._rule = rule
         self._target = problem.loss if target is None else target
+        self._end: Point | None = None
         self._since = 0  # the iteration of the last restart
 
     def advance(self) -> Status | None:
@@ -70,7 +71,7 @@ class Path(StepwiseRun):
 
     def lower_bound(self) -> float:
         """Return a lower bound of the least loss from the iterates so far; see `Run`."""
-        return self.engine.lower_bound()
+        return self.engine.lower_bound() if self._end is None else self._end.lower
 
     def is_optimal(self) -> bool:
         """Return whether the gap meets the tolerance, over region graphs the change of the loss since the last check.
@@ -89,7 +90,13 @@ class Path(StepwiseRun):
         """
         if not self.problem.held_out:  # else the bound is that of another loss
             self.look()
-        return self.engine.answer(self._target)
+        return self.fitted()
+
+    def fitted(self, *, rough: bool = False) -> Point:
+        """Return the average with potentials to it, fitted once, roughly where another path continues from there."""
+        if self._end is None:
+            self._end = self.engine.answer(self._target, rough=rough)
+        return self._end
 
     def _has_risen(self, steps: int) -> bool:
         """Return whether the path has left its valley: no step is safe for certain while messages lag."""

@@ -117,7 +117,6 @@ class RegionEngine:
         self._taken = 0
         self._bound = -math.inf
         self._bounded = 0  # iterations when it was last raised
-        self._end: Point | None = None
         self._core.open_window()
 
     def advance(self, s: float, a: float) -> Step:
@@ -140,7 +139,7 @@ class RegionEngine:
 
     def lower_bound(self) -> float:
         """Return the Lagrangian dual's highest bound; see `Engine`."""
-        if self._end is None and self._bounded < self._taken:
+        if self._bounded < self._taken:
             self._bounded = self._taken
             self._bound = max(self._bound, self._core.lower_bound())
         return self._bound
@@ -156,11 +155,6 @@ class RegionEngine:
 
     def answer(self, loss: Loss, *, rough: bool = False) -> Point:
         """Make the average consistent, with potentials to it; see `Engine`."""
-        if self._end is None:
-            self._end = self._fitted(loss, rough)
-        return self._end
-
-    def _fitted(self, loss: Loss, rough: bool) -> Point:
         own, core = self._problem, self._core
         self._close_window()
         core.settle(_LOOSE if rough else _FEASIBILITY, _REFIT if rough else _POLISH)

@@ -97,7 +97,6 @@ class TreeEngine:
         self._n_threads = n_threads
         self._taken = 0
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
-        self._end: Point | None = None
         self._core = self._solver()
 
     def _solver(self) -> _core.Acceleration | GeneralAcceleration:
@@ -123,8 +122,6 @@ class TreeEngine:
 
         Gradients are worst in the first iterations, and so those of the first half are left out of the mean.
         """
-        if self._end is not None:
-            return self._end.lower
         bound = self._core.loss() - self._core.gap()
         if 0 < self._opened < self._taken:
             bound = max(bound, self._core.lower_bound())
@@ -134,14 +131,8 @@ class TreeEngine:
         return bound
 
     def answer(self, loss: Loss, *, rough: bool = False) -> Point:
-        """Fit potentials to the average; see `Engine`."""
+        """Fit potentials to the average until the engine's own loss is that of the average; see `Engine`."""
         del rough
-        if self._end is None:
-            self._end = self._fitted(loss)
-        return self._end
-
-    def _fitted(self, loss: Loss) -> Point:
-        """Return the model whose loss in the engine's problem is nearest that of the average; frees the solver."""
         own, core = self._problem, self._core
         average, last, wanted = core.average, core.potentials, core.loss()
         allowed = _MISFIT * (1 + abs(wanted))  # either way: a lower loss would be another answer

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_size
+from pypgm.queries.entries import ENTRY_LIMIT, checked_size
 from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.matrix import Matrix
-from pypgm.queries.query import LinearQuery
+from pypgm.queries.query import Form, LinearQuery
 from pypgm.queries.sensitivity import Neighbours, check_norm
 
 __all__ = ["Contrasts"]
@@ -75,23 +75,20 @@ class Contrasts(LinearQuery):
         if math.prod(n - 1 for n in own) >= ENTRY_LIMIT:
             raise ValueError(f"the entries of contrasts must be below 2^18, got {math.prod(n - 1 for n in own)}")
         self._set(sizes=own)
-        rows, cells = math.prod(self.centred), math.prod(own)
+        centred = [n for n in own if n > 2]
+        shape = rows, cells = math.prod(centred), math.prod(own)
         # Each binary axis is halved, then each other one summed and subtracted from.
-        cost = 2 * cells + 2 * len(self.centred) * rows
-        self._describe((own,), (rows, cells), rows * cells, cost=cost, non_negative=not own, text=f"sizes={own}")
+        cost = 2 * cells + 2 * len(centred) * rows
+        text = f"sizes={own}"
+        self._describe((own,), shape, rows * cells, cost=cost, n_read=cells, non_negative=not own, text=text)
 
     @property
     def is_interaction(self) -> bool:
         """Whether there are several attributes; the contrasts of one are its counts but for their mean."""
         return len(self.sizes) > 1
 
-    @property
-    def centred(self) -> tuple[int, ...]:
-        """Shape of the answers: the sizes above two, for the compiled loop."""
-        return tuple(n for n in self.sizes if n > 2)
-
-    def signs(self) -> SparseArray:
-        """Return what is centred along every axis of the answers: cells added along binary axes with their signs."""
+    def form(self) -> Form:
+        """Return the query as the compiled loop takes it: signed sums along binary axes, centred along all others."""
         from scipy.sparse import csr_array
 
         codes = np.indices(self.sizes).reshape(len(self.sizes), self.shape[1])
@@ -101,7 +98,8 @@ class Contrasts(LinearQuery):
                 signs *= 1 - 2 * code
             else:
                 answers = answers * n + code
-        return csr_array((signs, (answers, np.arange(self.shape[1]))), shape=self.shape)
+        sums = csr_array((signs, (answers, np.arange(self.shape[1]))), shape=self.shape)
+        return Form(sums, axes=tuple(n for n in self.sizes if n > 2))
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return None: no answers tell of the sum over all cells, but those of the clique without attributes."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from pypgm.numeric import checked_integer
 
 __all__ = ["ENTRY_LIMIT", "SparseArray", "as_csr", "checked_integers", "checked_matrix", "checked_size"]
 
@@ -17,10 +18,7 @@ _NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums o
 
 def checked_size(size: int) -> int:
     """Return a number of cells as a Python integer, whose arithmetic does not overflow; at least 1."""
-    own = operator.index(size)
-    if own < 1:
-        raise ValueError(f"a query needs at least one cell, got size {own}")
-    return own
+    return checked_integer("size", size, 1)
 
 
 def checked_integers(name: str, entries: ArrayLike) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pypgm.queries.entries import SparseArray
 from pypgm.queries.partition import Partition
-from pypgm.queries.query import LinearQuery
+from pypgm.queries.query import Form, LinearQuery
 
 __all__ = ["Folded", "folded"]
 
@@ -32,25 +32,15 @@ class Folded(LinearQuery):
 
     def __init__(self, query: LinearQuery, cells: NDArray[np.int64]) -> None:
         sums = Partition(cells, query.shape[1])
-        nnz = query.nnz * int(np.bincount(sums.groups).max())
-        cost = query.cost + sums.shape[1]
-        self._describe((query, sums.groups), (query.shape[0], sums.shape[1]), nnz, cost=cost, inner=(query,))
+        most, cost = int(np.bincount(sums.groups).max()), query.cost + sums.shape[1]
+        shape, n_read = (query.shape[0], sums.shape[1]), query.n_read * most
+        self._describe((query, sums.groups), shape, query.nnz * most, cost=cost, n_read=n_read, inner=(query,))
         self._set(query=query, _sums=sums)
 
-    @property
-    def first_answers(self) -> NDArray[np.int64] | None:
-        """The first answer that counts each fine cell, as all later ones do; None for other queries."""
-        own = self.query.first_answers
-        return None if own is None else own[self._sums.groups]
-
-    @property
-    def centred(self) -> tuple[int, ...]:
-        """Shape of the answers, where the compiled loop centres `signs` along each of its axes; else empty."""
-        return self.query.centred
-
-    def signs(self) -> SparseArray:
-        """Return the matrix whose answers are `centred`."""
-        return self.query.signs()[:, self._sums.groups]
+    def form(self) -> Form:
+        """Return the query as the compiled loop takes it: the columns of the inner one's."""
+        own = self.query.form()
+        return own._replace(columns=own.columns[..., self._sums.groups])
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the query with each entry's magnitude to a power in its place."""

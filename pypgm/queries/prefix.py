@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.queries.entries import checked_size
-from pypgm.queries.query import ZeroOneQuery
+from pypgm.queries.query import Form, ZeroOneQuery
 from pypgm.queries.sensitivity import Neighbours
 
 __all__ = ["Prefix"]
@@ -39,12 +39,11 @@ class Prefix(ZeroOneQuery):
 
     def __init__(self, size: int) -> None:
         own = checked_size(size)
-        self._describe((own,), (own, own), own * (own + 1) // 2, cost=own, text=f"size={own}")
+        self._describe((own,), (own, own), own * (own + 1) // 2, cost=own, n_read=own, text=f"size={own}")
 
-    @property
-    def first_answers(self) -> NDArray[np.int64]:
-        """The first answer that counts each cell: its own."""
-        return np.arange(self.shape[0])
+    def form(self) -> Form:
+        """Return the query as the compiled loop takes it: every cell, accumulated."""
+        return Form(np.arange(self.shape[0]), running=True)
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         return np.cumsum(table, axis=1)

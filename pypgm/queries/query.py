@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,27 @@ from pypgm.queries.sensitivity import (
     largest_distance,
 )
 
-__all__ = ["LinearQuery", "ZeroOneQuery", "checked_queries"]
+__all__ = ["Form", "LinearQuery", "ZeroOneQuery", "checked_queries"]
 
 _TOTAL_MISS = 1e-6
+
+
+class Form(NamedTuple):
+    """A query as the compiled loop takes it.
+
+    Attributes
+    ----------
+    columns : scipy.sparse array, or ndarray of int64, shape (cells,)
+        A matrix, or the row of the one entry, 1, that each column has.
+    running : bool
+        Whether the answers are the running sums of what the matrix gives.
+    axes : tuple of int
+        The shape of the answers, if each is n times what the matrix gives minus the sum, along each axis of n in turn.
+    """
+
+    columns: Any
+    running: bool = False
+    axes: tuple[int, ...] = ()
 
 
 class LinearQuery(ABC):
@@ -42,6 +60,8 @@ class LinearQuery(ABC):
         Number of answers and number of cells.
     nnz : int
         Number of entries of Q that are not zero, or a bound of it.
+    n_read : int
+        Number of entries that the compiled loop reads, or a bound of it; see `form`.
     cost : int
         Number of additions of one application.
     is_integer : bool
@@ -64,12 +84,14 @@ class LinearQuery(ABC):
         "has_unit_columns",
         "is_integer",
         "is_non_negative",
+        "n_read",
         "nnz",
         "shape",
     )
 
     shape: tuple[int, int]
     nnz: int
+    n_read: int
     cost: int
     is_integer: bool
     is_non_negative: bool
@@ -86,6 +108,7 @@ class LinearQuery(ABC):
         nnz: int,
         *,
         cost: int | None = None,
+        n_read: int | None = None,
         inner: Sequence[LinearQuery] = (),
         integer: bool = True,
         non_negative: bool = True,
@@ -102,6 +125,7 @@ class LinearQuery(ABC):
             _text=text or f"{shape[0]} answers on {shape[1]} cells",
             shape=shape,
             nnz=nnz,
+            n_read=nnz if n_read is None else n_read,
             cost=nnz if cost is None else cost,
             is_integer=integer and all(q.is_integer for q in inner),
             is_non_negative=non_negative and all(q.is_non_negative for q in inner),
@@ -115,23 +139,13 @@ class LinearQuery(ABC):
         return None
 
     @property
-    def first_answers(self) -> NDArray[np.int64] | None:
-        """The first answer to count each cell, as all later ones do, for the compiled loop; None for other queries."""
-        return None
-
-    @property
     def is_interaction(self) -> bool:
         """Whether answers are 0 on all that is constant along some attribute: they tell nothing of single ones."""
         return False
 
-    @property
-    def centred(self) -> tuple[int, ...]:
-        """Shape of the answers, where the compiled loop centres `signs` along each of its axes; else empty."""
-        return ()
-
-    def signs(self) -> SparseArray:
-        """Return the matrix whose answers are `centred`: n times each value along an axis, minus the sum."""
-        return self.to_sparse()
+    def form(self) -> Form:
+        """Return the query as the compiled loop takes it; it reads `n_read` entries."""
+        return Form(self.to_sparse() if self.groups is None else self.groups)
 
     @property
     def supports_total(self) -> bool:
