@@ -144,15 +144,19 @@ class CliqueVector:
         except (TypeError, ValueError):
             return False
 
+    @np.errstate(over="ignore")
     def __add__(self, other: CliqueVector | float) -> CliqueVector:
         return self.like(self.values + self._cells_of(other))
 
+    @np.errstate(over="ignore")
     def __sub__(self, other: CliqueVector | float) -> CliqueVector:
         return self.like(self.values - self._cells_of(other))
 
+    @np.errstate(over="ignore")
     def __mul__(self, other: float) -> CliqueVector:
         return self.like(self.values * other)
 
+    @np.errstate(over="ignore")
     def __truediv__(self, other: float) -> CliqueVector:
         return self.like(self.values / other)
 
@@ -161,6 +165,7 @@ class CliqueVector:
     def __neg__(self) -> CliqueVector:
         return self.like(-self.values)
 
+    @np.errstate(over="ignore")
     def exp(self) -> CliqueVector:
         """Return exp of every cell."""
         return self.like(np.exp(self.values))

@@ -9,6 +9,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.domain import Clique, Domain, as_clique, check_domain
+from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -22,7 +23,7 @@ class Factor:
     """A table of real numbers with one axis for each attribute of its domain.
 
     Whether the numbers are counts, probabilities or their natural logarithms is up to the caller. A factor is
-    not changed by its methods; each returns a new one.
+    not changed by its methods; each returns a new one. Beyond 1.8e308 numbers are inf.
 
     Parameters
     ----------
@@ -107,6 +108,9 @@ class Factor:
             raise ValueError(f"cannot expand a table over {self.domain.attributes} to {domain.attributes}")
         _check_same_sizes(self.domain, domain)
         small = self._reordered(a for a in domain.attributes if a in self.domain)
+        check_fits(
+            8 * domain.size(), None, f"the table over {domain.attributes} needs {short(domain.size())} cells", ""
+        )
         large = np.empty(domain.size())
         _core.expand_assign(large, domain.shape, small, kept)
         return Factor.over(domain, large)
@@ -127,6 +131,7 @@ class Factor:
         """Sum some attributes out of a table of logarithms (all of them by default), without overflow."""
         return self._reduce(_core.reduce_logsumexp, self._without(attributes))
 
+    @np.errstate(over="ignore")
     def exp(self) -> Factor:
         """Return exp of every cell."""
         return Factor.over(self.domain, np.exp(self._cells))
@@ -179,11 +184,13 @@ class Factor:
     def __neg__(self) -> Factor:
         return Factor.over(self.domain, -self._cells)
 
+    @np.errstate(over="ignore")
     def __repr__(self) -> str:
         with np.printoptions(precision=6, suppress=True, threshold=12, edgeitems=3, linewidth=1000):
             cells = np.array2string(self._cells, separator=", ")
         return f"Factor({self.domain!r}, {cells}, sum {self._cells.sum():.6g})"
 
+    @np.errstate(over="ignore")
     def _combine(
         self, other: Factor | float, op: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
     ) -> Factor:

@@ -19,12 +19,13 @@ from pypgm.numeric import checked_real
 if TYPE_CHECKING:
     from pypgm.domain import Domain
 
-__all__ = ["check_fits", "hopeless_refused", "memory_limit", "short"]
+__all__ = ["check_fits", "check_sizes", "hopeless_refused", "memory_limit", "short"]
 
 _GIB = 2.0**30
 _VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes")  # files of a control group
 _VERSION_2 = ("memory.max", "memory.current")
 _WAY_OUT = 'use oracle="region_graph", fewer or smaller cliques, or max_bytes'
+_MOST_VALUES = 2**63 - 1
 _ALWAYS = 2**24  # bytes that fit anywhere: not worth asking the system
 
 
@@ -56,9 +57,18 @@ def check_fits(
         raise ModelTooLargeError(f"{what}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
 
 
+def check_sizes(domain: Domain) -> None:
+    """Raise ModelTooLargeError, naming the attribute, if one has more values than the core can count."""
+    largest = max(domain.shape, default=0)
+    if largest > _MOST_VALUES:
+        name = domain.attributes[domain.shape.index(largest)]
+        raise ModelTooLargeError(f"attribute {name!r} has {short(largest)} values; a model takes 2**63 - 1 at most")
+
+
 @contextmanager
 def hopeless_refused(domain: Domain, max_bytes: float | None = None, order: str = "best order") -> Iterator[None]:
     """Raise ModelTooLargeError, naming a clique, where an order of elimination makes one too large to plan."""
+    check_sizes(domain)
     try:
         yield
     except _core.HopelessElimination as error:

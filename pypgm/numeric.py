@@ -11,7 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["checked_integer", "checked_real", "real_array"]
+__all__ = ["checked_integer", "checked_real", "checked_threads", "real_array"]
+
+_MOST_THREADS = 2**31 - 1  # that the core can count; it takes no more than the machine has
 
 
 def checked_integer(name: str, value: object, least: int = 0) -> int:
@@ -28,6 +30,11 @@ def checked_integer(name: str, value: object, least: int = 0) -> int:
     if own < least:
         raise ValueError(f"{name} must be at least {least}, got {own}")
     return own
+
+
+def checked_threads(n_threads: object) -> int:
+    """Return a number of threads, 0 for all, as the core takes it; see `checked_integer`."""
+    return min(checked_integer("n_threads", n_threads), _MOST_THREADS)
 
 
 def checked_real(name: str, value: object, *, zero: bool = False, infinite: bool = False) -> float:

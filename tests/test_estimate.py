@@ -401,7 +401,8 @@ def test_threads_do_not_change_a_bit():
 
 REFUSED = [
     ({"stop": "validated-soon"}, "stop must be"),
-    ({"total": 0.0}, "total must be positive and finite, got 0.0"),
+    ({"total": 0.0, "oracle": "region_graph"}, "total must be positive and finite, got 0.0"),
+    ({"total": -1.0}, "total must be positive and finite, got -1.0"),
     ({"total": np.nan}, "total must be positive and finite, got nan"),
     ({"iterations": 0}, "iterations must be at least 1, got 0"),
     ({"tolerance": -1.0}, "tolerance must be finite and at least 0, got -1.0"),

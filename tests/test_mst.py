@@ -115,7 +115,8 @@ def test_small_and_empty_tables_run_to_the_end(neighbours, shape, n):
     assert release.ledger.spent() <= release.ledger.budget.limit
     assert np.isfinite(release.project(domain.attributes).values).all()
     if neighbours == "replace":
-        assert release.model.total == max(1, n)
+        assert release.model.total == n
+        assert len(release.synthetic_data()) == n
 
 
 def test_the_number_of_records_is_read_under_replace_only():

@@ -153,7 +153,7 @@ def test_refused():
         max_elimination(potentials, "zip")
     with pytest.raises(ValueError, match="max_bytes must be positive"):
         pypgm.variable_elimination(potentials, "x0", max_bytes=0)
-    with pytest.raises(ValueError, match="n_threads must be 0"):
+    with pytest.raises(ValueError, match="n_threads must be at least 0"):
         pypgm.variable_elimination(potentials, "x0", n_threads=-1)
 
 

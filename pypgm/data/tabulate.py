@@ -14,6 +14,7 @@ from pypgm.data._tabulate import MAX_CELLS, Columns
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.memory import check_fits, short
+from pypgm.numeric import checked_threads
 
 __all__ = ["add_weights", "check_codes", "count"]
 
@@ -148,9 +149,7 @@ def _check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:
 
 
 def _threads(n_threads: int, n_cliques: int, work: int) -> int:
-    if n_threads < 0:
-        raise ValueError(f"n_threads needs 0 (all) or more, got {n_threads}")
-    asked = n_threads or int(build_info()["threads"])
+    asked = checked_threads(n_threads) or int(build_info()["threads"])
     return max(1, min(asked, n_cliques, work // _GRAIN))
 
 

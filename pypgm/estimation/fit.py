@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from pypgm.errors import EstimateInterruptedWarning
-from pypgm.numeric import checked_integer, checked_real
+from pypgm.numeric import checked_integer, checked_real, checked_threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,6 +69,11 @@ class Fit:
     seconds: float
     history: tuple[float, ...] = field(repr=False)
 
+    def __repr__(self) -> str:
+        gap = "None" if self.gap is None else f"{self.gap:.3g}"
+        ended = f"{self.status}, loss {self.loss:.6g}, gap {gap}"
+        return f"Fit({ended}, {self.iterations} iterations, {self.seconds:.3g} s)"
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -98,7 +103,7 @@ class Options:
         if self.stop not in {"validated", "optimum"}:
             raise ValueError(f"stop must be 'validated' or 'optimum', got {self.stop!r}")
         checked_integer("iterations", self.iterations, 1)
-        checked_integer("n_threads", self.n_threads)
+        object.__setattr__(self, "n_threads", checked_threads(self.n_threads))
         checked_real("tolerance", self.tolerance, zero=True)
         if not (self.stepsize is None or callable(self.stepsize)):
             checked_real("stepsize", self.stepsize)

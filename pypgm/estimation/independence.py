@@ -58,13 +58,14 @@ def independent_potentials(
         for attribute, counts, variances in _one_ways(domain, m, total):
             weighted, weights = known.get(attribute, (0.0, 0.0))
             known[attribute] = (weighted + counts / variances, weights + 1.0 / variances)
+    homes = {attribute: i for i, c in reversed(list(enumerate(start.cliques))) for attribute in c}
     for attribute, (weighted, weights) in known.items():
         floor = _FLOOR / np.sqrt(weights)
         counts = np.maximum(weighted / weights, floor)
-        home = next(c for c in start.cliques if attribute in c)
-        log_share = Factor(domain.project(attribute), np.log(counts / max(total, counts.sum())))
-        table = start[home]
-        table.datavector()[:] += log_share.expand(table.domain).datavector()
+        log_share = np.log(counts / max(total, counts.sum()))
+        clique = start.cliques[homes[attribute]]
+        kept = [1 if a == attribute else 0 for a in clique]
+        _core.expand_add(start.table(homes[attribute]), domain.sizes(clique), log_share, kept)
     return start
 
 

@@ -93,6 +93,8 @@ class LinearMeasurement:
         not_private: str = "",
     ) -> None:
         names = as_clique(clique)
+        if len(set(names)) < len(names):
+            raise ValueError(f"the clique of a measurement names each attribute once, got {names}")
         answers = real_array(f"values of the measurement of {names}", values)
         if answers.dtype.kind == "u" and (answers > np.iinfo(np.int64).max).any():
             raise ValueError(f"values of the measurement of {names} must fit int64, got {answers.max()}")
@@ -121,15 +123,19 @@ class LinearMeasurement:
 
     def weights(self) -> NDArray[np.float64]:
         """Return 1 / variance of each answer."""
-        return np.broadcast_to(1.0 / np.square(self.stddev), self.values.shape).astype(np.float64)
+        return 1.0 / np.square(self.spread())
 
     def spread(self) -> NDArray[np.float64]:
         """Return the standard deviation of each answer, counts."""
-        return np.broadcast_to(np.asarray(self.stddev, dtype=np.float64), self.values.shape)
+        return np.full(self.values.size, self.stddev)
 
     def answered(self, values: NDArray[np.float64]) -> LinearMeasurement:
         """Return the same queries with the same noise, answered by other values."""
-        return LinearMeasurement(values, self.clique, self.stddev, self.query, self.noise, not_private=self.not_private)
+        other = object.__new__(LinearMeasurement)  # nothing of it needs to be checked again
+        for name in self.__slots__:
+            object.__setattr__(other, name, getattr(self, name))
+        object.__setattr__(other, "values", values)
+        return other
 
     def checked(self, domain: Domain) -> LinearMeasurement:
         """Return the measurement itself if it fits a domain, else raise ``ValueError``."""

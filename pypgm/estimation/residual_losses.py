@@ -39,6 +39,7 @@ class _Residuals(Loss):
 
     def __init__(self, measurements: Iterable[LinearMeasurement]) -> None:
         self._measurements = tuple(measurements)
+        self._smoothness: dict[JunctionTree, float] = {}  # the same whatever the answers: shared with what is refitted
 
     @property
     def measurements(self) -> tuple[LinearMeasurement, ...]:
@@ -83,8 +84,8 @@ class _Residuals(Loss):
         ----------
         Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
         """
-        if self.bend is None:
-            return None
+        if self.bend is None or tree in self._smoothness:
+            return self._smoothness.get(tree)
         tables = Tables(tree.domain, tree.cliques)
         norms = np.zeros(tables.size)
         distances, signed = 0.0, False
@@ -95,7 +96,7 @@ class _Residuals(Loss):
             signed = signed or not query.has_acute_columns
             norms[cells] += query.column_squares(weights)
         jointly = tree.plan.max_log_weight(norms, [], 1) if norms.size else 0.0
-        return min(distances / 4, jointly if signed else jointly / 2)
+        return self._smoothness.setdefault(tree, min(distances / 4, jointly if signed else jointly / 2))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._measurements)} measurements)"

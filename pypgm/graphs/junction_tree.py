@@ -16,7 +16,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.memory import check_fits, hopeless_refused
-from pypgm.numeric import checked_real
+from pypgm.numeric import checked_real, checked_threads
 
 if TYPE_CHECKING:
     import networkx
@@ -158,9 +158,7 @@ class JunctionTree:
         ValueError
             If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
         """
-        cells: NDArray[np.float64] = self._run(
-            self.plan.marginals, potentials, evidence, checked_total(total), n_threads
-        )
+        cells: NDArray[np.float64] = self._run(self.plan.marginals, potentials, evidence, total, n_threads)
         return CliqueVector(self.domain, self.cliques, cells)
 
     def attribute_marginals(
@@ -194,14 +192,14 @@ class JunctionTree:
         >>> tree.attribute_marginals(CliqueVector(domain, [("a", "b")], [0, 0, 0, np.log(5)]), 8.0)["a"].round(6)
         array([2., 6.])
         """
-        kernel, records = self.plan.attribute_marginals, checked_total(total)
-        tables: list[NDArray[np.float64]] = self._run(kernel, potentials, evidence, records, n_threads)
+        kernel = self.plan.attribute_marginals
+        tables: list[NDArray[np.float64]] = self._run(kernel, potentials, evidence, total, n_threads)
         return dict(zip(self.domain.attributes, tables, strict=True))
 
     def log_partition(self, potentials: CliqueVector, evidence: Evidence | None = None, *, n_threads: int = 0) -> float:
         """Return log Z: the natural log of the summed weights of all joint assignments; -inf if none has any."""
         values = self._checked(potentials)
-        return self.plan.log_partition(values, log_likelihoods(self.domain, evidence), n_threads)
+        return self.plan.log_partition(values, log_likelihoods(self.domain, evidence), checked_threads(n_threads))
 
     def map(self, potentials: CliqueVector, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
         """Return the most probable joint assignment, and the natural log of its weight.
@@ -257,7 +255,7 @@ class JunctionTree:
             If the tables do not fit, though the tree does; nothing has been allocated then.
         """
         self._check_fits(self.cost.table_bytes)
-        return self.split(self._run(self.plan.tables, potentials, evidence, checked_total(total), n_threads))
+        return self.split(self._run(self.plan.tables, potentials, evidence, total, n_threads))
 
     def split(self, cells: NDArray[np.float64]) -> list[Factor]:
         """Return the tables of the tree's cliques, which stand one behind the other in the order of `nodes`."""
@@ -266,10 +264,17 @@ class JunctionTree:
         return [Factor.over(domain, part) for domain, part in zip(domains, parts, strict=True)]
 
     def _run(
-        self, kernel: Propagation[Answer], potentials: CliqueVector, evidence: Evidence | None, *options: float
+        self,
+        kernel: Propagation[Answer],
+        potentials: CliqueVector,
+        evidence: Evidence | None,
+        total: float,
+        n_threads: int,
     ) -> Answer:
         """Return what a propagation of the plan computes; raise if no joint assignment is left any weight."""
-        answer, log_z = kernel(self._checked(potentials), log_likelihoods(self.domain, evidence), *options)
+        likelihoods = log_likelihoods(self.domain, evidence)
+        threads = checked_threads(n_threads)
+        answer, log_z = kernel(self._checked(potentials), likelihoods, checked_total(total), threads)
         check_possible(log_z, evidence)
         return answer
 
@@ -334,7 +339,9 @@ def checked_total(total: float) -> float:
 
 
 def check_possible(log_z: float, evidence: Evidence | None) -> None:
-    """Raise ``ImpossibleEvidenceError`` if log Z is -inf: no joint assignment is left any weight."""
+    """Raise ``ImpossibleEvidenceError`` if log Z is -inf, no joint assignment has any weight; refuse an overflow."""
     if log_z == -np.inf:
         what = f"the evidence on {', '.join(evidence)}" if evidence else "the potentials"
         raise ImpossibleEvidenceError(f"no joint assignment is left any weight by {what}")
+    if not log_z < np.inf:
+        raise ValueError("the potentials of a joint assignment must add up to less than 1.8e308")

@@ -11,7 +11,7 @@ from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs.counting_numbers import CountingNumbers, counting_numbers
 from pypgm.graphs.junction_tree import JunctionTree
-from pypgm.memory import check_fits, short
+from pypgm.memory import check_fits, check_sizes, short
 
 if TYPE_CHECKING:
     import networkx
@@ -75,6 +75,7 @@ class RegionGraph:
         *,
         max_bytes: float | None = None,
     ) -> None:
+        check_sizes(domain)
         self.domain = domain
         self.cliques = tuple(cliques)
         names = domain.attributes

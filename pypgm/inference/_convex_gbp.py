@@ -14,7 +14,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.counting_numbers import CountingNumbers
 from pypgm.graphs.junction_tree import check_logarithms, checked_total
-from pypgm.numeric import checked_integer, checked_real
+from pypgm.numeric import checked_integer, checked_real, checked_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -123,7 +123,7 @@ def convex_gbp(
     records = checked_total(total)
     theta = over_regions(region_graph, potentials)
     kappa, surplus = _numbers_and_surplus(region_graph, counting_numbers)
-    core = _core.ConvexGbp(region_graph.plan, kappa, theta.values, n_threads)
+    core = _core.ConvexGbp(region_graph.plan, kappa, theta.values, checked_threads(n_threads))
     if not core.possible:
         raise ImpossibleEvidenceError("structural zeros of the potentials leave a region no weight")
     if state is not None:

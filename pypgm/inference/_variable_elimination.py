@@ -17,6 +17,7 @@ from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.graphs.junction_tree import check_logarithms, check_possible, checked_total
 from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
 from pypgm.memory import hopeless_refused
+from pypgm.numeric import checked_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -191,7 +192,7 @@ def log_elimination(
     with hopeless_refused(domain, max_bytes):
         plan = _core.plan_elimination(domain.shape, [((), True), *tables], domain.indices(keep))
     check_contraction(domain, plan, answer_bytes([domain.sizes(keep)]), max_bytes)
-    answers, _ = plan.run([np.zeros(1), *(f.datavector() for f in factors)], "log_sum", n_threads)
+    answers, _ = plan.run([np.zeros(1), *(f.datavector() for f in factors)], "log_sum", checked_threads(n_threads))
     return Factor(domain.project(keep), answers[0])
 
 
@@ -219,7 +220,7 @@ def _eliminate(
     with hopeless_refused(domain, max_bytes, "best order" if order is None else "given order"):
         plan = _core.plan_elimination(domain.shape, [(s, True) for s in scopes], keep, sequence)
     check_contraction(domain, plan, answer_bytes([domain.sizes(asked)]), max_bytes)
-    answers, _ = plan.run(tables, "max" if maximum else "sum", n_threads, exact_tick(plan, clock))
+    answers, _ = plan.run(tables, "max" if maximum else "sum", checked_threads(n_threads), exact_tick(plan, clock))
     cells: NDArray[np.float64] = answers[0]
     return cells
 

@@ -71,6 +71,10 @@ def run_contraction(
     n_threads: int = 0,
     clock: Clock | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Return the flat sums of products themselves, each multiplied by its scale; see `exact_tick`."""
+    """Return the flat sums of products, each multiplied by its scale, inf beyond doubles; see `exact_tick`."""
     answers, log_scales = plan.run(tables, "sum", n_threads, exact_tick(plan, clock))
-    return [cells if s == 0 else cells * np.exp(s) for cells, s in zip(answers, log_scales, strict=True)]
+    with np.errstate(over="ignore"):  # in two factors, each of them finite: 0 stays 0
+        return [
+            cells if s == 0 else cells * np.exp(s / 2) * np.exp(s / 2)
+            for cells, s in zip(answers, log_scales, strict=True)
+        ]

@@ -70,6 +70,8 @@ def answer_queries(
     ------
     ModelTooLargeError
         If a table does not fit.
+    OverflowError
+        If terms of either sign are beyond doubles; where all have one sign the answer is inf.
     ValueError
         If a query is on more attributes than a tensor may have axes.
     """
@@ -80,6 +82,8 @@ def answer_queries(
     check_fits(needed, None, f"the answers ({len(queries)}) need {needed / 8:.3g} cells", "ask for fewer at a time")
     inner = [folding.query(q) for q in queries]
     answers = _answers(calibrated, inner, n_threads, clock)
+    if any(np.isnan(answer).any() for answer in answers):
+        raise OverflowError("terms of an answer are beyond 1.8e308, some of either sign: ask for the parts")
     mixed = [i for i, q in enumerate(inner) if not all(b.is_non_negative for b in q.blocks.values())]
     if mixed:
         absolute = [KroneckerQuery({a: b.magnitudes(1) for a, b in inner[i].blocks.items()}) for i in mixed]
@@ -88,6 +92,7 @@ def answer_queries(
     return [folding.answer(q, answer) for q, answer in zip(queries, answers, strict=True)]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _answers(
     calibrated: Calibrated, queries: Sequence[KroneckerQuery], n_threads: int, clock: Clock | None
 ) -> list[NDArray[np.float64]]:

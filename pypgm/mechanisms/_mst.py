@@ -144,7 +144,7 @@ def mst(
     model = estimate(
         domain,
         [*read, *doubles],
-        None if total is None else records,
+        total,
         progress=progress,
         n_threads=n_threads,
         **{name: value for name, value in options.items() if value is not None},

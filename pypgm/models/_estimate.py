@@ -19,7 +19,7 @@ from pypgm.estimation.methods import METHODS, MethodName, chosen_method
 from pypgm.estimation.number_range import check_range
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
-from pypgm.graphs.junction_tree import checked_total
+from pypgm.graphs.junction_tree import JunctionTree, checked_total
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
 from pypgm.models.base import Model
@@ -116,7 +116,8 @@ def estimate(
     measurements : sequence of LinearMeasurement
         Noisy answers, counts, to any linear queries.
     total : float, optional
-        Number of records; by default its best linear unbiased estimate from the measurements.
+        Number of records; by default its best linear unbiased estimate from the measurements. 0, where it is known
+        that there is none, needs ``oracle="exact"``.
     oracle : {"exact", "region_graph", "factor_graph"} or RegionGraph
         What marginals have to be consistent with: a distribution on the domain, by a junction tree; or, where no tree
         fits, each other where regions of a graph meet. "region_graph" is the closure of the measured cliques under
@@ -219,7 +220,10 @@ def estimate(
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, warm_start))
-    records = estimate_total(folding.inner, fitting)[0] if total is None else checked_total(total)
+    if total is None:
+        records = estimate_total(folding.inner, fitting)[0]
+    else:
+        records = 0.0 if total == 0 and oracle == "exact" else checked_total(total)
     check_range(fitting, records)
     if prior is not None and warm_start is not None:
         raise ValueError("prior and warm_start are two starts; an estimate takes one")
@@ -251,6 +255,7 @@ def _solved(
     masks: Masks,
     prior: GraphicalModel | RegionGraphModel | CliqueVector | None,
     warm_start: GraphicalModel | RegionGraphModel | None = None,
+    tree: JunctionTree | None = None,
 ) -> tuple[GraphicalModel | RegionGraphModel, CliqueVector]:
     """Return the model that minimises a loss, over a junction tree or a region graph, and where the search started."""
     domain = folding.inner
@@ -258,8 +263,9 @@ def _solved(
     if oracle == "exact":
         own = GraphicalModel(prior, total, folding=folding) if isinstance(prior, CliqueVector) else prior
         starts = {"prior": own, "warm_start": warm_start}
-        earlier = {role: check_earlier(role, start, folding) for role, start in starts.items()}
-        problem = tree_problem(domain, loss, measurements, total, options, method=method, masks=masks, **earlier)
+        earlier: dict[str, Any] = {role: check_earlier(role, start, folding) for role, start in starts.items()}
+        fixed: dict[str, Any] = {"method": method, "masks": masks, "tree": tree}
+        problem = tree_problem(domain, loss, measurements, total or 1.0, options, **fixed, **earlier)
         potentials, marginals, fit = METHODS[method].solve(problem, options)
         how |= {"marginals": marginals, "fit": fit, "tree": problem.tree}
         return GraphicalModel(potentials, total, **how), problem.start
@@ -276,23 +282,26 @@ def _solved(
 
 
 def estimate_again(
-    model: GraphicalModel | RegionGraphModel,
-    measurements: Sequence[LinearMeasurement],
-    n_threads: int,
-    clock: Clock,
-    graph: RegionGraph | None = None,
-) -> GraphicalModel | RegionGraphModel:
-    """Estimate a model like one given from other answers to its queries; Ctrl-C goes through."""
+    model: GraphicalModel | RegionGraphModel, n_threads: int, clock: Clock, graph: RegionGraph | None = None
+) -> Callable[[Sequence[LinearMeasurement]], GraphicalModel | RegionGraphModel]:
+    """Return what estimates a model like one given from other answers to its queries; Ctrl-C goes through."""
     if model.origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from")
     origin, how = model.origin, dict(model.origin.options)
-    loss, method = _LOSSES[how.pop("loss")](measurements), how.pop("method")
+    loss, method = _LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
     options = Options(**how, n_threads=n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
-    total = model.total if origin.total_is_known else estimate_total(model.folding.inner, measurements)[0]
-    check_range(measurements, total)
-    own = model.graph if isinstance(model, RegionGraphModel) else "exact"
-    posed: dict[str, Any] = {"method": method, "oracle": graph or own, "folding": model.folding, "masks": model.masks}
-    return _solved(loss, measurements, total, options, **posed, prior=origin.prior)[0]
+    posed: dict[str, Any] = {"method": method, "folding": model.folding, "masks": model.masks, "prior": origin.prior}
+    if isinstance(model, RegionGraphModel):
+        posed["oracle"] = graph or model.graph
+    else:
+        posed |= {"oracle": "exact", "tree": model.tree}
+
+    def estimated(measurements: Sequence[LinearMeasurement]) -> GraphicalModel | RegionGraphModel:
+        total = model.total if origin.total_is_known else estimate_total(model.folding.inner, measurements)[0]
+        check_range(measurements, total)
+        return _solved(loss.refitted(measurements) or loss, measurements, total, options, **posed)[0]
+
+    return estimated
 
 
 def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop:

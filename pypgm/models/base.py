@@ -70,7 +70,7 @@ class Model(Uncertain[Table]):
         origin: Origin | None,
     ) -> None:
         self.folding = Folding(domain) if folding is None else folding
-        self.total = checked_total(total)
+        self.total = 0.0 if total == 0 and self.is_exact else checked_total(total)
         self.fit = fit
         self.masks = masks
         self.origin = origin

@@ -11,7 +11,7 @@ from pypgm.clock import Clock
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
-from pypgm.numeric import checked_integer
+from pypgm.numeric import checked_integer, checked_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +41,7 @@ def standard_errors(
     if method not in {"auto", "gls", "bootstrap"}:
         raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
     checked_integer("draws", draws, 2)
+    n_threads = checked_threads(n_threads)
     origin = model.origin
     if origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from, so their noise is not known")
@@ -103,21 +104,18 @@ def _bootstrap(
     clock: Clock,
 ) -> list[NDArray[np.float64]]:
     """Return the standard deviation of answers over estimates from what the model would have been measured as."""
-    exact = [_answer(model, m) for m in origin.measurements]
+    tables = model.project_many([m.clique for m in origin.measurements], n_threads=n_threads)
+    exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(origin.measurements, tables, strict=True)]
+    estimated = origin.again(model, n_threads, clock)
     seen: list[list[NDArray[np.float64]]] = []
     while len(seen) < draws and not clock.tick(lambda: f"{len(seen)}/{draws} estimates"):
         noisy = [m.answered(e + _noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
-        drawn = origin.again(model, noisy, n_threads, clock)
+        drawn = estimated(noisy)
         if drawn.fit is None or drawn.fit.status != "time":
             seen.append(answers(drawn))
     if len(seen) < 2:
         raise TimeoutError(f"two estimates of the bootstrap take longer than time_limit={clock.time_limit:g}")
     return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]
-
-
-def _answer(model: Uncertain[Any], m: LinearMeasurement) -> NDArray[np.float64]:
-    table = model.project(m.clique).datavector()
-    return table if m.query is None else np.asarray(m.query.matvec(table), dtype=np.float64)
 
 
 def _noise(m: LinearMeasurement, rng: np.random.Generator) -> NDArray[np.float64]:

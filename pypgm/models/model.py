@@ -41,7 +41,7 @@ class GraphicalModel(Model["Factor"]):
     potentials : CliqueVector
         Natural logs :math:`\theta_C`; -inf is a structural zero.
     total : float
-        Number of records; all marginals sum to it.
+        Number of records; all marginals sum to it. 0 is a number too: probabilities are then those of the potentials.
     marginals : CliqueVector, optional
         Marginals over the cliques of the potentials, counts, if they are known already.
     fit : Fit, optional
@@ -87,7 +87,9 @@ class GraphicalModel(Model["Factor"]):
         super().__init__(potentials.domain, total, fit=fit, folding=folding, masks=masks, origin=origin)
         self.potentials = read_only(potentials)
         self.tree = JunctionTree(potentials.domain, potentials.cliques) if tree is None else tree
-        self.marginals = read_only(self.tree.marginals(potentials, total) if marginals is None else marginals)
+        self._mass = self.total or 1.0  # of tables that answers come from
+        own = self.tree.marginals(potentials, self._mass) if marginals is None else marginals
+        self.marginals = read_only(own if self.total else own * 0.0)
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
@@ -100,22 +102,22 @@ class GraphicalModel(Model["Factor"]):
 
     def _tables(self, evidence: Evidence | None) -> list[Factor]:
         """Return the marginals of the tree's cliques given evidence, counts."""
-        return self.tree.tables(self.potentials, self.total, self.folding.evidence(evidence)) if evidence else self._own
+        return self.tree.tables(self.potentials, self._mass, self.folding.evidence(evidence)) if evidence else self._own
 
     @cached_property
     def _own(self) -> list[Factor]:
-        return self.tree.tables(self.potentials, self.total)
+        return self.tree.tables(self.potentials, self._mass)
 
     @cached_property
     def _calibrated(self) -> Calibrated:
-        return Calibrated(self.tree, lambda: self._own, self.total, self.marginals)
+        return Calibrated(self.tree, lambda: self._own, self._mass, self.marginals if self.total else None)
 
     def _given(self, evidence: Evidence | None) -> Calibrated:
         """Return the calibrated tree, that of the evidence where there is some."""
         if not evidence:
             return self._calibrated
         tables = self._tables(evidence)
-        return Calibrated(self.tree, lambda: tables, self.total)
+        return Calibrated(self.tree, lambda: tables, self._mass)
 
     def _projected(
         self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
@@ -126,7 +128,7 @@ class GraphicalModel(Model["Factor"]):
         if evidence and len(cliques) == 1:
             known, order = self.folding.evidence(evidence), self.tree.order
             answer = variable_elimination(
-                self.potentials, inner[0], self.total, known, order=order, n_threads=n_threads, clock=clock
+                self.potentials, inner[0], self._mass, known, order=order, n_threads=n_threads, clock=clock
             )
             return [self.folding.unfolded(answer, cliques[0])]
         tables = self._given(evidence).project_many(inner, n_threads=n_threads, clock=clock)

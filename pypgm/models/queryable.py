@@ -12,6 +12,7 @@ from pypgm.clock import Clock
 from pypgm.domain import Clique, as_clique, as_cliques
 from pypgm.factor import Factor
 from pypgm.models.answer import Method
+from pypgm.numeric import checked_threads
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ Table = TypeVar("Table", bound=Factor)
 
 class Queryable(ABC, Generic[Table]):
     """A model that answers queries given evidence."""
+
+    total: float
 
     @property
     @abstractmethod
@@ -82,7 +85,7 @@ class Queryable(ABC, Generic[Table]):
         with Clock("project", time_limit, progress) as clock:
             found = self._projected([as_clique(clique)], evidence, method, 0, clock)
             clock.warn_if_over("the answers to 1 cliques", stacklevel=3)
-        return found[0]
+        return self._counts(found)[0]
 
     def project_many(
         self,
@@ -116,11 +119,11 @@ class Queryable(ABC, Generic[Table]):
         >>> [f.values.tolist() for f in model.project_many(itertools.combinations("abc", 2))][:2]
         [[[2.0, 2.0], [2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
         """
-        asked = as_cliques(cliques)
+        asked, threads = as_cliques(cliques), checked_threads(n_threads)
         with Clock("project", time_limit, progress) as clock:
-            found = self._projected(asked, evidence, method, n_threads, clock)
+            found = self._projected(asked, evidence, method, threads, clock)
             clock.warn_if_over(f"the answers to {len(asked)} cliques", stacklevel=3)
-        return found
+        return self._counts(found)
 
     def query(
         self,
@@ -194,7 +197,7 @@ class Queryable(ABC, Generic[Table]):
         Returns
         -------
         ndarray, or list of ndarray
-            A tensor with an axis for each attribute of the query, in its order.
+            A tensor with an axis for each attribute of the query, in its order; inf beyond 1.8e308.
 
         Warns
         -----
@@ -217,9 +220,10 @@ class Queryable(ABC, Generic[Table]):
         several = [query] if isinstance(query, KroneckerQuery) else list(query)
         checked = [q.checked(self.domain) for q in several]
         with Clock("answer", time_limit, progress) as clock:
-            answers = self._answers(checked, evidence, n_threads, clock)
+            answers = self._answers(checked, evidence, checked_threads(n_threads), clock)
             clock.warn_if_over(f"the answers to {len(several)} queries", stacklevel=3)
-        return answers[0] if isinstance(query, KroneckerQuery) else answers
+        counts = answers if self.total else [0.0 * answer for answer in answers]
+        return counts[0] if isinstance(query, KroneckerQuery) else counts
 
     def expectation(
         self,
@@ -261,15 +265,24 @@ class Queryable(ABC, Generic[Table]):
         """
         numbers = _levels(self.domain, attribute, levels)
         clique = as_clique(given)
-        cells = self.project((*clique, attribute), evidence).datavector().reshape(-1, numbers.size)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return Factor(self.domain.project(clique), cells @ numbers / cells.sum(axis=1))
+        with Clock() as clock:
+            table = self._projected([(*clique, attribute)], evidence, None, 0, clock)[0]
+        cells = table.datavector().reshape(-1, numbers.size)
+        with np.errstate(all="ignore"):
+            return Factor(self.domain.project(clique), (cells / cells.sum(axis=1, keepdims=True)) @ numbers)
+
+    def _counts(self, tables: list[Table]) -> list[Table]:
+        """Return tables as counts, where there is no record those they would have if there were one."""
+        if not self.total:
+            for table in tables:
+                table.datavector()[:] = 0.0
+        return tables
 
     @abstractmethod
     def _projected(
         self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
     ) -> list[Table]:
-        """Return the marginals of cliques as they are written, counts."""
+        """Return the marginals of cliques as they are written, counts; probabilities where there is no record."""
 
     @abstractmethod
     def _answers(

@@ -194,8 +194,8 @@ class RegionGraphModel(Model[Answer]):
         domain = self.graph.domain
         inner = [self.folding.clique(c) for c in cliques]
         known = {
-            domain.attributes[i]: Factor(domain.project((domain.attributes[i],)), np.exp(log_likelihood))
-            for i, log_likelihood in log_likelihoods(domain, self.folding.evidence(evidence))
+            domain.attributes[i]: Factor(domain.project((domain.attributes[i],)), np.exp(own - max(own.max(), 0.0)))
+            for i, own in log_likelihoods(domain, self.folding.evidence(evidence))
         }
         wider = [domain.canonical({*clique, *known}) for clique in inner]
         joint = self._joint_tables(list(dict.fromkeys(wider)), method, n_threads, clock)

@@ -59,6 +59,7 @@ def tree_problem(
     masks: Masks,
     prior: GraphicalModel | None = None,
     warm_start: GraphicalModel | None = None,
+    tree: JunctionTree | None = None,
 ) -> TreeProblem:
     """Plan a junction tree for all cliques that matter, and start there from what is known.
 
@@ -81,6 +82,8 @@ def tree_problem(
     prior, warm_start : GraphicalModel, optional
         At most one of them, to start from. All cliques of a prior stay in the model; where some of a warm start are
         lost, the start is the independent model if that has the smaller loss.
+    tree : JunctionTree, optional
+        Built for all these cliques, if there is one already.
 
     Raises
     ------
@@ -94,7 +97,8 @@ def tree_problem(
     earlier = warm_start if prior is None else prior
     scopes = () if earlier is None else earlier.potentials.cliques
     lost = [s for s in scopes if not any(set(s) <= set(c) for c in cliques)]
-    tree = JunctionTree(domain, cliques if prior is None else [*cliques, *lost], max_bytes=options.max_bytes)
+    if tree is None:
+        tree = JunctionTree(domain, cliques if prior is None else [*cliques, *lost], max_bytes=options.max_bytes)
     check_estimate_fits(tree, measurements, method, options.max_bytes)
 
     def suggested(answers: Sequence[LinearMeasurement]) -> CliqueVector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, SupportsIndex, get_args
 
+from pypgm.numeric import checked_threads
 from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend, charge_noise
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import unsafe_words
@@ -36,7 +37,7 @@ class Guarded:
         ledger.bind(privacy)
         self._privacy = privacy
         self._ledger = ledger
-        self._n_threads = n_threads
+        self._n_threads = checked_threads(n_threads)
         self._noise = noise
         self._words = words
         if words is not None:
