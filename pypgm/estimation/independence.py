@@ -13,7 +13,6 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked import Stacked
 from pypgm.estimation.tables import cells_of
-from pypgm.factor import Factor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
