@@ -1,0 +1,265 @@
+"""What whole ledgers lose, exactly: every line by a pair of laws that it may be, all of them composed atom by atom."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.audit.finding import Finding, finding
+from pypgm.privacy.accounting import dp_events
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Charge, Ledger
+from pypgm.privacy.pld import realised_pld_epsilon
+from pypgm.privacy.subsampling import amplified_epsilon
+
+__all__ = ["check_composed_loss", "check_exported_events", "check_guarantees"]
+
+Found = Iterator[tuple[str, str]]
+Losses = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Masses and values of a privacy loss; infinity is a value."""
+
+_DELTAS = (Fraction(1, 10**2), Fraction(1, 10**4), Fraction(1, 10**7))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Lines of a ledger, and the loss of a mechanism and a pair of tables that are charged so."""
+
+    name: str
+    charge: Sequence[Callable[[Ledger], Any]]
+    losses: Losses
+
+
+def _composed(*laws: Losses) -> Losses:
+    """Return the law of the sum of independent losses; equal sums to 12 digits are one atom."""
+    masses, values = laws[0]
+    for p, loss in laws[1:]:
+        values, back = np.unique(np.round(np.add.outer(values, loss).ravel(), 12), return_inverse=True)
+        masses = np.bincount(back.ravel(), np.outer(masses, p).ravel()).astype(np.float64)
+    return masses, values
+
+
+def _times(law: Losses, n: int) -> Losses:
+    return functools.reduce(_composed, [law] * n)
+
+
+def _shift(variance: Fraction, times: int = 1, change: int = 1) -> Losses:
+    """Return the loss of discrete Gaussian noise on some answers that each change by `change`.
+
+    It depends on the sum of the draws alone, whose law is a convolution.
+    """
+    s = float(variance)
+    reach = int(16 * math.sqrt(s)) + 4
+    z = np.arange(-reach, reach + 1, dtype=np.float64)
+    weights = np.exp(-np.square(z) / (2 * s))
+    one = weights / weights.sum()
+    masses = functools.reduce(np.convolve, [one] * times)
+    sums = np.arange(masses.size) - float(times * reach)
+    return masses, (times * change**2 - 2 * change * sums) / (2 * s)
+
+
+def _laplace(scale: Fraction, change: int) -> Losses:
+    """Return the loss of discrete Laplace noise on one answer that changes by `change`."""
+    b = float(scale)
+    z = np.arange(-int(45 * b) - 9 - change, int(45 * b) + 10 + change, dtype=np.float64)
+    weights = np.exp(-np.abs(z) / b)
+    return weights / weights.sum(), (np.abs(z - change) - np.abs(z)) / b
+
+
+def _response(epsilon: Fraction) -> Losses:
+    e = float(epsilon)
+    higher = 1 / (1 + math.exp(-e))
+    return np.array([higher, 1 - higher]), np.array([e, -e])
+
+
+def _range(epsilon: Fraction, part: float) -> Losses:
+    """Return the loss of an exponential mechanism between two candidates: part * epsilon, or epsilon less."""
+    e = float(epsilon)
+    t = part * e
+    p = -math.expm1(t - e) / -math.expm1(-e)  # so that E[exp(-loss)] is 1
+    return np.array([p, 1 - p]), np.array([t, t - e])
+
+
+def _fails(chance: Fraction) -> Losses:
+    return np.array([float(chance), 1 - float(chance)]), np.array([math.inf, 0.0])
+
+
+def _gaussian(variance: Fraction, squared: int = 1, largest: int = 1) -> Callable[[Ledger], Any]:
+    own: dict[str, Fraction | int] = {"variance": variance, "squared_sensitivity": squared, "largest_change": largest}
+    return lambda ledger: ledger.charge_gaussian("measure", "a", **own)
+
+
+def _noise(scale: Fraction, sensitivity: int, largest: int) -> Callable[[Ledger], Any]:
+    own: dict[str, Fraction | int] = {"scale": scale, "sensitivity": sensitivity, "largest_change": largest}
+    return lambda ledger: ledger.charge_laplace("measure", "a", **own)
+
+
+def _select(epsilon: Fraction) -> Callable[[Ledger], Any]:
+    return lambda ledger: ledger.charge_exponential("select", "a", epsilon=epsilon, score_range=2)
+
+
+def _flip(epsilon: Fraction) -> Callable[[Ledger], Any]:
+    return lambda ledger: ledger.charge_permute_and_flip("select", "a", epsilon=epsilon, score_range=2)
+
+
+def _stated(**claim: Fraction | int) -> Callable[[Ledger], Any]:
+    return lambda ledger: ledger.charge_stated("train", "a", **claim)
+
+
+def _sample(rate: Fraction, inner: Fraction) -> Callable[[Ledger], Any]:
+    own = {"rate": rate, "inner_epsilon": inner, "epsilon": amplified_epsilon(rate, inner)}
+    return lambda ledger: ledger.charge(Charge("sample", "records", "Poisson sample", own, unit=ledger.budget.unit))
+
+
+def _one(rate: Fraction, inner: Fraction) -> Losses:
+    """Return the loss of randomised response on a record that a sample holds with the rate's chance, else on none."""
+    p = _response(inner)[0]
+    without = p[::-1]
+    there = float(rate) * p + (1 - float(rate)) * without
+    return there, np.log(there / without)
+
+
+@functools.cache
+def _cases() -> tuple[Case, ...]:
+    s, b, e, third, may = Fraction(50), Fraction(2), Fraction(3, 10), Fraction(1, 3), Fraction(9, 1000)
+    some = [(1, 0.5), (1, 0.9), (15, 0.5), (40, 0.5), (40, 0.65)]
+    mixed = _composed(_shift(s, 3), _times(_range(e, 0.6), 5), _times(_laplace(Fraction(9), 1), 2))
+    return (
+        Case("20 Gaussians", [_gaussian(s)] * 20, _shift(s, 20)),
+        Case("a Gaussian", [_gaussian(Fraction(9, 4))], _shift(Fraction(9, 4))),
+        Case("a Gaussian of 5 answers", [_gaussian(s, 5)], _shift(s, 5)),
+        Case("a Gaussian of one answer by 3", [_gaussian(s, 9, 3)], _shift(s, change=3)),
+        Case("12 Laplaces", [_noise(Fraction(7, 2), 1, 1)] * 12, _times(_laplace(Fraction(7, 2), 1), 12)),
+        Case("a Laplace of 4 answers", [_noise(b, 4, 1)], _times(_laplace(b, 1), 4)),
+        Case("a Laplace of one answer by 4", [_noise(b, 4, 4)], _laplace(b, 4)),
+        *(Case(f"{n} selections, {part}", [_select(e)] * n, _times(_range(e, part), n)) for n, part in some),
+        Case("10 permute-and-flips", [_flip(e)] * 10, _times(_response(e), 10)),
+        Case("a stated epsilon", [_stated(epsilon=e)], _response(e)),
+        Case("a sample", [_sample(third, Fraction(2))], _one(third, Fraction(2))),
+        Case("many kinds", [_gaussian(s)] * 3 + [_select(e)] * 5 + [_noise(Fraction(9), 1, 1)] * 2, mixed),
+        Case("a Gaussian and a stated rho", [_gaussian(s), _stated(rho=Fraction(1, 100))], _shift(s, 2)),
+        Case(
+            "Gaussians that may fail",
+            [_gaussian(s)] * 4 + [_stated(rho=0, delta=may)],
+            _composed(_shift(s, 4), _fails(may)),
+        ),
+    )
+
+
+def check_composed_loss(names: Sequence[str] = ()) -> Finding:
+    """Compare what ledgers say was spent, in zCDP and by distributions, with exact losses of what may have been run.
+
+    No exact epsilon may lie above the stated one; and the stated one of distributions not above that of zCDP. All
+    cases are looked at unless some are named.
+    """
+    found: list[tuple[str, str]] = []
+    count = 0
+    for case in _cases():
+        if names and case.name not in names:
+            continue
+        ledger = Ledger(Budget(rho=1000, reserved_delta=Fraction(1, 10)))
+        for charge in case.charge:
+            charge(ledger)
+        for delta in _DELTAS:
+            if delta <= ledger.spent_delta():
+                continue
+            count += 1
+            true = _epsilon(case.losses, float(delta))
+            stated = ledger.realised_epsilon(delta)
+            numerical = realised_pld_epsilon(ledger, delta)
+            for name, epsilon in (("zCDP", stated), ("distributions", numerical)):
+                if epsilon < true * (1 - 1e-9) - 1e-12:
+                    found.append(
+                        ("accounting", f"{case.name}, delta {float(delta):g}: {true:.9g}, {name} {epsilon:.9g}")
+                    )
+            if numerical > stated:
+                found.append(("accounting", f"{case.name}: {numerical:.9g} by distributions, {stated:.9g} by zCDP"))
+    found.extend(_pure())
+    return finding("composed loss", "whole ledgers", found, f"{count} exact epsilons, none above what is stated")
+
+
+def _epsilon(losses: Losses, delta: float) -> float:
+    """Return the least epsilon at which E[(1 - exp(epsilon - loss))_+] is at most delta, by bisection."""
+    masses, values = losses
+    low, high = 0.0, float(values[np.isfinite(values)].max())
+
+    def mass(epsilon: float) -> float:
+        over = values > epsilon
+        return math.fsum(masses[over] * -np.expm1(epsilon - values[over]))
+
+    if mass(0.0) <= delta:
+        return 0.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if mass(middle) <= delta else (middle, high)
+    return low
+
+
+def _pure() -> Found:
+    """Compare sums of pure steps with Python's rationals."""
+    ledger = Ledger(Budget(epsilon=100))
+    true = Fraction(0)
+    for n in range(1, 60):
+        ledger.charge_laplace("measure", "a", scale=Fraction(3 * n + 1, n), sensitivity=2)
+        ledger.charge_exponential("select", "a", epsilon=Fraction(1, 7 * n), score_range=1)
+        true += Fraction(2 * n, 3 * n + 1) + Fraction(1, 7 * n)
+        stated = Fraction(ledger.realised_epsilon())
+        if ledger.spent() != true or not true <= stated <= true * (1 + Fraction(1, 2**50)):
+            yield "accounting", f"{2 * n} pure steps of {float(true):.17g} are stated as {float(stated):.17g}"
+            return
+
+
+def check_guarantees() -> Finding:
+    """Spend whole budgets of epsilon and delta on Gaussian noise that may fail: its exact epsilon keeps to them."""
+    found: list[tuple[str, str]] = []
+    budgets = [
+        Budget(epsilon=epsilon, delta=delta, reserved_delta=delta * part)
+        for epsilon in (Fraction(1, 2), Fraction(3))
+        for delta in (Fraction(1, 10**2), Fraction(1, 10**5))
+        for part in (0, Fraction(9, 10))
+    ]
+    for budget in budgets:
+        ledger = Ledger(budget)
+        variance = 7 / (2 * budget.limit)
+        ledger.charge_gaussian("measure", "a", variance=variance, squared_sensitivity=7, largest_change=1)
+        ledger.charge_stated("fail", "a", rho=0, delta=budget.reserved_delta)
+        lost = _composed(_shift(variance, 7), _fails(budget.reserved_delta))
+        true = _epsilon(lost, float(budget.delta or 0))
+        if true > ledger.epsilon() or ledger.epsilon() != float(budget.epsilon or 0):
+            found.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.epsilon():.9g} is guaranteed"))
+        if true > ledger.realised_epsilon():
+            found.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.realised_epsilon():.9g} is stated"))
+    return finding("guarantees", "whole budgets", found, f"{len(budgets)} budgets, spent and kept")
+
+
+def check_exported_events() -> Finding:
+    """Add up what the export for dp-accounting holds, with a stand-in for that package: all that was spent, upward."""
+    events = SimpleNamespace(DiscreteLaplaceDpEvent=lambda epsilon, change: Fraction(epsilon) * change)
+    package: Any = ModuleType("dp_accounting")
+    package.dp_event = events
+    package.ZCDpEvent = Fraction
+    package.SelfComposedDpEvent = lambda one, times: one * times
+    package.ComposedDpEvent = sum
+    found = []
+    for unit in ("rho", "epsilon"):
+        ledger = Ledger(Budget(rho=100) if unit == "rho" else Budget(epsilon=100))
+        for n in (1, 1, 1, 2, 3, 3, 7):
+            ledger.charge_laplace("measure", "a", scale=Fraction(n + 3, 2), sensitivity=1)
+            ledger.charge_permute_and_flip("select", "a", epsilon=Fraction(1, n), score_range=1)
+            ledger.charge_exponential("select", "a", epsilon=Fraction(1, n + 1), score_range=1)
+        ledger.charge_stated("train", "a", epsilon=Fraction(1, 3))
+        with patch.dict(sys.modules, {"dp_accounting": package}):
+            exported: Any = dp_events(ledger)
+        if not ledger.spent() <= exported <= ledger.spent() * (1 + Fraction(1, 2**40)):
+            found.append(("accounting", f"{float(exported):.9g} {unit} is exported, {float(ledger.spent()):.9g} spent"))
+    return finding("exported events", "dp-accounting", found, "all lines as often as they were charged")

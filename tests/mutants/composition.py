@@ -1,0 +1,214 @@
+"""Costs and conversions of whole ledgers that are too small in one place."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mutate import Mutant
+
+from pypgm.audit.accounting import check_exact_loss
+from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
+
+_COMPOSED = [
+    # name, module of pypgm.privacy, old, new, case
+    (
+        "losses are moved down to the grid",
+        "pld",
+        "up = np.minimum(1.0, np.expm1(cells * width - values) / math.expm1(-width) * (1 + 1e-12))",
+        "up = np.zeros(cells.size)",
+        "20 Gaussians",
+    ),
+    (
+        "what may fail is not taken off the delta of the distributions",
+        "pld",
+        'left = as_fraction("delta", wanted) - ledger.spent_delta()',
+        'left = as_fraction("delta", wanted)',
+        "Gaussians that may fail",
+    ),
+    (
+        "what may fail is not taken off the delta of zCDP",
+        "ledger_report",
+        "return upward(amount) if pure else zcdp_epsilon(amount, wanted - fails)",
+        "return upward(amount) if pure else zcdp_epsilon(amount, wanted)",
+        "Gaussians that may fail",
+    ),
+    (
+        "any largest change is a unit change",
+        "pld",
+        'unit = given.get("largest_change") == 1',
+        'unit = "largest_change" in given',
+        "a Laplace of one answer by 4",
+    ),
+    (
+        "answers that change by 1 each are one answer",
+        "pld",
+        'return "gaussian", given["variance"], int(given["squared_sensitivity"])',
+        'return "gaussian", given["variance"], 1',
+        "a Gaussian of 5 answers",
+    ),
+    (
+        "Laplace noise on several answers is that on one",
+        "pld",
+        'return ("response", rate, changes) if unit else ("response", rate * changes, 1)',
+        'return ("response", rate, 1) if unit else ("response", rate * changes, 1)',
+        "a Laplace of 4 answers",
+    ),
+    (
+        "equal lines enter the distributions once",
+        "pld",
+        "counted[kind, parameter] += times",
+        "counted[kind, parameter] = times",
+        "20 Gaussians",
+    ),
+    (
+        "one of the copies is forgotten",
+        "pld",
+        "spectrum *= _power(np.fft.rfft(np.exp(logs - log_sum), size), times)",
+        "spectrum *= _power(np.fft.rfft(np.exp(logs - log_sum), size), max(1, times - 1))",
+        "20 Gaussians",
+    ),
+    (
+        "every pure step has a loss of bounded range",
+        "pld",
+        'return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], 1',
+        'return "range", given["epsilon"], 1',
+        "10 permute-and-flips",
+    ),
+    (
+        "selections have a loss of half their range",
+        "pld",
+        'return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], 1',
+        'return "response", given["epsilon"] / 2, 1',
+        "1 selections, 0.9",
+    ),
+    (
+        "a Gaussian loss is centred",
+        "pld",
+        "return _Losses((1 - 2 * z) / (2 * s), masses,",
+        "return _Losses(-2 * z / (2 * s), masses,",
+        "20 Gaussians",
+    ),
+    (
+        "the least loss of a law is 0",
+        "pld",
+        "start = sum(times * first for (first, _), times in laws)",
+        "start = min(first for (first, _), _ in laws)",
+        "20 Gaussians",
+    ),
+    (
+        "what has no distribution is forgotten",
+        "pld",
+        "return min(plain, math.nextafter(epsilon + composed, math.inf) if composed or rest else 0.0)",
+        "return min(plain, math.nextafter(composed, math.inf) if composed or rest else 0.0)",
+        "a Gaussian and a stated rho",
+    ),
+    (
+        "the delta of distributions counts losses above twice epsilon",
+        "pld",
+        'first = int(np.searchsorted(values, epsilon, side="right"))',
+        'first = int(np.searchsorted(values, 1.01 * epsilon, side="right"))',
+        "12 Laplaces",
+    ),
+    (
+        "randomised response is even",
+        "pld",
+        "higher = 1 / (1 + math.exp(-e))",
+        "higher = 1 / (1 + math.exp(-e / 2))",
+        "12 Laplaces",
+    ),
+    (
+        "the tilt of the laws is not undone",
+        "pld",
+        "tail = np.exp(logs[first:] - order * above) @ -np.expm1(epsilon - above)",
+        "tail = np.exp(logs[first:] - 1.01 * order * above) @ -np.expm1(epsilon - above)",
+        "20 Gaussians",
+    ),
+    (
+        "Gaussian noise costs half",
+        "charge",
+        'return parameters["squared_sensitivity"] / (2 * parameters["variance"])',
+        'return parameters["squared_sensitivity"] / (4 * parameters["variance"])',
+        "20 Gaussians",
+    ),
+    (
+        "every pure step costs what one of bounded range does",
+        "charge",
+        'epsilon**2 / (8 if noise == "exponential mechanism" else 2)',
+        "epsilon**2 / 8",
+        "10 permute-and-flips",
+    ),
+    (
+        "selections cost a sixteenth of their range's square",
+        "charge",
+        'epsilon**2 / (8 if noise == "exponential mechanism" else 2)',
+        'epsilon**2 / (16 if noise == "exponential mechanism" else 2)',
+        "40 selections, 0.5",
+    ),
+    (
+        "Laplace noise costs the same for any sensitivity",
+        "charge",
+        'epsilon = parameters["sensitivity"] / parameters["scale"] if laplace',
+        'epsilon = 1 / parameters["scale"] if laplace',
+        "a Laplace of 4 answers",
+    ),
+    (
+        "pure steps are added up as floats",
+        "ledger_report",
+        "return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)",
+        "return nearest",
+        "a stated epsilon",
+    ),
+]
+
+_OTHERS = [
+    (
+        "the delta of zCDP is smaller by exp(-9)",
+        "zcdp",
+        "return exponent + excess * excess.ln() - a * a.ln() + MARGIN",
+        "return exponent + excess * excess.ln() - a * a.ln() - 9 + MARGIN",
+        check_exact_loss,
+    ),
+    (
+        "the export drops how often a line was charged",
+        "accounting",
+        "dp_accounting.SelfComposedDpEvent(one, times)",
+        "dp_accounting.SelfComposedDpEvent(one, 1)",
+        check_exported_events,
+    ),
+    (
+        "the export leaves out what is stated",
+        "accounting",
+        "for line in ledger.lines if line.cost > 0",
+        'for line in ledger.lines if line.noise != "stated"',
+        check_exported_events,
+    ),
+    (
+        "the export rounds down",
+        "accounting",
+        "upper = math.nextafter(float(cost), math.inf)",
+        "upper = math.nextafter(float(cost), 0.0)",
+        check_exported_events,
+    ),
+    (
+        "a budget keeps nothing for what may fail",
+        "budget",
+        "limit = zcdp_rho(exact_epsilon, exact_delta - reserved)",
+        "limit = zcdp_rho(exact_epsilon, exact_delta)",
+        check_guarantees,
+    ),
+    (
+        "a budget's rho is that of a larger epsilon above 2",
+        "budget",
+        "limit = zcdp_rho(exact_epsilon, exact_delta - reserved)",
+        "limit = zcdp_rho(exact_epsilon * (1 if exact_epsilon < 2 else Fraction(3, 2)), exact_delta - reserved)",
+        check_guarantees,
+    ),
+]
+
+MUTANTS = [
+    *(
+        Mutant(n, f"pypgm.privacy.{home}", old, new, partial(check_composed_loss, [case]), "accounting")
+        for n, home, old, new, case in _COMPOSED
+    ),
+    *(Mutant(n, f"pypgm.privacy.{home}", old, new, check, "accounting") for n, home, old, new, check in _OTHERS),
+]
