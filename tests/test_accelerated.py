@@ -35,6 +35,25 @@ def error(model, truth):
     return np.mean([np.abs(model.project(c).values - reference.project(model.domain, truth, c)).sum() for c in CLIQUES])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"method": m} for m in ("mirror_descent", "dual_averaging", "interior_gradient", "universal", "lbfgs")),
+        {"stepsize": 1e-3},
+        {"warm_start": pypgm.GraphicalModel(pypgm.CliqueVector(DOMAIN, CLIQUES), 1000.0)},
+    ],
+    ids=str,
+)
+def test_the_default_stop_of_all_others_is_the_optimum(options):
+    measurements = measure(table(3, 1000.0), 10.0, 3)
+    default, optimum = (
+        pypgm.estimate(DOMAIN, measurements, iterations=20, **options, **stop) for stop in ({}, {"stop": "optimum"})
+    )
+    assert default.fit.history == optimum.fit.history
+    assert default.marginals.values.tobytes() == optimum.marginals.values.tobytes()
+    assert pypgm.estimate(DOMAIN, measurements, iterations=200).fit.status == "validated"
+
+
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 5.0, 50.0]))
 def test_both_methods_find_the_same_optimum(seed, spread):

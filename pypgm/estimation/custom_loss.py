@@ -67,15 +67,10 @@ class Custom(Loss):
         lipschitz: float | None = None,
     ) -> None:
         self.function = function
-        self._cliques = tuple(as_clique(c) for c in cliques)
+        self.cliques = tuple(as_clique(c) for c in cliques)
         self.smooth = smooth
         self.convex = convex
         self.lipschitz = None if lipschitz is None else checked_real("lipschitz", lipschitz)
-
-    @property
-    def cliques(self) -> tuple[Clique, ...]:
-        """The marginals it reads."""
-        return self._cliques
 
     def smoothness(self, tree: JunctionTree) -> float | None:
         """Return the Lipschitz constant given; see `Loss`."""
@@ -84,11 +79,11 @@ class Custom(Loss):
 
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""
-        cells = [LinearMeasurement(np.zeros(domain.size(c)), domain.canonical(c)) for c in self._cliques]
+        cells = [LinearMeasurement(np.zeros(domain.size(c)), domain.canonical(c)) for c in self.cliques]
         tables = Stacked(domain, cliques, cells)
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            value, gradient = self.function(CliqueVector(domain, self._cliques, tables.answers(marginals)))
+            value, gradient = self.function(CliqueVector(domain, self.cliques, tables.answers(marginals)))
             own = gradient.values
             if own.shape != tables.values.shape or not (np.isfinite(own).all() and math.isfinite(value)):
                 raise ValueError(
@@ -100,7 +95,7 @@ class Custom(Loss):
         return evaluate
 
     def __repr__(self) -> str:
-        return f"Custom({getattr(self.function, '__name__', self.function)!s} on {len(self._cliques)} cliques)"
+        return f"Custom({getattr(self.function, '__name__', self.function)!s} on {len(self.cliques)} cliques)"
 
 
 def check_gradient(

@@ -32,6 +32,8 @@ class Loss(ABC):
     ----------
     cliques : tuple of cliques
         The marginals it reads.
+    measurements : tuple of LinearMeasurement
+        The measurements it compares marginals with; none by default.
     smooth : bool
         Whether it has a gradient everywhere; without one it still has subgradients.
     convex : bool
@@ -41,14 +43,11 @@ class Loss(ABC):
         losses, and where the slope jumps.
     """
 
+    cliques: tuple[Clique, ...]
+    measurements: tuple[LinearMeasurement, ...] = ()
     smooth: bool = True
     convex: bool = True
     bend: float | None = None
-
-    @property
-    @abstractmethod
-    def cliques(self) -> tuple[Clique, ...]:
-        """The marginals it reads."""
 
     @abstractmethod
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
@@ -64,11 +63,6 @@ class Loss(ABC):
         The change of a gradient is measured by its largest sum over the cells of one joint assignment, the change of
         marginals by the L1 distance of joint tables of counts.
         """
-
-    @property
-    def measurements(self) -> tuple[LinearMeasurement, ...]:
-        """The measurements it compares marginals with."""
-        return ()
 
     def refitted(self, measurements: Sequence[LinearMeasurement]) -> Loss | None:
         """Return the same loss for other answers to the same queries; None if it does not rest on them alone."""
@@ -101,18 +95,10 @@ class Sum(Loss):
         self.losses = tuple(losses)
         if not self.losses:
             raise ValueError("a sum of losses needs at least one")
+        self.cliques = tuple(dict.fromkeys(c for loss in self.losses for c in loss.cliques))
+        self.measurements = tuple(m for loss in self.losses for m in loss.measurements)
         self.smooth = all(loss.smooth for loss in self.losses)
         self.convex = all(loss.convex for loss in self.losses)
-
-    @property
-    def cliques(self) -> tuple[Clique, ...]:
-        """The marginals its parts read."""
-        return tuple(dict.fromkeys(c for loss in self.losses for c in loss.cliques))
-
-    @property
-    def measurements(self) -> tuple[LinearMeasurement, ...]:
-        """The measurements of its parts."""
-        return tuple(m for loss in self.losses for m in loss.measurements)
 
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""

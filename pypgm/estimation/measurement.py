@@ -108,13 +108,10 @@ class LinearMeasurement:
         if noise not in get_args(Noise):
             raise ValueError(f"noise of the measurement of {names} must be one of {get_args(Noise)}, got {noise!r}")
         answers.setflags(write=False)
-        object.__setattr__(self, "values", answers)
-        object.__setattr__(self, "clique", names)
-        object.__setattr__(self, "stddev", _checked_stddev(stddev, names, answers.size))
-        object.__setattr__(self, "query", asked)
-        object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "not_private", str(not_private))
-        object.__setattr__(self, "_shape", shape)
+        each = _checked_stddev(stddev, names, answers.size)
+        own = (answers, names, each, asked, noise, str(not_private), shape)
+        for name, value in zip(self.__slots__, own, strict=True):
+            object.__setattr__(self, name, value)
 
     @property
     def linear_map(self) -> LinearQuery:

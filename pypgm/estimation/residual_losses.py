@@ -38,18 +38,9 @@ class _Residuals(Loss):
     unit: ClassVar[float]
 
     def __init__(self, measurements: Iterable[LinearMeasurement]) -> None:
-        self._measurements = tuple(measurements)
+        self.measurements = tuple(measurements)
+        self.cliques = tuple(dict.fromkeys(m.clique for m in self.measurements))
         self._smoothness: dict[JunctionTree, float] = {}  # the same whatever the answers: shared with what is refitted
-
-    @property
-    def measurements(self) -> tuple[LinearMeasurement, ...]:
-        """The measurements."""
-        return self._measurements
-
-    @property
-    def cliques(self) -> tuple[Clique, ...]:
-        """The cliques that were measured."""
-        return tuple(dict.fromkeys(m.clique for m in self._measurements))
 
     @abstractmethod
     def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -58,12 +49,13 @@ class _Residuals(Loss):
     def refitted(self, measurements: Sequence[LinearMeasurement]) -> Loss:
         """Return the loss for other answers; see `Loss`."""
         other = copy.copy(self)
-        other._measurements = tuple(measurements)
+        other.measurements = tuple(measurements)
+        other.cliques = tuple(dict.fromkeys(m.clique for m in other.measurements))
         return other
 
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""
-        stacked = Stacked(domain, cliques, self._measurements, self.unit)
+        stacked = Stacked(domain, cliques, self.measurements, self.unit)
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             value, slopes = self._terms(stacked.answers(marginals) - stacked.values)
@@ -89,7 +81,7 @@ class _Residuals(Loss):
         tables = Tables(tree.domain, tree.cliques)
         norms = np.zeros(tables.size)
         distances, signed = 0.0, False
-        for m in self._measurements:
+        for m in self.measurements:
             cells, query = tables.query(m)
             weights = self.bend * m.weights()
             distances += query.largest_squared_distance(weights)
@@ -99,7 +91,7 @@ class _Residuals(Loss):
         return self._smoothness.setdefault(tree, min(distances / 4, jointly if signed else jointly / 2))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self._measurements)} measurements)"
+        return f"{type(self).__name__}({len(self.measurements)} measurements)"
 
 
 class L2(_Residuals):

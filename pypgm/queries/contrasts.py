@@ -64,8 +64,6 @@ class Contrasts(LinearQuery):
     ([6, -3, -3], 18)
     """
 
-    __slots__ = ("sizes",)
-
     sizes: tuple[int, ...]
 
     def __init__(self, sizes: Iterable[int]) -> None:

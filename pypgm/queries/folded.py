@@ -25,8 +25,6 @@ class Folded(LinearQuery):
         The coarse cell each fine one lies in; a permutation puts cells into another order.
     """
 
-    __slots__ = ("_sums", "query")
-
     query: LinearQuery
     _sums: Partition
 

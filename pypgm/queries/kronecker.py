@@ -54,8 +54,6 @@ class Kronecker(LinearQuery):
     [1, 3, 6, 4, 9, 15]
     """
 
-    __slots__ = ("factors",)
-
     factors: tuple[LinearQuery, ...]
 
     def __init__(self, factors: Iterable[LinearQuery]) -> None:

@@ -57,8 +57,6 @@ class KroneckerQuery:
            [10., 20., 30., 40.]])
     """
 
-    __slots__ = ("blocks",)
-
     blocks: dict[str, LinearQuery]
 
     def __init__(self, blocks: Mapping[str, LinearQuery | ArrayLike]) -> None:

@@ -51,8 +51,6 @@ class Matrix(LinearQuery):
     [3.0, -2.0]
     """
 
-    __slots__ = ("entries",)
-
     entries: Any
 
     def __init__(self, entries: SparseArray) -> None:

@@ -42,8 +42,6 @@ class Partition(ZeroOneQuery):
     [5, 5]
     """
 
-    __slots__ = ("_groups",)
-
     _groups: NDArray[np.int64]
 
     def __init__(self, groups: ArrayLike, n_groups: int | None = None) -> None:
@@ -111,8 +109,6 @@ class Identity(Partition):
     >>> Identity(3).sensitivity("replace", norm=1)
     2
     """
-
-    __slots__ = ()
 
     is_identity = True
 

@@ -35,8 +35,6 @@ class Prefix(ZeroOneQuery):
     3
     """
 
-    __slots__ = ()
-
     def __init__(self, size: int) -> None:
         own = checked_size(size)
         self._describe((own,), (own, own), own * (own + 1) // 2, cost=own, n_read=own, text=f"size={own}")

@@ -76,19 +76,6 @@ class LinearQuery(ABC):
         Whether the answers are the cells themselves; the compiled loop reads them in place.
     """
 
-    __slots__ = (
-        "_arguments",
-        "_text",
-        "cost",
-        "has_acute_columns",
-        "has_unit_columns",
-        "is_integer",
-        "is_non_negative",
-        "n_read",
-        "nnz",
-        "shape",
-    )
-
     shape: tuple[int, int]
     nnz: int
     n_read: int
@@ -378,8 +365,6 @@ class ZeroOneQuery(LinearQuery):
 
     L1 and squared L2 sensitivities are the same.
     """
-
-    __slots__ = ()
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the query itself: ones are their own powers."""

@@ -48,8 +48,6 @@ class RangeList(ZeroOneQuery):
     [3, 9]
     """
 
-    __slots__ = ("_ranges",)
-
     _ranges: NDArray[np.int64]
 
     def __init__(self, size: int, ranges: Iterable[tuple[int, int]]) -> None:
@@ -124,8 +122,6 @@ class AllRange(RangeList):
     >>> AllRange(3).matvec([1, 2, 4]).tolist()
     [1, 3, 7, 2, 6, 4]
     """
-
-    __slots__ = ()
 
     def __init__(self, size: int) -> None:
         own = checked_size(size)

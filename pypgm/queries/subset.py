@@ -43,8 +43,6 @@ class Subset(Matrix):
     [7, 50]
     """
 
-    __slots__ = ("cells", "weights")
-
     cells: NDArray[np.int64]
     weights: NDArray[np.int64]
 

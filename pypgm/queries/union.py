@@ -49,8 +49,6 @@ class Union(LinearQuery):
     [2.0, 2.0, 2.0, 0.5]
     """
 
-    __slots__ = ("parts",)
-
     parts: tuple[LinearQuery, ...]
 
     def __init__(self, parts: Iterable[LinearQuery]) -> None:

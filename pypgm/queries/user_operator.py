@@ -61,8 +61,6 @@ class UserOperator(LinearQuery):
     0.25
     """
 
-    __slots__ = ("_column_norms", "_matvec", "_rmatvec")
-
     _matvec: Callable[[NDArray[Any]], ArrayLike]
     _rmatvec: Callable[[NDArray[Any]], ArrayLike]
     _column_norms: Callable[[int], ArrayLike] | None
