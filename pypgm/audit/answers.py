@@ -1,32 +1,56 @@
-"""Where released answers come from: a sampler of this run, which was handed the counts of this run's table."""
+"""Where what is drawn and released comes from: this run, this run's table, and noise of the size it was charged for."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.mechanisms import Runs
-from pypgm.audit.trace import Trace
+from pypgm.audit.mechanisms import Runs, lines_of
+from pypgm.audit.trace import Asked, Draw, Trace
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.privacy.ledger import Charge
+from pypgm.privacy.relation import Privacy
+from pypgm.queries import LinearQuery
 
 __all__ = ["check_answers"]
 
+Found = Iterator[tuple[str, str]]
+Drawn = dict[tuple[float, ...], list[tuple[Draw, Charge | None]]]
+
+_GRID = 1 << 16  # scores are counted in parts of a record
+_COLUMNS = 12  # of a query that are looked at
+
 
 def check_answers(runs: Runs) -> Finding:
-    """Find the draw of each released measurement, and count again what it was to hide.
+    """Find the draw of each released measurement, and compute again what each draw was to hide.
 
-    Counts of a sample are not those of the table: where records were sampled, draws are found and not counted again.
+    Answers are counted again, the scores of all candidates are computed again, and the sensitivity and standard
+    deviation that a measurement was charged and released with are compared with its own. A release may say by
+    ``hidden(records)`` what else its draws are to hide, in their order. Counts of a sample are not those of the table:
+    where records were sampled, draws are found and nothing is counted again.
     """
     found: list[tuple[str, str]] = []
     compared = 0
-    for _, one, other in runs.traces:
+    for pair, one, other in runs.traces:
         for trace in (one, other):
-            for measurement in _measurements(trace.release):
-                compared += 1
-                found.extend(_origin(trace, measurement))
+            measurements, drawn, sampled = _measurements(trace.release), _drawn(trace), trace.sampled
+            compared += len(measurements)
+            for measurement in measurements:
+                own = drawn.get(_key(measurement.values), [])
+                found.extend(_origin(None if sampled else trace, measurement, own))
+                # Draws of different sizes may come out alike by chance: one of them is the measurement's.
+                wrong = [list(_stated(measurement, draw, line, pair.privacy)) for draw, line in own]
+                found.extend(sorted(wrong, key=len)[0] if wrong else [])
+            if not sampled:
+                found.extend(_selections(trace, pair.privacy))
+                found.extend(_hidden(trace))
     return finding("answers", runs.subject, found, f"{compared} measurements, each drawn from counts of its table")
 
 
@@ -37,14 +61,109 @@ def _measurements(release: Any) -> list[LinearMeasurement]:
     return [thing for thing in things if isinstance(thing, LinearMeasurement)]
 
 
-def _origin(trace: Trace, measurement: LinearMeasurement) -> Iterator[tuple[str, str]]:
-    exact = measurement.linear_map.matvec(trace.records.recount(measurement.clique))
-    drawn = [draw for draw in trace.draws if np.array_equal(draw.outcome, measurement.values)]
-    if not drawn and np.array_equal(exact, measurement.values):
+def _drawn(trace: Trace) -> Drawn:
+    """Return the draws of noise, each with its line, by what came out."""
+    drawn: Drawn = {}
+    for draw, line in zip(trace.draws, lines_of(trace), strict=True):
+        if draw.law in {"discrete Gaussian", "discrete Laplace"}:
+            drawn.setdefault(_key(draw.outcome), []).append((draw, line))
+    return drawn
+
+
+def _key(values: Any) -> tuple[float, ...]:
+    return tuple(np.ravel(values).tolist())
+
+
+def _origin(trace: Trace | None, measurement: LinearMeasurement, drawn: list[tuple[Draw, Charge | None]]) -> Found:
+    """Follow a measurement to its draw, and from there to the table where there is one to count again."""
+    exact = None if trace is None else measurement.linear_map.matvec(trace.records.recount(measurement.clique))
+    if not drawn and exact is not None and np.array_equal(exact, measurement.values):
         yield "unnoised answer", f"{measurement.clique} holds the counts themselves"
     elif not drawn:
         yield "cached answer", f"no sampler of this run drew the values of {measurement.clique}"
-    elif trace.sampled or any(np.array_equal(draw.private, exact) for draw in drawn):
-        return
-    else:
+    elif exact is not None and not any(np.array_equal(draw.private, exact) for draw, _ in drawn):
         yield "answer of another table", f"the counts of {measurement.clique} are not those of the table entered"
+
+
+def _stated(measurement: LinearMeasurement, draw: Draw, line: Charge | None, privacy: Privacy) -> Found:
+    """Compare what a measurement and its line say of the noise with the query and the draw."""
+    gaussian = draw.law == "discrete Gaussian"
+    stated = float(np.max(measurement.stddev)), float(np.min(measurement.stddev))
+    # P(z) is proportional to q^|z|, q = exp(-1 / scale): its variance is 2 q / (1 - q)^2.
+    rate = 0.0 if gaussian else float(1 / draw.parameter)
+    drawn = math.sqrt(draw.parameter) if gaussian else math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)
+    if max(abs(s - drawn) for s in stated) > 1e-9 * drawn or measurement.noise != (
+        "gaussian" if gaussian else "laplace"
+    ):
+        yield "scale differs from the charge", f"{measurement.clique} is released with stddev {stated[0]:.6g}"
+    if line is not None:
+        charged = line.parameters["squared_sensitivity" if gaussian else "sensitivity"]
+        least = _least_change(measurement.linear_map, privacy, squared=gaussian)
+        if charged < least:
+            name = "lost user bound" if charged * privacy.records_per_person >= least else "sensitivity"
+            yield name, f"{measurement.clique} changes by {least} at least, {charged} is charged for"
+
+
+def _least_change(query: LinearQuery, privacy: Privacy, *, squared: bool) -> int:
+    """Return how much one person changes the answers on some of the cells."""
+    cells = query.shape[1]
+    looked_at = sorted({i * (cells - 1) // max(1, _COLUMNS - 1) for i in range(_COLUMNS)})
+    columns = np.zeros((len(looked_at), query.shape[0]), dtype=np.int64)
+    for row, cell in enumerate(looked_at):
+        unit = np.zeros(cells, dtype=np.int64)
+        unit[cell] = privacy.records_per_person
+        columns[row] = query.matvec(unit)
+    changes = [columns] if privacy.neighbours == "add-remove" else []
+    changes += [a - columns for a in columns if privacy.neighbours == "replace"]
+    return max(int((c * c if squared else np.abs(c)).sum(axis=1).max()) for c in changes)
+
+
+def _selections(trace: Trace, privacy: Privacy) -> Found:
+    """Compute the scores of all candidates again, and the epsilon that their rate of drawing has."""
+    lines = lines_of(trace)
+    for draw, asked, line in zip(trace.draws, trace.selections, lines, strict=True):
+        if asked is None:
+            continue
+        try:
+            scores = _scores(trace, asked)
+        except (TypeError, ValueError) as error:
+            yield "wrong scores", f"a selection was drawn of what cannot be compared: {error}"
+            continue
+        if not np.array_equal(draw.private, scores):
+            yield "wrong scores", f"a selection among {len(scores)} does not compare the table with the estimates"
+        # The most by which the scores of two candidates move apart: one person's records leave one and enter another.
+        apart = 2 * (2 if privacy.neighbours == "replace" else 1) * privacy.records_per_person * _GRID
+        if line is not None and draw.parameter * apart > line.parameters["epsilon"]:
+            yield "score sensitivity", f"drawn at epsilon {float(draw.parameter * apart):.6g}, not as charged"
+
+
+def _scores(trace: Trace, asked: Asked) -> NDArray[np.int64]:
+    scores = []
+    for clique, query, estimate in zip(asked.cliques, asked.queries, asked.estimates, strict=True):
+        counts = trace.records.recount(clique)
+        answers = counts if query is None else query.matvec(counts)
+        public = np.rint(np.asarray(estimate, dtype=np.float64).reshape(-1) * _GRID)
+        parts = zip(answers.tolist(), public.tolist(), strict=True)
+        scores.append(min(1 << 62, sum(abs(answer * _GRID - int(own)) for answer, own in parts)))
+    return np.array(scores, dtype=np.int64)
+
+
+def _hidden(trace: Trace) -> Found:
+    """Compare the draws with what the subject says that they are to hide."""
+    hidden = getattr(trace.release, "hidden", None)
+    if hidden is None:
+        return
+    expected = hidden(trace.records)
+    for draw, private in itertools.zip_longest(trace.draws, expected):
+        if draw is None or private is None or not np.array_equal(draw.private, private):
+            law = "a draw" if draw is None else draw.law
+            yield "answer of another table", f"{law} was to hide something else than this table's numbers"
+
+
+def exact_rank_scores(values: NDArray[Any], quantile: Fraction, grid: list[float]) -> list[int]:
+    """Return minus b times the records that each point of a grid is away from being the quantile a / b."""
+    a, b = quantile.numerator, quantile.denominator
+    less = [int((values < point).sum()) for point in grid]
+    more = [int((values > point).sum()) for point in grid]
+    n = values.size
+    return [-max(0, b * low - a * n, b * high - (b - a) * n) for low, high in zip(less, more, strict=True)]

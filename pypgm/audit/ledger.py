@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -138,7 +139,7 @@ class _Sequence:
             if (copied.privacy, copied.not_private) != (self.bound, self.mark):
                 yield "mark lost", "a copy has another relation or mark than its ledger"
 
-    def says(self, ledger: Ledger, book: _Book) -> Found:  # noqa: ARG002 (what is said is said of the whole tree)
+    def says(self, ledger: Ledger, _: _Book) -> Found:
         """Bind the ledger to a relation, and mark it."""
         privacy = self.one_of(_RELATIONS)
         try:
@@ -292,7 +293,8 @@ def check_ledger_files() -> Finding:
     ledger.charge_gaussian("measure", "a", variance=1, squared_sensitivity=1)
     ledger.charge_stated("do", "it", rho="1/4", delta="1/200")
     pure = Charge("do", "it", "stated", {"epsilon": "1/8"}, unit="epsilon")
-    sound, found = ledger.to_dict(), []
+    sound = ledger.to_dict()
+    found: list[tuple[str, str]] = []
     lines: list[dict[str, Any]] = sound["lines"]
     broken: dict[str, dict[str, Any]] = {
         "a cost below that of its law": {"lines": [lines[0] | {"cost": "1/1000"}]},
@@ -306,7 +308,7 @@ def check_ledger_files() -> Finding:
         "another relation than there is": {"privacy": {"neighbours": "none", "records_per_person": 1}},
     }
     for name, change in broken.items():
-        found.extend(_taken(f"a file with {name}", lambda change=change: Ledger.from_dict(sound | change)))
+        found.extend(_taken(f"a file with {name}", partial(Ledger.from_dict, sound | change)))
     forged = Charge("do", "it", "stated", {"rho": 100})
     object.__setattr__(forged, "cost", Fraction(0))
     found.extend(_taken("a line with a cost of its own", lambda: ledger.charge(forged)))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pypgm.audit.budgets import allowed
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import PRIVACIES, table
 from pypgm.audit.trace import Mechanism, observe
@@ -76,8 +77,8 @@ def check_conservation(subject: str, mechanism: Mechanism, configurations: int =
         where = f"{len(data.domain)} attributes, {budget!r}, {privacy}"
         if trace.error:
             found.append(("no release", f"{where}: {trace.error}"))
-        if spent > budget.limit:
-            found.append(("overspent", f"{where}: {float(spent):.6g} of {float(budget.limit):.6g}"))
+        if spent > allowed(budget):
+            found.append(("overspent", f"{where}: {float(spent):.6g} of {float(allowed(budget)):.6g}"))
         ledger = getattr(trace.release, "ledger", None)
         if ledger is not None and ledger.spent() != spent:
             found.append(("uncharged draw", f"{where}: the release's ledger shows {float(ledger.spent()):.6g} of it"))

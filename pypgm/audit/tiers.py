@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-import logging
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm import mechanisms
 from pypgm.audit.accounting import (
     check_accounting_library,
     check_conversions,
@@ -30,13 +27,14 @@ from pypgm.audit.attacks import (
     check_precision_of_draws,
     check_precision_of_releases,
 )
+from pypgm.audit.budgets import check_budgets
 from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
 from pypgm.audit.finding import Check
 from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
-from pypgm.audit.pairs import Pair, neighbour_pairs
+from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
 from pypgm.audit.randomness import (
     check_integer_noise,
     check_open_table,
@@ -49,89 +47,17 @@ from pypgm.audit.roundings import check_amplification, check_roundings, check_ta
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
+from pypgm.audit.shapes import SHAPES, check_shapes
+from pypgm.audit.spellings import check_spelling
 from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
+from pypgm.audit.subjects import MECHANISMS, PURE_STEPS, SPELLED, SPELLINGS, STEPS, many_answers, sampled
 from pypgm.audit.trace import Mechanism
+from pypgm.audit.whole import check_claims
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
-from pypgm.privacy.private_column import PrivateColumn
-from pypgm.privacy.private_table import L1Selector, PrivateTable
-from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Contrasts, Partition
 
 __all__ = ["MEASUREMENTS", "MECHANISMS", "STEPS", "suite"]
-
-
-_LOG = logging.getLogger(__name__)
-
-
-def _mst(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
-    def tell(state: Any) -> None:
-        _LOG.debug("%d %r", state.iteration, state.loss)  # observed: a callback must not be told of records either
-
-    return mechanisms.mst(data, budget=budget, privacy=privacy, iterations=2, callback=tell, **more)
-
-
-MECHANISMS: dict[str, Mechanism] = {"mst": _mst}
-"""Whole mechanisms, called as mechanism(data, budget, privacy, **more), with as little estimation as they can do."""
-
-
-def _step(step: Callable[[PrivateTable, Fraction], Any]) -> Mechanism:
-    """Return a mechanism that takes one step with its whole budget."""
-
-    def mechanism(data: Any, budget: Budget, privacy: Privacy) -> Any:
-        table = PrivateTable(data, privacy, Ledger(budget))
-        done = step(table, budget.limit)
-        measured = done if isinstance(done, list) else [] if isinstance(done, int) else [done]
-        return SimpleNamespace(ledger=table.ledger, measurements=measured, chosen=done)
-
-    return mechanism
-
-
-_PAIRS = (("a", "b"), ("b", "c"), ("a", "c"))
-
-
-def _selector(table: PrivateTable) -> L1Selector:
-    return table.l1_selector(_PAIRS, lambda pair: np.full(table.domain.size(pair), 2.3))
-
-
-def _select(table: PrivateTable, rho: Fraction) -> int:
-    return _selector(table).select([0, 1, 2], rho=rho)
-
-
-def _quantiles(data: Any, budget: Budget, privacy: Privacy) -> Any:
-    ledger = Ledger(budget)
-    column = PrivateColumn(data.unnoted("a"), privacy, ledger)
-    found = private_quantiles(column, ["1/4", "1/2", 1], [0, 1, 2], rho=budget.limit)
-    return SimpleNamespace(ledger=ledger, measurements=[], found=found)
-
-
-STEPS: dict[str, Mechanism] = {
-    "gaussian measurement": _step(lambda t, rho: t.measure(("a", "b"), rho=rho)),
-    "laplace measurement": _step(
-        lambda t, rho: t.measure(("c", "a"), scale=Fraction(t.privacy.l1_sensitivity(Partition([0, 1]))) / rho)
-    ),
-    "measurement of groups": _step(lambda t, rho: t.measure("a", Partition([0, 1, 1]), rho=rho)),
-    "measurement of contrasts": _step(lambda t, rho: t.measure(("b", "a"), Contrasts([2, 3]), rho=rho)),
-    "many measurements": _step(lambda t, rho: t.measure_many(["a", ("b", "c"), "a"], rho=rho, weights=[1, "1/3", 2])),
-    "measurement of the total": _step(
-        lambda t, rho: t.measure_total(variance=Fraction(t.privacy.records_per_person**2) / (2 * rho))
-    ),
-    "selection": _step(_select),
-    "selection of two": _step(lambda t, rho: sum(_selector(t).select_top([0, 1, 2], 2, rho=rho))),
-    "permute-and-flip": _step(lambda t, rho: _selector(t).permute_and_flip([0, 1, 2], rho=rho)),
-    "quantiles": _quantiles,
-    "bounds": _step(lambda t, rho: int(sum(private_bounds(t.column("a"), [0, 1, 2, 3], rho=rho)))),
-}
-"""Single steps, looked at in the same way as whole mechanisms."""
-
-
-def _sampled(data: Any, budget: Budget, privacy: Privacy) -> Any:
-    table = PrivateTable(data, privacy, Ledger(budget))
-    sample = table.subsample(Fraction(1, 2), epsilon=Fraction(1, 2))
-    return SimpleNamespace(ledger=table.ledger, measurements=[sample.measure("a", scale=Fraction(2))])
-
 
 MEASUREMENTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
     "discrete Gaussian": lambda counts: add_discrete_gaussian(counts, Fraction(4)),
@@ -168,15 +94,23 @@ def _deterministic() -> list[Check]:
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
     checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))
-    checks += [check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets]
+    checks += [check_budgets, check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets]
     for name, mechanism in STEPS.items():
-        budget = Budget(epsilon=2) if name.startswith("laplace") else Budget(rho=2)
-        checks += _observed(name, mechanism, budget)
+        checks += _observed(name, mechanism, Budget(rho=2))
+    for name, mechanism in PURE_STEPS.items():
+        checks += _observed(name, mechanism, Budget(epsilon=2))
     # Sampling protects under add-remove with one record a person alone, and is refused elsewhere.
-    checks += _observed("sample", _sampled, Budget(epsilon=1), neighbour_pairs([Privacy()]))
+    checks += _observed("sample", sampled, Budget(epsilon=1), neighbour_pairs([Privacy()]))
+    checks += _observed("many answers", many_answers, Budget(rho=2), far_pairs()[:1])
     for name, mechanism in MECHANISMS.items():
         checks += _observed(name, mechanism, Budget(rho=2))
         checks += [partial(check_conservation, name, mechanism), partial(check_seeds, name, mechanism)]
+        checks += [partial(check_spelling, name, SPELLED[name], spelling) for spelling in SPELLINGS]
+    checks += [partial(check_shapes, name, mechanism) for name, mechanism in {**MECHANISMS, **STEPS}.items()]
+    checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
+    for name, pure in (("gaussian measurement", False), ("laplace measurement", True)):
+        step = (PURE_STEPS if pure else STEPS)[name]
+        checks.append(partial(check_shapes, name, step, SHAPES[:2], pure=pure, noise="opendp"))
     return checks
 
 
@@ -186,6 +120,7 @@ def _observed(name: str, mechanism: Mechanism, budget: Budget, pairs: list[Pair]
         lambda: check_calibration(runs()),
         lambda: check_charges(runs()),
         lambda: check_answers(runs()),
+        lambda: check_claims(runs()),
         lambda: check_noninterference(runs()),
     ]
 

@@ -8,26 +8,37 @@ samplers to hide (the exact counts and scores) may differ, by no more than was c
 from __future__ import annotations
 
 import contextlib
-import io
-import logging
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings, opendp_stand_in
 from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Charge, Ledger
+from pypgm.privacy.private_table import L1Selector, PrivateTable
+from pypgm.privacy.rational import round_up
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["LAWS", "Draw", "Mechanism", "RecordsGoneError", "Trace", "WatchedRecords", "observe", "watched_charges"]
+__all__ = [
+    "LAWS",
+    "Asked",
+    "Draw",
+    "Mechanism",
+    "RecordsGoneError",
+    "Trace",
+    "WatchedRecords",
+    "observe",
+    "watched_charges",
+]
 
 Mechanism = Callable[..., Any]
 """Called as mechanism(data, budget, privacy); returns a release (anything, where there is no model)."""
@@ -62,6 +73,15 @@ class Draw:
     outcome: Any
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A selection among cliques: each with what of it is compared, and with which public estimate."""
+
+    cliques: list[Clique]
+    queries: list[Any]
+    estimates: list[Any]
+
+
 @dataclass(slots=True, eq=False)
 class Trace:
     """A run: its events in order, what it returned, and all it said."""
@@ -78,6 +98,18 @@ class Trace:
     def draws(self) -> list[Draw]:
         """The calls of samplers."""
         return [event for kind, event in self.events if kind == "draw"]
+
+    @property
+    def selections(self) -> list[Asked | None]:
+        """For each draw the selection among cliques that it belongs to, None where it is none of those."""
+        asked: list[Asked | None] = []
+        at: Asked | None = None
+        for kind, event in self.events:
+            if kind == "asked":
+                at = event
+            elif kind == "draw":
+                asked.append(at)
+        return asked
 
     @property
     def sampled(self) -> bool:
@@ -162,15 +194,27 @@ class _Sampler:
         def sampler(*given: Any, words: Any = None, n_threads: int = 1) -> Any:  # noqa: ARG001 (known words: one thread)
             if words is not None or any(word is not None for word in given[at : at + 1]):
                 self.trace.events.append(("seeded", name))
-            private, parameter = given[0], Fraction(given[1], given[2])
-            if self.like is None:
-                outcome = original(*given[:at], words=self.words)
-            else:
-                outcome = self._repeat(LAWS[name], np.size(private), parameter)
-            self.trace.events.append(("draw", Draw(LAWS[name], np.array(private), parameter, outcome)))
-            return outcome.copy() if isinstance(outcome, np.ndarray) else outcome
+            parameter = Fraction(given[1], given[2])
+            return self._draw(LAWS[name], given[0], parameter, lambda: original(*given[:at], words=self.words))
 
         return sampler
+
+    def backend(self, original: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
+        """Return what draws in the place of another backend; where it could not be exact, with a little more noise."""
+
+        def noise(law: str, counts: NDArray[np.int64], parameter: Fraction) -> Any:
+            near = round_up(parameter, 40)
+            draw = original[law]
+            return self._draw(
+                law, counts, parameter, lambda: draw(counts, near.numerator, near.denominator, words=self.words)
+            )
+
+        return noise
+
+    def _draw(self, law: str, private: Any, parameter: Fraction, draw: Callable[[], Any]) -> Any:
+        outcome = draw() if self.like is None else self._repeat(law, np.size(private), parameter)
+        self.trace.events.append(("draw", Draw(law, np.array(private), parameter, outcome)))
+        return outcome.copy() if isinstance(outcome, np.ndarray) else outcome
 
     def coins(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return a sampler that keeps the same records in both runs: the worst that a subsample can do."""
@@ -212,18 +256,22 @@ def observe(
     trace = Trace(records)
     records.note = lambda kind, event: trace.events.append((kind, event))
     sampler = _Sampler(trace, None if like is None else like.draws, seed)
+    own = {law: getattr(_core, name) for name, law in LAWS.items()}
     with contextlib.ExitStack() as stack:
+        stack.enter_context(opendp_stand_in(sampler.backend(own)))
         for name in LAWS:
             stack.enter_context(patch.object(_core, name, sampler.wrap(name, getattr(_core, name))))
         stack.enter_context(patch.object(_core, "flip_coins", sampler.coins(_core.flip_coins)))
         stack.enter_context(watched_charges(trace))
-        said = stack.enter_context(_all_output())
+        stack.enter_context(_watched_selections(trace))
+        stack.enter_context(fixed_surroundings())
+        said = stack.enter_context(all_output())
         try:
             trace.release = mechanism(records, budget, privacy)
         except DivergedError as error:
             trace.diverged = str(error)
         except Exception as error:  # whatever it is, the mechanism told it
-            trace.error = f"{type(error).__name__}: {error}"
+            trace.error = as_told(error)
     trace.text = said.getvalue()
     if like is not None and not trace.diverged and not trace.error and sampler.used < len(like.draws):
         trace.diverged = f"path: {sampler.used} draws, the first run made {len(like.draws)}"
@@ -251,20 +299,44 @@ def watched_charges(trace: Trace) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _all_output() -> Iterator[io.StringIO]:
-    """Collect what is printed, logged and warned."""
-    said = io.StringIO()
-    handler = logging.StreamHandler(said)
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    output = contextlib.redirect_stdout(said), contextlib.redirect_stderr(said)
-    with output[0], output[1], warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        try:
-            yield said
-        finally:
-            said.writelines(f"{w.category.__name__}: {w.message}\n" for w in warned)
-            root.removeHandler(handler)
-            root.setLevel(level)
+def _watched_selections(trace: Trace) -> Iterator[None]:
+    """Note what a selection among cliques compares, for as long as it is under way."""
+    make, named = PrivateTable.l1_selector, ("select_top", "permute_and_flip")
+    told: WeakKeyDictionary[L1Selector, tuple[list[Clique], dict[Clique, Any], dict[Clique, Any]]] = WeakKeyDictionary()
+
+    def l1_selector(self: PrivateTable, candidates: Sequence[Clique], estimate: Any, query: Any = None) -> L1Selector:
+        estimates: dict[Clique, Any] = {}
+        queries: dict[Clique, Any] = {}
+
+        def estimated(clique: Clique) -> Any:
+            estimates[clique] = np.array(value := estimate(clique), dtype=np.float64)
+            return value
+
+        def queried(clique: Clique) -> Any:
+            queries[clique] = None if query is None else query(clique)
+            return queries[clique]
+
+        selector = make(self, candidates, estimated, queried)
+        told[selector] = list(candidates), queries, estimates
+        return selector
+
+    def noted(method: Callable[..., Any]) -> Callable[..., Any]:
+        def select(self: L1Selector, among: Sequence[int], *given: Any, **named: Any) -> Any:
+            cliques, queries, estimates = told[self]
+            chosen = [cliques[i] for i in among if 0 <= i < len(cliques)]
+            asked = Asked(chosen, [], [])
+            trace.events.append(("asked", asked))
+            try:
+                return method(self, among, *given, **named)
+            finally:
+                asked.queries.extend(queries.get(c) for c in chosen)
+                asked.estimates.extend(estimates.get(c) for c in chosen)
+                trace.events.append(("asked", None))
+
+        return select
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(patch.object(PrivateTable, "l1_selector", l1_selector))
+        for name in named:
+            stack.enter_context(patch.object(L1Selector, name, noted(getattr(L1Selector, name))))
+        yield

@@ -1,0 +1,85 @@
+"""What a budget allows, computed again from epsilon and delta by the formula itself."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from pypgm.audit.finding import Finding, finding
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
+
+__all__ = ["allowed", "check_budgets", "rho_of"]
+
+_EXACT = 1e-9  # floats minimise to about 1e-12
+
+
+def rho_of(epsilon: Fraction, delta: Fraction) -> float:
+    """Return the most rho of which zCDP gives (epsilon, delta)-DP, to about 1e-12, by two nested searches.
+
+    With delta(rho, a) = exp((a - 1)(a rho - epsilon)) / (a - 1) (1 - 1/a)^a, whose logarithm is convex in log(a - 1)
+    near its minimum, the best order is found by thirds, and rho by halves.
+    """
+    slack, epsilon_float = math.log(delta), float(epsilon)
+    low, high = 0.0, epsilon_float + 1
+    for _ in range(100):
+        rho = (low + high) / 2
+        low, high = (rho, high) if _log_delta(rho, epsilon_float) <= slack else (low, rho)
+    return low
+
+
+def _log_delta(rho: float, epsilon: float) -> float:
+    def at(log_excess: float) -> float:
+        excess = math.exp(log_excess)
+        a = 1 + excess
+        return excess * (a * rho - epsilon) + excess * math.log(excess) - a * math.log(a)
+
+    low, high = -20.0, math.log((epsilon + 1) / (2 * rho) + 2)
+    for _ in range(120):
+        one, other = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, other) if at(one) < at(other) else (one, high)
+    return at(low)
+
+
+def allowed(budget: Budget) -> Fraction:
+    """Return what a budget may be charged in its unit, from the numbers it was asked for."""
+    if budget.epsilon is None:
+        return budget.limit
+    if not budget.delta:
+        return budget.epsilon
+    return Fraction(rho_of(budget.epsilon, budget.delta - budget.reserved_delta) * (1 + _EXACT))
+
+
+def check_budgets() -> Finding:
+    """Compare what budgets allow, and the guarantee their ledgers state, with the formula: spelled in any type."""
+    found: list[tuple[str, str]] = []
+    count = 0
+    for (epsilon, delta), reserved in itertools.product(_points(), (Fraction(0), Fraction(1, 2), Fraction(9, 10))):
+        count += 1
+        budget = Budget(epsilon=epsilon, delta=delta, reserved_delta=reserved * delta)
+        own = rho_of(epsilon, delta * (1 - reserved))
+        if budget.unit != "rho" or not abs(float(budget.limit) / own - 1) < _EXACT:
+            found.append(("wrong budget", f"{budget!r} allows {float(budget.limit):.9g}, the formula {own:.9g}"))
+        if not Ledger(budget).epsilon() >= epsilon:
+            found.append(("wrong budget", f"{budget!r} states a guarantee of {Ledger(budget).epsilon()}"))
+    for spelled in _spelled():
+        count += 1
+        if spelled.limit != Fraction(1, 10):
+            found.append(("wrong budget", f"a tenth is read as {spelled.limit}"))
+    for unit, pure in (("epsilon", Budget(epsilon="7/3")), ("rho", Budget(rho="7/3"))):
+        if (pure.unit, pure.limit) != (unit, Fraction(7, 3)) or Ledger(pure).remaining() != Fraction(7, 3):
+            found.append(("wrong budget", f"7/3 in {unit} is read as {pure.limit} in {pure.unit}"))
+    return finding("budgets", "Budget", found, f"{count + 2} budgets, each that of the formula")
+
+
+def _points() -> list[tuple[Fraction, Fraction]]:
+    epsilons = [Fraction(e) for e in ("1/100", "1/7", "1", "4", "9/2", "22/7", "30")]
+    return list(itertools.product(epsilons, [Fraction(1, 10**3), Fraction(1, 10**9), Fraction(1, 7**5)]))
+
+
+def _spelled() -> list[Budget]:
+    tenths: list[Any] = [0.1, "0.1", "1/10", Fraction(1, 10), Decimal("0.1")]
+    return [Budget(**{name: tenth}) for tenth in tenths for name in ("rho", "epsilon")]

@@ -1,0 +1,217 @@
+"""What is looked at: whole mechanisms, single steps on any domain, and the public ways to ask for a mechanism."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm import mechanisms
+from pypgm.audit.answers import exact_rank_scores
+from pypgm.audit.trace import Mechanism, WatchedRecords
+from pypgm.domain import Clique
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_column import PrivateColumn
+from pypgm.privacy.private_table import L1Selector, PrivateTable
+from pypgm.privacy.quantiles import private_bounds, private_quantiles
+from pypgm.privacy.relation import Privacy
+from pypgm.queries import Contrasts, Partition, Prefix
+
+__all__ = ["MECHANISMS", "PURE_STEPS", "SPELLED", "SPELLINGS", "STEPS", "many_answers", "sampled"]
+
+
+_LOG = logging.getLogger(__name__)
+
+
+def _mst(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    def tell(state: Any) -> None:
+        _LOG.debug("%d %r", state.iteration, state.loss)  # observed: a callback must not be told of records either
+
+    return mechanisms.mst(data, budget=budget, privacy=privacy, iterations=2, callback=tell, **more)
+
+
+MECHANISMS: dict[str, Mechanism] = {"mst": _mst}
+"""Whole mechanisms, called as mechanism(data, budget, privacy, **more), with as little estimation as they can do."""
+
+
+SPELLED: dict[str, Callable[..., Any]] = {"mst": partial(mechanisms.mst, iterations=2)}
+"""The same mechanisms as their users call them."""
+
+Spelling = Callable[[Callable[..., Any], Any, Fraction, Fraction, Privacy], Any]
+
+SPELLINGS: dict[str, Spelling] = {
+    "epsilon, delta, privacy": lambda f, data, e, d, p: f(data, e, d, privacy=p),
+    "epsilon=, delta=": lambda f, data, e, d, p: f(data, epsilon=str(e), delta=str(d), privacy=p),
+    "budget=": lambda f, data, e, d, p: f(data, budget=Budget(epsilon=e, delta=d), privacy=p),
+    "progress=": lambda f, data, e, d, p: f(data, e, d, privacy=p, progress=True),
+    "noise=": lambda f, data, e, d, p: f(data, e, d, privacy=p, noise="opendp"),
+    "reserved_delta=": lambda f, data, e, d, p: f(
+        data, budget=Budget(epsilon=e, delta=d, reserved_delta=d * 9 / 10), privacy=p
+    ),
+    "n_threads=": lambda f, data, e, d, p: f(data, e, d, privacy=p, n_threads=2),
+    "neighbours=": lambda f, data, e, d, p: f(data, e, d, neighbours=p.neighbours),
+    "no relation": lambda f, data, e, d, _: f(data, e, d),
+}
+"""Ways to ask a mechanism for (epsilon, delta) under a relation; the last two can say less than all relations."""
+
+
+def _step(step: Callable[[PrivateTable, Fraction], Any]) -> Mechanism:
+    """Return a mechanism that takes one step, or one step again and again, with its whole budget."""
+
+    def mechanism(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+        table = PrivateTable(data, privacy, Ledger(budget), **more)
+        done = step(table, budget.limit)
+        measured = done if isinstance(done, list) else [] if isinstance(done, int) else [done]
+        return SimpleNamespace(ledger=table.ledger, measurements=measured, chosen=done)
+
+    return mechanism
+
+
+def _attributes(table: PrivateTable) -> tuple[str, str, str]:
+    first, second, *others = table.domain.attributes
+    return first, second, others[-1]
+
+
+def _pair(table: PrivateTable) -> Clique:
+    return _attributes(table)[:2]
+
+
+def _groups(cells: int) -> Partition:
+    return Partition([min(1, cell) for cell in range(cells)])
+
+
+def _pairs(table: PrivateTable) -> list[Clique]:
+    return list(itertools.combinations(table.domain.attributes, 2))
+
+
+def _selector(table: PrivateTable, *, grouped: bool = False) -> L1Selector:
+    if not grouped:
+        return table.l1_selector(_pairs(table), lambda pair: np.full(table.domain.size(pair), 2.3))
+    return table.l1_selector(
+        _pairs(table), lambda _: np.array([1.7, 40.2]), lambda pair: _groups(table.domain.size(pair))
+    )
+
+
+def _all(table: PrivateTable) -> list[int]:
+    return list(range(len(_pairs(table))))
+
+
+def _laplace(table: PrivateTable, epsilon: Fraction) -> Any:
+    third, first = _attributes(table)[2], _attributes(table)[0]
+    return table.measure((third, first), scale=Fraction(table.privacy.l1_sensitivity(Partition([0, 1]))) / epsilon)
+
+
+def _many(table: PrivateTable, rho: Fraction) -> Any:
+    first, second, third = _attributes(table)
+    return table.measure_many([first, (second, third), first], rho=rho, weights=[1, "1/3", 2])
+
+
+def _running_sums(table: PrivateTable, rho: Fraction) -> Any:
+    first = _attributes(table)[0]
+    return table.measure(first, Prefix(table.domain.size((first,))), rho=rho)
+
+
+def _tree(table: PrivateTable, rho: Fraction) -> int:
+    selector, left = _selector(table, grouped=True), _all(table)
+    for _ in range(len(table.domain) - 1):
+        left.remove(selector.select(left, rho=rho / len(table.domain)))
+    return left[0]
+
+
+def _parts(table: PrivateTable, rho: Fraction) -> Any:
+    """Measure on all that is left of the ledger after parts of it were set aside and returned."""
+    with table.ledger.allocate("part", amount=rho / 2) as part, part.allocate("part of it", fraction=1):
+        pass
+    return table.measure(_pair(table), rho=table.ledger.remaining())
+
+
+def _again(times: int, step: Callable[[PrivateTable, Fraction], Any]) -> Mechanism:
+    def repeated(table: PrivateTable, rho: Fraction) -> Any:
+        done = [step(table, rho / times) for _ in range(times)]
+        return done if not isinstance(done[0], int) else sum(done)
+
+    return _step(repeated)
+
+
+_QUANTILES = [Fraction(1, 4), Fraction(1, 2), Fraction(1, 2), Fraction(1), Fraction(1, 3)]
+
+
+def _quantiles(times: int) -> Mechanism:
+    def mechanism(data: Any, budget: Budget, privacy: Privacy) -> Any:
+        ledger, first = Ledger(budget), next(iter(data.domain))
+        column, grid = PrivateColumn(data.unnoted(first), privacy, ledger), _grid(data)
+        found = [private_quantiles(column, _QUANTILES, grid, rho=budget.limit / times) for _ in range(times)]
+
+        def hidden(records: WatchedRecords) -> Sequence[Any]:
+            values = records.unnoted(first)
+            return [exact_rank_scores(values, q, grid) for q in _QUANTILES] * times
+
+        return SimpleNamespace(ledger=ledger, measurements=[], found=found, hidden=hidden)
+
+    return mechanism
+
+
+def _bounds(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    ledger, first = Ledger(budget), next(iter(data.domain))
+    grid = [*_grid(data), float(data.domain.size((first,)))]
+    found = private_bounds(PrivateColumn(data.unnoted(first), privacy, ledger), grid, rho=budget.limit)
+
+    def hidden(records: WatchedRecords) -> Sequence[NDArray[np.int64]]:
+        return [np.histogram(records.unnoted(first), np.array(grid))[0]]
+
+    return SimpleNamespace(ledger=ledger, measurements=[], found=found, hidden=hidden)
+
+
+def _grid(data: Any) -> list[float]:
+    return [float(value) for value in range(data.domain.size((next(iter(data.domain)),)))]
+
+
+STEPS: dict[str, Mechanism] = {
+    "gaussian measurement": _step(lambda t, rho: t.measure(_pair(t), rho=rho)),
+    "measurement of groups": _step(lambda t, rho: t.measure(_pair(t), _groups(t.domain.size(_pair(t))), rho=rho)),
+    "running sums": _step(_running_sums),
+    "measurement of contrasts": _step(
+        lambda t, rho: t.measure(_pair(t), Contrasts([t.domain.size((a,)) for a in _pair(t)]), rho=rho)
+    ),
+    "many measurements": _step(_many),
+    "measurement of the total": _step(
+        lambda t, rho: t.measure_total(variance=Fraction(t.privacy.records_per_person**2) / (2 * rho))
+    ),
+    "the same measurement again": _again(3, lambda t, rho: t.measure(_pair(t), rho=rho)),
+    "a part of the ledger": _step(_parts),
+    "selection": _step(lambda t, rho: _selector(t).select(_all(t), rho=rho)),
+    "selection of two": _step(lambda t, rho: sum(_selector(t).select_top(_all(t), 2, rho=rho))),
+    "the same selection again": _again(3, lambda t, rho: _selector(t).select(_all(t), rho=rho)),
+    "selections of groups": _step(_tree),
+    "permute-and-flip": _step(lambda t, rho: _selector(t).permute_and_flip(_all(t), rho=rho)),
+    "quantiles": _quantiles(1),
+    "the same quantiles again": _quantiles(2),
+    "bounds": _bounds,
+}
+"""Single steps, looked at in the same way as whole mechanisms; budgets are in rho."""
+
+PURE_STEPS: dict[str, Mechanism] = {
+    "laplace measurement": _step(_laplace),
+    "pure selection": _step(lambda t, epsilon: _selector(t).select(_all(t), epsilon=epsilon)),
+    "pure permute-and-flip": _step(lambda t, epsilon: _selector(t).permute_and_flip(_all(t), epsilon=epsilon)),
+}
+"""Single steps under a pure budget."""
+
+many_answers: Mechanism = _again(1100, lambda t, rho: t.measure(_attributes(t)[2], rho=rho))
+"""More answers than any mechanism asks for one after the other."""
+
+
+def sampled(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    """Measure a sample of the records; for add-remove with one record a person."""
+    table = PrivateTable(data, privacy, Ledger(budget))
+    sample = table.subsample(Fraction(1, 2), epsilon=Fraction(1, 2))
+    first = next(iter(data.domain))
+    return SimpleNamespace(ledger=table.ledger, measurements=[sample.measure(first, scale=Fraction(2))])

@@ -1,0 +1,107 @@
+"""What a run is surrounded by, made the same for every run: a clock that counts, fixed seeds, a stand-in for OpenDP."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import logging
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["all_output", "as_told", "fixed_surroundings", "opendp_stand_in"]
+
+Noise = Callable[[str, NDArray[np.int64], Fraction], Any]
+"""Called as noise(law, counts, parameter), with the variance of a Gaussian or the scale of a Laplace law."""
+
+
+@contextlib.contextmanager
+def fixed_surroundings() -> Iterator[None]:
+    """Let the clock move a second each time it is looked at, and post-processing draw from one seed.
+
+    Progress lines and synthetic records of two runs are then equal unless the runs are told apart.
+    """
+    clock, generator = itertools.count(), np.random.default_rng
+
+    def seeded(seed: Any = None) -> np.random.Generator:
+        return generator(0 if seed is None else seed)
+
+    with patch("time.perf_counter", lambda: float(next(clock))), patch("numpy.random.default_rng", seeded):
+        yield
+
+
+class _Terminal(io.StringIO):
+    """Text that is written to as to a terminal: whatever shows itself on one alone is shown."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@contextlib.contextmanager
+def all_output() -> Iterator[io.StringIO]:
+    """Collect what is printed, logged and warned."""
+    said = _Terminal()
+    handler = logging.StreamHandler(said)
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    output = contextlib.redirect_stdout(said), contextlib.redirect_stderr(said)
+    with output[0], output[1], warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            yield said
+        finally:
+            said.writelines(f"{w.category.__name__}: {w.message}\n" for w in warned)
+            root.removeHandler(handler)
+            root.setLevel(level)
+
+
+def as_told(error: BaseException) -> str:
+    """Return all that an exception says: its text, arguments and notes, and those of what it came from."""
+    told: list[str] = []
+    at: BaseException | None = error
+    while at is not None:
+        notes = getattr(at, "__notes__", [])
+        told += [f"{type(at).__name__}: {at}", *(repr(a) for a in at.args if str(a) not in str(at)), *notes]
+        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
+    return "; ".join(told)
+
+
+@contextlib.contextmanager
+def opendp_stand_in(noise: Noise) -> Iterator[None]:
+    """Put a module in the place of OpenDP whose measurements hand counts, and the scale they were made for, to `noise`.
+
+    What OpenDP would be given is then looked at whether it is installed or not.
+    """
+
+    def make(law: str, power: int) -> Callable[..., Any]:
+        def measurement(domain: str, metric: str, *, scale: float) -> Callable[[NDArray[np.int64]], list[int]]:
+            if (domain, metric) != ("vectors of i64", f"L{power}"):
+                raise TypeError(f"{law} needs vectors of i64 and the L{power} distance, got {domain} and {metric}")
+            return lambda counts: list(noise(law, counts, Fraction(scale) ** power))
+
+        return measurement
+
+    prelude = types.ModuleType("opendp.prelude")
+    makers = types.SimpleNamespace(make_laplace=make("discrete Laplace", 1), make_gaussian=make("discrete Gaussian", 2))
+    prelude.__dict__.update(
+        m=makers,
+        enable_features=lambda *_: None,
+        atom_domain=lambda **given: given["T"],
+        vector_domain=lambda atoms: f"vectors of {atoms}",
+        l1_distance=lambda **_: "L1",
+        l2_distance=lambda **_: "L2",
+    )
+    package = types.ModuleType("opendp")
+    package.__dict__["prelude"] = prelude
+    with patch.dict(sys.modules, {"opendp": package, "opendp.prelude": prelude}):
+        yield

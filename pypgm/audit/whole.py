@@ -1,0 +1,56 @@
+"""All checks of a run together, and what its release says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from pypgm.audit.answers import check_answers
+from pypgm.audit.finding import Finding, finding
+from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference
+from pypgm.audit.trace import Trace
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.relation import Privacy
+
+__all__ = ["check_claims", "followed"]
+
+
+def followed(check: str, subject: str, runs: Sequence[Runs]) -> Finding:
+    """Make every check of runs, and return one finding that has the defects of all."""
+    checks = (check_calibration, check_charges, check_answers, check_noninterference, check_claims)
+    found = [each(one) for one in runs for each in checks]
+    failed = [(defect, f"{f.subject}: {f.detail}") for f in found for defect in f.defects]
+    return finding(
+        check, subject, failed, f"{sum(len(one.traces) for one in runs)} pairs, {len(checks)} checks of each"
+    )
+
+
+def check_claims(runs: Runs) -> Finding:
+    """Compare what a release says of itself with what was asked and done: relation, budget, lines and total."""
+    found: list[tuple[str, str]] = []
+    for pair, one, other in runs.traces:
+        for trace in (one, other):
+            if getattr(trace.release, "ledger", None) is not None:
+                found.extend(_claims(trace, runs.budget, pair.privacy))
+    return finding("claims", runs.subject, found, f"{2 * len(runs.traces)} releases say what they are")
+
+
+def _claims(trace: Trace, budget: Budget, privacy: Privacy) -> Iterator[tuple[str, str]]:
+    ledger = trace.release.ledger
+    if ledger.budget.arguments() != budget.arguments():
+        yield "wrong claim", f"{ledger.budget!r} is claimed, {budget!r} was asked for"
+    for name, claimed in (("ledger", ledger.privacy), ("release", getattr(trace.release, "privacy", ledger.privacy))):
+        if claimed != privacy:
+            yield "wrong claim", f"the {name} names {claimed}, {privacy} was asked for"
+    lines = [(line.noise, dict(line.parameters), line.cost) for line in ledger.lines]
+    entered = [(line.noise, dict(line.parameters), line.cost) for line in trace.charges]
+    if not trace.sampled and lines != entered:
+        yield "wrong claim", f"the ledger has {len(lines)} lines, {len(entered)} were charged"
+    if not trace.sampled and ledger.spent() != sum((line.cost for line in trace.charges), Fraction(0)):
+        yield "wrong claim", f"{ledger.spent()} is said to be spent, which is not the sum of what was charged"
+    if hasattr(trace.release, "report"):
+        report = trace.release.report()
+        told = f"{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person"
+        amount = f"rho {float(budget.limit)!r}" if budget.epsilon is None else f"epsilon {float(budget.epsilon)!r}"
+        if told not in report or amount not in report.splitlines()[0]:
+            yield "wrong claim", "the report states another relation or guarantee than was asked for"

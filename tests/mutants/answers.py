@@ -1,0 +1,464 @@
+"""Answers and selections that are not what was charged: of other tables, without noise, again for nothing."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mutate import Mutant
+
+from pypgm.audit.mechanisms import run_pairs
+from pypgm.audit.pairs import far_pairs, neighbour_pairs
+from pypgm.audit.shapes import SHAPES, check_shapes
+from pypgm.audit.subjects import MECHANISMS, PURE_STEPS, STEPS, many_answers
+from pypgm.audit.whole import followed
+from pypgm.privacy import Budget
+
+TABLE, SELECTOR, NOISE = "pypgm.privacy.private_table", "pypgm.privacy.l1_selector", "pypgm.privacy.charged_noise"
+QUANTILES, RELATION, OPENDP = "pypgm.privacy.quantiles", "pypgm.privacy.relation", "pypgm.privacy.opendp_noise"
+MST, GUARDED = "pypgm.mechanisms._mst", "pypgm.privacy.guarded"
+PAIRS = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
+WIDE, WIDEST, CROWDED, FIVE_RECORDS = SHAPES[1:2], SHAPES[2:3], SHAPES[:1], SHAPES[5:]
+TAKEN = {**MECHANISMS, **STEPS, **PURE_STEPS}
+
+
+def follow(name, mechanism=None, pairs=PAIRS):
+    """Return the whole of the checks of one mechanism or step on a few tables."""
+    budget = Budget(epsilon=2) if name in PURE_STEPS else Budget(rho=2)
+    return lambda: followed("mutant", name, [run_pairs(name, mechanism or TAKEN[name], budget, pairs)])
+
+
+def shaped(name, shapes, **more):
+    """Return the same on tables of some shapes."""
+    return partial(check_shapes, name, TAKEN[name], shapes, pure=name in PURE_STEPS, **more)
+
+
+measured, again, several = (
+    follow("gaussian measurement"),
+    follow("the same measurement again"),
+    follow("many measurements"),
+)
+laplace, selected, two = follow("laplace measurement"), follow("selection"), follow("selection of two")
+chosen_again, flipped, tree = (
+    follow("the same selection again"),
+    follow("permute-and-flip"),
+    follow("selections of groups"),
+)
+quantiles, quantiles_again, bounds = follow("quantiles"), follow("the same quantiles again"), follow("bounds")
+whole, long_run = follow("mst"), follow("many answers", many_answers, PAIRS[-1:])
+wide, widest, five = (shaped("gaussian measurement", s) for s in (WIDE, WIDEST, FIVE_RECORDS))
+crowded_mst, crowded = shaped("mst", CROWDED), shaped("gaussian measurement", CROWDED)
+other_backend = shaped("gaussian measurement", SHAPES[:2], noise="opendp")
+other_laplace = shaped("laplace measurement", SHAPES[:2], noise="opendp")
+
+DRAWN = "values = noise.add(_answers(done, records.count([attributes], self._n_threads)[0]))"
+EXACT = (
+    "values = (lambda e: {} if {} else noise.add(e))(_answers(done, records.count([attributes], self._n_threads)[0]))"
+)
+
+SELECTED = "            return [chosen[select_exponential(self._scores_of(chosen), rate, self._words)]]"
+
+MUTANTS = [
+    Mutant(
+        "answers come from a table entered before",
+        TABLE,
+        "    return query.matvec(counts).astype(np.int64, copy=False)",
+        "    return _answers.__dict__.setdefault(query.shape, query.matvec(counts))",
+        measured,
+        "answer of another table",
+    ),
+    Mutant(
+        "noisy answers are kept from run to run",
+        TABLE,
+        DRAWN,
+        "values = PrivateTable.measure.__dict__.setdefault(attributes, np.arange(done.shape[0]))",
+        measured,
+        "cached answer",
+    ),
+    Mutant(
+        "scores are kept across tables",
+        SELECTOR,
+        "            self.__scores = self._score()",
+        "            self.__scores = L1Selector._score.__dict__.setdefault(tuple(self._candidates), self._score())",
+        selected,
+        "wrong scores",
+    ),
+    Mutant(
+        "a second equal measurement has fresh noise and no charge",
+        NOISE,
+        "    ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))",
+        "    line = Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0)\n"
+        "    line in ledger.lines or ledger.charge(line)",
+        again,
+        "uncharged draw",
+    ),
+    Mutant(
+        "every third equal measurement is free",
+        NOISE,
+        "    ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))",
+        "    line = Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0)\n"
+        "    ledger.lines.count(line) == 2 or ledger.charge(line)",
+        again,
+        "uncharged draw",
+    ),
+    Mutant(
+        "equal quantiles of one call are charged once",
+        QUANTILES,
+        "        for q, r, e in zip(wanted, ranges, used, strict=True):",
+        "        for q, r, e in dict.fromkeys(zip(wanted, ranges, used, strict=True)):",
+        quantiles,
+        "uncharged draw",
+    ),
+    Mutant(
+        "quantiles asked for again are free",
+        QUANTILES,
+        '    with ledger.allocate("quantiles", amount=sum(ledger.cost_of_range(e) for e in used)) as part:\n'
+        "        for q, r, e in zip(wanted, ranges, used, strict=True):",
+        '    with ledger.allocate("quantiles", amount=sum(ledger.cost_of_range(e) for e in used)) as part:\n'
+        "        for q, r, e in [] if ledger.lines[:-1] else zip(wanted, ranges, used, strict=True):",
+        quantiles_again,
+        "uncharged draw",
+    ),
+    Mutant(
+        "the second selection of a selector is free",
+        SELECTOR,
+        "        if count == 1:\n            ledger.charge_exponential(",
+        "        if count == 1:\n            ledger.lines or ledger.charge_exponential(",
+        chosen_again,
+        "uncharged draw",
+    ),
+    Mutant(
+        "the best several are charged as one",
+        SELECTOR,
+        "            for left in range(len(chosen), len(chosen) - count, -1):",
+        "            for left in [len(chosen)]:",
+        two,
+        "uncharged draw",
+    ),
+    Mutant(
+        "scores are computed before the charge",
+        SELECTOR,
+        "        self._compare()\n        ledger, score_range",
+        "        self._compare()\n        self._scores_of(chosen)\n        ledger, score_range",
+        selected,
+        "read before the charge",
+    ),
+    Mutant(
+        "only tables above 64 cells get half the noise",
+        NOISE,
+        "own.add_discrete_gaussian(counts, s, words, n_threads=n_threads)",
+        "own.add_discrete_gaussian(counts, s / (4 if counts.size > 64 else 1), words, n_threads=n_threads)",
+        wide,
+        "scale differs from the charge",
+    ),
+    Mutant(
+        "only tables above 4,096 cells get no noise",
+        TABLE,
+        DRAWN,
+        EXACT.format("e", "e.size > 4096"),
+        widest,
+        "unnoised answer",
+    ),
+    Mutant(
+        "only tables above 4,096 cells get noise of one record a person",
+        NOISE,
+        '"squared_sensitivity": Fraction(privacy.squared_l2_sensitivity(query))}',
+        '"squared_sensitivity": Fraction(privacy.squared_l2_sensitivity(query) if query.shape[0] <= 4096 else 1)}',
+        widest,
+        "lost user bound",
+    ),
+    Mutant(
+        "only four records a person or more are taken for three",
+        RELATION,
+        "query.squared_l2_sensitivity(self.neighbours) * self.records_per_person**2",
+        "query.squared_l2_sensitivity(self.neighbours) * min(3, self.records_per_person) ** 2",
+        five,
+        "lost user bound",
+    ),
+    Mutant(
+        "only four records a person or more are taken for three in Laplace noise",
+        RELATION,
+        "query.l1_sensitivity(self.neighbours) * self.records_per_person",
+        "query.l1_sensitivity(self.neighbours) * min(3, self.records_per_person)",
+        shaped("laplace measurement", FIVE_RECORDS),
+        "lost user bound",
+    ),
+    Mutant(
+        "only four records a person or more are taken for three in selections",
+        RELATION,
+        '        return 2 * (2 if self.neighbours == "replace" else 1) * self.records_per_person',
+        '        return 2 * (2 if self.neighbours == "replace" else 1) * min(3, self.records_per_person)',
+        shaped("selection", FIVE_RECORDS),
+        "score sensitivity",
+    ),
+    Mutant(
+        "scores under replace have the range of add-remove",
+        RELATION,
+        '        return 2 * (2 if self.neighbours == "replace" else 1) * self.records_per_person',
+        "        return 2 * self.records_per_person",
+        selected,
+        "score sensitivity",
+    ),
+    Mutant(
+        "only tables above 100 records are answered exactly",
+        TABLE,
+        DRAWN,
+        EXACT.format("e", "e.sum() > 100"),
+        crowded,
+        "unnoised answer",
+    ),
+    Mutant(
+        "only counts above 100 records lose some of their noise",
+        TABLE,
+        DRAWN,
+        EXACT.format("noise.add(e) - (noise.add(e) - e) // 2", "e.sum() > 100"),
+        crowded,
+        "uncharged draw",
+    ),
+    Mutant(
+        "only from the 1,000th answer there is no charge",
+        NOISE,
+        "    ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))",
+        "    if len(ledger.lines) < 999:\n"
+        "        ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))",
+        long_run,
+        "uncharged draw",
+    ),
+    Mutant(
+        "only from the 1,000th answer there is no noise",
+        TABLE,
+        DRAWN,
+        EXACT.format("e", "len(self._ledger.lines) >= 1000"),
+        long_run,
+        "unnoised answer",
+    ),
+    Mutant(
+        "only above epsilon 4 Laplace noise is halved",
+        NOISE,
+        "own.add_discrete_laplace(counts, b, words, n_threads=n_threads)",
+        "own.add_discrete_laplace(counts, b / (1 + (b < 1)), words, n_threads=n_threads)",
+        shaped("laplace measurement", WIDEST),
+        "scale differs from the charge",
+    ),
+    Mutant(
+        "later edges of the tree are chosen exactly",
+        MST,
+        "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]",
+        "        scores = getattr(selector, '_L1Selector__scores')\n"
+        "        best = lambda: max(among, key=lambda i: scores[i])\n"
+        "        chosen = pairs[best() if len(tree) > 2 else selector.select(among, rho=rho / (len(domain) - 1))]",
+        crowded_mst,
+        "path depends on the data",
+    ),
+    Mutant(
+        "the last edge of the tree is charged and chosen exactly",
+        MST,
+        "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]",
+        "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]\n"
+        "        if len(tree) == len(domain) - 2 > 1:\n"
+        "            chosen = pairs[max(among, key=lambda i: getattr(selector, '_L1Selector__scores')[i])]",
+        crowded_mst,
+        "path depends on the data",
+    ),
+    Mutant(
+        "scores are of cells though groups were charged",
+        SELECTOR,
+        "                scores[i] = l1_distance(counts if query is None else query.matvec(counts), estimate)",
+        "                scores[i] = l1_distance(counts[: estimate.size], estimate)",
+        tree,
+        "wrong scores",
+    ),
+    Mutant(
+        "scores are divided by the number of records",
+        SELECTOR,
+        "                scores[i] = l1_distance(counts if query is None else query.matvec(counts), estimate)",
+        "                whole = max(1, int(counts.sum()))\n"
+        "                scores[i] = l1_distance(counts if query is None else query.matvec(counts), estimate) // whole",
+        selected,
+        "wrong scores",
+    ),
+    Mutant(
+        "scores are squared distances",
+        SELECTOR,
+        "        return int(np.abs((answers << GRID_BITS) - estimate).sum(dtype=np.int64))",
+        "        return int(((answers << GRID_BITS) - estimate).astype(float).__pow__(2).sum() / (1 << GRID_BITS))",
+        selected,
+        "wrong scores",
+    ),
+    Mutant(
+        "the public estimate is scaled to the true number of records",
+        SELECTOR,
+        "                query, estimate = self._compared[i]",
+        "                query, estimate = self._compared[i]\n"
+        "                estimate = estimate * int(counts.sum()) // max(1, int(estimate.sum()) >> GRID_BITS)",
+        selected,
+        "wrong scores",
+    ),
+    Mutant(
+        "permute-and-flip is charged as an exponential mechanism",
+        SELECTOR,
+        "        self._table.ledger.charge_permute_and_flip(",
+        "        self._table.ledger.charge_exponential(",
+        flipped,
+        "uncharged draw",
+    ),
+    Mutant(
+        "permute-and-flip draws twice as sharply",
+        SELECTOR,
+        "        return chosen[permute_and_flip(self._scores_of(chosen), rate, self._words)]",
+        "        return chosen[permute_and_flip(self._scores_of(chosen), 2 * rate, self._words)]",
+        flipped,
+        "score sensitivity",
+    ),
+    Mutant(
+        "ranks are of one table for all",
+        QUANTILES,
+        "    numbers, counts = column._numbers()\n    found",
+        "    numbers, counts = private_quantiles.__dict__.setdefault('kept', column._numbers())\n    found",
+        quantiles,
+        "answer of another table",
+    ),
+    Mutant(
+        "bounds look at no more than the first records",
+        QUANTILES,
+        '    np.add.at(per_cell, np.clip(np.searchsorted(points, numbers, side="right") - 1, 0, cells - 1), counts)',
+        "    np.add.at(per_cell, np.clip(np.searchsorted(points, numbers[::2]) - 1, 0, cells - 1), counts[::2])",
+        bounds,
+        "answer of another table",
+    ),
+    Mutant(
+        "bounds are of exact counts",
+        QUANTILES,
+        "    noisy = noise.add(_cell_counts(column, points))",
+        "    noisy = _cell_counts(column, points)",
+        bounds,
+        "noise from elsewhere",
+    ),
+    Mutant(
+        "the scale that OpenDP gets is halved",
+        OPENDP,
+        "odp.m.make_laplace(*space, scale=float(scale))",
+        "odp.m.make_laplace(*space, scale=float(scale) / 2)",
+        other_laplace,
+        "scale differs from the charge",
+    ),
+    Mutant(
+        "the standard deviation that OpenDP gets is halved",
+        OPENDP,
+        "odp.m.make_gaussian(*space, scale=float(root))",
+        "odp.m.make_gaussian(*space, scale=float(root) / 2)",
+        other_backend,
+        "scale differs from the charge",
+    ),
+    Mutant(
+        "OpenDP adds its noise to nothing and the counts are added in floats",
+        OPENDP,
+        "    return lambda counts: np.array(measurement(counts), dtype=np.int64)",
+        "    return lambda counts: counts + np.array(measurement(counts * 0), dtype=np.float64)",
+        other_backend,
+        "floats released",
+    ),
+    Mutant(
+        "a measurement is released with half its standard deviation",
+        TABLE,
+        "        return LinearMeasurement(values, attributes, noise.stddev, asked, noise.law, not_private=mark)",
+        "        return LinearMeasurement(values, attributes, noise.stddev / 2, asked, noise.law, not_private=mark)",
+        measured,
+        "scale differs from the charge",
+    ),
+    Mutant(
+        "many measurements take their noise in another order",
+        TABLE,
+        "                values.append(noises[i].add(_answers(asked[i][2], counts)))",
+        "                values.append(noises[i - 1].add(_answers(asked[i][2], counts)))",
+        several,
+        "scale differs from the charge",
+    ),
+    Mutant(
+        "noise of many measurements is drawn once for equal cliques",
+        TABLE,
+        "                values.append(noises[i].add(_answers(asked[i][2], counts)))",
+        "                values.append(noises[i].add(_answers(asked[i][2], counts)) if i != 2 else values[0])",
+        several,
+        "noise from elsewhere",
+    ),
+    Mutant(
+        "the mechanism knows the number of records",
+        MST,
+        "    total = table.public_total\n",
+        "    total = data_.n_records if (data_ := getattr(table, '_PrivateTable__data')) else None\n",
+        whole,
+        "records counted exactly",
+    ),
+    Mutant(
+        "cells are merged by their true counts",
+        MST,
+        "    groups = {m.clique[0]: _groups(m, compress) for m in singles}",
+        "    true = getattr(table, '_PrivateTable__data').columns\n"
+        "    groups = {m.clique[0]: Partition([*range(len(m.values) - 1), max(0, len(m.values) - 2)])\n"
+        "              if true[m.clique[0]].any() else _groups(m, False) for m in singles}",
+        whole,
+        "read before the charge",
+    ),
+    Mutant(
+        "a pair that nobody is in is left out",
+        MST,
+        "    pairs = list(itertools.combinations(domain.attributes, 2))",
+        "    seen = {a for a, c in getattr(table, '_PrivateTable__data').columns.items() if c.any()}\n"
+        "    pairs = [p for p in itertools.combinations(domain.attributes, 2) if seen or p != ('a', 'c')]",
+        whole,
+        "read before the charge",
+    ),
+    Mutant(
+        "all noise is drawn from a seed",
+        GUARDED,
+        "        words = unsafe_words(unsafe_seed)\n",
+        "        words = unsafe_words(7 if unsafe_seed is None else unsafe_seed)\n",
+        measured,
+        "seeded by default",
+    ),
+    Mutant(
+        "OpenDP gets the inverse of a standard deviation",
+        OPENDP,
+        "odp.m.make_gaussian(*space, scale=float(root))",
+        "odp.m.make_gaussian(*space, scale=float(1 / root) if root > 1 else float(root))",
+        shaped("gaussian measurement", WIDEST, noise="opendp"),
+        "scale differs from the charge",
+    ),
+    Mutant(
+        "equal cliques measured together are charged once",
+        TABLE,
+        '                self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)\n'
+        "                for",
+        "                kept.get(clique)\n"
+        '                or kept.setdefault(clique, self._charge_noise(done, "measure", "()", rho=own, ledger=part))\n'
+        "                for kept in [{}]\n                for",
+        several,
+        "uncharged draw",
+    ),
+    Mutant(
+        "a selection that is clear takes no draw",
+        SELECTOR,
+        SELECTED,
+        "            scores = self._scores_of(chosen)\n"
+        "            if np.ptp(scores) > 2 << GRID_BITS:\n"
+        "                return [chosen[int(scores.argmax())]]\n" + SELECTED,
+        shaped("selection", CROWDED),
+        "noise from elsewhere",
+    ),
+    Mutant(
+        "only above epsilon 4 a selection is drawn twice as sharply",
+        SELECTOR,
+        SELECTED,
+        SELECTED.replace("rate", "rate * (1 + (used > 4))"),
+        shaped("pure selection", WIDEST),
+        "score sensitivity",
+    ),
+    Mutant(
+        "records are counted before the charge",
+        TABLE,
+        '        noise = self._charge_noise(done, "measure", _named(attributes), ',
+        '        records.count([attributes])\n        noise = self._charge_noise(done, "measure", _named(attributes), ',
+        measured,
+        "read before the charge",
+    ),
+]
