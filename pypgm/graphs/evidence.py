@@ -74,11 +74,10 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     """
     if not isinstance(evidence, Mapping | None):
         raise TypeError(f"evidence needs a mapping of attribute to value, got {type(evidence).__name__}")
-    with np.errstate(divide="ignore"):
-        return [(domain.index(a), np.log(_likelihood(domain, a, given))) for a, given in (evidence or {}).items()]
+    return [(domain.index(a), _log_likelihood(domain, a, given)) for a, given in (evidence or {}).items()]
 
 
-def _likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:
+def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:
     size = domain.size(attribute)
     given = given.values if isinstance(given, Likelihood) else given
     if isinstance(given, np.ndarray) and given.dtype.kind == "f":
@@ -86,14 +85,15 @@ def _likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.flo
             raise ValueError(f"a likelihood of {attribute!r} needs shape ({size},), got {given.shape}")
         if not (np.isfinite(given).all() and (given >= 0).all()):
             raise ValueError(f"a likelihood of {attribute!r} needs finite entries of at least 0")
-        return np.asarray(given, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            return np.log(np.asarray(given, dtype=np.float64))
     several = given.tolist() if isinstance(given, np.ndarray) else given
     values = list(several) if isinstance(several, list | tuple | range | Set) else [several]
     if not values:
         raise ValueError(f"evidence on {attribute!r} needs at least one value, got none")
-    likelihood = np.zeros(size)
-    likelihood[[code_of(domain, attribute, v) for v in values]] = 1.0
-    return likelihood
+    known = np.full(size, -np.inf)
+    known[[code_of(domain, attribute, v) for v in values]] = 0.0
+    return known
 
 
 def code_of(domain: Domain, attribute: str, value: object) -> int:
@@ -103,8 +103,7 @@ def code_of(domain: Domain, attribute: str, value: object) -> int:
         value = value.item()
     if labels is not None and value in labels:
         return labels.index(value)
-    integer_labels = labels is not None and any(isinstance(x, int) for x in labels)
-    if isinstance(value, bool) or not isinstance(value, int) or integer_labels:
+    if isinstance(value, bool) or not isinstance(value, int) or any(isinstance(x, int) for x in labels or ()):
         if labels is None:
             raise TypeError(f"attribute {attribute!r} has no labels, so its evidence is a code, got {value!r}")
         shown = ", ".join(repr(x) for x in labels[:10]) + (", …" if len(labels) > 10 else "")
