@@ -51,34 +51,43 @@ void pass_on(const RegionGraph& graph, int region, std::span<const std::uint8_t>
 /// A lower bound of min sum of w (n - y)^2 / 2 + mu n over n >= 0 with the given sum: the dual at a
 /// threshold, which Newton's method finds from the threshold at which no cell is 0.
 double least_on_simplex(const L2Term& term, std::span<const double> mu, double total) {
-  const std::size_t n = mu.size();
-  const auto value = [&](std::size_t i, double threshold) {
-    return std::max(0.0, term.values[i] - (mu[i] + threshold) / term.weight(i));
+  struct Cell {
+    double base, slope;  ///< its count is base - threshold * slope
   };
-  double reserve = -total;
+  const auto cell = [&](std::size_t i) {
+    const double slope = 1 / term.weight(i);
+    return Cell{term.values[i] - mu[i] * slope, slope};
+  };
+  std::vector<Cell> positive;
+  positive.reserve(mu.size());
+  double excess = -total;
   double slope = 0;
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < mu.size(); ++i) {
     if (mu[i] == kInfinity) continue;
-    reserve += term.values[i] - mu[i] / term.weight(i);
-    slope += 1 / term.weight(i);
+    positive.push_back(cell(i));
+    excess += positive.back().base;
+    slope += positive.back().slope;
   }
-  double threshold = slope > 0 ? reserve / slope : 0.0;
+  double threshold = slope > 0 ? excess / slope : 0.0;
   for (int step = 0; step < kMaxSteps && slope > 0; ++step) {
-    reserve = -total;
+    excess = -total;
     slope = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double v = value(i, threshold);
-      reserve += v;
-      if (v > 0) slope += 1 / term.weight(i);
+    for (const Cell& c : positive) {
+      const double count = c.base - threshold * c.slope;
+      if (count > 0) {
+        excess += count;
+        slope += c.slope;
+      }
     }
-    if (reserve <= kOvershoot * total) break;
-    threshold += reserve / slope;
+    if (excess <= kOvershoot * total) break;
+    threshold += excess / slope;
   }
   double least = -threshold * total;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double v = value(i, threshold);
-    const double miss = v - term.values[i];
-    least += 0.5 * term.weight(i) * miss * miss + (v > 0 ? (mu[i] + threshold) * v : 0.0);
+  for (std::size_t i = 0; i < mu.size(); ++i) {
+    const Cell c = cell(i);
+    const double count = std::max(0.0, c.base - threshold * c.slope);
+    const double miss = count - term.values[i];
+    least += 0.5 * term.weight(i) * miss * miss + (count > 0 ? (mu[i] + threshold) * count : 0.0);
   }
   return least;
 }
