@@ -7,7 +7,6 @@
 #include <numeric>
 #include <vector>
 
-#include "core/fit/fitting_groups.hpp"
 #include "core/fit/proportional_fitting.hpp"
 #include "core/simd/reduce.hpp"
 #include "random_models.hpp"
@@ -15,7 +14,7 @@
 namespace pypgm {
 namespace {
 
-/// All pairs of some attributes: one tree clique holds them, large enough for groups.
+/// All pairs of some attributes: one tree clique holds them.
 test::Structure all_pairs(const std::vector<std::size_t>& sizes) {
   test::Structure s{sizes, {}};
   const auto n = static_cast<std::int32_t>(sizes.size());
@@ -23,18 +22,6 @@ test::Structure all_pairs(const std::vector<std::size_t>& sizes) {
     for (std::int32_t b = a + 1; b < n; ++b) s.cliques.push_back({a, b});
   }
   return s;
-}
-
-std::vector<int> goals_of(const FittingGroup& group) {
-  std::vector<int> found;
-  for (const auto& goal : group.goals) found.push_back(goal.factor);
-  for (const FittingGroup& part : group.parts) {
-    const auto inside = goals_of(part);
-    CHECK(inside.size() == part.around.size());
-    CHECK(4 * part.cells <= group.cells);
-    found.insert(found.end(), inside.begin(), inside.end());
-  }
-  return found;
 }
 
 /// Marginals of a random table, as targets that can be met.
@@ -57,18 +44,6 @@ std::vector<double> random_targets(std::mt19937_64& random, const test::Structur
 }
 
 }  // namespace
-
-TEST_CASE("groups hold every marginal once, in tables a quarter as large or smaller") {
-  const auto s = all_pairs({7, 6, 5, 4, 3, 2, 9});
-  std::vector<int> factors(s.cliques.size());
-  std::iota(factors.begin(), factors.end(), 0);
-  const FittingGroup group = group_factors(s.sizes, {0, 1, 2, 3, 4, 5, 6}, s.cliques, factors);
-  CHECK(!group.parts.empty());
-  auto found = goals_of(group);
-  std::sort(found.begin(), found.end());
-  CHECK(found == factors);
-  CHECK(nested_cells(group) <= group.cells);
-}
 
 TEST_CASE("fitting meets its targets, tables and potentials tell the same, on any number of threads") {
   std::mt19937_64 random(5);

@@ -15,8 +15,6 @@ namespace pypgm {
 namespace {
 
 constexpr double kLargestRatio = 1e100;  // of one scaling: cells rarer than that wait for the next
-constexpr double kLargestChange = 1e300;
-constexpr double kTooRare = 1e-200;  // of a cell that is scaled several times: it might change by more
 
 /// Nodes in the order of a walk from the root, each after its parent.
 std::vector<int> depth_first(const JunctionTree& tree) {
@@ -46,12 +44,6 @@ ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tre
       zeros_(zeros),
       tables_(tree_->nodes.back().offset + tree_->nodes.back().cells),
       order_(depth_first(*tree_)) {
-  std::size_t most = 0;
-  for (const TreeNode& node : tree_->nodes) {
-    groups_.push_back(group_factors(tree_->sizes, node.attributes, tree_->scopes, node.factors));
-    most = std::max(most, nested_cells(groups_.back()));
-  }
-  nested_.resize(most);
   std::size_t widest = 0;
   for (const TreeNode& node : tree_->nodes) widest = std::max(widest, node.separator_cells);
   scaling_.resize(widest);
@@ -74,41 +66,19 @@ double ProportionalFitting::ratios(std::span<const double> target, std::span<dou
                                   kLargestRatio, wait);
 }
 
-double ProportionalFitting::fit_factor(int factor, const Layout& place, std::span<double> table) {
-  const std::size_t offset = tree_->factors[at(factor)].offset;
-  const auto scaling = std::span<double>(scratch_).subspan(offset, place.small);
-  reduce_sum(table, place, scaling, n_threads_);
-  const double distance = ratios(std::span<const double>(targets_).subspan(offset, place.small), scaling);
-  expand(Expand::multiply, table, place, scaling, n_threads_);
-  for (std::size_t i = 0; i < place.small; ++i) potentials_[offset + i] += std::log(scaling[i]);
-  return distance;
-}
-
-/// Fits the marginals of a group in its table; `scratch` serves the tables inside.
-double ProportionalFitting::fit_group(const FittingGroup& group, std::span<double> table,
-                                      std::span<double> scratch) {
+double ProportionalFitting::fit_node(const TreeNode& node) {
+  const auto table = std::span<double>(tables_).subspan(node.offset, node.cells);
   double distance = 0;
-  for (const auto& [factor, place] : group.goals) distance += fit_factor(factor, place, table);
-  for (const FittingGroup& part : group.parts) {
-    const auto before = scratch.first(part.cells);
-    const auto inside = scratch.subspan(part.cells, part.cells);
-    reduce_sum(table, part.place, inside, n_threads_);
-    if (kernels().magnitudes(inside.data(), part.cells).least < kTooRare) {
-      for (const auto& [factor, place] : part.around) distance += fit_factor(factor, place, table);
-      continue;
-    }
-    std::copy(inside.begin(), inside.end(), before.begin());
-    distance += fit_group(part, inside, scratch.subspan(2 * part.cells));
-    message_kernels().ratios(inside.data(), before.data(), part.cells, 0.0, kLargestChange, false);
-    expand(Expand::multiply, table, part.place, before, n_threads_);
+  for (const int f : node.factors) {
+    const Layout& place = tree_->factors[at(f)].layout;
+    const std::size_t offset = tree_->factors[at(f)].offset;
+    const auto scaling = std::span<double>(scratch_).subspan(offset, place.small);
+    reduce_sum(table, place, scaling, n_threads_);
+    distance += ratios(std::span<const double>(targets_).subspan(offset, place.small), scaling);
+    expand(Expand::multiply, table, place, scaling, n_threads_);
+    for (std::size_t i = 0; i < place.small; ++i) potentials_[offset + i] += std::log(scaling[i]);
   }
   return distance;
-}
-
-double ProportionalFitting::fit_node(int index) {
-  const TreeNode& node = tree_->nodes[at(index)];
-  const auto table = std::span<double>(tables_).subspan(node.offset, node.cells);
-  return fit_group(groups_[at(index)], table, nested_);
 }
 
 ProportionalFitting::Edge ProportionalFitting::edge(int child) {
@@ -150,7 +120,7 @@ double ProportionalFitting::sweep() {
     while (here != parent && parent >= 0) back();
     if (parent >= 0) descend(node);
     here = node;
-    distance += fit_node(node);
+    distance += fit_node(tree_->nodes[at(node)]);
   }
   while (here != 0) back();
   agrees_ = false;

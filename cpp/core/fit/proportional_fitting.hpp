@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/exact/inference.hpp"
-#include "core/fit/fitting_groups.hpp"
 
 namespace pypgm {
 
@@ -32,9 +31,8 @@ class ProportionalFitting {
 
  private:
   double ratios(std::span<const double> target, std::span<double> now) const;
-  double fit_factor(int factor, const Layout& place, std::span<double> table);
-  double fit_group(const FittingGroup& group, std::span<double> table, std::span<double> scratch);
-  double fit_node(int index);
+  /// Scales a tree clique to the targets of the given cliques placed in it, one after the other.
+  double fit_node(const TreeNode& node);
   /// The tables at the two ends of the edge above a node. A table does not change between a step along the
   /// edge and the next one back, so each step sums up only the table it comes from.
   struct Edge {
@@ -56,8 +54,6 @@ class ProportionalFitting {
   std::vector<double> tables_;
   std::vector<double> in_children_, in_parents_;  ///< see Edge
   std::vector<int> order_;                        ///< nodes, depth first
-  std::vector<FittingGroup> groups_;              ///< by node: of its factors
-  std::vector<double> nested_;                    ///< for the tables of groups
   std::vector<double> scaling_;                   ///< for what a separator changes by
   bool agrees_ = true;                            ///< whether the tables agree on separators
 };
