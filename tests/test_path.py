@@ -61,7 +61,7 @@ def new_path(points, held_out=None, *, exact=True, rule=None):
         held_out=(),
         loss=None,
     )
-    return Path(problem, OPTIONS, rule=rule)
+    return Path(problem, OPTIONS, rule=rule and rule.ended)
 
 
 def follow(run, limit):

@@ -9,7 +9,7 @@ from pypgm.estimation.fit import Options, Status
 from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Answer, Problem
 from pypgm.estimation.run import Watch, watched
-from pypgm.estimation.stop_rule import StepCount, Validation
+from pypgm.estimation.stop_rule import Validation
 from pypgm.estimation.thinning import unthinned_count
 
 __all__ = ["accelerated"]
@@ -73,18 +73,24 @@ class _Search:
         if thinned is None:
             return self._to_the_optimum(watch, 0)
         rule = Validation()
-        path = self.path = Path(thinned, options, rule=rule, target=loss)
+        path = self.path = Path(thinned, options, rule=rule.ended, target=loss)
         status = path.follow(watch, options.iterations // 2)
         if status not in {"converged", "validated", "iterations"}:
             return status
+        enough = unthinned_count(rule.best)
         calls, steps, self.path = path.calls, path.steps.restarted(), None
         del path
         if status == "converged":
             # Noise too small to be fitted: the tolerance is where the measurements themselves end.
             return self._to_the_optimum(watch, calls)
-        enough = StepCount(unthinned_count(rule.best), status)
-        unhurried = replace(options, tolerance=0.0)
-        self.path = Path(smoothed, unhurried, calls, steps=steps, rule=enough, target=loss)
+        self.path = Path(
+            smoothed,
+            replace(options, tolerance=0.0),
+            calls,
+            steps=steps,
+            rule=lambda taken, *_: status if taken >= enough else None,
+            target=loss,
+        )
         return self.path.follow(watch, options.iterations)
 
     def _to_the_optimum(self, watch: Watch, calls: int) -> Status:

@@ -67,7 +67,7 @@ class Path(StepwiseRun):
             self.calls += self.engine.restart()
             self.steps = self.steps.restarted()
             self._since = taken
-        return None if self._rule is None else self._rule.ended(taken, step.loss, step.held_out)
+        return None if self._rule is None else self._rule(taken, step.loss, step.held_out)
 
     def lower_bound(self) -> float:
         """Return a lower bound of the least loss from the iterates so far; see `Run`."""

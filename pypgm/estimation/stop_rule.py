@@ -1,27 +1,24 @@
 """The stop rule: an estimate ends where fitting further would fit noise, as held-out answers show.
 
 A path is first run on thinned measurements and validated with what thinning left (`Validation`); it is then run on the
-measurements themselves for as many iterations as were best, and a few more (`StepCount`).
+measurements themselves for as many iterations as were best, and a few more.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
 
 from pypgm.estimation.fit import Status
 
-__all__ = ["StepCount", "StopRule", "Validation"]
+__all__ = ["StopRule", "Validation"]
 
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10  # iterations
 
 
-class StopRule(Protocol):
-    """When a path ends, apart from limits and tolerance."""
-
-    def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
-        """Return why a path ends after so many steps, given its loss and its held-out loss; None if it continues."""
+StopRule = Callable[[int, float, float], Status | None]
+"""Steps taken, loss and held-out loss to the reason why a path ends, apart from limits and tolerance; None for none."""
 
 
 class Validation:
@@ -46,15 +43,3 @@ class Validation:
             self._least, self.best, self._fitted_at_best = held_out, taken, loss
         exhausted = taken - self.best >= max(_MIN_PATIENCE, _PATIENCE * taken)
         return "validated" if exhausted and loss < self._fitted_at_best else None
-
-
-class StepCount(NamedTuple):
-    """Ends a path after a number of steps, for a reason that was found before."""
-
-    steps: int
-    status: Status
-
-    def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
-        """Return the reason after the last step; see `StopRule`."""
-        del loss, held_out
-        return self.status if taken >= self.steps else None

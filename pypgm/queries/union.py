@@ -75,11 +75,6 @@ class Union(LinearQuery):
 
         return csr_array(vstack([p.to_sparse() for p in self.parts]))
 
-    def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of the parts'."""
-        squares = [p.column_squares(w) for p, w in self._split(weights)]
-        return np.asarray(np.sum(squares, axis=0), dtype=np.float64)
-
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
         """Return the sum of the parts', a bound, or the bound from the norms of the columns where it is less."""
         parts = sum(p.largest_squared_distance(w) for p, w in self._split(weights))
