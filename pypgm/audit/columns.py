@@ -175,6 +175,8 @@ def _sampled(rate: Fraction, epsilon: Fraction, budget: Budget) -> Found:
         sample = own.subsample(rate, epsilon=epsilon)
     where = f"rate {rate}, epsilon {epsilon}, {budget!r}"
     flipped = [(call.args[0], Fraction(*call.args[1:3])) for call in flip.call_args_list]
+    if any(given is not None for call in flip.call_args_list for given in call.args[3:]):
+        yield "seeded by default", f"{where}: coins are flipped with given words"
     if flipped != [(coins.size, rate)]:
         yield "scale differs from the charge", f"{where}: coins {flipped}"
     limit = sample.ledger.budget.limit

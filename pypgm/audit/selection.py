@@ -90,10 +90,11 @@ def check_parameters() -> Finding:
         outcome = object()
         with patch.object(_core, name, side_effect=lambda *_, o=outcome, **__: o) as core:
             came_back = _PRIMITIVES[name](numbers, parameter) is outcome
-        given = core.call_args.args
         if not came_back or core.call_count != 1:
-            found.append(("wrong law", f"{name} does not return what the sampler drew"))
-        elif not np.array_equal(given[0], numbers) or (name == "select_top" and given[3] != 3):
+            found.append(("wrong law", f"{name} does not return what its sampler drew"))
+            continue
+        given = core.call_args.args
+        if not np.array_equal(given[0], numbers) or (name == "select_top" and given[3] != 3):
             found.append(("wrong law", f"{name} draws on other numbers than it was given"))
         elif Fraction(given[1], given[2]) != parameter:
             found.append(("wrong law", f"{name} draws with {given[1]}/{given[2]} where {parameter} was asked for"))

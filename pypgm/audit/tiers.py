@@ -30,6 +30,7 @@ from pypgm.audit.attacks import (
 from pypgm.audit.budgets import check_budgets
 from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
+from pypgm.audit.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
 from pypgm.audit.finding import Check
 from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
@@ -88,6 +89,7 @@ def _deterministic() -> list[Check]:
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
     checks += [check_composed_loss, check_guarantees, check_exported_events]
+    checks += [check_large_entries, check_large_scores, check_contexts, check_odd_laws]
     checks += [check_unknown_keys, check_samples, check_closed]
     checks += [check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]

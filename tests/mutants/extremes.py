@@ -1,0 +1,158 @@
+"""Arithmetic that wraps, follows a caller's context or draws from given words, in one place."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mutate import Mutant
+
+from pypgm.audit.columns import check_samples
+from pypgm.audit.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
+from pypgm.audit.selection import check_parameters
+from pypgm.audit.steps import check_asked
+
+cells, pure_cells, selection, quantiles = (
+    partial(check_asked, [name]) for name in ("cells", "cells, pure", "selection", "quantiles")
+)
+
+_PLACES = [
+    # name, module of pypgm, old, new, check, defect
+    (
+        "negative entries of a matrix have no limit",
+        "queries.entries",
+        "if int(most) >= ENTRY_LIMIT or int(least) <= -ENTRY_LIMIT:",
+        "if int(most) >= ENTRY_LIMIT:",
+        check_large_entries,
+        "operator",
+    ),
+    (
+        "entries of a product have no limit",
+        "queries.kronecker",
+        'math.prod(f._largest_change("add-remove") for f in own) >= ENTRY_LIMIT',
+        'math.prod(f._largest_change("add-remove") for f in own) < 0',
+        check_large_entries,
+        "operator",
+    ),
+    (
+        "scores of large counts wrap",
+        "privacy.l1_selector",
+        "_COUNT_LIMIT = 1 << 44",
+        "_COUNT_LIMIT = 1 << 63",
+        check_large_scores,
+        "wrong score",
+    ),
+    (
+        "ranks of large counts wrap",
+        "privacy.quantiles",
+        "ranks = np.concatenate([[0], np.cumsum(counts)]).astype(object)",
+        "ranks = np.concatenate([[0], np.cumsum(counts)])",
+        check_large_scores,
+        "wrong score",
+    ),
+    (
+        "scores stay below 2^31",
+        "privacy.l1_selector",
+        "SCORE_LIMIT = 1 << 62",
+        "SCORE_LIMIT = 1 << 31",
+        check_large_scores,
+        "wrong score",
+    ),
+    (
+        "a caller's decimal context is used",
+        "privacy.thresholds",
+        "@with_own_digits\ndef laplace_threshold",
+        "@lambda f: __import__('functools').wraps(f)(lambda *a, **k: f(*a, **k))\ndef laplace_threshold",
+        check_contexts,
+        "accounting",
+    ),
+    (
+        "Gaussian noise is drawn from the law of Laplace",
+        "privacy.noise",
+        "return _core.add_discrete_gaussian(",
+        "return _core.add_discrete_laplace(",
+        check_odd_laws,
+        "wrong law",
+    ),
+    (
+        "Laplace noise is drawn from the law of Gauss",
+        "privacy.noise",
+        "return _core.add_discrete_laplace(",
+        "return _core.add_discrete_gaussian(",
+        check_parameters,
+        "wrong law",
+    ),
+    (
+        "all counts get the same Gaussian draw",
+        "privacy.noise",
+        "return _core.add_discrete_gaussian(_counts(counts), variance.numerator,",
+        "return _counts(counts) + _core.add_discrete_gaussian(np.zeros(1, dtype=np.int64), variance.numerator,",
+        check_odd_laws,
+        "wrong law",
+    ),
+    (
+        "the second half of the counts are those of the first",
+        "privacy.noise",
+        "variance.denominator, words, n_threads)",
+        "variance.denominator, words, n_threads)[np.arange(len(counts)) % max(1, len(counts) // 2)]",
+        check_odd_laws,
+        "shared stream",
+    ),
+    (
+        "coins fall for at least one in five",
+        "privacy.subsampling",
+        "_core.flip_coins(data.n_records, rate.numerator, rate.denominator, words)",
+        "_core.flip_coins(data.n_records, max(rate.numerator, rate.denominator // 5), rate.denominator, words)",
+        check_odd_laws,
+        "wrong law",
+    ),
+    (
+        "noise is drawn from given words by default",
+        "privacy.noise",
+        "    if seed is None:\n        return None\n",
+        "    if seed is None:\n        return _core.SeededWords(7)\n",
+        cells,
+        "seeded by default",
+    ),
+    (
+        "selections are drawn from given words",
+        "privacy.l1_selector",
+        "return [chosen[select_exponential(self._scores_of(chosen), rate, self._words)]]",
+        "return [chosen[select_exponential(self._scores_of(chosen), rate, _core.SeededWords(7))]]",
+        selection,
+        "seeded by default",
+    ),
+    (
+        "quantiles are drawn from given words",
+        "privacy.quantiles",
+        "rate, column._words)]",
+        "rate, __import__('pypgm')._core.SeededWords(7))]",
+        quantiles,
+        "seeded by default",
+    ),
+    (
+        "noise of measurements is drawn from given words",
+        "privacy.guarded",
+        "words=self._words,",
+        "words=unsafe_words(7),",
+        pure_cells,
+        "seeded by default",
+    ),
+    (
+        "coins are flipped with given words",
+        "privacy.subsampling",
+        "rate.denominator, words)",
+        "rate.denominator, _core.SeededWords(7))",
+        check_samples,
+        "seeded by default",
+    ),
+    (
+        "words stand for a seed alone, not for its lack",
+        "privacy.private_table",
+        "poisson_sample(records, chance, self._words)",
+        "poisson_sample(records, chance, self._words or __import__('pypgm')._core.SeededWords(0))",
+        check_samples,
+        "seeded by default",
+    ),
+]
+
+MUTANTS = [Mutant(n, f"pypgm.{home}", old, new, check, defect) for n, home, old, new, check, defect in _PLACES]
