@@ -402,8 +402,8 @@ def test_threads_do_not_change_a_bit():
 REFUSED = [
     ({"stop": "validated-soon"}, "stop must be"),
     ({"total": 0.0, "oracle": "region_graph"}, "total must be positive and finite, got 0.0"),
-    ({"total": -1.0}, "total must be positive and finite, got -1.0"),
-    ({"total": np.nan}, "total must be positive and finite, got nan"),
+    ({"total": -1.0}, "total must be finite and at least 0, got -1.0"),
+    ({"total": np.nan}, "total must be finite and at least 0, got nan"),
     ({"iterations": 0}, "iterations must be at least 1, got 0"),
     ({"tolerance": -1.0}, "tolerance must be finite and at least 0, got -1.0"),
     ({"tolerance": np.inf}, "tolerance must be finite and at least 0, got inf"),
@@ -426,6 +426,7 @@ NO_NUMBERS = [
     ({"iterations": True}, "iterations must be an integer, got True"),
     ({"n_threads": 1.0}, r"n_threads must be an integer, got 1\.0"),
     ({"total": True}, "total must be a number, got True"),
+    ({"total": False}, "total must be a number, got False"),
     ({"total": "100"}, "total must be a number, got '100'"),
     ({"total": [100.0]}, r"total must be a number, got \[100\.0\]"),
     ({"tolerance": np.array([0.1])}, r"tolerance must be a number, got array\(\[0\.1\]\)"),

@@ -19,7 +19,7 @@ from pypgm.estimation.methods import METHODS, MethodName, chosen_method
 from pypgm.estimation.number_range import check_range
 from pypgm.estimation.residual_losses import L1, L2, Huber
 from pypgm.estimation.total import estimate_total
-from pypgm.graphs.junction_tree import JunctionTree, checked_total
+from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
 from pypgm.models.base import Model
@@ -29,6 +29,7 @@ from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, region_
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.region_parts import affordable_cells
 from pypgm.models.tree_problem import check_earlier, tree_problem
+from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     import numpy as np
@@ -223,7 +224,7 @@ def estimate(
     if total is None:
         records = estimate_total(folding.inner, fitting)[0]
     else:
-        records = 0.0 if total == 0 and oracle == "exact" else checked_total(total)
+        records = checked_real("total", total, zero=oracle == "exact")
     check_range(fitting, records)
     if prior is not None and warm_start is not None:
         raise ValueError("prior and warm_start are two starts; an estimate takes one")
