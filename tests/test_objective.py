@@ -36,10 +36,15 @@ def measured(asked):
     return rows
 
 
-@pytest.mark.parametrize("engine", [TreeEngine, RegionEngine])
+# A graph of which larger regions hold the pairs and what is asked of them.
+LARGER = pypgm.RegionGraph.saturated(DOMAIN, [("a", "b", "c"), ("b", "c", "d"), ("a", "c", "d")])
+
+
+@pytest.mark.parametrize("oracle", ["exact", "region_graph", LARGER], ids=["exact", "region_graph", "larger"])
 @pytest.mark.parametrize("name", ASKED)
-def test_compiled_and_general_solvers_take_the_same_path(name, engine, monkeypatch):
+def test_compiled_and_general_solvers_take_the_same_path(name, oracle, monkeypatch):
     rows = measured(ASKED[name])
+    engine = TreeEngine if oracle == "exact" else RegionEngine
     taken, advance = [], engine.advance
 
     def recorded(self, s, a):
@@ -47,7 +52,6 @@ def test_compiled_and_general_solvers_take_the_same_path(name, engine, monkeypat
         return taken[-1]
 
     monkeypatch.setattr(engine, "advance", recorded)
-    oracle = "exact" if engine is TreeEngine else "region_graph"
     options = {"total": 1000.0, "oracle": oracle, "stop": None, "iterations": 40}
     pypgm.estimate(DOMAIN, rows, **options)
     compiled = [tuple(step) for step in taken]
@@ -56,6 +60,24 @@ def test_compiled_and_general_solvers_take_the_same_path(name, engine, monkeypat
     pypgm.estimate(DOMAIN, rows, **options)
     assert len(compiled) > 10
     np.testing.assert_allclose(compiled, [tuple(step) for step in taken], rtol=1e-6)
+
+
+def test_a_loss_of_ones_own_reads_cliques_inside_larger_regions():
+    rows = measured(ASKED["real"])
+    squares = pypgm.losses.L2(rows)
+    cliques = [DOMAIN.canonical(m.clique) for m in rows]
+
+    def halves(marginals):
+        value, slopes = squares.on(DOMAIN, cliques)(marginals.values)
+        return value, marginals.like(slopes)
+
+    own = pypgm.losses.Custom(halves, cliques)
+    tables = [("a", "b", "c"), ("a", "c", "d"), ("b", "c", "d")]
+    at = np.random.default_rng(2).uniform(1, 9, sum(map(DOMAIN.size, tables)))
+    found, wanted = own.on(DOMAIN, tables)(at), squares.on(DOMAIN, tables)(at)
+    assert found[0] == pytest.approx(wanted[0])
+    np.testing.assert_allclose(found[1], wanted[1], atol=1e-9)
+    assert pypgm.losses.check_gradient(own, pypgm.CliqueVector(DOMAIN, tables, at)) < 1e-4
 
 
 def test_all_queries_of_the_field_are_compiled_but_those_with_much_faster_products():
