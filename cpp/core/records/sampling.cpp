@@ -1,4 +1,4 @@
-// Draws one block of separator values after the other: expected counts, controlled rounding, row repair,
+// Draws one block of separator values after the other: expected counts, controlled rounding, row counts,
 // shuffle.
 #include "core/records/sampling.hpp"
 
@@ -8,8 +8,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "core/records/rounding.hpp"
-#include "core/records/rounding_repair.hpp"
+#include "core/records/controlled_rounding.hpp"
+#include "core/records/controlled_rounding_rows.hpp"
 
 namespace pypgm {
 
@@ -138,7 +138,7 @@ class Dealer {
       if (add_row(table, value)) values.push_back(value);
     }
     round_means(table, random_);
-    repair_rows(table, random_);
+    set_row_counts(table, random_);
     for (std::size_t row = 0; row < values.size(); ++row) shuffle_row(table, row, values[row]);
   }
 

@@ -34,7 +34,7 @@ class RecordSampler {
   /// Draws the attributes of a table that are not in its separator, given the separator.
   ///
   /// With n_s the records that have the separator's value s, p the normalised table and N the rows, the
-  /// counts of (s, new) are rounded by round_controlled and brought to the sum n_s by repair_rows:
+  /// counts of (s, new) are rounded by round_controlled and brought to the sum n_s by set_row_counts:
   /// - each count is less than 2 from n_s p(new | s), and less than 2 from N p(s, new) if n_s is less than 1
   ///   from N p(s); if most separator values have no record (and the margin has attributes of the separator),
   ///   each is less than 1 from n_s p(new | s);

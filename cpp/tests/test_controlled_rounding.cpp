@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/records/rounding.hpp"
-#include "core/records/rounding_repair.hpp"
+#include "core/records/controlled_rounding.hpp"
+#include "core/records/controlled_rounding_rows.hpp"
 #include "core/records/sampling.hpp"
 
 using namespace pypgm;
@@ -130,7 +130,7 @@ TEST_CASE("an empty table and one of integers stay as they are") {
   CHECK(round_controlled(whole, random) == std::vector<std::uint8_t>{0, 0});
 }
 
-TEST_CASE("repair moves a record within a column") {
+TEST_CASE("a row gets its count by moves within a column") {
   const std::vector<std::uint32_t> columns{0, 1};
   TwoWayTable table;
   table.column_of = columns;
@@ -142,13 +142,13 @@ TEST_CASE("repair moves a record within a column") {
   table.weight_sums = {2.5, 2.5};
   table.counts = {1, 1, 1, 2};
   Xoshiro random(0);
-  repair_rows(table, random);
+  set_row_counts(table, random);
   CHECK(table.counts[0] + table.counts[1] == 3);
   CHECK(table.counts[0] + table.counts[2] == 2);
   CHECK(table.counts[1] + table.counts[3] == 3);
 }
 
-TEST_CASE("repair goes over a third row where two rows have no value in common") {
+TEST_CASE("a move goes over a third row where two rows have no value in common") {
   const std::vector<std::uint32_t> columns{0, 1};
   TwoWayTable table;
   table.column_of = columns;
@@ -160,7 +160,7 @@ TEST_CASE("repair goes over a third row where two rows have no value in common")
   table.weight_sums = {2.5, 4, 2.5};
   table.counts = {2, 0, 2, 2, 0, 3};
   Xoshiro random(0);
-  repair_rows(table, random);
+  set_row_counts(table, random);
   CHECK(table.counts[0] == 3);
   CHECK(table.counts[1] == 0);
   CHECK(table.counts[2] + table.counts[3] == 4);
@@ -172,7 +172,7 @@ TEST_CASE("repair goes over a third row where two rows have no value in common")
   }
 }
 
-TEST_CASE("repair keeps row counts and zeros where no chain exists") {
+TEST_CASE("rows have their counts and zeros stay where no chain exists") {
   const std::vector<std::uint32_t> columns{0, 1};
   TwoWayTable table;
   table.column_of = columns;
@@ -184,7 +184,7 @@ TEST_CASE("repair keeps row counts and zeros where no chain exists") {
   table.weight_sums = {1, 1};
   table.counts = {2, 0, 0, 3};
   Xoshiro random(0);
-  repair_rows(table, random);
+  set_row_counts(table, random);
   CHECK(table.counts == std::vector<std::int32_t>{3, 0, 0, 2});
 }
 

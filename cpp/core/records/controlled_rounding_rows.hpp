@@ -1,5 +1,5 @@
 #pragma once
-// Row repair: single units moved between rows of a rounded table until each row has its count.
+// Row counts: single units moved between rows of a rounded table until each row has its count.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -44,6 +44,6 @@ struct TwoWayTable {
 /// are less than 1 + |n - m| p <= 2 from n p. A row is off by at most one and a direct move touches it once;
 /// a chain uses a cell only where it stays less than 2 from both x and n p. Zeros get nothing. Row sums are
 /// exact always.
-void repair_rows(TwoWayTable& table, Xoshiro& random);
+void set_row_counts(TwoWayTable& table, Xoshiro& random);
 
 }  // namespace pypgm

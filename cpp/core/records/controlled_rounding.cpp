@@ -1,5 +1,5 @@
 // Controlled rounding by cycles: each shift along a cycle keeps all sums and makes a cell integral.
-#include "core/records/rounding.hpp"
+#include "core/records/controlled_rounding.hpp"
 
 #include <algorithm>
 #include <array>

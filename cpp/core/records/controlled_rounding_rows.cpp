@@ -1,5 +1,5 @@
-// Repairs rows by direct moves between pairs, then by value, then along chains found breadth-first.
-#include "core/records/rounding_repair.hpp"
+// Sets row counts by direct moves between pairs, then by value, then along chains found breadth-first.
+#include "core/records/controlled_rounding_rows.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -19,9 +19,9 @@ constexpr std::size_t kPartners = 8;  // rows tried for a common value
 // record, at worst 0.15 (many means near one half).
 constexpr double kPreference = 2;
 
-class Repair {
+class RowCounts {
  public:
-  Repair(TwoWayTable& table, Xoshiro& random)
+  RowCounts(TwoWayTable& table, Xoshiro& random)
       : table_(table), random_(random), n_rows_(table.n_rows()), n_new_(table.n_new()), choice_(n_new_) {}
 
   void run() {
@@ -285,6 +285,6 @@ class Repair {
 
 }  // namespace
 
-void repair_rows(TwoWayTable& table, Xoshiro& random) { Repair(table, random).run(); }
+void set_row_counts(TwoWayTable& table, Xoshiro& random) { RowCounts(table, random).run(); }
 
 }  // namespace pypgm
