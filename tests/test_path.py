@@ -14,7 +14,7 @@ from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Step
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.run import Watch
-from pypgm.estimation.steps import MeasuredSteps, Pace
+from pypgm.estimation.steps import MeasuredSteps
 from pypgm.estimation.stop_rule import Validation
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.graphs import JunctionTree
@@ -56,7 +56,7 @@ OPTIONS = Options(10**6, 0.0, n_threads=1)
 def new_path(points, held_out=None, *, exact=True, rule=None):
     problem = SimpleNamespace(
         engine=lambda _: Iterates(points, held_out, exact=exact),
-        steps=lambda _: (EqualSteps(1.0, 1.0, Pace(2.0, 5)), 0),
+        steps=lambda _: (EqualSteps(1.0, 1.0, "optimum"), 0),
         exact=exact,
         held_out=(),
         loss=None,
@@ -78,15 +78,15 @@ def test_points_weigh_in_the_average_about_as_the_cube_of_their_place():
 
 
 def test_a_step_times_its_share_is_the_longest_without_averaging():
-    steps = EqualSteps(0.3, 1.0, Pace(2.0, 5))
+    steps = EqualSteps(0.3, 1.0, "optimum")
     for _ in range(50):
         s, a = steps.next()
         assert s * a == pytest.approx(0.3)
-    assert EqualSteps(0.3, 1.0, Pace(2.0, 5)).next() == (0.3, 1.0)
+    assert EqualSteps(0.3, 1.0, "optimum").next() == (0.3, 1.0)
 
 
 def test_steps_are_what_the_last_moves_permit():
-    steps = MeasuredSteps(1.0, 1000.0, Pace(2.0, 5))
+    steps = MeasuredSteps(1.0, 1000.0, "optimum")
     lengths = []
     for permitted in (1e9, 1e9, 1e9, 3.0, *[1e9] * 5, 0.1):
         s, a = steps.next()
@@ -101,7 +101,7 @@ def test_steps_are_what_the_last_moves_permit():
 
 def test_a_validated_path_lengthens_its_steps_more_slowly():
     for stop, growth in (("validated", 1.2), ("optimum", 2.0)):
-        steps = MeasuredSteps(1.0, 1000.0, Pace.towards(stop))
+        steps = MeasuredSteps(1.0, 1000.0, stop)
         lengths = []
         for _ in range(3):
             s, a = steps.next()

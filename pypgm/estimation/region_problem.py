@@ -13,7 +13,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Problem, Step
-from pypgm.estimation.steps import MeasuredSteps, Pace
+from pypgm.estimation.steps import MeasuredSteps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ class RegionProblem(Problem):
 
     def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
         """Return how far iterations step; see `Problem`."""
-        return MeasuredSteps(self._safe_step(), _MAX_GROWTH, Pace.towards(options.stop)), 0
+        return MeasuredSteps(self._safe_step(), _MAX_GROWTH, options.stop), 0
 
     def core(self, n_threads: int) -> _core.RegionDescent:
         """Return the compiled loop, potentials and measurements entered."""

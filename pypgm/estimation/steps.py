@@ -5,30 +5,18 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from pypgm.estimation.fit import Stop
 
-__all__ = ["FixedSteps", "MeasuredSteps", "Pace", "Steps", "averaged_step"]
+__all__ = ["FixedSteps", "MeasuredSteps", "Steps", "averaged_step"]
 
+# To each end of an estimate: a step over the one before at most, and how many last moves have to permit it. Slow where
+# each iteration is validated, so that none skips the best of the path: on adult's 32 pairs at epsilon .1 the fast pace has
+# 5 % more error there; the slow one takes longer to the optimum (`bench_accuracy.py`).
+_PACES: dict[Stop, tuple[float, int]] = {"validated": (1.2, 1), "optimum": (2.0, 5)}
 _CAUTION = 0.9  # of the step the last move would have permitted
 _FORGOTTEN = 0.5  # of the share that the last step has in the average, of the weight of what came before
-
-
-class Pace(NamedTuple):
-    """How fast steps grow: a step over the one before at most, and how many last moves have to permit it."""
-
-    growth: float
-    memory: int
-
-    @classmethod
-    def towards(cls, stop: Stop) -> Pace:
-        """Return the pace to an end: slow where each iteration is validated, so that none skips the best of the path.
-
-        On adult's 32 pairs at epsilon .1 the fast pace has 5 % more error where the path is validated; the slow one
-        takes longer to the optimum (`bench_accuracy.py`).
-        """
-        return cls(1.2, 1) if stop == "validated" else cls(2.0, 5)
 
 
 class Steps(Protocol):
@@ -86,8 +74,8 @@ class MeasuredSteps:
         A step that is always permitted, in count space.
     most : float
         How many times as long as the safe one a step may become.
-    pace : Pace
-        How fast steps grow.
+    stop : {"validated", "optimum"}
+        Where the path ends: towards the optimum steps grow faster.
     first : float, optional
         The first step, if not the safe one.
 
@@ -97,14 +85,14 @@ class MeasuredSteps:
     2015.
     """
 
-    def __init__(self, safe: float, most: float, pace: Pace, first: float | None = None) -> None:
-        self._given = safe, most, pace, first
+    def __init__(self, safe: float, most: float, stop: Stop, first: float | None = None) -> None:
+        self._given = safe, most, stop, first
         self._safe = safe
-        self._growth = pace.growth
+        self._growth, memory = _PACES[stop]
         self._longest = most * safe
         self._alpha = safe if first is None else first
         self._weight = self._last = self._share = 0.0
-        self._permitted: deque[float] = deque(maxlen=pace.memory)
+        self._permitted: deque[float] = deque(maxlen=memory)
 
     def restarted(self) -> MeasuredSteps:
         """Return the steps from the first one on; see `Steps`."""

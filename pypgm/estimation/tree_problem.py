@@ -13,7 +13,7 @@ from pypgm.estimation.fit import Options
 from pypgm.estimation.general import GeneralAcceleration, GeneralDescent
 from pypgm.estimation.oracle import LossOracle, Oracle
 from pypgm.estimation.problem import Answer, Point, Problem, Step
-from pypgm.estimation.steps import MeasuredSteps, Pace
+from pypgm.estimation.steps import MeasuredSteps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,16 +60,15 @@ class TreeProblem(Problem):
 
     def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
         """Return how far iterations step, tried where the smoothness is not known; see `Problem`."""
-        pace = Pace.towards(options.stop)
         safe = self.safe_step()
         if safe is not None:
-            return MeasuredSteps(safe, MAX_GROWTH, pace), 0
+            return MeasuredSteps(safe, MAX_GROWTH, options.stop), 0
         core = self.descent(options.n_threads)
         # Potentials move by the gradient times the step: none by more than 1 in the first trial.
         gradient = self.evaluate(self.loss)(core.marginals)[1]
         alpha = 1.0 / max(1e-300, float(np.abs(gradient).max(initial=0.0)))
         first, trials, _ = permitted_step(core, alpha, 0.25, min(_MAX_TRIALS, options.iterations))
-        return MeasuredSteps(first / _UNKNOWN, _UNKNOWN**2, pace, first), trials
+        return MeasuredSteps(first / _UNKNOWN, _UNKNOWN**2, options.stop, first), trials
 
     def engine(self, n_threads: int) -> TreeEngine:
         """Return the solver at its start; see `Problem`."""
