@@ -11,9 +11,9 @@ from pypgm.estimation.fit import Stop
 
 __all__ = ["FixedSteps", "MeasuredSteps", "Steps", "averaged_step"]
 
-# To each end of an estimate: a step over the one before at most, and how many last moves have to permit it. Slow where
-# each iteration is validated, so that none skips the best of the path: on adult's 32 pairs at epsilon .1 the fast pace has
-# 5 % more error there; the slow one takes longer to the optimum (`bench_accuracy.py`).
+# For each end of an estimate: a step over the one before at most, and how many last moves have to permit it. Slow where
+# each iteration is validated, so that none skips the best of the path: on adult's 32 pairs at epsilon .1 the fast pace
+# has 5 % more error there; the slow one takes longer to the optimum (`bench_accuracy.py`).
 _PACES: dict[Stop, tuple[float, int]] = {"validated": (1.2, 1), "optimum": (2.0, 5)}
 _CAUTION = 0.9  # of the step the last move would have permitted
 _FORGOTTEN = 0.5  # of the share that the last step has in the average, of the weight of what came before
