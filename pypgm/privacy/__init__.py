@@ -5,6 +5,7 @@ from __future__ import annotations
 from pypgm.privacy.accounting import dp_events
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
+from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.pld import realised_pld_epsilon
@@ -13,18 +14,24 @@ from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.real_queries import RealAnswers, measure_real
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.screen import Screen
+from pypgm.privacy.selector import Selector, StatedSelector
 from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
 __all__ = [
     "Budget",
     "Charge",
+    "L1Selector",
     "Ledger",
     "LedgerReport",
     "Privacy",
     "PrivateColumn",
     "PrivateTable",
     "RealAnswers",
+    "Screen",
+    "Selector",
+    "StatedSelector",
     "dp_events",
     "measure_real",
     "private_bounds",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
@@ -19,7 +19,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.queries import LinearQuery
 
-__all__ = ["ChargedNoise", "NoiseBackend", "charge_noise"]
+__all__ = ["ChargedNoise", "NoiseBackend", "charge_noise", "charge_screen"]
 
 NoiseBackend = Literal["pypgm", "opendp"]
 Adder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
@@ -104,6 +104,39 @@ def charge_noise(
         parameters |= {"threshold": Fraction(noise.threshold), "records_per_person": Fraction(k)}
     ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))
     return noise
+
+
+def charge_screen(
+    ledger: Ledger,
+    changes: Sequence[int],
+    what: str,
+    on: str,
+    *,
+    rho: Fraction,
+    words: _core.SeededWords | None = None,
+    n_threads: int = 1,
+    backend: NoiseBackend = "pypgm",
+) -> ChargedNoise:
+    """Charge discrete Gaussian noise on integers, of which neighbours change each by at most what `changes` says.
+
+    All of them may change at once: the squared L2 sensitivity is the sum of squares.
+
+    Raises
+    ------
+    BudgetError
+        If the charge does not fit.
+    ValueError
+        If rho is not above 0, the noise is beyond what can be drawn, or the budget is pure.
+    ImportError
+        If the backend is not installed.
+    """
+    if rho <= 0:
+        raise ValueError(f"rho must be more than 0, got {rho}")
+    samplers = _samplers(backend, words, n_threads)
+    squared = Fraction(sum(c * c for c in changes))
+    variance = samplers.drawable_variance(squared / (2 * rho))
+    ledger.charge_gaussian(what, on, variance=variance, squared_sensitivity=squared, largest_change=max(changes))
+    return ChargedNoise(samplers.gaussian(variance), math.sqrt(variance), "gaussian", variance)
 
 
 class _Samplers(NamedTuple):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn, SupportsIndex, get_args
 
 from pypgm.numeric import checked_threads
-from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend, charge_noise
+from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend, charge_noise, charge_screen
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import unsafe_words
 from pypgm.privacy.rational import Number, as_fraction
@@ -87,6 +88,19 @@ class Guarded:
             scale=None if scale is None else as_fraction("scale", scale),
             variance=None if variance is None else as_fraction("variance", variance),
             delta=None if delta is None else as_fraction("delta", delta),
+            words=self._words,
+            n_threads=self._n_threads,
+            backend=self._noise,
+        )
+
+    def _charge_screen(self, changes: Sequence[int], what: str, on: str, rho: Number) -> ChargedNoise:
+        """Charge discrete Gaussian noise on integers by its cost; a neighbour changes each by at most `changes`."""
+        return charge_screen(
+            self._ledger,
+            changes,
+            what,
+            on,
+            rho=as_fraction("rho", rho),
             words=self._words,
             n_threads=self._n_threads,
             backend=self._noise,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -15,36 +15,19 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.charged_noise import NoiseBackend
+from pypgm.privacy.counts import Counts
 from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, batches, on_grid
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn, TableColumn
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.selector import Selector, StatedSelector
 from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
 from pypgm.privacy.trusted_query import trusted_query
 from pypgm.queries import Identity, LinearQuery, Products
 
 __all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
-
-
-class Counts(Protocol):
-    """What a table must offer: its domain, whether it is weighted, and exact counts."""
-
-    @property
-    def domain(self) -> Domain:
-        """Attributes and sizes."""
-
-    @property
-    def weights(self) -> NDArray[Any] | None:
-        """Weights of the records, None for plain records."""
-
-    @property
-    def n_records(self) -> int:
-        """Number of records."""
-
-    def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
-        """Return the flat int64 table of each clique, C order over its attributes as given."""
 
 
 class PrivateTable(Guarded):
@@ -94,7 +77,7 @@ class PrivateTable(Guarded):
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         super().__init__(privacy, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.__data: Counts | None = data
-        self.__views: WeakSet[L1Selector | PrivateTable] = WeakSet()
+        self.__views: WeakSet[Selector[Any] | PrivateTable] = WeakSet()
         self._domain = data.domain
 
     @property
@@ -132,6 +115,11 @@ class PrivateTable(Guarded):
         if self.__data is None:
             raise ValueError("this private table is closed: its records are gone, only what was released is left")
         return self.__data
+
+    def __counted(self, cliques: Sequence[Clique]) -> Iterator[NDArray[np.int64]]:
+        """Yield exact tables, counted in batches."""
+        for first, last in batches([self.domain.size(c) for c in cliques]):
+            yield from self.__records().count(cliques[first:last], self._n_threads)
 
     def measure(
         self,
@@ -228,18 +216,19 @@ class PrivateTable(Guarded):
         for clique, _, done in asked:
             if self._privacy.squared_l2_sensitivity(done) == 0:
                 raise ValueError(f"no record changes the answers on {_named(clique)}: they need no noise, and no rho")
-        total, records = as_fraction("rho", rho), self.__records()
+        total = as_fraction("rho", rho)
+        self.__records()
         each = [total * share / sum(shares) for share in shares]
         with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
             noises = [
                 self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)
                 for (clique, _, done), own in zip(asked, each, strict=True)
             ]
-        values: list[NDArray[np.int64]] = []
-        for first, last in batches([done.shape[1] for _, _, done in asked]):
-            counted = records.count([clique for clique, _, _ in asked[first:last]], self._n_threads)
-            for i, counts in enumerate(counted, first):
-                values.append(noises[i].add(_answers(asked[i][2], counts)))
+        counted = self.__counted([clique for clique, _, _ in asked])
+        values = [
+            noise.add(_answers(done, counts))
+            for noise, (_, _, done), counts in zip(noises, asked, counted, strict=True)
+        ]
         mark = self._ledger.not_private
         return [
             LinearMeasurement(v, clique, noise.stddev, query, noise.law, not_private=mark)
@@ -296,7 +285,7 @@ class PrivateTable(Guarded):
         Parameters
         ----------
         candidates : sequence of clique
-            Chosen without looking at the data.
+            Chosen without looking at the data; `L1Selector.compare` takes other ones, and another model's estimates.
         estimate : callable
             Gives a candidate's public estimate: counts, one for each answer of its query. All are asked for before the
             first charge.
@@ -305,11 +294,38 @@ class PrivateTable(Guarded):
             as those of `Identity` and `Partition` are.
         """
         self.__records()
+        selector = L1Selector(self, candidates, estimate, query, self.__counted)
+        self.__views.add(selector)
+        return selector
 
-        def count(cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
-            return self.__records().count(cliques, self._n_threads)
+    def selector(
+        self,
+        candidates: Sequence[Clique],
+        score: Callable[[int, NDArray[np.int64]], int],
+        *,
+        sensitivity: int,
+        score_range: int | None = None,
+    ) -> StatedSelector:
+        """Return a way to select among cliques by an integer score of one's own, whose author states what it changes.
 
-        selector = L1Selector(self, candidates, estimate, query, count, words=self._words)
+        The ledger cannot check that, and names it as stated.
+
+        Parameters
+        ----------
+        candidates : sequence of clique
+            Chosen without looking at the data.
+        score : callable
+            Gives a Python integer for a position in the candidates and the counts of that clique, int64, behind the
+            charge. It must do nothing else; where it raises, the score is 0.
+        sensitivity : int
+            The most that a record more or less ("replace": another one) changes one score, at least 1.
+        score_range : int, optional
+            Length of an interval that holds the changes of all scores: the sensitivity where scores all rise or all
+            fall, twice that by default.
+        """
+        self.__records()
+        stated = (sensitivity, 2 * sensitivity if score_range is None else score_range)
+        selector = StatedSelector(self, candidates, score, self.__counted, stated)
         self.__views.add(selector)
         return selector
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.privacy.l1_selector import SCORE_LIMIT
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.score_weights import SCORE_LIMIT
 from pypgm.privacy.selection import drawable_rate, select_exponential, selection_epsilon
 from pypgm.queries import Identity
 

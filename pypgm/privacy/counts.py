@@ -1,0 +1,32 @@
+"""What a private table needs of the records behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.domain import Clique, Domain
+
+__all__ = ["Counts"]
+
+
+class Counts(Protocol):
+    """What a table must offer: its domain, whether it is weighted, and exact counts."""
+
+    @property
+    def domain(self) -> Domain:
+        """Attributes and sizes."""
+
+    @property
+    def weights(self) -> NDArray[Any] | None:
+        """Weights of the records, None for plain records."""
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+
+    def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
+        """Return the flat int64 table of each clique, C order over its attributes as given."""

@@ -1,0 +1,316 @@
+"""Private choices among cliques by integer scores that stay behind the ledger."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Generic, NoReturn, SupportsIndex, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.domain import Clique, as_clique
+from pypgm.privacy.rational import Number
+from pypgm.privacy.score_weights import GRID_BITS, SCREEN_BITS, Weights, fitted
+from pypgm.privacy.screen import Screen
+from pypgm.privacy.selection import drawable_rate, permute_and_flip, select_exponential, select_top, selection_epsilon
+
+if TYPE_CHECKING:
+    from pypgm.privacy.private_table import PrivateTable
+
+__all__ = ["Count", "Selector", "StatedSelector"]
+
+By = TypeVar("By")
+Count = Callable[[Sequence[Clique]], Iterator[NDArray[np.int64]]]
+"""Exact tables of cliques, one after the other."""
+
+_KEPT_CELLS = 1 << 25  # of counts that a selector keeps: 256 MiB; what is beyond is counted again each time
+
+
+class Selector(ABC, Generic[By]):
+    """Exponential mechanisms, permute-and-flip and noisy screens over the scores of cliques, which are never shown.
+
+    Scores are integers on the grid 2^-16. With ``weights`` a candidate's score is multiplied by its weight relative to
+    the largest one, so that no score changes by more than without; ``offsets``, in the unit of weighted scores, are
+    added and change nothing. Counts are kept for later rounds, so that other scores of the same cliques read no record.
+    """
+
+    __slots__ = ("__count", "__kept", "__left", "__scores", "__weakref__", "_by", "_candidates", "_table")
+
+    def __init__(self, table: PrivateTable, candidates: Sequence[Clique], by: By, count: Count) -> None:
+        self._table = table
+        self.__count = count
+        self.__kept: dict[Clique, NDArray[np.int64]] = {}
+        self.__left = _KEPT_CELLS
+        self.compare(by, candidates)
+
+    def compare(self, by: By, candidates: Sequence[Clique] | None = None) -> None:
+        """Score by something else from now on: by another model's estimates, or another function.
+
+        Cliques that were counted are not counted again.
+
+        Parameters
+        ----------
+        by : callable
+            As at first.
+        candidates : sequence of clique, optional
+            Other candidates, chosen without looking at the data; by default those there are.
+        """
+        self._by = by
+        if candidates is not None:
+            self._candidates = [as_clique(c) for c in candidates]
+        self.__scores: dict[int, int] = {}
+
+    def close(self) -> None:
+        """Forget scores and counts, as the table does its records."""
+        self.__scores = {}
+        self.__kept = {}
+
+    def select(
+        self,
+        among: Sequence[int] | None = None,
+        *,
+        rho: Number | None = None,
+        epsilon: Number | None = None,
+        weights: Sequence[Number] | None = None,
+        offsets: Sequence[Number] | None = None,
+    ) -> int:
+        """Charge, then draw one of the candidates numbered in `among` by an exponential mechanism.
+
+        Parameters
+        ----------
+        among : sequence of int, optional
+            Positions in the candidates, chosen without looking at the data; all by default.
+        rho, epsilon : number
+            Exactly one: what the draw may cost in rho, or its epsilon. Rounded down to what can be drawn.
+        weights : sequence of number, optional
+            One for each of `among`, at least 0 and one of them more, to 16 bits of the largest; equal by default.
+        offsets : sequence of number, optional
+            Added to each weighted score, to the same grid; 0 by default.
+
+        Returns
+        -------
+        int
+            A position of `among`'s, not of the list itself.
+
+        Raises
+        ------
+        BudgetError
+            If the charge does not fit; then nothing was read.
+        ValueError
+            If positions, weights or offsets do not fit, or the table is closed.
+        """
+        return self.select_top(among, 1, rho=rho, epsilon=epsilon, weights=weights, offsets=offsets)[0]
+
+    def select_top(
+        self,
+        among: Sequence[int] | None,
+        count: int,
+        *,
+        rho: Number | None = None,
+        epsilon: Number | None = None,
+        weights: Sequence[Number] | None = None,
+        offsets: Sequence[Number] | None = None,
+    ) -> list[int]:
+        """Charge `count` exponential mechanisms, then draw so many different candidates, one after the other.
+
+        Parameters
+        ----------
+        among, weights, offsets
+            As for `select`.
+        count : int
+            How many.
+        rho, epsilon : number
+            Exactly one, of all draws together, of which each costs an equal part.
+
+        Raises
+        ------
+        BudgetError
+            If the charges do not fit; then nothing was read or charged.
+        """
+        chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
+        if not 1 <= count <= len(chosen):
+            raise ValueError(f"a selection takes 1..{len(chosen)} of {len(chosen)} candidates, got {count}")
+        rate, used = self._rate(selection_epsilon(rho, epsilon, 8, count))
+        self._prepare()
+        ledger, words = self._table.ledger, self._table._words
+        if count == 1:
+            ledger.charge_exponential("select", self._on(len(chosen)), epsilon=used, score_range=self._score_range)
+            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]
+        with ledger.allocate(f"top {count}", amount=count * ledger.cost_of_range(used)) as part:
+            for left in range(len(chosen), len(chosen) - count, -1):
+                part.charge_exponential("select", self._on(left), epsilon=used, score_range=self._score_range)
+        return [chosen[i] for i in select_top(fitted(self._weighted(chosen, weighing)), rate, count, words)]
+
+    def permute_and_flip(
+        self,
+        among: Sequence[int] | None = None,
+        *,
+        rho: Number | None = None,
+        epsilon: Number | None = None,
+        weights: Sequence[Number] | None = None,
+        offsets: Sequence[Number] | None = None,
+    ) -> int:
+        """Charge, then draw one of the candidates by permute-and-flip; otherwise as `select`.
+
+        For the same epsilon it is never worse in expected score, but costs epsilon^2 / 2 in rho: it pays under a
+        pure budget.
+        """
+        chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
+        rate, used = self._rate(selection_epsilon(rho, epsilon, 2))
+        self._prepare()
+        on = self._on(len(chosen))
+        self._table.ledger.charge_permute_and_flip("select", on, epsilon=used, score_range=self._score_range)
+        return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), rate, self._table._words)]
+
+    def screen(
+        self, among: Sequence[int] | None = None, *, rho: Number, weights: Sequence[Number] | None = None
+    ) -> Screen:
+        """Charge, then give the scores of all of `among` at once with discrete Gaussian noise.
+
+        A record changes every score; the noise is for the joint L2 norm of all changes, the root of the sum of squared
+        weights times what one score changes. All scores are then known, and whatever is chosen by them is free.
+
+        Parameters
+        ----------
+        among : sequence of int, optional
+            As for `select`.
+        rho : number
+            What the screen costs, at most.
+        weights : sequence of number, optional
+            One for each of `among`, to 12 bits of the largest: equal noise is added to weighted scores.
+
+        Raises
+        ------
+        BudgetError
+            If the charge does not fit; then nothing was read.
+        ValueError
+            If rho is not above 0, positions or weights do not fit, the budget is pure, or the table is closed.
+
+        Examples
+        --------
+        >>> from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable
+        >>> data = Dataset({"a": [0] * 90, "b": [1, 0] * 45}, Domain({"a": 2, "b": 2}))
+        >>> table = PrivateTable(data, Privacy(), Ledger(Budget(rho=10**6)))
+        >>> table.l1_selector([("a",), ("b",)], lambda c: [45, 45]).screen(rho=10**6).scores.round(1)
+        array([90.,  0.])
+        """
+        chosen, weighing = self._checked(among, weights, None, SCREEN_BITS)
+        self._prepare()
+        changes = [self._sensitivity * w for w in weighing.factors]
+        noise = self._table._charge_screen(changes, "screen", self._on(len(chosen)), rho)
+        values = noise.add(fitted(self._weighted(chosen, weighing), screen=True))
+        return Screen(values, noise.stddev * weighing.unit, weighing.unit, self._table.ledger.not_private)
+
+    @property
+    @abstractmethod
+    def _sensitivity(self) -> int:
+        """The most one score changes between neighbours."""
+
+    @property
+    @abstractmethod
+    def _score_range(self) -> int:
+        """The length of an interval that holds the changes of all scores, at least the sensitivity."""
+
+    def _on(self, count: int) -> str:
+        """Return what a charge names as chosen among."""
+        return f"{count} cliques"
+
+    def _prepare(self) -> None:
+        """Ask the caller for all that is compared with the records, before they are read."""
+
+    def _reduced(self, clique: Clique, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what is kept of a clique's counts."""
+        del clique
+        return counts
+
+    @abstractmethod
+    def _score(self, number: int, kept: NDArray[np.int64]) -> int:
+        """Return the score of a candidate on the grid 2^-16."""
+
+    def _checked(
+        self,
+        among: Sequence[int] | None,
+        weights: Sequence[Number] | None,
+        offsets: Sequence[Number] | None,
+        bits: int,
+    ) -> tuple[list[int], Weights]:
+        if self._table.closed:
+            raise ValueError("the private table of this selector is closed: its records are gone")
+        chosen = list(range(len(self._candidates)) if among is None else among)
+        if not chosen or min(chosen) < 0 or max(chosen) >= len(self._candidates):
+            raise ValueError(f"among needs positions in 0..{len(self._candidates) - 1}, got {chosen}")
+        return chosen, Weights.of(len(chosen), weights, offsets, bits)
+
+    def _rate(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+        """Return the rate of the draw and the epsilon it has: the one asked for, or just below it."""
+        unit = self._score_range << GRID_BITS
+        rate = drawable_rate(epsilon / unit)
+        return rate, rate * unit
+
+    def _weighted(self, chosen: Sequence[int], weighing: Weights) -> list[int]:
+        at: dict[Clique, list[int]] = {}  # candidates that have no score yet
+        for i in dict.fromkeys(chosen):
+            if i not in self.__scores:
+                at.setdefault(self._candidates[i], []).append(i)
+        for clique in [c for c in at if c in self.__kept]:
+            self.__fill(at.pop(clique), self.__kept[clique])
+        for clique, counts in zip(at, self.__count(list(at)), strict=True) if at else ():
+            kept = self._reduced(clique, counts)
+            self.__fill(at[clique], kept)
+            if kept.size <= self.__left:
+                self.__left -= kept.size
+                self.__kept[clique] = kept
+        return weighing.applied([self.__scores[i] for i in chosen])
+
+    def __fill(self, numbers: list[int], kept: NDArray[np.int64]) -> None:
+        self.__scores.update((i, self._score(i, kept)) for i in numbers)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(scores behind a ledger)"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("a private selector is neither pickled nor copied")
+
+
+class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):
+    """Selection by a score of one's own, with the sensitivity and range that its author states.
+
+    Made by `PrivateTable.selector`.
+    """
+
+    __slots__ = ("_stated",)
+
+    def __init__(
+        self,
+        table: PrivateTable,
+        candidates: Sequence[Clique],
+        score: Callable[[int, NDArray[np.int64]], int],
+        count: Count,
+        stated: tuple[int, int],
+    ) -> None:
+        sensitivity, score_range = (operator.index(number) for number in stated)
+        if not 1 <= sensitivity <= score_range <= 2 * sensitivity:
+            needed = "a score needs a sensitivity of at least 1 and a range of one to two times that"
+            raise ValueError(f"{needed}, got {sensitivity} and {score_range}")
+        self._stated = sensitivity, score_range
+        super().__init__(table, candidates, score, count)
+
+    @property
+    def _sensitivity(self) -> int:
+        return self._stated[0] * self._table.privacy.records_per_person
+
+    @property
+    def _score_range(self) -> int:
+        return self._stated[1] * self._table.privacy.records_per_person
+
+    def _on(self, count: int) -> str:
+        return f"{count} cliques by a stated score"
+
+    def _score(self, number: int, kept: NDArray[np.int64]) -> int:
+        try:
+            return operator.index(self._by(number, kept.copy())) << GRID_BITS
+        except Exception:  # an error would tell of the counts, whatever it says
+            return 0
