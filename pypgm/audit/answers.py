@@ -125,19 +125,32 @@ def _selections(trace: Trace, privacy: Privacy) -> Found:
         if asked is None:
             continue
         try:
-            scores = _scores(trace, asked)
+            scores = _weighted(_scores(trace, asked), asked, 1 << (12 if draw.law == "discrete Gaussian" else 16))
         except (TypeError, ValueError) as error:
             yield "wrong scores", f"a selection was drawn of what cannot be compared: {error}"
             continue
         if not np.array_equal(draw.private, scores):
             yield "wrong scores", f"a selection among {len(scores)} does not compare the table with the estimates"
+        if draw.law == "discrete Gaussian":
+            continue  # a screen: what neighbours change is compared with its line
         # The most by which the scores of two candidates move apart: one person's records leave one and enter another.
         apart = 2 * (2 if privacy.neighbours == "replace" else 1) * privacy.records_per_person * _GRID
         if line is not None and draw.parameter * apart > line.parameters["epsilon"]:
             yield "score sensitivity", f"drawn at epsilon {float(draw.parameter * apart):.6g}, not as charged"
 
 
-def _scores(trace: Trace, asked: Asked) -> NDArray[np.int64]:
+def _weighted(scores: list[int], asked: Asked, grid: int) -> NDArray[np.int64]:
+    """Return scores times weights, the largest of which is as many parts as the grid has, and with offsets."""
+    count = len(scores)
+    weights = [Fraction(str(w)) for w in ([1] * count if asked.weights is None else asked.weights)]
+    offsets = [Fraction(str(o)) for o in ([0] * count if asked.offsets is None else asked.offsets)]
+    unit = max(weights) / grid
+    parts = [0 if w == 0 else max(1, round(w / unit)) for w in weights]
+    whole = [p * s // _GRID + round(o / unit) for p, s, o in zip(parts, scores, offsets, strict=True)]
+    return np.array([min(1 << 62, score) for score in whole], dtype=np.int64)
+
+
+def _scores(trace: Trace, asked: Asked) -> list[int]:
     scores = []
     for clique, query, estimate in zip(asked.cliques, asked.queries, asked.estimates, strict=True):
         counts = trace.records.recount(clique)
@@ -145,7 +158,7 @@ def _scores(trace: Trace, asked: Asked) -> NDArray[np.int64]:
         public = np.rint(np.asarray(estimate, dtype=np.float64).reshape(-1) * _GRID)
         parts = zip(answers.tolist(), public.tolist(), strict=True)
         scores.append(min(1 << 62, sum(abs(answer * _GRID - int(own)) for answer, own in parts)))
-    return np.array(scores, dtype=np.int64)
+    return scores
 
 
 def _hidden(trace: Trace) -> Found:

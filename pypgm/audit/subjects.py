@@ -144,6 +144,25 @@ def _again(times: int, step: Callable[[PrivateTable, Fraction], Any]) -> Mechani
 _QUANTILES = [Fraction(1, 4), Fraction(1, 2), Fraction(1, 2), Fraction(1), Fraction(1, 3)]
 
 
+def _two_models(table: PrivateTable, rho: Fraction) -> int:
+    selector, pairs = _selector(table), _pairs(table)
+    weights, offsets = [[1 / (1 + i % 5) for i in _all(table)], [i % 3 - 0.7 for i in _all(table)]]
+    first = selector.select(rho=rho / 2, weights=weights, offsets=offsets)
+    selector.compare(lambda clique: np.arange(table.domain.size(clique)), [*pairs[first:], table.domain.attributes[:3]])
+    return selector.permute_and_flip(None, rho=rho / 2, weights=weights[first:] + [0.9])
+
+
+def _stated(table: PrivateTable, rho: Fraction) -> int:
+    def most(number: int, counts: NDArray[np.int64]) -> int:
+        return int(counts.max()) + number
+
+    return table.selector(_pairs(table), most, sensitivity=1).select(rho=rho, weights=[i % 3 for i in _all(table)])
+
+
+def _screen(table: PrivateTable, rho: Fraction) -> Any:
+    return _selector(table).screen(_all(table)[::-1], rho=rho, weights=[1 / (1 + i % 5) for i in _all(table)])
+
+
 def _quantiles(times: int) -> Mechanism:
     def mechanism(data: Any, budget: Budget, privacy: Privacy) -> Any:
         ledger, first = Ledger(budget), next(iter(data.domain))
@@ -191,6 +210,9 @@ STEPS: dict[str, Mechanism] = {
     "selection of two": _step(lambda t, rho: sum(_selector(t).select_top(_all(t), 2, rho=rho))),
     "the same selection again": _again(3, lambda t, rho: _selector(t).select(_all(t), rho=rho)),
     "selections of groups": _step(_tree),
+    "selection against two models": _step(_two_models),
+    "selection by a stated score": _step(_stated),
+    "screen": _step(_screen),
     "permute-and-flip": _step(lambda t, rho: _selector(t).permute_and_flip(_all(t), rho=rho)),
     "quantiles": _quantiles(1),
     "the same quantiles again": _quantiles(2),

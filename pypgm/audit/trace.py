@@ -75,11 +75,13 @@ class Draw:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """A selection among cliques: each with what of it is compared, and with which public estimate."""
+    """A selection or screen of cliques: what of each is compared with which public estimate, and how it is weighted."""
 
     cliques: list[Clique]
     queries: list[Any]
     estimates: list[Any]
+    weights: Sequence[Any] | None = None
+    offsets: Sequence[Any] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -301,30 +303,41 @@ def watched_charges(trace: Trace) -> Iterator[None]:
 @contextlib.contextmanager
 def _watched_selections(trace: Trace) -> Iterator[None]:
     """Note what a selection among cliques compares, for as long as it is under way."""
-    make, named = PrivateTable.l1_selector, ("select_top", "permute_and_flip")
+    make, compare = PrivateTable.l1_selector, L1Selector.compare
     told: WeakKeyDictionary[L1Selector, tuple[list[Clique], dict[Clique, Any], dict[Clique, Any]]] = WeakKeyDictionary()
 
     def l1_selector(self: PrivateTable, candidates: Sequence[Clique], estimate: Any, query: Any = None) -> L1Selector:
-        estimates: dict[Clique, Any] = {}
         queries: dict[Clique, Any] = {}
-
-        def estimated(clique: Clique) -> Any:
-            estimates[clique] = np.array(value := estimate(clique), dtype=np.float64)
-            return value
 
         def queried(clique: Clique) -> Any:
             queries[clique] = None if query is None else query(clique)
             return queries[clique]
 
-        selector = make(self, candidates, estimated, queried)
-        told[selector] = list(candidates), queries, estimates
+        selector = make(self, candidates, estimate, queried)
+        told[selector] = [], queries, {}
+        selector.compare(estimate, candidates)
         return selector
 
+    def compared(self: L1Selector, by: Any, candidates: Sequence[Clique] | None = None) -> None:
+        if self not in told:  # on its way
+            compare(self, by, candidates)
+            return
+        cliques, queries, _ = told[self]
+        estimates: dict[Clique, Any] = {}
+
+        def estimated(clique: Clique) -> Any:
+            estimates[clique] = np.array(value := by(clique), dtype=np.float64)
+            return value
+
+        told[self] = cliques if candidates is None else list(candidates), queries, estimates
+        compare(self, estimated, candidates)
+
     def noted(method: Callable[..., Any]) -> Callable[..., Any]:
-        def select(self: L1Selector, among: Sequence[int], *given: Any, **named: Any) -> Any:
+        def select(self: L1Selector, among: Sequence[int] | None = None, *given: Any, **named: Any) -> Any:
             cliques, queries, estimates = told[self]
-            chosen = [cliques[i] for i in among if 0 <= i < len(cliques)]
-            asked = Asked(chosen, [], [])
+            every = range(len(cliques))
+            chosen = [cliques[i] for i in (every if among is None else among) if i in every]
+            asked = Asked(chosen, [], [], named.get("weights"), named.get("offsets"))
             trace.events.append(("asked", asked))
             try:
                 return method(self, among, *given, **named)
@@ -337,6 +350,7 @@ def _watched_selections(trace: Trace) -> Iterator[None]:
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(patch.object(PrivateTable, "l1_selector", l1_selector))
-        for name in named:
+        stack.enter_context(patch.object(L1Selector, "compare", compared))
+        for name in ("select_top", "permute_and_flip", "screen"):
             stack.enter_context(patch.object(L1Selector, name, noted(getattr(L1Selector, name))))
         yield

@@ -216,19 +216,18 @@ class PrivateTable(Guarded):
         for clique, _, done in asked:
             if self._privacy.squared_l2_sensitivity(done) == 0:
                 raise ValueError(f"no record changes the answers on {_named(clique)}: they need no noise, and no rho")
-        total = as_fraction("rho", rho)
-        self.__records()
+        total, records = as_fraction("rho", rho), self.__records()
         each = [total * share / sum(shares) for share in shares]
         with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
             noises = [
                 self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)
                 for (clique, _, done), own in zip(asked, each, strict=True)
             ]
-        counted = self.__counted([clique for clique, _, _ in asked])
-        values = [
-            noise.add(_answers(done, counts))
-            for noise, (_, _, done), counts in zip(noises, asked, counted, strict=True)
-        ]
+        values: list[NDArray[np.int64]] = []
+        for first, last in batches([done.shape[1] for _, _, done in asked]):
+            counted = records.count([clique for clique, _, _ in asked[first:last]], self._n_threads)
+            for i, counts in enumerate(counted, first):
+                values.append(noises[i].add(_answers(asked[i][2], counts)))
         mark = self._ledger.not_private
         return [
             LinearMeasurement(v, clique, noise.stddev, query, noise.law, not_private=mark)
