@@ -154,8 +154,9 @@ _SAMPLES = [
 _ENDS = [
     ("samples outlive their table", "private_table", "self.__views.add(sample)", "len(self.__views)"),
     ("views outlive their table", "private_table", "            view.close()", "            hash(view)"),
-    ("scores survive the end", "l1_selector", "        self.__scores = None", "        self.__scores = self.__scores"),
-    ("selections are charged after the end", "l1_selector", "if self._table.closed:", "if not self._candidates:"),
+    ("scores survive the end", "selector", "        self.__scores = {}", "        self.__scores = self.__scores"),
+    ("counts survive the end", "selector", "        self.__kept = {}", "        self.__kept = self.__kept"),
+    ("selections are charged after the end", "selector", "if self._table.closed:", "if not self._candidates:"),
     ("columns are charged after the end", "private_column", "self.__values.check_open()", "len(self.__values.levels)"),
     (
         "a closed table keeps its records",

@@ -308,10 +308,10 @@ _PLACES = [
         "wrong score",
     ),
     (
-        "scores are those of the first candidates",
+        "all scores are those of the first candidate",
         "selector",
         "weighing.applied([self.__scores[i] for i in chosen])",
-        "weighing.applied(list(self.__scores.values())[: len(chosen)])",
+        "weighing.applied([self.__scores[chosen[0]] for i in chosen])",
         asked("permute-and-flip, odd epsilon"),
         "wrong score",
     ),
