@@ -149,7 +149,7 @@ def _two_models(table: PrivateTable, rho: Fraction) -> int:
     weights, offsets = [[1 / (1 + i % 5) for i in _all(table)], [i % 3 - 0.7 for i in _all(table)]]
     first = selector.select(rho=rho / 2, weights=weights, offsets=offsets)
     selector.compare(lambda clique: np.arange(table.domain.size(clique)), [*pairs[first:], table.domain.attributes[:3]])
-    return selector.permute_and_flip(None, rho=rho / 2, weights=weights[first:] + [0.9])
+    return selector.permute_and_flip(None, rho=rho / 2, weights=[*weights[first:], 0.9])
 
 
 def _stated(table: PrivateTable, rho: Fraction) -> int:

@@ -13,7 +13,8 @@ from pypgm.audit.subjects import MECHANISMS, PURE_STEPS, STEPS, many_answers
 from pypgm.audit.whole import followed
 from pypgm.privacy import Budget
 
-TABLE, SELECTOR, NOISE = "pypgm.privacy.private_table", "pypgm.privacy.l1_selector", "pypgm.privacy.charged_noise"
+TABLE, SELECTOR, NOISE = "pypgm.privacy.private_table", "pypgm.privacy.selector", "pypgm.privacy.charged_noise"
+L1 = "pypgm.privacy.l1_selector"
 QUANTILES, RELATION, OPENDP = "pypgm.privacy.quantiles", "pypgm.privacy.relation", "pypgm.privacy.opendp_noise"
 MST, GUARDED = "pypgm.mechanisms._mst", "pypgm.privacy.guarded"
 PAIRS = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
@@ -55,7 +56,7 @@ EXACT = (
     "values = (lambda e: {} if {} else noise.add(e))(_answers(done, records.count([attributes], self._n_threads)[0]))"
 )
 
-SELECTED = "            return [chosen[select_exponential(self._scores_of(chosen), rate, self._words)]]"
+SELECTED = "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]"
 
 MUTANTS = [
     Mutant(
@@ -77,8 +78,8 @@ MUTANTS = [
     Mutant(
         "scores are kept across tables",
         SELECTOR,
-        "            self.__scores = self._score()",
-        "            self.__scores = L1Selector._score.__dict__.setdefault(tuple(self._candidates), self._score())",
+        "return weighing.applied([self.__scores[i] for i in chosen])",
+        "return weighing.applied(Selector.screen.__dict__.setdefault(len(chosen), [self.__scores[i] for i in chosen]))",
         selected,
         "wrong scores",
     ),
@@ -137,8 +138,8 @@ MUTANTS = [
     Mutant(
         "scores are computed before the charge",
         SELECTOR,
-        "        self._compare()\n        ledger, score_range",
-        "        self._compare()\n        self._scores_of(chosen)\n        ledger, score_range",
+        "        self._prepare()\n        ledger, words",
+        "        self._prepare()\n        self._weighted(chosen, weighing)\n        ledger, words",
         selected,
         "read before the charge",
     ),
@@ -243,7 +244,7 @@ MUTANTS = [
         "later edges of the tree are chosen exactly",
         MST,
         "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]",
-        "        scores = getattr(selector, '_L1Selector__scores')\n"
+        "        scores = getattr(selector, '_Selector__scores')\n"
         "        best = lambda: max(among, key=lambda i: scores[i])\n"
         "        chosen = pairs[best() if len(tree) > 2 else selector.select(among, rho=rho / (len(domain) - 1))]",
         crowded_mst,
@@ -255,30 +256,29 @@ MUTANTS = [
         "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]",
         "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]\n"
         "        if len(tree) == len(domain) - 2 > 1:\n"
-        "            chosen = pairs[max(among, key=lambda i: getattr(selector, '_L1Selector__scores')[i])]",
+        "            chosen = pairs[max(among, key=lambda i: getattr(selector, '_Selector__scores')[i])]",
         crowded_mst,
         "path depends on the data",
     ),
     Mutant(
         "scores are of cells though groups were charged",
-        SELECTOR,
-        "                scores[i] = l1_distance(counts if query is None else query.matvec(counts), estimate)",
-        "                scores[i] = l1_distance(counts[: estimate.size], estimate)",
+        L1,
+        "return counts if query is None else query.matvec(counts)",
+        "return counts if query is None else counts[: query.shape[0]]",
         tree,
         "wrong scores",
     ),
     Mutant(
         "scores are divided by the number of records",
-        SELECTOR,
-        "                scores[i] = l1_distance(counts if query is None else query.matvec(counts), estimate)",
-        "                whole = max(1, int(counts.sum()))\n"
-        "                scores[i] = l1_distance(counts if query is None else query.matvec(counts), estimate) // whole",
+        L1,
+        "return l1_distance(kept, self._compared[number])",
+        "return l1_distance(kept, self._compared[number]) // max(1, int(kept.sum()))",
         selected,
         "wrong scores",
     ),
     Mutant(
         "scores are squared distances",
-        SELECTOR,
+        L1,
         "        return int(np.abs((answers << GRID_BITS) - estimate).sum(dtype=np.int64))",
         "        return int(((answers << GRID_BITS) - estimate).astype(float).__pow__(2).sum() / (1 << GRID_BITS))",
         selected,
@@ -286,10 +286,10 @@ MUTANTS = [
     ),
     Mutant(
         "the public estimate is scaled to the true number of records",
-        SELECTOR,
-        "                query, estimate = self._compared[i]",
-        "                query, estimate = self._compared[i]\n"
-        "                estimate = estimate * int(counts.sum()) // max(1, int(estimate.sum()) >> GRID_BITS)",
+        L1,
+        "        return l1_distance(kept, self._compared[number])",
+        "        estimate = self._compared[number]\n"
+        "        return l1_distance(kept, estimate * int(kept.sum()) // max(1, int(estimate.sum()) >> GRID_BITS))",
         selected,
         "wrong scores",
     ),
@@ -304,8 +304,8 @@ MUTANTS = [
     Mutant(
         "permute-and-flip draws twice as sharply",
         SELECTOR,
-        "        return chosen[permute_and_flip(self._scores_of(chosen), rate, self._words)]",
-        "        return chosen[permute_and_flip(self._scores_of(chosen), 2 * rate, self._words)]",
+        "        return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), rate, self._table._words)]",
+        "        return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), 2 * rate, self._table._words)]",
         flipped,
         "score sensitivity",
     ),
@@ -439,7 +439,7 @@ MUTANTS = [
         "a selection that is clear takes no draw",
         SELECTOR,
         SELECTED,
-        "            scores = self._scores_of(chosen)\n"
+        "            scores = fitted(self._weighted(chosen, weighing))\n"
         "            if np.ptp(scores) > 2 << GRID_BITS:\n"
         "                return [chosen[int(scores.argmax())]]\n" + SELECTED,
         shaped("selection", CROWDED),
