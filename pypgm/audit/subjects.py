@@ -153,10 +153,10 @@ def _two_models(table: PrivateTable, rho: Fraction) -> int:
 
 
 def _stated(table: PrivateTable, rho: Fraction) -> int:
-    def most(number: int, counts: NDArray[np.int64]) -> int:
-        return int(counts.max()) + number
+    def signed(number: int, counts: NDArray[np.int64]) -> int:
+        return int(counts[0]) * (-1) ** number
 
-    return table.selector(_pairs(table), most, sensitivity=1).select(rho=rho, weights=[i % 3 for i in _all(table)])
+    return table.selector(_pairs(table), signed, sensitivity=1).select(rho=rho, weights=[i % 3 for i in _all(table)])
 
 
 def _screen(table: PrivateTable, rho: Fraction) -> Any:

@@ -304,8 +304,8 @@ MUTANTS = [
     Mutant(
         "permute-and-flip draws twice as sharply",
         SELECTOR,
-        "        return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), rate, self._table._words)]",
-        "        return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), 2 * rate, self._table._words)]",
+        "return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), rate, self._table._words)]",
+        "return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), 2 * rate, self._table._words)]",
         flipped,
         "score sensitivity",
     ),
