@@ -154,7 +154,7 @@ def _two_models(table: PrivateTable, rho: Fraction) -> int:
 
 def _stated(table: PrivateTable, rho: Fraction) -> int:
     def signed(number: int, counts: NDArray[np.int64]) -> int:
-        return int(counts[0]) * (-1) ** number
+        return int(counts[0]) * (1 if number % 2 else -1)
 
     return table.selector(_pairs(table), signed, sensitivity=1).select(rho=rho, weights=[i % 3 for i in _all(table)])
 

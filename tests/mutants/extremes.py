@@ -52,8 +52,8 @@ _PLACES = [
     (
         "scores stay below 2^31",
         "privacy.l1_selector",
-        "SCORE_LIMIT = 1 << 62",
-        "SCORE_LIMIT = 1 << 31",
+        "return min(SCORE_LIMIT, total)",
+        "return min(1 << 31, total)",
         check_large_scores,
         "wrong score",
     ),
@@ -115,9 +115,10 @@ _PLACES = [
     ),
     (
         "selections are drawn from given words",
-        "privacy.l1_selector",
-        "return [chosen[select_exponential(self._scores_of(chosen), rate, self._words)]]",
-        "return [chosen[select_exponential(self._scores_of(chosen), rate, _core.SeededWords(7))]]",
+        "privacy.selector",
+        "return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]",
+        "words = __import__('pypgm')._core.SeededWords(7)\n"
+        "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]",
         selection,
         "seeded by default",
     ),
