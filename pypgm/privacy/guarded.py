@@ -95,16 +95,9 @@ class Guarded:
 
     def _charge_screen(self, changes: Sequence[int], what: str, on: str, rho: Number) -> ChargedNoise:
         """Charge discrete Gaussian noise on integers by its cost; a neighbour changes each by at most `changes`."""
-        return charge_screen(
-            self._ledger,
-            changes,
-            what,
-            on,
-            rho=as_fraction("rho", rho),
-            words=self._words,
-            n_threads=self._n_threads,
-            backend=self._noise,
-        )
+        amount, seeded, backend = as_fraction("rho", rho), self._words, self._noise
+        n = self._n_threads
+        return charge_screen(self._ledger, changes, what, on, rho=amount, words=seeded, n_threads=n, backend=backend)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(records behind a ledger)"
