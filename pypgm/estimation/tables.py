@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -39,9 +40,9 @@ class Tables:
     def __init__(self, domain: Domain, cliques: Iterable[str | Iterable[str]]) -> None:
         self.domain = domain
         self.cliques = tuple(domain.canonical(c) for c in cliques)
-        self._begins = np.cumsum([0, *map(domain.size, self.cliques)]).tolist()
+        self._begins = [0, *itertools.accumulate(map(domain.size, self.cliques))]
         self._first = {clique: i for i, clique in reversed(list(enumerate(self.cliques)))}
-        self.size = int(self._begins[-1])
+        self.size = self._begins[-1]
 
     def home(self, clique: str | Iterable[str]) -> int:
         """Return the position of the first smallest table that holds a clique; ``ValueError`` if none does."""
@@ -52,11 +53,6 @@ class Tables:
                 raise ValueError(f"no table holds clique {own}; the tables are over {listed(self.cliques, 4)}")
             self._first[own] = min(holders)[1]
         return self._first[own]
-
-    def cells(self, clique: str | Iterable[str]) -> tuple[slice, NDArray[np.int64]]:
-        """Return where a clique's `home` stands in the vector, and for each of its cells the clique's (`cells_of`)."""
-        home = self.home(clique)
-        return slice(*self._begins[home : home + 2]), cells_of(self.domain, clique, self.cliques[home])
 
     def query(self, m: LinearMeasurement) -> tuple[slice, LinearQuery]:
         """Return where the `home` of a measured clique stands in the vector, and the query on its cells."""
