@@ -2,7 +2,6 @@
 // What every other folder uses: attribute scopes, threads, shared arrays, a generator for post-processing.
 // Includes no other folder.
 #include "core/base/numbers.hpp"         // infinity, and any integer as an index
-#include "core/base/prefetch.hpp"        // a hint that a table is about to be read
 #include "core/base/scope.hpp"           // the attributes of a table
 #include "core/base/shared_numbers.hpp"  // read-only arrays with shared ownership
 #include "core/base/threads.hpp"         // parallel_for: the one place with OpenMP

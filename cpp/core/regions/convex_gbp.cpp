@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/numbers.hpp"
-#include "core/base/prefetch.hpp"
 #include "core/base/threads.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/message_kernels.hpp"
@@ -109,10 +108,8 @@ double ConvexGbp::over_stages(const Update& update) {
     const int threads = threads_for(kCellWork * work_[s], n_threads_);
     // In a stage of few regions the threads work inside each region.
     const bool few = stage.size() < 2 * at(threads);
-    parallel_for(stage.size(), few ? 1 : threads, [&](std::size_t i) {
-      update(stage[i], few ? threads : 1);
-      if (i + 1 < stage.size()) prefetch_parent(stage[i + 1]);
-    });
+    parallel_for(stage.size(), few ? 1 : threads,
+                 [&](std::size_t i) { update(stage[i], few ? threads : 1); });
   }
   double sum = 0;
   for (const double distance : distances_) sum += distance;
@@ -149,22 +146,13 @@ double ConvexGbp::flood(double damping) {
   });
 }
 
-/// Prefetches the first table that a child gathers from.
-void ConvexGbp::prefetch_parent(int child) {
-  prefetch(belief(graph_->edges[at(graph_->regions[at(child)].up.front())].parent));
-}
-
 double ConvexGbp::gather(int child, int n_threads) {
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
   std::span<double> m = std::span<double>(marginals_).subspan(offset_[at(child)]);
   double distance = 0;
-  for (std::size_t i = 0; i < r.up.size(); ++i) {
-    const int e = r.up[i];
+  for (const int e : r.up) {
     const RegionEdge& edge = graph_->edges[at(e)];
-    // The parents of a child are scattered in memory.
-    if (i + 1 < r.up.size()) prefetch(belief(graph_->edges[at(r.up[i + 1])].parent));
-    prefetch(message(e));
     const auto marginal = m.first(r.cells);
     reduce_sum(belief(edge.parent), edge.layout, marginal, n_threads);
     distance += message_kernels().distance(marginal.data(), b.data(), r.cells);

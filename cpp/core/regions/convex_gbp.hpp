@@ -56,7 +56,6 @@ class ConvexGbp {
  private:
   template <class Update>
   double over_stages(const Update& update);
-  void prefetch_parent(int child);
   /// Marginals of the parents of a child into its scratch; returns the summed L1 distance to its belief.
   double gather(int child, int n_threads);
   /// Weighted geometric mean of a child's belief and its parents' marginals, as logarithms.
