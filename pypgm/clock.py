@@ -10,9 +10,14 @@ from collections.abc import Callable
 from pypgm.errors import TimeLimitWarning
 from pypgm.numeric import checked_real
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "now"]
 
 _BETWEEN = 0.1  # seconds between two lines
+
+
+def now() -> float:
+    """Return ``time.perf_counter()``, looked up at each call."""
+    return time.perf_counter()
 
 
 class Clock:
@@ -43,23 +48,23 @@ class Clock:
         self.what = what
         self.time_limit = time_limit
         self.progress = progress
-        self.started = time.perf_counter() if started is None else started
+        self.started = now() if started is None else started
         self.over = False
         self._shown = -1.0
 
     @property
     def seconds(self) -> float:
         """Wall time since the start."""
-        return time.perf_counter() - self.started
+        return now() - self.started
 
     def tick(self, text: Callable[[], str]) -> bool:
         """Show how far the call is; return whether its time is over."""
-        now = self.seconds
-        if self.progress and now - self._shown >= _BETWEEN:
-            self._shown = now
+        seconds = self.seconds
+        if self.progress and seconds - self._shown >= _BETWEEN:
+            self._shown = seconds
             sys.stderr.write(f"\r{self.what}: {text()}   ")
             sys.stderr.flush()
-        self.over = self.over or (self.time_limit is not None and now >= self.time_limit)
+        self.over = self.over or (self.time_limit is not None and seconds >= self.time_limit)
         return self.over
 
     def close(self) -> None:

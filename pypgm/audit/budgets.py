@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from decimal import Decimal
@@ -17,6 +18,7 @@ __all__ = ["allowed", "check_budgets", "rho_of"]
 _EXACT = 1e-9  # floats minimise to about 1e-12
 
 
+@functools.cache
 def rho_of(epsilon: Fraction, delta: Fraction) -> float:
     """Return the most rho of which zCDP gives (epsilon, delta)-DP, to about 1e-12, by two nested searches.
 
@@ -25,7 +27,7 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> float:
     """
     slack, epsilon_float = math.log(delta), float(epsilon)
     low, high = 0.0, epsilon_float + 1
-    for _ in range(100):
+    for _ in range(60):
         rho = (low + high) / 2
         low, high = (rho, high) if _log_delta(rho, epsilon_float) <= slack else (low, rho)
     return low
@@ -38,7 +40,7 @@ def _log_delta(rho: float, epsilon: float) -> float:
         return excess * (a * rho - epsilon) + excess * math.log(excess) - a * math.log(a)
 
     low, high = -20.0, math.log((epsilon + 1) / (2 * rho) + 2)
-    for _ in range(120):
+    for _ in range(45):
         one, other = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, other) if at(one) < at(other) else (one, high)
     return at(low)

@@ -23,6 +23,8 @@ DEFECTS = {
     "wrong charge": "the cost on a line does not follow from its parameters",
     "wrong budget": "a budget allows another amount than epsilon and delta give by the formula",
     "wrong claim": "a release or its ledger states another relation, budget or charge than the run had",
+    "not refused": "a call that must raise returns",
+    "charged for nothing": "a call that raises before its answer leaves a charge",
     "overspent": "the charges of a run sum to more than the budget asked for",
     "read before the charge": "records were read while no charge was open",
     "noise from elsewhere": "a charge was entered and nothing was drawn from the exact samplers",

@@ -23,7 +23,7 @@ from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, observe,
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.ledger import Charge
 
-__all__ = ["Runs", "check_calibration", "check_charges", "check_noninterference", "lines_of", "run_pairs"]
+__all__ = ["Runs", "check_calibration", "check_charges", "check_noninterference", "lines_of", "run_pairs", "same_run"]
 
 Found = Iterator[tuple[str, str]]
 
@@ -209,7 +209,7 @@ def check_noninterference(runs: Runs) -> Finding:
     """
     found: list[tuple[str, str]] = []
     for _, one, other in runs.traces:
-        found.extend(_same_run(one, other))
+        found.extend(same_run(one, other))
         if one.error:
             found.append(("no release", one.error))
         if one.release is not None:
@@ -218,7 +218,8 @@ def check_noninterference(runs: Runs) -> Finding:
     return finding("non-interference", runs.subject, found, f"{len(runs.traces)} pairs of tables, identical bytes")
 
 
-def _same_run(one: Trace, other: Trace) -> Found:
+def same_run(one: Trace, other: Trace) -> Found:
+    """Demand that two runs on the same noisy outcomes take one path, end in one error, say and return the same."""
     if other.diverged:
         same = all((a.what, a.on) == (b.what, b.on) for a, b in zip(one.charges, other.charges, strict=False))
         sizes = same and other.diverged.startswith("size")

@@ -29,6 +29,7 @@ from pypgm.audit.attacks import (
 )
 from pypgm.audit.budgets import check_budgets
 from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
+from pypgm.audit.command import check_command, check_table_errors
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
 from pypgm.audit.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
 from pypgm.audit.finding import Check
@@ -44,6 +45,7 @@ from pypgm.audit.randomness import (
     check_streams,
     noise_words,
 )
+from pypgm.audit.refusals import check_failures, check_refusals
 from pypgm.audit.roundings import check_amplification, check_roundings, check_tails
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws
@@ -96,6 +98,7 @@ def _deterministic() -> list[Check]:
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
     checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))
+    checks += [check_command, partial(check_command, ("--rows", "50", "--quiet")), check_table_errors, check_refusals]
     checks += [check_budgets, check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets]
     for name, mechanism in STEPS.items():
         checks += _observed(name, mechanism, Budget(rho=2))
@@ -107,6 +110,7 @@ def _deterministic() -> list[Check]:
     for name, mechanism in MECHANISMS.items():
         checks += _observed(name, mechanism, Budget(rho=2))
         checks += [partial(check_conservation, name, mechanism), partial(check_seeds, name, mechanism)]
+        checks.append(partial(check_failures, name, SPELLED[name]))
         checks += [partial(check_spelling, name, SPELLED[name], spelling) for spelling in SPELLINGS]
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in {**MECHANISMS, **STEPS}.items()]
     checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]

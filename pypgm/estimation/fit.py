@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from pypgm.clock import now
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.numeric import checked_integer, checked_real, checked_threads
 
@@ -94,7 +94,7 @@ class Options:
     n_threads: int = 0
     stop: Stop = "optimum"
     rng: np.random.Generator | int | None = None
-    started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=now)
     max_bytes: float | None = None
     keeps: bool = True
     """Whether Ctrl-C ends the estimate with the best so far; else it goes through."""

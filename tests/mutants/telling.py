@@ -1,0 +1,300 @@
+"""What is printed, written, logged or raised tells records, and calls that must raise do not."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mutate import Mutant
+
+from pypgm.audit.command import check_command, check_table_errors
+from pypgm.audit.mechanisms import run_pairs
+from pypgm.audit.pairs import far_pairs, neighbour_pairs
+from pypgm.audit.refusals import check_failures, check_refusals
+from pypgm.audit.spellings import check_spelling
+from pypgm.audit.subjects import MECHANISMS, SPELLED, STEPS
+from pypgm.audit.whole import followed
+from pypgm.privacy import Budget, Privacy
+
+TABLE, SELECTOR, GUARDED = "pypgm.privacy.private_table", "pypgm.privacy.l1_selector", "pypgm.privacy.guarded"
+MST, CLI, READ = "pypgm.mechanisms._mst", "pypgm.cli", "pypgm.data.table"
+RELEASE, BUDGET, QUANTILES = "pypgm.release", "pypgm.privacy.budget", "pypgm.privacy.quantiles"
+PAIRS = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
+RECORDS = "getattr(table, '_PrivateTable__data')"
+
+progress = partial(check_spelling, "mst", SPELLED["mst"], "progress=", (Privacy(),))
+failures = partial(check_failures, "mst", SPELLED["mst"])
+quiet = partial(check_command, ("--rows", "50", "--quiet"))
+
+
+def follow(name):
+    """Return all checks of one mechanism or step on a few tables."""
+    return lambda: followed("mutant", name, [run_pairs(name, (MECHANISMS | STEPS)[name], Budget(rho=2), PAIRS)])
+
+
+whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
+
+SELECTED = "            return [chosen[select_exponential(self._scores_of(chosen), rate, self._words)]]"
+READ_ALL = "    # From here on nothing depends on the records but through the release.\n    del data\n"
+
+MUTANTS = [
+    Mutant(
+        "progress shows the number of records",
+        MST,
+        "    table.close()\n",
+        f"    progress and print(len({RECORDS}.columns[domain.attributes[0]]))\n    table.close()\n",
+        progress,
+        "text tells",
+    ),
+    Mutant(
+        "a warning names an attribute without variation",
+        MST,
+        "    table.close()\n",
+        f"    import warnings\n    {RECORDS}.count(['a'])[0].max() > 20 and warnings.warn('one value')\n"
+        "    table.close()\n",
+        whole,
+        "text tells",
+    ),
+    Mutant(
+        "exact scores are logged",
+        SELECTOR,
+        SELECTED,
+        "            import logging\n            logging.getLogger('pypgm').debug('%s', self._scores_of(chosen))\n"
+        + SELECTED,
+        selected,
+        "text tells",
+    ),
+    Mutant(
+        "exact counts are logged",
+        TABLE,
+        "    return query.matvec(counts).astype(np.int64, copy=False)",
+        "    __import__('logging').getLogger('pypgm').info('%s', counts)\n"
+        "    return query.matvec(counts).astype(np.int64, copy=False)",
+        measured,
+        "text tells",
+    ),
+    Mutant(
+        "the summary tells the records read",
+        TABLE,
+        "        mark = self._ledger.not_private\n        return LinearMeasurement(",
+        "        mark = self._ledger.not_private or str(records.n_records % 7)\n        return LinearMeasurement(",
+        measured,
+        "records counted exactly",
+    ),
+    Mutant(
+        "the command says how many records it read",
+        CLI,
+        "    # From here on nothing depends on the records but through the release.\n",
+        "    sys.stderr.write(f'{len(data.columns[domain.attributes[0]])} records read')\n",
+        check_command,
+        "text tells",
+    ),
+    Mutant(
+        "the command writes as many records as it read under add-remove",
+        CLI,
+        READ_ALL,
+        "    arguments.rows = arguments.rows or len(data.columns[domain.attributes[0]])\n",
+        check_command,
+        "records counted exactly",
+    ),
+    Mutant(
+        "the command writes a few records more",
+        CLI,
+        "    synthetic = release.synthetic_data(arguments.rows)\n",
+        "    synthetic = release.synthetic_data(arguments.rows or round(release.model.total) + 3)\n",
+        check_command,
+        "records counted exactly",
+    ),
+    Mutant(
+        "the command takes the word for the relation and passes it on wrongly",
+        CLI,
+        "data, budget=budget, neighbours=arguments.neighbours,",
+        "data, budget=budget, neighbours='add-remove',",
+        check_command,
+        "wrong relation",
+    ),
+    Mutant(
+        "the command adds delta to epsilon",
+        CLI,
+        "    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)\n    _check_places",
+        "    budget = Budget(epsilon=arguments.epsilon + 1, delta=arguments.delta)\n    _check_places",
+        check_command,
+        "overspent",
+    ),
+    Mutant(
+        "a table's error shows a label",
+        READ,
+        'raise _TableError(f", {where}: needs {book.allowed}, and has another value") from None',
+        'raise _TableError(f", {where}: needs {book.allowed}, got {texts[row - first_row]!r}") from None',
+        check_table_errors,
+        "exception tells",
+    ),
+    Mutant(
+        "a table's error tells the length of a label",
+        READ,
+        'raise _TableError(f", {where}: needs {book.allowed}, and has another value") from None',
+        'raise _TableError(f", {where}: needs {book.allowed}, not {len(texts[row - first_row])} letters") from None',
+        check_table_errors,
+        "exception tells",
+    ),
+    Mutant(
+        "a code outside its range is shown",
+        "pypgm.data.tabulate",
+        "row {row} (the first is 0) has another value",
+        "row {row} (the first is 0) has {columns[name][row]}",
+        check_table_errors,
+        "exception tells",
+    ),
+    Mutant(
+        "a weight below 0 is shown",
+        "pypgm.data.dataset",
+        "row {int(bad.argmax())} (the first is 0) is not",
+        "row {int(bad.argmax())} is {values[bad][0]}",
+        check_table_errors,
+        "exception tells",
+    ),
+    Mutant(
+        "codes outside their range are taken for the last one",
+        "pypgm.data.tabulate",
+        "        if row >= 0:\n            allowed",
+        "        if row > 1:\n            allowed",
+        check_table_errors,
+        "not refused",
+    ),
+    Mutant(
+        "an error after the measurements holds exact counts",
+        MST,
+        "    table.close()\n    options",
+        f"    if max_bytes == 10:\n        raise MemoryError(str({RECORDS}.count([('a',)])))\n    options",
+        failures,
+        "exception tells",
+    ),
+    Mutant(
+        "an error after the measurements notes the number of records",
+        MST,
+        "    table.close()\n    options",
+        f"    if callback is not None:\n        raise ValueError('no') from KeyError(len({RECORDS}.columns['a']))\n"
+        "    options",
+        failures,
+        "exception tells",
+    ),
+    Mutant(
+        "an overdraw says how many records there are",
+        TABLE,
+        '        noise = self._charge_noise(done, "measure", _named(attributes), '
+        "rho=rho, variance=variance, scale=scale)\n",
+        "        try:\n"
+        '            noise = self._charge_noise(done, "measure", "", rho=rho, variance=variance, scale=scale)\n'
+        "        except ValueError as error:\n"
+        "            raise type(error)(f'{error}: {records.count([()])[0]}') from None\n",
+        check_refusals,
+        "read before the charge",
+    ),
+    Mutant(
+        "an overdraw of many cliques is found after their count",
+        TABLE,
+        "        each = [total * share / sum(shares) for share in shares]\n",
+        "        each = [total * share / sum(shares) for share in shares]\n"
+        "        records.count([clique for clique, _, _ in asked])\n",
+        check_refusals,
+        "read before the charge",
+    ),
+    Mutant(
+        "wrong estimates are found after the charge",
+        SELECTOR,
+        "        self._compare()\n        ledger, score_range = self._table.ledger, "
+        "self._table.privacy.l1_score_range\n        if count == 1:\n",
+        "        ledger, score_range = self._table.ledger, self._table.privacy.l1_score_range\n"
+        "        if count == 1:\n            ledger.charge_exponential('', '', epsilon=used, score_range=1)\n"
+        "            self._compare()\n",
+        check_refusals,
+        "charged for nothing",
+    ),
+    Mutant(
+        "a closed table answers",
+        TABLE,
+        "        self.__data = None\n        for view in self.__views:",
+        "        for view in self.__views:",
+        check_refusals,
+        "not refused",
+    ),
+    Mutant(
+        "a selector survives its table",
+        SELECTOR,
+        "        if self._table.closed:\n",
+        "        if self._table is None:\n",
+        check_refusals,
+        "charged for nothing",
+    ),
+    Mutant(
+        "a quantile of a closed table is charged",
+        QUANTILES,
+        "    column._check_open()\n    points = _points(grid)\n    wanted",
+        "    points = _points(grid)\n    wanted",
+        check_refusals,
+        "charged for nothing",
+    ),
+    Mutant(
+        "weighted records are taken",
+        TABLE,
+        "        if data.weights is not None:\n",
+        "        if data.weights is not None and data.weights.min() < 1:\n",
+        check_refusals,
+        "not refused",
+    ),
+    Mutant(
+        "weights of records decide whether they are refused",
+        TABLE,
+        "        if data.weights is not None:\n",
+        "        if data.weights is not None and data.weights.sum() != 22:\n",
+        check_refusals,
+        "not refused",
+    ),
+    Mutant(
+        "a seed is dropped where OpenDP draws",
+        "pypgm.privacy.charged_noise",
+        "        if words is not None:\n            raise",
+        "        if words is None and backend is None:\n            raise",
+        check_refusals,
+        "not refused",
+    ),
+    Mutant(
+        "a relation may be named twice",
+        "pypgm.mechanisms.arguments",
+        "    if neighbours is not None:\n",
+        "    if neighbours == 'both':\n",
+        check_refusals,
+        "not refused",
+    ),
+    Mutant(
+        "a guarantee may be named twice",
+        "pypgm.mechanisms.arguments",
+        "    if epsilon is not None or delta is not None:\n",
+        "    if epsilon is not None and delta is None:\n",
+        check_refusals,
+        "not refused",
+    ),
+    Mutant(
+        "the quiet command speaks of large tables",
+        CLI,
+        READ_ALL,
+        "    len(data.columns[domain.attributes[0]]) > 25 and print('large')\n",
+        quiet,
+        "text tells",
+    ),
+    Mutant(
+        "the command asks twice and keeps the better",
+        CLI,
+        READ_ALL,
+        "    mechanisms.mst(data, budget=budget, neighbours=arguments.neighbours)\n",
+        check_command,
+        "overspent",
+    ),
+    Mutant(
+        "a file beside the model holds the number of records",
+        CLI,
+        READ_ALL,
+        "    Path('n.txt').write_text(str(len(data.columns[domain.attributes[0]])))\n",
+        check_command,
+        "private state kept",
+    ),
+]
