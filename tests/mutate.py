@@ -8,7 +8,9 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from pypgm.audit.finding import Finding
 
@@ -33,7 +35,7 @@ class Mutant:
 
 @contextmanager
 def planted(mutant: Mutant) -> Iterator[None]:
-    """Change the functions and constants of a module in place, and undo it at the end."""
+    """Change the functions and constants of a module in place, and its text for who reads it; undo both at the end."""
     module = importlib.import_module(mutant.module)
     text = inspect.getsource(module)
     if text.count(mutant.old) != 1:
@@ -46,10 +48,23 @@ def planted(mutant: Mutant) -> Iterator[None]:
     if not undo:
         raise ValueError(f"{mutant.name}: the replacement changes no function and no constant")
     try:
-        yield
+        with _read_as(Path(str(module.__file__)), text.replace(mutant.old, mutant.new)):
+            yield
     finally:
         for step in reversed(undo):
             step()
+
+
+@contextmanager
+def _read_as(file: Path, text: str) -> Iterator[None]:
+    """Let a file be read as a text that it does not hold."""
+    read = Path.read_text
+
+    def read_text(self: Path, *given: Any, **named: Any) -> str:
+        return text if self.resolve() == file.resolve() else read(self, *given, **named)
+
+    with patch.object(Path, "read_text", read_text):
+        yield
 
 
 def _swap(own: Any, other: Any, home: str, undo: list[Callable[[], None]]) -> None:

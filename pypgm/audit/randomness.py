@@ -131,6 +131,8 @@ def _declared(run: Callable[..., Any]) -> Found:
         yield "seed not declared", "unsafe_seed does not make runs the same"
     if not one.ledger.not_private or "not private" not in one.ledger.report():
         yield "seed not declared", "the ledger of a seeded run does not say that it is not private"
+    if not all(getattr(measurement, "not_private", "marked") for measurement in one.measurements):
+        yield "seed not declared", "a measurement of a seeded run does not say that it is not private"
     with tempfile.TemporaryDirectory() as folder:
         one.model.save(Path(folder) / "model.npz")
         if not pypgm.load(Path(folder) / "model.npz").not_private:
@@ -157,12 +159,19 @@ def check_integer_noise(core: Any = _core) -> Finding:
     return finding("integer noise", ", ".join(makers), found, "int64 in, int64 out, nothing else")
 
 
-_BANNED_MODULES = {"random", "numpy.random", "torch", "jax.random"}
+_BANNED_MODULES = (
+    *("random", "secrets", "uuid", "time", "tempfile", "ctypes", "importlib", "torch", "jax", "tensorflow", "pickle"),
+    *("numpy.random", "scipy.stats", "os.urandom", "os.getrandom", "_random", "hashlib", "numpy.testing"),
+)
+_BANNED_CALLS = {"__import__", "eval", "exec", "compile", "hash", "id"}
+_BANNED_NAMES = {"random", "urandom", "getrandom", "stats", "SystemRandom", "default_rng", "Generator", "RandomState"}
 _BANNED_CPP = re.compile(
     r"std::(normal|cauchy|gamma|exponential|uniform_real|uniform_int|discrete)_distribution|std::mt19937|"
-    r"std::(minstd_rand|random_device|default_random_engine)|\b(s?rand|drand48|random)\s*\(|rdrand"
+    r"std::(minstd_rand|random_device|default_random_engine|shuffle)|\b(s?rand|drand48|random|arc4random)\s*\(|"
+    r"\bgetrandom\s*\(|/dev/u?random|rdrand|rdseed|rdtsc"
 )
-_ROOMS = ("privacy", "mechanisms")
+_SOURCE = "random_bits.cpp"  # the one file that asks the operating system
+_ROOMS = ("privacy", "mechanisms", "release.py")
 
 
 def check_source(package: Path | None = None, core: Path | None = None) -> Finding:
@@ -170,14 +179,15 @@ def check_source(package: Path | None = None, core: Path | None = None) -> Findi
     package = Path(pypgm.__file__).parent if package is None else package
     core = package.parent / "cpp" / "core" if core is None else core
     found, files = [], 0
-    for room in _ROOMS:
-        for path in sorted((package / room).rglob("*.py")):
-            files += 1
-            found += [("unsafe source", f"{room}/{path.name}:{line} uses {what}") for line, what in _banned(path)]
-    sources = sorted([*core.glob("*.hpp"), *core.glob("*.cpp")]) if core.is_dir() else []
+    rooms = [package / room for room in _ROOMS]
+    for path in [p for r in rooms for p in (sorted(r.rglob("*.py")) if r.is_dir() else [r] if r.exists() else [])]:
+        files += 1
+        found += [("unsafe source", f"{path.name}:{line} uses {what}") for line, what in _banned(path)]
+    sources = sorted([*core.rglob("*.hpp"), *core.rglob("*.cpp")]) if core.is_dir() else []
     for path in sources:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if match := _BANNED_CPP.search(line.split("//")[0]):
+            match = _BANNED_CPP.search(line.split("//")[0])
+            if match and not (path.name == _SOURCE and match[0].startswith("getrandom")):
                 found.append(("unsafe source", f"core/{path.name}:{number} uses {match[0]}"))
     figures = f"{files} Python files, {len(sources)} C++ files"
     return finding("sources", "privacy, mechanisms, core", found, figures)
@@ -186,13 +196,19 @@ def check_source(package: Path | None = None, core: Path | None = None) -> Findi
 def _banned(path: Path) -> Iterator[tuple[int, str]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in _outside_annotations(tree):
-        if isinstance(node, ast.Attribute) and node.attr == "random" and isinstance(node.value, ast.Name):
-            yield node.lineno, f"{node.value.id}.random"
+        if isinstance(node, ast.Attribute) and node.attr in _BANNED_NAMES:
+            yield node.lineno, f".{node.attr}"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BANNED_CALLS:
+            yield node.lineno, f"{node.func.id}()"
         elif isinstance(node, ast.Import):
-            yield from ((node.lineno, a.name) for a in node.names if a.name in _BANNED_MODULES)
+            yield from ((node.lineno, a.name) for a in node.names if _is_banned(a.name))
         elif isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{a.name}" for a in node.names]
-            yield from ((node.lineno, n) for n in names if node.module in _BANNED_MODULES or n in _BANNED_MODULES)
+            yield from ((node.lineno, n) for n in names if _is_banned(n))
+
+
+def _is_banned(name: str) -> bool:
+    return any(name == banned or name.startswith(f"{banned}.") for banned in _BANNED_MODULES)
 
 
 def _outside_annotations(node: ast.AST) -> Iterator[ast.AST]:
