@@ -194,8 +194,8 @@ class Selector(ABC, Generic[By]):
         >>> from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable
         >>> data = Dataset({"a": [0] * 90, "b": [1, 0] * 45}, Domain({"a": 2, "b": 2}))
         >>> table = PrivateTable(data, Privacy(), Ledger(Budget(rho=10**6)))
-        >>> table.l1_selector([("a",), ("b",)], lambda c: [45, 45]).screen(rho=10**6).scores.round(1)
-        array([90.,  0.])
+        >>> table.l1_selector([("a",), ("b",)], lambda c: [45, 45]).screen(rho=10**6).scores.round().astype(int)
+        array([90,  0])
         """
         chosen, weighing = self._checked(among, weights, None, SCREEN_BITS)
         self._prepare()
