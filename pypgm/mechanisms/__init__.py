@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._mst import mst
 from pypgm.release import Release
 
-__all__ = ["Release", "mst"]
+__all__ = ["Release", "hdmm", "mst"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
-from pypgm.mechanisms.arguments import as_budget, as_privacy
+from pypgm.mechanisms.arguments import as_privacy, gaussian_budget
 from pypgm.models._estimate import estimate
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
@@ -117,7 +117,7 @@ def mst(
     >>> [m.clique for m in release.measurements]
     [('a',), ('b',), ('a', 'b')]
     """
-    limit = _gaussian_budget(as_budget(epsilon, delta, budget))
+    limit = gaussian_budget("mst", epsilon, delta, budget)
     table = PrivateTable(
         data,
         as_privacy(neighbours, privacy),
@@ -150,14 +150,6 @@ def mst(
         **{name: value for name, value in options.items() if value is not None},
     )
     return Release(model, (*singles, *doubles), table.ledger, "mst")
-
-
-def _gaussian_budget(budget: Budget) -> Budget:
-    if budget.unit == "epsilon":
-        raise ValueError(
-            "mst draws Gaussian noise, which gives no pure guarantee: delta must be more than 0 (for example 1e-9)"
-        )
-    return budget
 
 
 def _measure(

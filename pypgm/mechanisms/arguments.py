@@ -7,7 +7,7 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 
-__all__ = ["as_budget", "as_privacy"]
+__all__ = ["as_budget", "as_privacy", "gaussian_budget"]
 
 
 def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
@@ -21,6 +21,16 @@ def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | Non
     if not isinstance(budget, Budget):
         raise TypeError(f"budget needs a Budget, got {type(budget).__name__}")
     return budget
+
+
+def gaussian_budget(name: str, epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
+    """Return the budget as `as_budget` does; ``ValueError``, naming the mechanism, if it is a pure one."""
+    asked = as_budget(epsilon, delta, budget)
+    if asked.unit == "epsilon":
+        raise ValueError(
+            f"{name} draws Gaussian noise, which gives no pure guarantee: delta must be more than 0 (for example 1e-9)"
+        )
+    return asked
 
 
 def as_privacy(neighbours: Neighbours | None, privacy: Privacy | None) -> Privacy:
