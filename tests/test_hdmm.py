@@ -49,6 +49,16 @@ def test_the_noise_is_that_of_the_best_shares():
         assert m.stddev == pytest.approx(math.sqrt(1 / (2 * rho * share)), rel=1e-6)
 
 
+@pytest.mark.parametrize("strategy", ["marginals", "contrasts"])
+@pytest.mark.parametrize("privacy", RELATIONS, ids=str)
+def test_attributes_of_one_value(strategy, privacy):
+    flat = pypgm.Dataset({"a": [0, 0, 0], "b": [0, 1, 1]}, pypgm.Domain({"a": 1, "b": 2}))
+    assert hdmm(flat, epsilon=1, delta=1e-6, strategy=strategy, privacy=privacy).ledger.spent() > 0
+    alone = pypgm.Dataset({"a": [0, 0, 0]}, pypgm.Domain({"a": 1}))
+    release = hdmm(alone, epsilon=1, delta=1e-6, strategy=strategy, privacy=privacy)
+    assert (not release.measurements) == privacy.total_is_public
+
+
 def test_one_attribute_and_a_workload_of_weights():
     single = pypgm.Dataset({"a": [0, 1, 1]}, pypgm.Domain({"a": 2}))
     assert [m.clique for m in hdmm(single, epsilon=1, delta=1e-6).measurements] == [("a",)]

@@ -11,6 +11,7 @@ from region_models import consistent_model, random_joint
 
 import pypgm
 from pypgm import CliqueVector, Domain, KroneckerQuery, LinearMeasurement, RegionGraph, RegionGraphModel
+from pypgm.inference.bounded_tree import mutual_information
 
 DOMAIN = Domain({"sex": ["F", "M"], "age": 3, "year": [1999, 2000], "rate": 4})
 CLIQUES = [("sex", "age"), ("age", "year"), ("year", "rate"), ("sex", "rate")]
@@ -293,3 +294,10 @@ def test_answers_that_do_not_fit_together_are_refused():
     model = RegionGraphModel(graph, CliqueVector(domain, graph.regions, np.full(4000, 0.1)), 10.0)
     with pytest.raises(pypgm.ModelTooLargeError, match=r"9880 answers need 9.88e\+09 cells.*fewer at a time"):
         model.project_many(list(itertools.combinations(domain.attributes, 3)))
+
+
+def test_dependence_of_a_table_with_hardly_any_weight_in_a_row():
+    # The product of such a row and column is 0 as a double, and no warning comes of it.
+    table = np.array([1e-200, 1e-180, 1.0, 0.0])
+    assert 0 < mutual_information(table, 2) < 1e-170
+    assert mutual_information(np.array([0.5, 0, 0, 0.5]), 2) == pytest.approx(np.log(2))

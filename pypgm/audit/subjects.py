@@ -38,11 +38,24 @@ def _mst(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return mechanisms.mst(data, budget=budget, privacy=privacy, iterations=2, callback=tell, **more)
 
 
-MECHANISMS: dict[str, Mechanism] = {"mst": _mst}
+def _hdmm(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return mechanisms.hdmm(data, budget=budget, privacy=privacy, callback=_stop, **more)
+
+
+def _stop(state: Any) -> bool:
+    """End an estimate once it has begun."""
+    _LOG.debug("%d %r", state.iteration, state.loss)
+    return True
+
+
+MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 """Whole mechanisms, called as mechanism(data, budget, privacy, **more), with as little estimation as they can do."""
 
 
-SPELLED: dict[str, Callable[..., Any]] = {"mst": partial(mechanisms.mst, iterations=2)}
+SPELLED: dict[str, Callable[..., Any]] = {
+    "mst": partial(mechanisms.mst, iterations=2),
+    "hdmm": partial(mechanisms.hdmm, callback=_stop),
+}
 """The same mechanisms as their users call them."""
 
 Spelling = Callable[[Callable[..., Any], Any, Fraction, Fraction, Privacy], Any]

@@ -89,9 +89,11 @@ def mutual_information(table: NDArray[np.float64], rows: int) -> float:
     """Return the mutual information, in nats, of the two attributes of a pair's table."""
     joint = table.reshape(rows, -1)
     joint = joint / joint.sum()
-    independent = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
-    held = joint > 0
-    return float(np.sum(joint[held] * np.log(joint[held] / independent[held])))
+    row, column = np.nonzero(joint)
+    with np.errstate(divide="ignore"):  # rows and columns without weight are not read
+        independent = np.log(joint.sum(1))[row] + np.log(joint.sum(0))[column]
+    held = joint[row, column]
+    return float(np.sum(held * (np.log(held) - independent)))
 
 
 def plan_bounded_tree(

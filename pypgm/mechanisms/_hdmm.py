@@ -108,10 +108,10 @@ def hdmm(
     limit, relation = gaussian_budget("hdmm", epsilon, delta, budget), as_privacy(neighbours, privacy)
     if strategy not in get_args(Kind):
         raise ValueError(f"strategy must be one of {get_args(Kind)}, got {strategy!r}")
-    cliques, queries, shares = _measured(data.domain, workload, strategy, relation)
     table = PrivateTable(data, relation, Ledger(limit), n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
     del data  # tracebacks from here on do not hold the records
-    measurements = table.measure_many(cliques, queries, rho=limit.limit, weights=shares)
+    cliques, queries, shares = _measured(table.domain, workload, strategy, relation)
+    measurements = table.measure_many(cliques, queries, rho=limit.limit, weights=shares) if cliques else []
     total = table.public_total
     table.close()
     options: dict[str, Any] = {"time_limit": time_limit, "max_bytes": max_bytes, "callback": callback}
@@ -119,7 +119,7 @@ def hdmm(
         table.domain,
         measurements,
         None if total is None else float(total),
-        oracle=oracle,
+        oracle=oracle if any(m.clique for m in measurements) else "exact",
         progress=progress,
         n_threads=n_threads,
         **{name: value for name, value in options.items() if value is not None},
@@ -136,8 +136,8 @@ def _measured(
         raise ValueError(f"the workload is over {asked.domain!r}, the records are over {domain!r}")
     if strategy == "marginals":
         best = marginal_strategy(asked)
-        # The number of records is public under replace: nobody changes it, and it needs no noise.
-        kept = [i for i, c in enumerate(best.cliques) if c or not relation.total_is_public]
+        # Under replace nobody changes a single cell, the public number of records: it needs no noise.
+        kept = [i for i, c in enumerate(best.cliques) if domain.size(c) > 1 or not relation.total_is_public]
         return [best.cliques[i] for i in kept], [None] * len(kept), [float(best.shares[i]) for i in kept]
     best = contrast_strategy(asked, relation)
     queries: list[LinearQuery | None] = [Contrasts(domain.sizes(c)) if len(c) > 1 else None for c in best.cliques]
