@@ -33,6 +33,7 @@ from pypgm.audit.command import check_command, check_table_errors
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
 from pypgm.audit.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
 from pypgm.audit.finding import Check
+from pypgm.audit.kept import check_kept
 from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
@@ -110,7 +111,7 @@ def _deterministic() -> list[Check]:
     for name, mechanism in MECHANISMS.items():
         checks += _observed(name, mechanism, Budget(rho=2))
         checks += [partial(check_conservation, name, mechanism), partial(check_seeds, name, mechanism)]
-        checks.append(partial(check_failures, name, SPELLED[name]))
+        checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
         checks += [partial(check_spelling, name, SPELLED[name], spelling) for spelling in SPELLINGS]
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in {**MECHANISMS, **STEPS}.items()]
     checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
