@@ -59,6 +59,14 @@ def test_attributes_of_one_value(strategy, privacy):
     assert (not release.measurements) == privacy.total_is_public
 
 
+def test_no_records():
+    empty = pypgm.Dataset({a: [] for a in DOMAIN}, DOMAIN)
+    release = hdmm(empty, epsilon=1, delta=1e-6, neighbours="replace")
+    assert release.model.total == release.synthetic_data(rng=0).n_records == 0
+    assert len(release.measurements) == 3
+    assert hdmm(empty, epsilon=1, delta=1e-6).model.total > 0
+
+
 def test_one_attribute_and_a_workload_of_weights():
     single = pypgm.Dataset({"a": [0, 1, 1]}, pypgm.Domain({"a": 2}))
     assert [m.clique for m in hdmm(single, epsilon=1, delta=1e-6).measurements] == [("a",)]

@@ -114,12 +114,13 @@ def hdmm(
     measurements = table.measure_many(cliques, queries, rho=limit.limit, weights=shares) if cliques else []
     total = table.public_total
     table.close()
+    fitted = measurements if total != 0 else []  # where there are publicly no records the answers are noise alone
     options: dict[str, Any] = {"time_limit": time_limit, "max_bytes": max_bytes, "callback": callback}
     model = estimate(
         table.domain,
-        measurements,
-        None if total is None else float(total),
-        oracle=oracle if any(m.clique for m in measurements) else "exact",
+        fitted,
+        total,
+        oracle=oracle if any(m.clique for m in fitted) else "exact",
         progress=progress,
         n_threads=n_threads,
         **{name: value for name, value in options.items() if value is not None},
