@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeGuard
@@ -44,7 +45,7 @@ class Domain:
     Raises
     ------
     ValueError
-        If a name comes twice, a size is not at least 1, or labels repeat or do not fit the size.
+        If a name comes twice, a size is not at least 1, or labels repeat, do not fit the size, or are None or NaN.
     TypeError
         If a name is not a string or a size not an integer.
 
@@ -184,6 +185,9 @@ def _check_size(name: object, size: object) -> int:
 def _check_labels(name: str, labels: tuple[Label, ...], size: int) -> None:
     if len(labels) != size:
         raise ValueError(f"attribute {name!r} has {size} values, got {len(labels)} labels")
+    for label in labels:
+        if label is None or operator.ne(label, label):  # a NaN, of whatever kind, differs from itself
+            raise ValueError(f"attribute {name!r}: a label must be a value, got {label!r}, which means a missing one")
     if len(set(labels)) != size:
         raise ValueError(f"attribute {name!r}: label {_first_repeat(labels)!r} comes more than once")
 

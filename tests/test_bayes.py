@@ -18,6 +18,7 @@ from scipy import stats
 from pypgm import Dataset, Domain, Factor, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.bayes import BayesianNetwork
 from pypgm.bayes.batch import posteriors
+from pypgm.bayes.checks import NetworkError
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}  # sums of a few thousand products of doubles
 
@@ -597,3 +598,13 @@ class Twins:
 def test_refused_questions(sprinkler, ask, error, message):
     with pytest.raises(error, match=message):
         ask(sprinkler)
+
+
+@pytest.mark.parametrize(
+    ("parents", "message"),
+    [(["rain"], "names attribute 'rain' more than once"), (["sun"], "unknown attribute 'sun'")],
+)
+def test_parents_that_cannot_be_make_no_network(parents, message):
+    with pytest.raises(NetworkError, match=message) as caught:
+        BayesianNetwork(Domain({"rain": 2}), {"rain": parents}, {"rain": np.full((2, 2), 0.5)})
+    assert caught.value.attribute == "rain"

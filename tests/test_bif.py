@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pypgm import Domain, ModelTooLargeError
 from pypgm.bayes import BayesianNetwork
 from pypgm.bayes.bif import parse_bif
+from pypgm.bayes.checks import NetworkError
 from pypgm.bayes.noisy_max import noisy_max
 
 NETWORKS = [
@@ -369,3 +370,19 @@ def test_marginals_of_the_repository(data_dir):
         for attribute, probabilities in known.items():
             wanted = [probabilities[label] for label in net.domain.labels[attribute]]
             np.testing.assert_allclose(found[attribute].values, wanted, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("text", ["", " \n\n", "// nothing but this\n"])
+def test_a_file_without_a_block_is_no_network(tmp_path, text):
+    with pytest.raises(NetworkError, match="is empty"):
+        read(tmp_path, text)
+
+
+def test_an_arc_to_its_own_node_is_refused_in_a_file(tmp_path):
+    with pytest.raises(ValueError, match="must differ, got rain, rain"):
+        read(tmp_path, RAIN + "probability (rain | rain) { default 0.5 0.5; }")
+
+
+def test_what_cannot_be_a_network_is_named_as_such_when_read(tmp_path):
+    with pytest.raises(NetworkError, match="line 2: probabilities of 'rain' must sum to 1"):
+        read(tmp_path, RAIN + "probability (rain) { table 0.5 0.6; }")

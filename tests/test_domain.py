@@ -166,3 +166,11 @@ def test_unhashable_attribute_is_unknown(people):
 def test_repeated_attribute_is_named(people, method):
     with pytest.raises(ValueError, match="names attribute 'age' more than once"):
         getattr(people, method)(("age", "sex", "age"))
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), np.datetime64("NaT")])
+def test_what_means_missing_is_no_label(missing):
+    with pytest.raises(ValueError, match="attribute 'rain': a label must be a value, got"):
+        Domain({"rain": ["yes", missing]})
+    with pytest.raises(ValueError, match="attribute 'rain': a label must be a value, got"):
+        Domain(["rain"], [1], {"rain": [missing]})

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.bayes.bif_words import QUOTED, Words, items, shown, written
+from pypgm.bayes.checks import NetworkError
 from pypgm.bayes.noisy_max import noisy_max
 from pypgm.data.files import is_weight
 from pypgm.domain import Clique, listed
@@ -124,6 +125,8 @@ class _Reader(Words):
         self.title = self.found.name
 
     def read(self) -> Description:
+        if not self.text.strip():
+            raise NetworkError("", f"{self.path}: the file is empty: no network, variable or probability block")
         while (keyword := self.word_or_end()) is not None:
             if keyword == "network":
                 self._network()

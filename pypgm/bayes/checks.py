@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
 
-__all__ = ["EXACT", "NetworkError", "checked_table", "ordered", "row_error"]
+__all__ = ["EXACT", "NetworkError", "check_family", "checked_table", "ordered", "row_error"]
 
 EXACT = 1e-12
 """Rows that sum to 1 within this do so but for rounding."""
@@ -23,6 +23,14 @@ class NetworkError(ValueError):
     def __init__(self, attribute: str, message: str) -> None:
         super().__init__(message)
         self.attribute = attribute
+
+
+def check_family(domain: Domain, child: str, parents: Clique) -> None:
+    """Raise `NetworkError` unless a child and its parents are different attributes of the domain."""
+    try:
+        domain.indices((*parents, child))
+    except ValueError as error:
+        raise NetworkError(child, str(error)) from None
 
 
 def ordered(domain: Domain, parents: Mapping[str, Clique]) -> Clique:

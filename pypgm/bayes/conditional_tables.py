@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from pypgm.bayes.bif import format_bif, parse_bif
-from pypgm.bayes.checks import EXACT, NetworkError, checked_table, ordered, row_error
+from pypgm.bayes.checks import EXACT, NetworkError, check_family, checked_table, ordered, row_error
 from pypgm.bayes.sampling import draw_ancestral
 from pypgm.data import Dataset
 from pypgm.data.files import open_text, replacing_text
@@ -53,7 +53,7 @@ class ConditionalTables:
         self.domain = domain
         families = {a: as_clique(parents.get(a, ())) for a in domain}
         for child, given in families.items():
-            domain.indices((*given, child))
+            check_family(domain, child, given)
         self.parents = MappingProxyType(families)
         self._order = ordered(domain, families)
         self.tables = MappingProxyType({a: checked_table(domain, a, families[a], tables[a]) for a in domain})
@@ -101,7 +101,8 @@ class ConditionalTables:
         try:
             net = cls(Domain(found.labels), found.parents, found.tables, name=found.name)
         except NetworkError as error:
-            raise ValueError(f"{os.fspath(path)}, line {found.lines[error.attribute]}: {error}") from None
+            message = f"{os.fspath(path)}, line {found.lines[error.attribute]}: {error}"
+            raise NetworkError(error.attribute, message) from None
         net.notes = (*found.notes, *net.notes)
         return net
 
