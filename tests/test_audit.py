@@ -34,7 +34,7 @@ from pypgm.audit.tiers import MEASUREMENTS
 
 @pytest.mark.slow
 def test_tier_0_passes(monkeypatch):
-    # The thousand configurations of the full tier are part of the slow test.
+    # All configurations of the full tier are part of the slow test of tier 1.
     monkeypatch.setattr("pypgm.audit.tiers.check_conservation", lambda name, m: check_conservation(name, m, 100))
     found = run(suite(0))
     assert failures(found) == []
