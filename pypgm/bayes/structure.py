@@ -1,0 +1,82 @@
+"""A directed graph in any of the forms people have one in: as parents of each attribute, checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+
+from pypgm.bayes.checks import NetworkError, check_family, ordered
+from pypgm.bayes.conditional_tables import ConditionalTables
+from pypgm.domain import Clique, Domain, as_clique
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["Structure", "parents_of"]
+
+Structure: TypeAlias = (
+    "ConditionalTables | networkx.DiGraph[str] | Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str]] "
+    "| str | os.PathLike[str]"
+)
+
+
+def parents_of(domain: Domain, structure: Structure) -> dict[str, Clique]:
+    """Return the parents of each attribute of a domain, in the order of the structure's arcs.
+
+    Parameters
+    ----------
+    domain : Domain
+    structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
+        A network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each child;
+        or arcs (parent, child). Attributes that it does not name have no parents and no children.
+
+    Raises
+    ------
+    ValueError
+        If an attribute is unknown, an arc comes twice or leads to its own node, or the arcs run in a circle.
+    TypeError
+        If the structure is none of these, or a graph is not directed.
+
+    Examples
+    --------
+    >>> parents_of(Domain({"a": 2, "b": 2, "c": 2}), [("a", "c"), ("b", "c")])
+    {'a': (), 'b': (), 'c': ('a', 'b')}
+    """
+    if isinstance(structure, str | os.PathLike):
+        structure = ConditionalTables.read_bif(structure)
+    if isinstance(structure, ConditionalTables):
+        structure = structure.parents
+    named = {c: as_clique(p) for c, p in structure.items()} if isinstance(structure, Mapping) else _of_arcs(structure)
+    domain.indices(tuple(named))
+    parents = {a: named.get(a, ()) for a in domain}
+    for child, own in parents.items():
+        check_family(domain, child, own)
+    ordered(domain, parents)
+    return parents
+
+
+def _of_arcs(structure: networkx.DiGraph[str] | Iterable[tuple[str, str]]) -> dict[str, Clique]:
+    """Return the parents of each node that arcs, or a graph, name."""
+    found: dict[str, list[str]] = {}
+    if _is_graph(structure):
+        if not structure.is_directed():
+            raise TypeError("a structure needs a directed graph, got an undirected one")
+        found = {node: [] for node in structure.nodes}
+        structure = structure.edges()
+    if not isinstance(structure, Iterable):
+        raise TypeError(f"a structure is a network, a directed graph, parents or arcs, got {structure!r}")
+    for arc in structure:
+        if isinstance(arc, str) or len(arc) != 2:
+            raise TypeError(f"an arc is a pair (parent, child), got {arc!r}")
+        parent, child = arc
+        found.setdefault(parent, [])
+        own = found.setdefault(child, [])
+        if parent in own:
+            raise NetworkError(child, f"the arc from {parent!r} to {child!r} comes twice")
+        own.append(parent)
+    return {child: tuple(own) for child, own in found.items()}
+
+
+def _is_graph(value: object) -> TypeGuard[networkx.DiGraph[str]]:
+    return hasattr(value, "nodes") and hasattr(value, "edges") and hasattr(value, "is_directed")
