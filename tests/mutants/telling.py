@@ -15,7 +15,7 @@ from pypgm.audit.subjects import MECHANISMS, SPELLED, STEPS
 from pypgm.audit.whole import followed
 from pypgm.privacy import Budget, Privacy
 
-TABLE, SELECTOR, GUARDED = "pypgm.privacy.private_table", "pypgm.privacy.l1_selector", "pypgm.privacy.guarded"
+TABLE, SELECTOR, GUARDED = "pypgm.privacy.private_table", "pypgm.privacy.selector", "pypgm.privacy.guarded"
 MST, CLI, READ = "pypgm.mechanisms._mst", "pypgm.cli", "pypgm.data.table"
 RELEASE, BUDGET, QUANTILES = "pypgm.release", "pypgm.privacy.budget", "pypgm.privacy.quantiles"
 PAIRS = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
@@ -33,7 +33,7 @@ def follow(name):
 
 whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
 
-SELECTED = "            return [chosen[select_exponential(self._scores_of(chosen), rate, self._words)]]"
+SELECTED = "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]"
 READ_ALL = "    # From here on nothing depends on the records but through the release.\n    del data\n"
 
 MUTANTS = [
@@ -58,8 +58,8 @@ MUTANTS = [
         "exact scores are logged",
         SELECTOR,
         SELECTED,
-        "            import logging\n            logging.getLogger('pypgm').debug('%s', self._scores_of(chosen))\n"
-        + SELECTED,
+        "            import logging\n"
+        "            logging.getLogger('pypgm').debug('%s', self._weighted(chosen, weighing))\n" + SELECTED,
         selected,
         "text tells",
     ),
@@ -201,11 +201,11 @@ MUTANTS = [
     Mutant(
         "wrong estimates are found after the charge",
         SELECTOR,
-        "        self._compare()\n        ledger, score_range = self._table.ledger, "
-        "self._table.privacy.l1_score_range\n        if count == 1:\n",
-        "        ledger, score_range = self._table.ledger, self._table.privacy.l1_score_range\n"
+        "        self._prepare()\n        ledger, words = self._table.ledger, self._table._words\n"
+        "        if count == 1:\n",
+        "        ledger, words = self._table.ledger, self._table._words\n"
         "        if count == 1:\n            ledger.charge_exponential('', '', epsilon=used, score_range=1)\n"
-        "            self._compare()\n",
+        "            self._prepare()\n",
         check_refusals,
         "charged for nothing",
     ),
