@@ -6,6 +6,8 @@ import contextlib
 import csv
 import json
 import os
+import runpy
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -18,7 +20,6 @@ from unittest.mock import patch
 import numpy as np
 
 import pypgm
-from pypgm import cli
 from pypgm.audit.answers import check_answers
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
@@ -67,13 +68,23 @@ def _synth(data: Any, budget: Budget, privacy: Privacy, *, options: Sequence[str
     def noted(*given: Any, **named: Any) -> Any:
         return data if pypgm.read_table(*given, **named).domain == data.domain else None
 
-    with _folder() as folder, patch.object(cli, "read_table", noted):
+    with _folder() as folder, patch("pypgm.cli.read_table", noted):
         _write(folder, data.domain, [data.unnoted(a) for a in data.domain])
-        status = cli.main(arguments)
+        status = _main(arguments)
         inputs = {"people.csv", "domain.json"}
         files = {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.name not in inputs}
         model = pypgm.load(_MODEL) if _MODEL in files else None
     return SimpleNamespace(status=status, files=files, model=model)
+
+
+def _main(arguments: Sequence[str]) -> int:
+    """Run ``python -m pypgm`` in this process and return its exit status."""
+    with patch.object(sys, "argv", ["pypgm", *arguments]):
+        try:
+            runpy.run_module("pypgm", run_name="__main__")
+        except SystemExit as ended:
+            return int(ended.code or 0)
+    return 0
 
 
 @contextlib.contextmanager
@@ -144,7 +155,7 @@ def _run(domain: Domain, rows: list[list[str]]) -> object:
         sizes = {"a": 3, "b": ["x", "y"]}
         (folder / "domain.json").write_text(json.dumps(sizes), encoding="utf-8")
         arguments = ["synth", "people.csv", "--domain", "domain.json", "--out", _OUT, "--epsilon", "1"]
-        status = cli.main([*arguments, "--delta", "1e-9"])
+        status = _main([*arguments, "--delta", "1e-9"])
     if status == 2:
         raise ValueError(said.getvalue())
     return status

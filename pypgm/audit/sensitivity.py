@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from fractions import Fraction
@@ -93,8 +94,13 @@ def _configuration(number: int) -> tuple[Any, Budget, Privacy]:
     sizes = rng.integers(1, 5, size=rng.integers(1, 5))
     domain = Domain([f"x{i}" for i in range(sizes.size)], [int(n) for n in sizes])
     records = rng.integers(0, sizes, size=(rng.integers(0, 12), sizes.size))
-    epsilon = Fraction(int(rng.integers(1, 400)), 100)
+    epsilon = Fraction(int(rng.integers(1, 20)) ** 2, 100)
     delta = Fraction(1, 10 ** int(rng.integers(3, 12)))
-    budget = Budget(rho=epsilon / 3) if rng.random() < 0.5 else Budget(epsilon=epsilon, delta=delta)
+    budget = Budget(rho=epsilon / 3) if rng.random() < 0.5 else _budget(epsilon, delta)
     neighbours: Neighbours = "replace" if rng.random() < 0.5 else "add-remove"
     return table(records, domain), budget, Privacy(neighbours, records_per_person=int(rng.integers(1, 4)))
+
+
+@functools.cache
+def _budget(epsilon: Fraction, delta: Fraction) -> Budget:
+    return Budget(epsilon=epsilon, delta=delta)
