@@ -204,6 +204,8 @@ def check_closed() -> Finding:
         "a measurement": lambda made: made["table"].measure("a", variance=9),
         "a selection": lambda made: made["selector"].select([0, 1], rho=1),
         "a fresh selection": lambda made: made["unused"].permute_and_flip([0, 1], rho=1),
+        "a screen": lambda made: made["selector"].screen(rho=1),
+        "scores of one's own": lambda made: made["stated"].select(rho=1),
         "unknown keys": lambda made: sparse_histogram(made["column"], delta=_DELTA, variance=9),
         "a measurement of a sample": lambda made: made["sample"].measure("a", scale=9),
         "a selector": lambda made: made["table"].l1_selector([("a",)], lambda _: [0, 0, 0]),
@@ -220,7 +222,9 @@ def check_closed() -> Finding:
             found.append(("open after the end", f"{name} is answered once the table is closed"))
         if before != [made["table"].ledger.lines, made["sample"].ledger.lines]:
             found.append(("open after the end", "a step is charged once the table is closed"))
-        held.append(contents({name: made[name] for name in ("table", "selector", "unused", "column", "sample")}))
+        held.append(
+            contents({name: made[name] for name in ("table", "selector", "unused", "stated", "column", "sample")})
+        )
     kept = differences(*held)
     if kept:
         found.append(("open after the end", f"{kept[0]} depends on the records of a closed table"))
@@ -233,7 +237,10 @@ def _made(records: list[list[int]]) -> dict[str, Any]:
     selectors = [own.l1_selector([("a",), ("b", "c")], lambda c: [2.5] * DOMAIN.size(c)) for _ in range(2)]
     with patch.object(_core, "select_exponential", return_value=0):
         selectors[0].select([0, 1], rho=1)
+        stated = own.selector([("a",), ("b",)], lambda _, counts: int(counts[0]), sensitivity=1)
+        stated.select(rho=1)
     sample = own.subsample("1/2", epsilon=1)
     made = {"table": own, "selector": selectors[0], "unused": selectors[1], "column": own.column("a"), "sample": sample}
+    made["stated"] = stated
     own.close()
     return made
