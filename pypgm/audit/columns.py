@@ -25,6 +25,7 @@ from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.unknown_keys import sparse_histogram
 
@@ -208,6 +209,10 @@ def check_closed() -> Finding:
         "scores of one's own": lambda made: made["stated"].select(rho=1),
         "unknown keys": lambda made: sparse_histogram(made["column"], delta=_DELTA, variance=9),
         "a measurement of a sample": lambda made: made["sample"].measure("a", scale=9),
+        "many measurements": lambda made: made["table"].measure_many(["a", "b"], rho=1),
+        "the total": lambda made: made["table"].measure_total(variance=9),
+        "quantiles": lambda made: private_quantiles(made["column"], ["1/2"], [0, 1], rho=1),
+        "bounds": lambda made: private_bounds(made["column"], [0, 1], rho=1),
         "a selector": lambda made: made["table"].l1_selector([("a",)], lambda _: [0, 0, 0]),
         "a sample": lambda made: made["table"].subsample("1/2", epsilon=1),
     }
@@ -217,7 +222,7 @@ def check_closed() -> Finding:
         for name, use in uses.items():
             try:
                 use(made)
-            except ValueError:
+            except Exception:  # whatever is raised, nothing was answered
                 continue
             found.append(("open after the end", f"{name} is answered once the table is closed"))
         if before != [made["table"].ledger.lines, made["sample"].ledger.lines]:

@@ -233,12 +233,19 @@ def check_guarantees() -> Finding:
         variance = 7 / (2 * budget.limit)
         ledger.charge_gaussian("measure", "a", variance=variance, squared_sensitivity=7, largest_change=1)
         ledger.charge_stated("fail", "a", rho=0, delta=budget.reserved_delta)
+        if ledger.epsilon() != Ledger(budget).epsilon():
+            found.append(("accounting", f"the guarantee of {budget!r} depends on what was spent"))
         lost = _composed(_shift(variance, 7), _fails(budget.reserved_delta))
         true = _epsilon(lost, float(budget.delta or 0))
         if true > ledger.epsilon() or ledger.epsilon() != float(budget.epsilon or 0):
             found.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.epsilon():.9g} is guaranteed"))
         if true > ledger.realised_epsilon():
             found.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.realised_epsilon():.9g} is stated"))
+    for delta in _DELTAS:
+        own = Ledger(Budget(rho=Fraction(7, 100)))
+        true = _epsilon(_shift(Fraction(50), 7), float(delta))
+        if own.epsilon(delta) < true:
+            found.append(("accounting", f"{own!r} may lose {true:.9g}, {own.epsilon(delta):.9g} is guaranteed"))
     return finding("guarantees", "whole budgets", found, f"{len(budgets)} budgets, spent and kept")
 
 

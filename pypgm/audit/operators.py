@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 
 _LARGEST = 1 << 30  # of the counts in random products
 _COMPARED = 64  # columns of the largest norms that are compared with all, fewer where the matrix is full
-_PRODUCTS = 1 << 26
+_PRODUCTS = 1 << 26  # of entries and compared columns
 
 
 def check_operators(specs: Sequence[Spec] = (*SMALL, *WIDE)) -> Finding:
@@ -58,7 +58,7 @@ def _products(query: LinearQuery, matrix: Any, rng: np.random.Generator) -> Foun
     for name, own, true in pairs:
         if own.dtype.kind != "i" or not np.array_equal(own, true):
             yield "operator", f"{name} of {query!r} is not that of its matrix"
-    if (query.to_sparse() != matrix).nnz:
+    if rows * cells < 1 << 22 and (query.to_sparse() != matrix).nnz:
         yield "operator", f"the matrix of {query!r} is not that of its definition"
 
 

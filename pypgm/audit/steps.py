@@ -65,6 +65,18 @@ class _Lying(Partition):
         return 5 * super()._apply(table)
 
 
+class _Squares:
+    """Products of one's own that are linear on single records alone."""
+
+    shape = (3, 3)
+
+    def matvec(self, x: ArrayLike) -> NDArray[Any]:
+        return np.asarray(x) ** 2
+
+    def rmatvec(self, y: ArrayLike) -> NDArray[Any]:
+        return np.asarray(y)
+
+
 def _lie(size: int) -> LinearQuery:
     return _Lying(list(range(size)))
 
@@ -115,6 +127,7 @@ ASKED: dict[str, tuple[str, Ask]] = {
     "a query that lies": ("rho", lambda t, x: t.measure("a", _lie(3), rho=x)),
     "a product that lies": ("rho", lambda t, x: t.measure(("b", "a"), Kronecker([Identity(2), _lie(3)]), rho=x)),
     "a union that lies": ("rho", lambda t, x: t.measure("a", Union([_lie(3), Prefix(3)]), rho=x)),
+    "products that lie": ("rho", lambda t, x: t.measure("a", _Squares(), rho=x)),
     "on a lattice": (
         "rho",
         lambda t, x: measure_real(t, "a", [[0.3, -0.7, 1], [0, 0.2, 0.9]], lattice=64, rho=x).measurement,
@@ -130,6 +143,7 @@ ASKED: dict[str, tuple[str, Ask]] = {
 """What is asked, in which unit, and how: each is called with a private table and what it may cost."""
 
 
+_NOISE = {"discrete Gaussian", "discrete Laplace"}
 _RAW: tuple[object, ...] = (None, 1.5, "7")  # what the codes of "a" stand for in a column of raw values
 
 COLUMNS: dict[str, tuple[str, Callable[[PrivateColumn, Fraction], Any]]] = {
@@ -168,7 +182,10 @@ def asked_checks(name: str) -> list[Check]:
     """Return the checks of one thing that is asked, which share their runs."""
     runs = functools.cache(lambda: _runs(name))
     checks = (check_calibration, check_charges, check_answers, check_noninterference)
-    return [partial(_on, check, runs) for check in (*checks, check_selection_loss, _check_cost, _check_scores)]
+    return [
+        partial(_on, check, runs)
+        for check in (*checks, check_selection_loss, _check_cost, _check_changes, _check_scores)
+    ]
 
 
 def _on(check: Callable[[Runs], Finding], runs: Callable[[], Runs]) -> Finding:
@@ -200,6 +217,21 @@ def _check_cost(runs: Runs) -> Finding:
         if one.spent > runs.budget.limit / _SPARE
     ]
     return finding("cost asked for", runs.subject, found, f"{len(runs.traces)} runs, none costs more")
+
+
+def _check_changes(runs: Runs) -> Finding:
+    """Demand that no single answer changes by more than the largest change on its line, which composition rests on."""
+    found, compared = [], 0
+    for pair, one, other in runs.traces:
+        lines = [line for line in one.charges if "largest_change" in line.parameters]
+        draws = [[draw for draw in trace.draws if draw.law in _NOISE] for trace in (one, other)]
+        for line, draw, twin in zip(lines, *draws, strict=False):
+            compared += 1
+            change = int(np.abs(draw.private - twin.private).max(initial=0)) if pair.neighbours else 0
+            if change > line.parameters["largest_change"]:
+                stated = line.parameters["largest_change"]
+                found.append(("sensitivity", f"tables {pair.name}: an answer changes by {change}, {stated} is stated"))
+    return finding("largest changes", runs.subject, found, f"{compared} draws")
 
 
 def _check_scores(runs: Runs) -> Finding:

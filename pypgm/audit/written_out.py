@@ -68,6 +68,7 @@ SMALL: tuple[Spec, ...] = (
         for sizes in ((), (2,), (3,), (2, 2), (4, 2), (2, 3, 5), (6, 5), (3, 2, 3, 2), (3, 3, 4))
     ),
     ("product", ("contrasts", [3, 2]), ("prefix", 2)),
+    ("named", ("prefix", 3), ("matrix", [[1, -2]]), ("identity", 2)),
     ("union", ("identity", 3), ("total", 3)),
     ("union", ("matrix", [[1, -1, 0]]), ("matrix", [[1, 1, -3]]), ("prefix", 3)),
     ("union", ("total", 2), ("total", 2)),
@@ -130,6 +131,8 @@ def built(spec: Spec) -> queries.LinearQuery:
     kind, *given = spec
     if kind == "product":
         return queries.Kronecker([built(s) for s in given])
+    if kind == "named":
+        return queries.KroneckerQuery({f"x{i}": built(s) for i, s in enumerate(given)}).operator
     if kind == "union":
         return queries.Union([built(s) for s in given])
     if kind == "finer":
@@ -158,7 +161,7 @@ def built(spec: Spec) -> queries.LinearQuery:
 def written_out(spec: Spec) -> Any:
     """Return the matrix of a spec as a csr_array, entry by entry from its definition, without `pypgm.queries`."""
     kind, *given = spec
-    if kind in {"product", "contrasts"}:
+    if kind in {"product", "named", "contrasts"}:
         # One factor an attribute: n times its value minus the sum, of two values their difference.
         matrices = ([[1, -1]] if n == 2 else n * np.eye(n, dtype=np.int64) - 1 for n in given[0])
         factors = [("matrix", [[1]]), *(("matrix", m) for m in matrices)] if kind == "contrasts" else given

@@ -152,6 +152,18 @@ _SAMPLES = [
 ]
 
 _ENDS = [
+    (
+        "totals are charged after the end",
+        "private_table",
+        "attributes, asked, done = self._asked(clique, query)\n        records = self.__records()\n",
+        "attributes, asked, done = self._asked(clique, query)\n        records = self.__data\n",
+    ),
+    (
+        "many are charged after the end",
+        "private_table",
+        'total, records = as_fraction("rho", rho), self.__records()',
+        'total, records = as_fraction("rho", rho), self.__data',
+    ),
     ("samples outlive their table", "private_table", "self.__views.add(sample)", "len(self.__views)"),
     ("views outlive their table", "private_table", "            view.close()", "            hash(view)"),
     ("scores survive the end", "selector", "        self.__scores = {}", "        self.__scores = self.__scores"),
@@ -264,6 +276,30 @@ _ASKED = [
         "values.append(noises[0].add(",
         "many, weighted",
         "scale differs from the charge",
+    ),
+    (
+        "the largest change is that of one record",
+        "charged_noise",
+        'parameters["largest_change"] = Fraction(privacy.largest_change(query))',
+        'parameters["largest_change"] = Fraction(query.largest_change(privacy.neighbours))',
+        "cells",
+        "sensitivity",
+    ),
+    (
+        "counts are handed to a query of one's own",
+        "private_table",
+        "values = noise.add(_answers(done, records.count([attributes], self._n_threads)[0]))",
+        "values = noise.add(_answers(query or done, records.count([attributes], self._n_threads)[0]))",
+        "products that lie",
+        "lost user bound",
+    ),
+    (
+        "permute-and-flip is asked for by its range",
+        "selector",
+        "rate, used = self._rate(selection_epsilon(rho, epsilon, 2))",
+        "rate, used = self._rate(selection_epsilon(rho, epsilon, 8))",
+        "permute-and-flip",
+        "overspent",
     ),
     (
         "a lattice has the noise of its unit",

@@ -190,6 +190,13 @@ _OTHERS = [
         check_exported_events,
     ),
     (
+        "the guarantee is that of what was spent",
+        "ledger_report",
+        "return _converted(budget, budget.limit, budget.reserved_delta, delta)",
+        "return _converted(budget, self.spent(), budget.reserved_delta, delta)",
+        check_guarantees,
+    ),
+    (
         "a budget keeps nothing for what may fail",
         "budget",
         "limit = zcdp_rho(exact_epsilon, exact_delta - reserved)",
