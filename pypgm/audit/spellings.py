@@ -39,5 +39,5 @@ def _can_say(spelling: str, privacy: Privacy) -> bool:
 
 
 def _pairs(privacies: Sequence[Privacy]) -> list[Pair]:
-    near = [p for p in neighbour_pairs(privacies) if p.name.startswith(("crossed", "a rare record, [2"))]
+    near = [p for p in neighbour_pairs(privacies) if p.name.startswith("crossed")]
     return [*near, *far_pairs([p for p in privacies if p.records_per_person == 1])]
