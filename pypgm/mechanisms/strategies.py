@@ -9,14 +9,17 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.relation import Privacy
 from pypgm.workloads import Workload
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["Strategy", "contrast_cost", "contrast_strategy", "marginal_strategy"]
 
@@ -195,6 +198,8 @@ def _contrast_gains(workload: Workload) -> dict[Clique, float]:
 
 def _inclusion(domain: Domain, cliques: list[Clique]) -> sparse.csr_array:
     """Return the matrix of n_b / n_a, the part of a cell of b that a cell of a is, for every b within a."""
+    from scipy import sparse
+
     number = {c: i for i, c in enumerate(cliques)}
     rows, columns, values = [], [], []
     for a in cliques:
