@@ -67,7 +67,7 @@ def _worst(query: Any, privacy: Privacy) -> tuple[int, int]:
     return max(int(np.abs(c).sum()) for c in every), max(int((c * c).sum()) for c in every)
 
 
-def check_conservation(subject: str, mechanism: Mechanism, configurations: int = 400) -> Finding:
+def check_conservation(subject: str, mechanism: Mechanism, configurations: int = 250) -> Finding:
     """Run random configurations of a mechanism: what all ledgers charge sums to at most the budget, in rationals."""
     found, fullest = [], Fraction(0)
     for number in range(configurations):
