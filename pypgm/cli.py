@@ -20,7 +20,8 @@ from pypgm.data.files import replacing_text
 from pypgm.data.schema import Codebook
 from pypgm.domain import Domain, Label, as_clique
 from pypgm.factor import Factor
-from pypgm.models import GraphicalModel, RegionGraphModel
+from pypgm.models import GraphicalModel
+from pypgm.models.kinds import ReleasedModel
 from pypgm.privacy import Budget
 from pypgm.release import Release
 from pypgm.report import cells, domain_lines, model_lines
@@ -315,7 +316,7 @@ def _query(arguments: argparse.Namespace) -> None:
         _write_answer(sys.stdout, answer, unit, errors[i])
 
 
-def _model(path: str) -> GraphicalModel | RegionGraphModel:
+def _model(path: str) -> ReleasedModel:
     """Return the model in a file, of a release the one that explains it."""
     found = load(path)
     return found.model if isinstance(found, Release) else found

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pypgm.data import Dataset
     from pypgm.factor import Factor
-    from pypgm.models import GraphicalModel, RegionGraphModel
+    from pypgm.models.kinds import ReleasedModel
 
 __all__ = ["Release", "load"]
 
@@ -44,7 +44,7 @@ class Release:
 
     Attributes
     ----------
-    model : GraphicalModel or RegionGraphModel
+    model : GraphicalModel, RegionGraphModel or CountedNetwork
         The model; its marginals are counts.
     measurements : tuple of LinearMeasurement
         The noisy answers, int64, exactly as they were drawn.
@@ -54,7 +54,7 @@ class Release:
         Its name.
     """
 
-    model: GraphicalModel | RegionGraphModel
+    model: ReleasedModel
     measurements: tuple[LinearMeasurement, ...]
     ledger: LedgerReport
     mechanism: str
@@ -218,7 +218,7 @@ def _shown(value: Fraction) -> str:
     return repr(nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf))
 
 
-def load(path: str | os.PathLike[str]) -> Release | GraphicalModel | RegionGraphModel:
+def load(path: str | os.PathLike[str]) -> Release | ReleasedModel:
     """Read whatever was saved: a release, or a model.
 
     Raises
@@ -240,9 +240,7 @@ def load(path: str | os.PathLike[str]) -> Release | GraphicalModel | RegionGraph
     return _of_archive(*read_archive(path), str(path))
 
 
-def _of_archive(
-    header: dict[str, Any], arrays: dict[str, Any], name: str
-) -> Release | GraphicalModel | RegionGraphModel:
+def _of_archive(header: dict[str, Any], arrays: dict[str, Any], name: str) -> Release | ReleasedModel:
     model = model_of_archive(header, arrays, name)
     if "release" not in header:
         return model

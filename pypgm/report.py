@@ -14,19 +14,19 @@ from pypgm.memory import short
 
 if TYPE_CHECKING:
     from pypgm.factor import Factor
-    from pypgm.models import GraphicalModel, RegionGraphModel
+    from pypgm.models.kinds import ReleasedModel
 
 __all__ = ["cells", "compare", "domain_lines", "model_lines"]
 
 _CHUNK = 65536
 
 
-def model_lines(model: GraphicalModel | RegionGraphModel) -> list[str]:
+def model_lines(model: ReleasedModel) -> list[str]:
     r"""Return the lines that sum a model up: its size, its largest clique, how its estimate ended.
 
     Parameters
     ----------
-    model : GraphicalModel or RegionGraphModel
+    model : GraphicalModel, RegionGraphModel or CountedNetwork
 
     Examples
     --------
@@ -38,7 +38,7 @@ def model_lines(model: GraphicalModel | RegionGraphModel) -> list[str]:
     domain = model.domain
     largest = max(model.cliques, key=domain.size, default=())
     size = f"{_many(len(domain), 'attribute')}, {_many(len(model.cliques), 'clique')}, "
-    size += f"{_many(model.marginals.values.size, 'parameter')}; "
+    size += f"{_many(model.potentials.values.size, 'parameter')}; "
     lines = [f"model: {size}largest clique: {', '.join(largest) or 'none'} ({domain.size(largest):,} cells)"]
     if model.fit is not None:
         gap = "" if model.fit.gap is None else f" (at most {model.fit.gap:.3g} above the optimum)"

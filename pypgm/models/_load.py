@@ -13,6 +13,7 @@ from pypgm.estimation.fit import Fit
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
 from pypgm.models._estimate import estimate_again
+from pypgm.models.kinds import KINDS, Reader, ReleasedModel
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
 from pypgm.models.region_model import RegionGraphModel
@@ -21,15 +22,15 @@ from pypgm.models.storage import archive_bytes, parse_archive, read_archive
 if TYPE_CHECKING:
     import os
 
-__all__ = ["load", "model_of_archive"]
+__all__ = ["load", "model_of_archive", "stored_fit", "unpickled"]
 
 
-def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
+def load(path: str | os.PathLike[str]) -> ReleasedModel:
     """Read a model that its `save` wrote.
 
     Returns
     -------
-    GraphicalModel or RegionGraphModel
+    GraphicalModel, RegionGraphModel or CountedNetwork
         The same model; the marginals of a graphical model are computed again.
 
     Raises
@@ -51,32 +52,38 @@ def load(path: str | os.PathLike[str]) -> GraphicalModel | RegionGraphModel:
     return model_of_archive(*read_archive(path), str(path))
 
 
-def model_of_archive(header: dict[str, Any], arrays: dict[str, Any], path: str) -> GraphicalModel | RegionGraphModel:
+def model_of_archive(header: dict[str, Any], arrays: dict[str, Any], path: str) -> ReleasedModel:
     """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
     try:
-        domain = Domain(header["attributes"], header["shape"], header["labels"])
-        folding = Folding.from_lists(domain, header["functions"])
-        origin = header.get("origin")
-        read = _region_model if header.get("kind") == "region graph" else _graphical_model
-        parts = {
-            "folding": folding,
-            "fit": _fit(header),
-            "masks": _masks(folding.inner, header, arrays),
-            "origin": None if origin is None else Origin.unpacked(folding.inner, origin, arrays, estimate_again),
-        }
-        model = read(header, arrays, parts)
+        read: Reader = KINDS.get(header.get("kind", ""), _estimated_model)
+        model = read(header, arrays)
         model.not_private = header.get("not_private", "")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
     return model
 
 
-def _unpickled(packed: bytes) -> GraphicalModel | RegionGraphModel:
+def _estimated_model(header: dict[str, Any], arrays: dict[str, Any]) -> GraphicalModel | RegionGraphModel:
+    domain = Domain(header["attributes"], header["shape"], header["labels"])
+    folding = Folding.from_lists(domain, header["functions"])
+    origin = header.get("origin")
+    read = _region_model if header.get("kind") == "region graph" else _graphical_model
+    parts = {
+        "folding": folding,
+        "fit": stored_fit(header),
+        "masks": _masks(folding.inner, header, arrays),
+        "origin": None if origin is None else Origin.unpacked(folding.inner, origin, arrays, estimate_again),
+    }
+    return read(header, arrays, parts)
+
+
+def unpickled(packed: bytes) -> ReleasedModel:
+    """Return the model of an archive's bytes."""
     return model_of_archive(*parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")
 
 
 def _pickled(model: GraphicalModel | RegionGraphModel) -> tuple[Any, ...]:
-    return _unpickled, (archive_bytes(*model.archive()),)
+    return unpickled, (archive_bytes(*model.archive()),)
 
 
 # A model is pickled and copied as what its file holds: plans and caches are rebuilt.
@@ -84,7 +91,8 @@ copyreg.pickle(GraphicalModel, _pickled)
 copyreg.pickle(RegionGraphModel, _pickled)
 
 
-def _fit(header: dict[str, Any]) -> Fit | None:
+def stored_fit(header: dict[str, Any]) -> Fit | None:
+    """Return how the estimate of a file's model ended."""
     fit = header["fit"]
     return None if fit is None else Fit(**{**fit, "history": tuple(fit["history"])})
 

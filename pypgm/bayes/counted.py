@@ -1,0 +1,139 @@
+"""A Bayesian network of a number of records: the model of a release, in a file with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.bayes.network import BayesianNetwork
+from pypgm.domain import Clique, Domain
+from pypgm.factor import Factor
+from pypgm.models._load import stored_fit, unpickled
+from pypgm.models.kinds import KINDS
+from pypgm.models.storage import archive_bytes, write_archive
+from pypgm.numeric import checked_real
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from pypgm.data import Dataset
+    from pypgm.estimation.fit import Fit
+
+__all__ = ["CountedNetwork"]
+
+_KIND = "bayesian network"
+
+
+class CountedNetwork(BayesianNetwork):
+    """A Bayesian network of a number of records: what a private release of one holds.
+
+    All a `BayesianNetwork` answers is probabilities here too; `project` alone speaks in counts.
+
+    Parameters
+    ----------
+    domain, parents, tables, name
+        As for `BayesianNetwork`.
+    total : float
+        Number of records, at least 0; an estimate need not be whole.
+    fit : Fit, optional
+        How the estimate ended that the tables were read from.
+
+    Attributes
+    ----------
+    total : float
+    fit : Fit or None
+    not_private : str
+        Why the network protects nobody, if it was made from a release that does not; kept in its file.
+
+    Raises
+    ------
+    ValueError
+        As `BayesianNetwork`, and if the total is negative or not finite.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> net = CountedNetwork(Domain({"a": 2}), {}, {"a": [0.25, 0.75]}, total=8)
+    >>> net.project("a").values
+    array([2., 6.])
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        parents: Mapping[str, str | Iterable[str]],
+        tables: Mapping[str, ArrayLike | Factor],
+        *,
+        name: str = "unknown",
+        total: float = 1.0,
+        fit: Fit | None = None,
+    ) -> None:
+        super().__init__(domain, parents, tables, name=name)
+        self.total = 0.0 if total == 0 else checked_real("total", total)
+        self.fit = fit
+        self.not_private = ""
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """Each attribute with its parents, in the order of the domain."""
+        return tuple(table.domain.attributes for table in self.tables.values())
+
+    def project(self, clique: str | Iterable[str]) -> Factor:
+        """Return the marginal of any clique in counts, which sum to the total; errors as of `query`."""
+        found = self.query(clique)
+        return Factor(found.domain, found.values * self.total)
+
+    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
+        """Draw records as `sample` does.
+
+        Parameters
+        ----------
+        rows : int, optional
+            How many; the rounded total by default.
+        rng : Generator or int, optional
+            The operating system's entropy by default.
+        """
+        return self.sample(round(self.total) if rows is None else rows, rng)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network to a file, whole or not at all; `pypgm.load` reads it.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; nothing is left behind then.
+        """
+        write_archive(path, *self.archive())
+
+    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the header and the arrays of the network's file."""
+        header = {
+            "kind": _KIND,
+            "attributes": self.domain.attributes,
+            "shape": self.domain.shape,
+            "labels": dict(self.domain.labels),
+            "name": self.name,
+            "parents": dict(self.parents),
+            "total": self.total,
+            "fit": None if self.fit is None else dataclasses.asdict(self.fit),
+            "not_private": self.not_private,
+        }
+        return header, {f"table {i}": table.values for i, table in enumerate(self.tables.values())}
+
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
+        return unpickled, (archive_bytes(*self.archive()),)
+
+
+def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> CountedNetwork:
+    domain = Domain(header["attributes"], header["shape"], header["labels"])
+    tables = {a: arrays[f"table {i}"] for i, a in enumerate(domain)}
+    known = {"name": header["name"], "total": header["total"], "fit": stored_fit(header)}
+    return CountedNetwork(domain, header["parents"], tables, **known)
+
+
+KINDS[_KIND] = _read
