@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.models.kinds import ReleasedModel
 
-__all__ = ["Release", "load"]
+__all__ = ["RELEASES", "Release", "load"]
 
 _VERSION = 1
 
@@ -212,6 +212,10 @@ class Release:
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"
 
 
+RELEASES: dict[str, type[Release]] = {}
+"""The class that a mechanism's releases are loaded as, where it is one of their own."""
+
+
 def _shown(value: Fraction) -> str:
     """Return the shortest decimal of a float that is not below a rational."""
     nearest = float(value)
@@ -248,7 +252,9 @@ def _of_archive(header: dict[str, Any], arrays: dict[str, Any], name: str) -> Re
         stored = header["release"]
         _check_version(stored["version"])
         measurements = unpacked_measurements(model.domain, stored["measurements"], arrays, "released")
-        return Release(model, measurements, LedgerReport.from_dict(stored["ledger"]), str(stored["mechanism"]))
+        mechanism = str(stored["mechanism"])
+        kind = RELEASES.get(mechanism, Release)
+        return kind(model, measurements, LedgerReport.from_dict(stored["ledger"]), mechanism)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({error})") from error
 

@@ -4,5 +4,16 @@ from pypgm.bayes.comparison import TableComparison, compare_tables
 from pypgm.bayes.counted import CountedNetwork
 from pypgm.bayes.learning import fit_score, learn
 from pypgm.bayes.network import BayesianNetwork
+from pypgm.bayes.network_release import NetworkRelease
+from pypgm.bayes.private_learning import learn_private
 
-__all__ = ["BayesianNetwork", "CountedNetwork", "TableComparison", "compare_tables", "fit_score", "learn"]
+__all__ = [
+    "BayesianNetwork",
+    "CountedNetwork",
+    "NetworkRelease",
+    "TableComparison",
+    "compare_tables",
+    "fit_score",
+    "learn",
+    "learn_private",
+]

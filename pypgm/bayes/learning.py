@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.data import Dataset
-from pypgm.domain import check_kind
+from pypgm.domain import Clique, Domain, check_kind
 from pypgm.memory import check_fits, short
 
-__all__ = ["fit_score", "learn"]
+__all__ = ["checked_families", "fit_score", "learn", "rows_of"]
 
 Prior = Literal["k2", "bdeu"]
 
@@ -73,16 +74,24 @@ def learn(data: Dataset, structure: Structure, *, prior: Prior | None = None, st
         raise ValueError(f"strength must be finite and more than 0, got {strength!r}")
     domain = data.domain
     parents = parents_of(domain, structure)
-    families = {child: (*own, child) for child, own in parents.items()}
-    for child, family in families.items():
-        cells = domain.size(family)
-        what = f"the table of {child!r}, of {len(family) - 1} parents, needs {short(cells)} cells"
-        check_fits(16 * cells, None, what, "such a table cannot be held")
+    families = checked_families(domain, parents)
     tables = {}
     for child, family in families.items():
         added = 0.0 if prior is None else strength if prior == "k2" else strength / domain.size(family)
         tables[child] = rows_of(data.project(family).values + added)
     return BayesianNetwork(domain, parents, tables)
+
+
+def checked_families(
+    domain: Domain, parents: Mapping[str, Clique], max_bytes: float | None = None
+) -> dict[str, Clique]:
+    """Return (parents, attribute) of each attribute; ``ModelTooLargeError``, naming it, if a table does not fit."""
+    families = {child: (*own, child) for child, own in parents.items()}
+    for child, family in families.items():
+        cells = domain.size(family)
+        what = f"the table of {child!r}, of {len(family) - 1} parents, needs {short(cells)} cells"
+        check_fits(16 * cells, max_bytes, what, "such a table cannot be held")
+    return families
 
 
 def rows_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pypgm.mechanisms.arguments import as_privacy, gaussian_budget
 from pypgm.mechanisms.strategies import contrast_strategy, marginal_strategy
 from pypgm.models._estimate import estimate
+from pypgm.privacy.arguments import as_privacy, gaussian_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger

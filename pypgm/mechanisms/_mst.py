@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
-from pypgm.mechanisms.arguments import as_privacy, gaussian_budget
 from pypgm.models._estimate import estimate
+from pypgm.privacy.arguments import as_privacy, gaussian_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger

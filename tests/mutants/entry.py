@@ -12,7 +12,7 @@ from pypgm.audit.spellings import check_spelling
 from pypgm.audit.subjects import MECHANISMS, SPELLED
 from pypgm.privacy import Privacy
 
-BUDGET, ARGUMENTS, MST = "pypgm.privacy.budget", "pypgm.mechanisms.arguments", "pypgm.mechanisms._mst"
+BUDGET, ARGUMENTS, MST = "pypgm.privacy.budget", "pypgm.privacy.arguments", "pypgm.mechanisms._mst"
 REPLACE = (Privacy("replace"),)
 spelled = {
     name: partial(check_spelling, "mst", SPELLED["mst"], name, privacies)

@@ -259,7 +259,7 @@ MUTANTS = [
     ),
     Mutant(
         "a relation may be named twice",
-        "pypgm.mechanisms.arguments",
+        "pypgm.privacy.arguments",
         "    if neighbours is not None:\n",
         "    if neighbours == 'both':\n",
         check_refusals,
@@ -267,7 +267,7 @@ MUTANTS = [
     ),
     Mutant(
         "a guarantee may be named twice",
-        "pypgm.mechanisms.arguments",
+        "pypgm.privacy.arguments",
         "    if epsilon is not None or delta is not None:\n",
         "    if epsilon is not None and delta is None:\n",
         check_refusals,

@@ -1,0 +1,87 @@
+"""What private learning of a network hands out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.factor import Factor
+from pypgm.release import RELEASES, Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from pypgm.bayes.counted import CountedNetwork
+    from pypgm.estimation.measurement import LinearMeasurement
+
+__all__ = ["NAME", "NetworkRelease", "pooled"]
+
+NAME = "bayes.learn_private"
+
+
+class NetworkRelease(Release):
+    """A private release of the conditional tables of a network.
+
+    Attributes
+    ----------
+    model : CountedNetwork
+        The network, and how many records it is of.
+    measurements : tuple of LinearMeasurement
+        Noisy counts of each attribute with its parents, cliques in the order (parents, attribute); those of the first
+        stage, where all records took part in it, before those of the second.
+    """
+
+    __slots__ = ()
+
+    model: CountedNetwork
+
+    @property
+    def allocation(self) -> dict[str, Fraction]:
+        """What the second stage spent on the table of each attribute, in the unit of the budget."""
+        lines = self.ledger.lines[-len(self.model.domain) :]
+        return {a: line.cost for a, line in zip(self.model.domain, lines, strict=True)}
+
+    def standard_error(self, attribute: str) -> Factor:
+        r"""Return the standard errors of a conditional table, of the noise on its own counts.
+
+        That is :math:`\sigma \sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, at most 1, with the standard deviation
+        of all that was measured of the attribute with its parents, and T the noisy number of records with these values
+        of the parents, at least its own noise. What an estimate learned from other tables is not counted in, nor that
+        records are themselves a sample.
+
+        Raises
+        ------
+        ValueError
+            If the attribute is unknown.
+
+        Examples
+        --------
+        >>> from pypgm import Dataset, Domain
+        >>> from pypgm.bayes import learn_private
+        >>> data = Dataset({"a": [0, 1] * 500}, Domain({"a": 2}))
+        >>> bool((learn_private(data, [], 1.0).standard_error("a").values < 0.02).all())
+        True
+        """
+        self.model.domain.indices((attribute,))
+        theta = self.model.tables[attribute]
+        counts, variance = pooled(self.measurements, theta.domain.attributes)
+        size = theta.domain.shape[-1]
+        positive = np.maximum(counts, 0.0).reshape(theta.domain.shape)
+        rows = np.maximum(positive.sum(axis=-1, keepdims=True), max(1.0, (variance * size) ** 0.5))
+        squared = variance * ((1 - theta.values) ** 2 + (size - 1) * theta.values**2)
+        return Factor(theta.domain, np.minimum(1.0, np.sqrt(squared) / rows))
+
+
+def pooled(measurements: Iterable[LinearMeasurement], family: tuple[str, ...]) -> tuple[NDArray[np.float64], float]:
+    """Return the mean of the measurements of a family, weighted by their precision, and the variance of that."""
+    own = [(m.values, float(np.mean(m.stddev)) ** -2) for m in measurements if m.clique == family]
+    precision = sum(weight for _, weight in own)
+    total = np.sum([weight * values for values, weight in own], axis=0)
+    return np.asarray(total / precision, dtype=np.float64), 1 / precision
+
+
+RELEASES[NAME] = NetworkRelease

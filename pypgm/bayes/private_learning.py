@@ -1,0 +1,340 @@
+"""Conditional tables of a known structure from records, under differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from pypgm.bayes.allocation import (
+    ErrorModel,
+    co_varied,
+    error_coefficient,
+    mean_derivatives,
+    shares,
+    structural_weights,
+)
+from pypgm.bayes.consistency import consistent
+from pypgm.bayes.counted import CountedNetwork
+from pypgm.bayes.learning import checked_families, rows_of
+from pypgm.bayes.network import BayesianNetwork
+from pypgm.bayes.network_release import NAME, NetworkRelease, pooled
+from pypgm.bayes.structure import Structure, parents_of
+from pypgm.domain import Clique, Domain
+from pypgm.errors import ModelTooLargeError
+from pypgm.estimation.total import estimate_total
+from pypgm.graphs import JunctionTree
+from pypgm.models._estimate import estimate
+from pypgm.privacy.arguments import as_budget, as_privacy, gaussian_budget
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charged_noise import NoiseBackend
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
+from pypgm.privacy.relation import Privacy
+from pypgm.privacy.subsampling import amplified_epsilon
+from pypgm.queries import Identity, Neighbours
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.estimation import FitState, LinearMeasurement
+
+__all__ = ["learn_private"]
+
+Allocation = Literal["data-dependent", "uniform"]
+Consistency = Literal["variance", "epsilon"]
+Sensitivity = Literal["covary", "paper"]
+Estimator = Literal["model", "tables"]
+Law = Literal["laplace", "gaussian"]
+
+_BITS = 40
+_MOST_EPSILON = Fraction(300)  # of one table: noise of a smaller scale is none in floating point
+_EXACT_BYTES = 1 << 28  # of a junction tree: an estimate makes hundreds of passes over it
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheme:
+    """What is done with the budget and the measurements."""
+
+    stage_one: Fraction
+    sampling: Fraction
+    allocation: Allocation
+    consistency: Consistency | None
+    error_model: ErrorModel
+    sensitivity: Sensitivity
+    estimator: Estimator
+    noise_law: Law
+    paper: bool = False
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("allocation", get_args(Allocation)),
+            ("consistency", (*get_args(Consistency), None)),
+            ("error_model", get_args(ErrorModel)),
+            ("sensitivity", get_args(Sensitivity)),
+            ("estimator", get_args(Estimator)),
+            ("noise_law", get_args(Law)),
+        ):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
+        if not 0 < self.stage_one < 1:
+            raise ValueError(f"stage_one must lie between 0 and 1, got {self.stage_one}")
+        if not 0 < self.sampling <= 1:
+            raise ValueError(f"sampling must lie in (0, 1], got {self.sampling}")
+
+
+_DEFAULT = _Scheme(Fraction(1, 10), Fraction(1), "data-dependent", "variance", "delta", "covary", "model", "laplace")
+_PAPER = _Scheme(
+    Fraction(1, 10), Fraction(1, 10), "data-dependent", "epsilon", "paper", "paper", "tables", "laplace", True
+)
+
+
+def learn_private(
+    data: Counts,
+    structure: Structure,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    budget: Budget | None = None,
+    stage_one: Number = _DEFAULT.stage_one,
+    sampling: Number = _DEFAULT.sampling,
+    allocation: Allocation = _DEFAULT.allocation,
+    consistency: Consistency | None = _DEFAULT.consistency,
+    error_model: ErrorModel = _DEFAULT.error_model,
+    sensitivity: Sensitivity = _DEFAULT.sensitivity,
+    estimator: Estimator = _DEFAULT.estimator,
+    noise_law: Law = _DEFAULT.noise_law,
+    paper: bool = False,
+    neighbours: Neighbours | None = None,
+    privacy: Privacy | None = None,
+    time_limit: float | None = None,
+    max_bytes: float | None = None,
+    callback: Callable[[FitState], object] | None = None,
+    progress: bool = False,
+    n_threads: int = 0,
+    noise: NoiseBackend = "pypgm",
+    unsafe_seed: int | None = None,
+) -> NetworkRelease:
+    r"""Release the conditional tables of a known structure, each with the part of the budget it deserves.
+
+    A first stage measures the counts of every attribute with its parents, with equal parts of a small budget. From
+    these noisy counts follows how far noise moves each conditional table, and how much of the network rests on it; the
+    second stage measures all tables again, with parts of the rest that make the weighted error least. The conditional
+    tables are read from one model of all measurements, or from the tables one by one.
+
+    Parameters
+    ----------
+    data : Dataset
+        Unweighted records, possibly none.
+    structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
+        Public: a network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each
+        child; or arcs (parent, child).
+    epsilon, delta : number
+        The guarantee; a float means its shortest decimal. Without `delta` it is pure.
+    budget : Budget
+        Instead of both.
+    stage_one : number
+        Part of the budget that the first stage gets, between 0 and 1.
+    sampling : number
+        Chance of each record to take part in the first stage. Below 1 the noise of the first stage is that of a larger
+        epsilon, but its counts are smaller by more; needs add-remove neighbours with one record a person.
+    allocation : {"data-dependent", "uniform"}
+        "uniform" gives every table the same part of the whole budget, and has no first stage.
+    consistency : {"variance", "epsilon"}, optional
+        How tables are weighted where they are made to agree, if the estimator is "tables": by the inverse of their
+        variance or by the square root of it. None leaves them as they are.
+    error_model : {"delta", "paper"}
+        How the error of a table is foretold: with or without the correlation of a cell with its row.
+    sensitivity : {"covary", "paper"}
+        What is taken for the change of a child's probabilities with a table: that where the other values of the row
+        give way, or the mean of the partial derivatives, which depends on the structure alone.
+    estimator : {"model", "tables"}
+        Whether conditional tables are read from one model estimated from all measurements, or each from its own counts:
+        made consistent, negative ones set to 0, rows divided by their sums.
+    noise_law : {"laplace", "gaussian"}
+        Exact discrete noise; "gaussian" needs a `delta`. A sampled first stage has Laplace noise in any case.
+    paper : bool
+        The algorithm as published, with the noise its guarantee needs: a first stage on a tenth of the records,
+        "epsilon" consistency of normalised tables, the paper's error and sensitivity, tables one by one. All options
+        above are then left at their defaults.
+    neighbours : {"add-remove", "replace"}, optional
+        Whose presence is protected: "add-remove" (the default) keeps the number of records private.
+    privacy : Privacy, optional
+        Instead of `neighbours`; also says how many records a person may have.
+    time_limit, max_bytes, callback, progress, n_threads
+        As in `pypgm.estimate`; those of the estimate alone, but for `max_bytes` and `n_threads`.
+    noise : {"pypgm", "opendp"}
+        Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
+    unsafe_seed : int, optional
+        For tests and demonstrations: draw all noise from this number. The release is then the same every time and
+        private for nobody, and its ledger and its model say so.
+
+    Returns
+    -------
+    NetworkRelease
+        A release whose model is a `CountedNetwork`, with `allocation` and `standard_error(attribute)`.
+
+    Raises
+    ------
+    ValueError
+        If the structure does not fit the domain or has a circle, the domain has no attributes, an option is out of
+        range or set beside `paper`, the records are weighted, sampling is asked for neighbours it does not protect,
+        or Gaussian noise for a pure budget.
+    TypeError
+        If the budget or the relation is given twice or not at all, or the structure is none.
+    ModelTooLargeError
+        If a table does not fit the memory available. All of these are raised before anything is spent.
+
+    References
+    ----------
+    Chowdhury, Rekatsinas and Jha 2020, "Data-Dependent Differentially Private Parameter Learning for Directed
+    Graphical Models".
+
+    Examples
+    --------
+    >>> from pypgm import Dataset, Domain
+    >>> data = Dataset({"rain": [0, 0, 0, 1] * 250, "wet": [0, 0, 1, 1] * 250}, Domain({"rain": 2, "wet": 2}))
+    >>> release = learn_private(data, [("rain", "wet")], epsilon=1)
+    >>> release.model.parents["wet"], sum(release.allocation.values())
+    (('rain',), Fraction(9, 10))
+    """
+    numbers = as_fraction("stage_one", stage_one), as_fraction("sampling", sampling)
+    scheme = _Scheme(*numbers, allocation, consistency, error_model, sensitivity, estimator, noise_law)
+    if paper:
+        if scheme != _DEFAULT:
+            raise ValueError("paper=True sets the options of the scheme itself: leave them at their defaults")
+        scheme = _PAPER
+    gaussian = scheme.noise_law == "gaussian"
+    limit = gaussian_budget(NAME, epsilon, delta, budget) if gaussian else as_budget(epsilon, delta, budget)
+    ledger, relation = Ledger(limit), as_privacy(neighbours, privacy)
+    if scheme.sampling < 1 and scheme.allocation == "data-dependent" and relation != Privacy():
+        raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
+    table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+    del data  # tracebacks from here on do not hold the records
+    learner = _Learner(table.domain, structure, scheme, max_bytes)
+    measurements = learner.measure(table)
+    total = table.public_total
+    table.close()
+    options: dict[str, Any] = {"time_limit": time_limit, "max_bytes": max_bytes, "callback": callback}
+    options = {name: value for name, value in options.items() if value is not None}
+    model = learner.estimate(measurements, total, {**options, "progress": progress, "n_threads": n_threads})
+    return NetworkRelease(model, tuple(measurements), table.ledger, NAME)
+
+
+class _Learner:
+    """The structure and the scheme; it holds no records."""
+
+    def __init__(self, domain: Domain, structure: Structure, scheme: _Scheme, max_bytes: float | None) -> None:
+        if len(domain) == 0:
+            raise ValueError("a network needs at least one attribute")
+        self._domain, self._scheme, self._max_bytes = domain, scheme, max_bytes
+        self._parents = parents_of(domain, structure)
+        self._families = list(checked_families(domain, self._parents, max_bytes).values())
+        # Whatever does not fit the memory is met here, on uniform tables, before anything is spent.
+        self._derivatives([np.ones(domain.sizes(f)) for f in self._families])
+
+    def measure(self, table: PrivateTable) -> list[LinearMeasurement]:
+        """Measure in one or two stages; return what was measured of all records."""
+        n, unit, limit = len(self._families), table.ledger.budget.unit, table.ledger.budget.limit
+        if self._scheme.allocation == "uniform":
+            return [self._measured(table, f, limit / n) for f in self._families]
+        first = limit * self._scheme.stage_one
+        if self._scheme.sampling < 1:
+            seen, kept = self._sampled(table, first), []
+        else:
+            seen = [self._measured(table, f, first / n) for f in self._families]
+            kept = seen
+        parts, rest = shares(self._weights(seen), unit), table.ledger.remaining()
+        return kept + [self._measured(table, f, rest * p) for f, p in zip(self._families, parts, strict=True)]
+
+    def _measured(self, table: PrivateTable, family: Clique, amount: Fraction) -> LinearMeasurement:
+        """Measure a table for an amount of the budget."""
+        cells = max(2, self._domain.size(family))  # a table of one cell, which may cost nothing, gets the same noise
+        if self._scheme.noise_law == "gaussian":
+            squared = table.privacy.squared_l2_sensitivity(Identity(cells))
+            return table.measure(family, variance=Fraction(squared) / (2 * amount))
+        epsilon = amount if table.ledger.budget.unit == "epsilon" else isqrt_down(2 * amount, _BITS)
+        return table.measure(family, scale=table.privacy.l1_sensitivity(Identity(cells)) / min(epsilon, _MOST_EPSILON))
+
+    def _sampled(self, table: PrivateTable, amount: Fraction) -> list[LinearMeasurement]:
+        """Measure one sample of the records, all tables on the same one, for an amount of the budget."""
+        rate = self._scheme.sampling
+        epsilon = amount if table.ledger.budget.unit == "epsilon" else isqrt_down(2 * amount, _BITS)
+        inner = _inner_epsilon(rate, epsilon)
+        with table.subsample(rate, epsilon=inner) as sample:
+            scale = 1 / min(inner / len(self._families), _MOST_EPSILON)
+            return [sample.measure(f, scale=scale) for f in self._families]
+
+    def _weights(self, seen: list[LinearMeasurement]) -> list[float]:
+        """Return what shares are in proportion to, from noisy counts alone."""
+        counts = [m.values.reshape(self._domain.sizes(m.clique)).astype(np.float64) for m in seen]
+        derivatives = self._derivatives([np.maximum(c, 0.0) for c in counts])
+        weights = structural_weights(self._domain, self._parents, derivatives)
+        coefficients = [
+            error_coefficient(c, float(np.mean(m.stddev)), self._scheme.error_model)
+            for c, m in zip(counts, seen, strict=True)
+        ]
+        return [float(w * c) for w, c in zip(weights, coefficients, strict=True)]
+
+    def _derivatives(self, counts: list[NDArray[np.float64]]) -> dict[str, float]:
+        if self._scheme.sensitivity == "paper" or self._scheme.allocation == "uniform":
+            return mean_derivatives(self._domain, self._parents)
+        return co_varied(BayesianNetwork(self._domain, self._parents, self._rows(counts)), self._max_bytes)
+
+    def _rows(self, counts: list[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        return {a: rows_of(np.maximum(c, 0.0)) for a, c in zip(self._domain, counts, strict=True)}
+
+    def estimate(
+        self, measurements: list[LinearMeasurement], total: int | None, options: dict[str, Any]
+    ) -> CountedNetwork:
+        """Return the network that explains released counts best."""
+        fitted = [] if total == 0 else measurements  # where there are publicly no records the answers are noise alone
+        records = float(total) if total is not None else estimate_total(self._domain, measurements)[0]
+        fit = None
+        if self._scheme.estimator == "tables":
+            counts = self._tables(measurements)
+        else:
+            model = estimate(self._domain, fitted, total, oracle=self._oracle() if fitted else "exact", **options)
+            counts, fit = [model.project(f).values for f in self._families], model.fit
+        return CountedNetwork(self._domain, self._parents, self._rows(counts), total=records, fit=fit)
+
+    def _oracle(self) -> Literal["exact", "region_graph"]:
+        """Return how to estimate: exactly, unless the junction tree is large."""
+        allowed = _EXACT_BYTES if self._max_bytes is None else min(_EXACT_BYTES, self._max_bytes / 4)
+        try:
+            JunctionTree(self._domain, self._families, max_bytes=allowed)
+        except ModelTooLargeError:
+            return "region_graph"
+        return "exact"
+
+    def _tables(self, measurements: list[LinearMeasurement]) -> list[NDArray[np.float64]]:
+        """Return the counts of each family by itself, made consistent as the scheme says."""
+        found = [pooled(measurements, f) for f in self._families]
+        counts = [c.reshape(self._domain.sizes(f)) for f, (c, _) in zip(self._families, found, strict=True)]
+        if self._scheme.consistency is None:
+            return counts
+        if self._scheme.paper:
+            counts = [_normalised(c) for c in counts]
+        precisions = [v**-1.0 if self._scheme.consistency == "variance" else v**-0.5 for _, v in found]
+        if self._scheme.consistency == "epsilon":  # the weights are for tables, not for their sums
+            return consistent(self._domain, self._families, counts, precisions, by_cells=False)
+        return consistent(self._domain, self._families, counts, precisions)
+
+
+def _normalised(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return rows_of(np.maximum(counts, 0.0).reshape(-1)).reshape(counts.shape)
+
+
+def _inner_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
+    """Return an epsilon on a sample that costs the records at most `epsilon`, and hardly less."""
+    outer, share = float(epsilon), float(rate)
+    found = outer - math.log(share) + math.log1p((share - 1) * math.exp(-outer))
+    inner = round_down(Fraction(found), _BITS)
+    while amplified_epsilon(rate, inner) > epsilon:
+        inner = round_down(inner * (1 - Fraction(1, 1 << 20)), _BITS)
+    return inner
