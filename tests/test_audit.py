@@ -29,6 +29,7 @@ from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.audit.report import failures, row, write_report
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.sensitivity import check_conservation
+from pypgm.audit.subjects import LEARNERS
 from pypgm.audit.tiers import MEASUREMENTS
 
 
@@ -52,12 +53,15 @@ def test_tiers_grow_and_others_are_refused():
         suite(3)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+WHOLE = {**MECHANISMS, **LEARNERS}
+
+
+@pytest.mark.parametrize("name", WHOLE)
 def test_statistical_checks_pass_with_few_runs(name):
     for pair in audit_pairs():
-        assert check_gaussian_audit(name, MECHANISMS[name], pair, 5000).result == "ok"
-    assert check_precision_of_releases(name, MECHANISMS[name], 20).result == "ok"
-    assert check_conservation(name, MECHANISMS[name], 10).result == "ok"
+        assert check_gaussian_audit(name, WHOLE[name], pair, 5000).result == "ok"
+    assert check_precision_of_releases(name, WHOLE[name], 20).result == "ok"
+    assert check_conservation(name, WHOLE[name], 10).result == "ok"
     for subject, measure in MEASUREMENTS.items():
         assert check_precision_of_draws(subject, measure, 1000).result == "ok"
     assert check_chi_square("gaussian", Fraction(3), 20_000).result == "ok"

@@ -287,7 +287,7 @@ def _answers(release: Any) -> dict[str, Any]:
 
 def _saved(release: Any) -> dict[str, Any]:
     model = getattr(release, "model", None)
-    if not isinstance(model, pypgm.GraphicalModel):
+    if not isinstance(model, pypgm.GraphicalModel | pypgm.bayes.CountedNetwork):
         return {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pypgm import mechanisms
 from pypgm.audit.answers import exact_rank_scores
 from pypgm.audit.trace import Mechanism, WatchedRecords
+from pypgm.bayes import learn_private
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -25,7 +26,17 @@ from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Contrasts, Partition, Prefix
 
-__all__ = ["MECHANISMS", "PURE_STEPS", "SPELLED", "SPELLINGS", "STEPS", "many_answers", "sampled"]
+__all__ = [
+    "LEARNERS",
+    "MECHANISMS",
+    "PURE_STEPS",
+    "SPELLED",
+    "SPELLINGS",
+    "STEPS",
+    "many_answers",
+    "sampled",
+    "sampled_network",
+]
 
 
 _LOG = logging.getLogger(__name__)
@@ -48,15 +59,34 @@ def _stop(state: Any) -> bool:
     return True
 
 
+def _learned(data: Any, *arguments: Any, **more: Any) -> Any:
+    """Learn a chain over the attributes."""
+    return learn_private(data, list(itertools.pairwise(data.domain.attributes)), *arguments, **more)
+
+
+def _learn(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    law: Literal["gaussian", "laplace"] = "gaussian" if budget.unit == "rho" else "laplace"
+    return _learned(data, budget=budget, privacy=privacy, noise_law=law, callback=_stop, **more)
+
+
+def sampled_network(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    """Learn a network in two stages, the first on a sample; for add-remove with one record a person."""
+    return _learned(data, budget=budget, privacy=privacy, paper=True)
+
+
 MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 """Whole mechanisms, called as mechanism(data, budget, privacy, **more), with as little estimation as they can do."""
+
+LEARNERS: dict[str, Mechanism] = {"learn_private": _learn}
+"""Learners of networks, called in the same way; their steps are those of mechanisms, so fewer tables are looked at."""
 
 
 SPELLED: dict[str, Callable[..., Any]] = {
     "mst": partial(mechanisms.mst, iterations=2),
     "hdmm": partial(mechanisms.hdmm, callback=_stop),
+    "learn_private": partial(_learned, callback=_stop),
 }
-"""The same mechanisms as their users call them."""
+"""The same mechanisms and learners as their users call them."""
 
 Spelling = Callable[[Callable[..., Any], Any, Fraction, Fraction, Privacy], Any]
 

@@ -54,7 +54,17 @@ from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
 from pypgm.audit.shapes import SHAPES, check_shapes
 from pypgm.audit.spellings import check_spelling
 from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
-from pypgm.audit.subjects import MECHANISMS, PURE_STEPS, SPELLED, SPELLINGS, STEPS, many_answers, sampled
+from pypgm.audit.subjects import (
+    LEARNERS,
+    MECHANISMS,
+    PURE_STEPS,
+    SPELLED,
+    SPELLINGS,
+    STEPS,
+    many_answers,
+    sampled,
+    sampled_network,
+)
 from pypgm.audit.trace import Mechanism
 from pypgm.audit.whole import check_claims
 from pypgm.privacy.budget import Budget
@@ -107,12 +117,21 @@ def _deterministic() -> list[Check]:
         checks += _observed(name, mechanism, Budget(epsilon=2))
     # Sampling protects under add-remove with one record a person alone, and is refused elsewhere.
     checks += _observed("sample", sampled, Budget(epsilon=1), neighbour_pairs([Privacy()]))
+    checks += _observed("sampled first stage", sampled_network, Budget(epsilon=1), neighbour_pairs([Privacy()]))
     checks += _observed("many answers", many_answers, Budget(rho=2), far_pairs()[:1])
     for name, mechanism in MECHANISMS.items():
         checks += _observed(name, mechanism, Budget(rho=2))
         checks += [partial(check_conservation, name, mechanism), partial(check_seeds, name, mechanism)]
         checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
         checks += [partial(check_spelling, name, SPELLED[name], spelling) for spelling in SPELLINGS]
+    for name, learner in LEARNERS.items():
+        crossed = [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
+        checks += _observed(name, learner, Budget(rho=2), crossed)
+        checks += _observed(f"{name}, pure", learner, Budget(epsilon=2), crossed)
+        checks += [partial(check_conservation, name, learner, 25), partial(check_seeds, name, learner)]
+        checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
+        checks.append(partial(check_spelling, name, SPELLED[name], "epsilon, delta, privacy", [Privacy("replace")]))
+        checks.append(partial(check_shapes, name, learner, SHAPES[2:4]))
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in {**MECHANISMS, **STEPS}.items()]
     checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
     for name, pure in (("gaussian measurement", False), ("laplace measurement", True)):
@@ -137,8 +156,9 @@ def _statistical(*, draws: int, others: int, runs: int, releases: int) -> list[C
     checks: list[Check] = [partial(check_chi_square, law, s, draws) for law, s in itertools.product(laws, SCALES)]
     # OpenDP's Laplace sampler takes long at large scales.
     checks += [partial(check_other_sampler, law, s, others) for law, s in itertools.product(laws, SCALES[3:9:2])]
-    for name, mechanism in MECHANISMS.items():
+    whole = {**MECHANISMS, **LEARNERS}
+    for name, mechanism in whole.items():
         checks += [partial(check_gaussian_audit, name, mechanism, pair, runs) for pair in audit_pairs()]
     checks += [partial(check_precision_of_draws, name, measure, draws) for name, measure in MEASUREMENTS.items()]
-    checks += [partial(check_precision_of_releases, name, m, releases) for name, m in MECHANISMS.items()]
+    checks += [partial(check_precision_of_releases, name, m, releases) for name, m in whole.items()]
     return checks

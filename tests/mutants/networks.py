@@ -1,0 +1,78 @@
+"""Private learning of networks that is wrong in one place."""
+
+from __future__ import annotations
+
+from mutate import Mutant
+
+from pypgm.audit.mechanisms import run_pairs
+from pypgm.audit.pairs import neighbour_pairs
+from pypgm.audit.subjects import LEARNERS, sampled_network
+from pypgm.audit.whole import followed
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.relation import Privacy
+
+
+def _sampled():
+    runs = run_pairs("sampled", sampled_network, Budget(epsilon=1), neighbour_pairs([Privacy()]))
+    return followed("mutant", "sampled first stage", [runs])
+
+
+def _two_stages():
+    pairs = neighbour_pairs((Privacy(), Privacy("replace", 2)))
+    return followed("mutant", "learn_private", [run_pairs("two", LEARNERS["learn_private"], Budget(epsilon=2), pairs)])
+
+
+_RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
+
+_PLACES = [
+    # name, old, new, check, defect
+    (
+        "the first stage of a network is not charged",
+        "seen = [self._measured(table, f, first / n) for f in self._families]",
+        f"seen = [self._measured(PrivateTable(table.{_RECORDS}, table.privacy, Ledger(table.ledger.budget)), f, "
+        "first / n) for f in self._families]",
+        _two_stages,
+        "overspent",
+    ),
+    (
+        "the parts of the second stage come from the records",
+        "shares(self._weights(seen), unit)",
+        f"shares([1.0 + c.max() for c in table.{_RECORDS}.count(self._families, 1)], unit)",
+        _two_stages,
+        "path depends on the data",
+    ),
+    (
+        "a table of a network has the noise of a record more or less in any case",
+        "scale=table.privacy.l1_sensitivity(Identity(cells)) / min(",
+        "scale=1 / min(",
+        _two_stages,
+        "no release",
+    ),
+    (
+        "a network is of as many records as there are",
+        "total = table.public_total",
+        f"total = table.{_RECORDS}.n_records",
+        _two_stages,
+        "records counted exactly",
+    ),
+    (
+        "each table of a first stage has a sample of its own",
+        "return [sample.measure(f, scale=scale) for f in self._families]",
+        "fresh = __import__('pypgm.privacy.subsampling', fromlist=['subsampling']).poisson_sample; return ["
+        f"PrivateTable(fresh(table.{_RECORDS}, rate), table.privacy, sample.ledger).measure(f, scale=scale) "
+        "for f in self._families]",
+        _sampled,
+        "uncharged draw",
+    ),
+    (
+        "the noise of a first stage is that of as many records as were sampled",
+        "scale = 1 / min(",
+        f"scale = (1 + Fraction(1, 100) * sample.{_RECORDS}.n_records) / min(",
+        _sampled,
+        "path depends on the data",
+    ),
+]
+
+MUTANTS = [
+    Mutant(name, "pypgm.bayes.private_learning", old, new, check, defect) for name, old, new, check, defect in _PLACES
+]
