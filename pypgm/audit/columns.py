@@ -90,6 +90,7 @@ def check_unknown_keys(privacies: Sequence[Privacy] = _PRIVACIES) -> Finding:
         if line.delta > _DELTA or ("rho" in how and line.cost > how["rho"]):
             found.append(("overspent", f"{where}: {line.cost} and delta {line.delta} are charged"))
         found.extend(_shared(privacy, how, where))
+        found.extend(_lower(line, where))
     figures = f"{len(privacies) * len(hows)} thresholds, exact tails at most the delta charged"
     return finding("unknown keys", "sparse_histogram", found, figures)
 
@@ -99,6 +100,7 @@ def _threshold(
 ) -> tuple[Charge, Drawn, int]:
     """Hand 600 lone keys the outcomes -100, -99, ...; return the charge, the draw and the least outcome released."""
     outcomes = np.arange(-100, 500)
+    outcomes[[0, -1]] = -(10**12), 10**12  # far beyond the number of records
     ledger = Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10)))
     values: list[object] = [None, 2.5, *range(600), object()]
     with _scripted(lambda _: outcomes) as drawn:
@@ -109,6 +111,20 @@ def _threshold(
     if ledger.spent_delta() != sum(line.delta for line in ledger.lines) or len(ledger.lines) != 1:
         found.append(("wrong charge", f"{where}: the ledger's delta is not that of its lines"))
     return ledger.lines[0], drawn[0], least
+
+
+def _lower(line: Charge, where: str) -> Found:
+    """Lower the threshold of a line for as long as it is taken: the line's delta covers what that lets through."""
+    given = dict(line.parameters)
+    parameter, k = given["scale" if "scale" in given else "variance"], int(given["records_per_person"])
+    for threshold in range(int(given["threshold"]) - 1, 0, -1):
+        try:
+            Charge(line.what, line.on, line.noise, given | {"threshold": threshold}, delta=line.delta)
+        except ValueError:
+            return
+        if _passes(line.noise, parameter, threshold, k) > float(line.delta) * (1 + 1e-9):
+            yield "unchecked import", f"{where}: a line with the threshold {threshold} is taken"
+            return
 
 
 def _passes(law: str, parameter: Fraction, least: int, k: int) -> float:

@@ -99,8 +99,9 @@ def _gaussian(variance: Fraction, squared: int = 1, largest: int = 1) -> Callabl
     return lambda ledger: ledger.charge_gaussian("measure", "a", **own)
 
 
-def _noise(scale: Fraction, sensitivity: int, largest: int) -> Callable[[Ledger], Any]:
-    own: dict[str, Fraction | int] = {"scale": scale, "sensitivity": sensitivity, "largest_change": largest}
+def _noise(scale: Fraction, sensitivity: int, largest: int | None) -> Callable[[Ledger], Any]:
+    own: dict[str, Fraction | int] = {"scale": scale, "sensitivity": sensitivity}
+    own |= {} if largest is None else {"largest_change": largest}
     return lambda ledger: ledger.charge_laplace("measure", "a", **own)
 
 
@@ -142,6 +143,7 @@ def _cases() -> tuple[Case, ...]:
         Case("12 Laplaces", [_noise(Fraction(7, 2), 1, 1)] * 12, _times(_laplace(Fraction(7, 2), 1), 12)),
         Case("a Laplace of 4 answers", [_noise(b, 4, 1)], _times(_laplace(b, 1), 4)),
         Case("a Laplace of one answer by 4", [_noise(b, 4, 4)], _laplace(b, 4)),
+        Case("a Laplace of one answer, as far as is known", [_noise(b, 4, None)], _laplace(b, 4)),
         *(Case(f"{n} selections, {part}", [_select(e)] * n, _times(_range(e, part), n)) for n, part in some),
         Case("10 permute-and-flips", [_flip(e)] * 10, _times(_response(e), 10)),
         Case("a stated epsilon", [_stated(epsilon=e)], _response(e)),

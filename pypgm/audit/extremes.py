@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -17,16 +18,22 @@ from pypgm import _core
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import table
 from pypgm.audit.samplers import Law, check_chi_square
+from pypgm.audit.trace import Draw, observe
 from pypgm.domain import Domain
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charge import Charge
 from pypgm.privacy.l1_selector import l1_distance
+from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import rank_scores
+from pypgm.privacy.relation import Privacy
 from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
 from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 from pypgm.queries import Kronecker, LinearQuery, Matrix, Subset, on_lattice
 
-__all__ = ["check_contexts", "check_large_entries", "check_large_scores", "check_odd_laws"]
+__all__ = ["check_contexts", "check_large_entries", "check_large_scores", "check_large_stated", "check_odd_laws"]
 
 Found = Iterator[tuple[str, str]]
 Columns = list[list[int]]
@@ -62,6 +69,9 @@ def _large() -> list[tuple[str, Callable[[], LinearQuery], Columns]]:
     made.append(("a small matrix with an entry given twice", partial(Matrix, few), [[-5], [6]]))
     made.append(("a product", lambda: Kronecker([Matrix([[1 << 10]])] * 2), [[1 << 20]]))
     made.append(("a long product", lambda: Kronecker([Matrix([[-(1 << 17)]])] * 4), [[1 << 68]]))
+    # The squared norm of a column is beyond 2^51, and its opposite is the other one.
+    tall = [Matrix([[63, -63]] * 34), Matrix([[63]] * 34), Matrix([[63]] * 34)]
+    made.append(("a tall product", lambda: Kronecker(tall), [[63**3] * 34**3, [-(63**3)] * 34**3]))
     made.append(("a fine lattice", lambda: on_lattice([[0.5, -1.0]], 1 << 40), [[1 << 39], [-(1 << 40)]]))
     return made
 
@@ -120,6 +130,55 @@ def _rank(counts: list[int], quantile: Fraction, point: float) -> int:
     less = sum(c for value, c in enumerate(counts) if value < point)
     more = sum(c for value, c in enumerate(counts) if value > point)
     return -min(_LIMIT, max(0, b * less - a * n, b * more - (b - a) * n))
+
+
+def check_large_stated() -> Finding:
+    """Select and screen by stated scores up to 2^90 that records change by up to 2^50: drawn and charged exactly."""
+    found: list[tuple[str, str]] = []
+    sizes = [(3, 0), (31, 20), (45, 22), (58, 33), (61, 40), (90, 50)]
+    weights = [Fraction(1, 3), Fraction(1), Fraction(0), Fraction(2, 7)]
+    for (bits, change), weighted, k in itertools.product(sizes, (False, True), (1, 3)):
+        scores = [(1 << bits) + 7, -(1 << bits) + 1, (1 << bits) // 3, 5 - (1 << bits // 2)]
+        given = weights if weighted else None
+        where = f"scores of 2^{bits} that change by 2^{change}, {'weighted' if weighted else 'equal'}"
+        for grid in (12, 16):
+            parts = [max(1, round(w * (1 << grid))) if w else 0 for w in (weights if weighted else [Fraction(1)] * 4)]
+            drawn = _drawn(scores, ((1 << change) + 1, given, k), grid == 12)
+            if drawn is None:
+                found.append(("no release", f"{where}: nothing is drawn"))
+                continue
+            draw, line = drawn
+            wanted = [part * score for part, score in zip(parts, scores, strict=True)]
+            if grid == 12:
+                wanted = [max(-_LIMIT, min(_LIMIT, score)) for score in wanted]
+                changes = [part * k * ((1 << change) + 1) for part in parts]
+                if line.parameters["squared_sensitivity"] < sum(c * c for c in changes):
+                    found.append(("sensitivity", f"{where}: a screen is charged for {line.parameters}"))
+            else:
+                wanted = [max(score - max(wanted), -_LIMIT) for score in wanted]
+                if draw.parameter * (2 * k * ((1 << change) + 1) << grid) > line.parameters["epsilon"]:
+                    found.append(("score sensitivity", f"{where}: drawn at {draw.parameter}, not as charged"))
+            private = [int(score) for score in draw.private]
+            if (private if grid == 12 else [score - max(private) for score in private]) != wanted:
+                found.append(("wrong score", f"{where}: {private} are drawn, {wanted} by definition"))
+    return finding("large stated scores", "selections and screens", found, f"{8 * len(sizes)} draws, equal integers")
+
+
+def _drawn(scores: list[int], stated: tuple[int, Any, int], screen: bool) -> tuple[Draw, Charge] | None:
+    """Select or screen by scores that are stated to change by an amount; return the draw and its line, if any."""
+    sensitivity, weights, k = stated
+    attributes = [f"x{i}" for i in range(len(scores))]
+
+    def mechanism(data: Any, budget: Budget, privacy: Privacy) -> Any:
+        own = PrivateTable(data, privacy, Ledger(budget))
+        selector = own.selector([(a,) for a in attributes], lambda i, _: scores[i], sensitivity=sensitivity)
+        if screen:
+            return selector.screen(rho=(sensitivity * k) ** 2 << 24, weights=weights)
+        return selector.select(epsilon=4 * sensitivity * k, weights=weights)
+
+    data = table(np.zeros((3, len(scores)), dtype=np.int64), Domain(attributes, [1] * len(scores)))
+    trace = observe(mechanism, data, Budget(rho=1 << 200), Privacy(records_per_person=k))
+    return None if trace.error else (trace.draws[0], trace.charges[0])
 
 
 def check_contexts() -> Finding:

@@ -197,7 +197,43 @@ def check_ledger_threads(threads: int = 3) -> Finding:
                 passed = _together(act, ledger.allocate("part", amount=1) if part else ledger, threads)
                 if passed != 1:
                     found.append(("ledger race", f"{passed} of {threads} threads pass with a {name} of all there is"))
+    if _part_and_whole() > 1:
+        found.append(("ledger race", "a part and what it was taken from are both charged all there is"))
     return finding("ledger threads", "Ledger", found, f"{threads} threads at once, one of them is let through")
+
+
+def _part_and_whole() -> int:
+    """Charge a part all there is, and the whole the same once that charge is half entered; return how many pass."""
+    whole = Ledger(Budget(rho=1))
+    part = whole.allocate("part", amount=1)
+    enter, halfway, tried = Ledger._enter, threading.Event(), threading.Event()
+    passed: list[Ledger] = []
+
+    def slow(self: Ledger, line: Charge) -> None:
+        if self is whole and not halfway.is_set():
+            halfway.set()
+            tried.wait(0.05)  # a sound ledger lets nobody try before this charge is entered
+        enter(self, line)
+
+    def charge(ledger: Ledger) -> None:
+        try:
+            ledger.charge_stated("do", "it", rho=1)
+        except BudgetError:
+            return
+        passed.append(ledger)
+
+    def second() -> None:
+        if halfway.wait(1):
+            charge(whole)
+            tried.set()
+
+    with patch.object(Ledger, "_enter", slow):
+        workers = [threading.Thread(target=charge, args=(part,)), threading.Thread(target=second)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    return len(passed)
 
 
 def _together(act: Callable[[Ledger], object], ledger: Ledger, threads: int) -> int:

@@ -17,6 +17,7 @@ from pypgm.audit.trace import Trace, observe
 from pypgm.data import Dataset
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
@@ -148,6 +149,10 @@ def _bound(privacy: Privacy) -> Ledger:
     return ledger
 
 
+def _column(values: Any, privacy: Privacy) -> object:
+    return PrivateColumn(values, privacy, Ledger(Budget(rho=1)))
+
+
 _OTHER = Privacy("replace", 7)
 _enter: Any = PrivateTable  # with arguments that no type checker lets through
 _mst: Any = mechanisms.mst
@@ -177,6 +182,10 @@ ENTRIES: dict[str, Callable[[Any, Any], object]] = {
     "epsilon that is no number": lambda data, p: _mst(data, math.nan, 1e-9, privacy=p),
     "weighted records in a mechanism": lambda data, p: _mst(_weighted(data), 1, 1e-9, privacy=p),
     "a seed by another name": lambda data, p: _mst(data, 1, 1e-9, privacy=p, seed=3),
+    "a column of columns": lambda data, p: _column(np.stack([data.unnoted(a) for a in data.domain], axis=1), p),
+    "a column of text": lambda data, p: _column("".join(map(str, data.unnoted("a"))), p),
+    "a column that is read once": lambda data, p: _column(iter(data.unnoted("a")), p),
+    "a column of bytes": lambda data, p: _column(data.unnoted("a").tobytes(), p),
 }
 """Ways to enter records that must raise, whatever they are."""
 

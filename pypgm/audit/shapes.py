@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from unittest.mock import patch
 
 import numpy as np
 
@@ -14,10 +15,11 @@ from pypgm.audit.trace import Mechanism
 from pypgm.audit.whole import followed
 from pypgm.data import Dataset
 from pypgm.domain import Domain
+from pypgm.privacy import l1_selector, selector
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["SHAPES", "Shape", "check_shapes"]
+__all__ = ["SHAPES", "Shape", "check_batches", "check_shapes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,13 @@ SHAPES = (
     Shape((2, 2, 2, 2), 40, Privacy("replace", 5), "355/113", "1/1000000"),
 )
 """Beside the tables of `pairs`, which have three attributes and 12 cells."""
+
+
+def check_batches(subject: str, mechanism: Mechanism, shapes: Sequence[Shape] = SHAPES[1::4]) -> Finding:
+    """Follow a mechanism while no more than a few cells are counted in one pass, and few counts are kept."""
+    with patch.object(l1_selector, "_BATCH_CELLS", 5), patch.object(selector, "_KEPT_CELLS", 10):
+        found = check_shapes(subject, mechanism, shapes)
+    return replace(found, check="batches")
 
 
 def check_shapes(

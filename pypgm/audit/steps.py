@@ -54,6 +54,10 @@ def _selector(table: PrivateTable, grouped: bool = False) -> L1Selector:
     return table.l1_selector(_PAIRS, lambda p: [2.3] * (2 if p != ("a", "c") else 6), lambda p: _GROUPS[p])
 
 
+def _signed(number: int, counts: NDArray[np.int64]) -> int:
+    return 5 * int(counts[0]) * (1 if number % 2 else -1)
+
+
 class _Lying(Partition):
     """A query of one's own that answers five times what it says."""
 
@@ -103,6 +107,11 @@ ASKED: dict[str, tuple[str, Ask]] = {
         ),
     ),
     "permute-and-flip": ("rho", lambda t, x: _selector(t).permute_and_flip([0, 1, 2], rho=x)),
+    "a screen": ("rho", lambda t, x: _selector(t).screen([2, 0, 2, 2], rho=x, weights=["1/9", 1, "1/9", "1/2"])),
+    "a screen by a stated score": (
+        "rho",
+        lambda t, x: t.selector(_PAIRS, _signed, sensitivity=5).screen(rho=x, weights=["1/9", 1, "1/2"]),
+    ),
     "permute-and-flip, odd epsilon": ("epsilon", lambda t, x: _selector(t).permute_and_flip([1, 2], epsilon=x)),
     "quantiles": ("rho", lambda t, x: private_quantiles(t.column("a"), ["1/4", "2/7", 1, 0], [0, 1, 2], rho=x)),
     "quantiles, odd epsilon": (

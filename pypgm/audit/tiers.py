@@ -31,10 +31,17 @@ from pypgm.audit.budgets import check_budgets
 from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
 from pypgm.audit.command import check_command, check_table_errors
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
-from pypgm.audit.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
+from pypgm.audit.extremes import (
+    check_contexts,
+    check_large_entries,
+    check_large_scores,
+    check_large_stated,
+    check_odd_laws,
+)
 from pypgm.audit.finding import Check
 from pypgm.audit.kept import check_kept
 from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
+from pypgm.audit.marks import check_marks
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
@@ -51,9 +58,10 @@ from pypgm.audit.roundings import check_amplification, check_roundings, check_ta
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
-from pypgm.audit.shapes import SHAPES, check_shapes
+from pypgm.audit.shapes import SHAPES, check_batches, check_shapes
 from pypgm.audit.spellings import check_spelling
 from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
+from pypgm.audit.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
 from pypgm.audit.subjects import (
     LEARNERS,
     MECHANISMS,
@@ -79,6 +87,8 @@ MEASUREMENTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
 }
 """Noise primitives that the precision attack is tried on."""
 
+_BATCHED = ("many measurements", "selection against two models", "selection by a stated score", "screen")
+
 
 def suite(tier: int) -> list[Check]:
     """Return the checks of a tier: 0 is deterministic; 1 adds statistics for CI; 2 adds them for a night instead.
@@ -102,7 +112,8 @@ def _deterministic() -> list[Check]:
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
     checks += [check_composed_loss, check_guarantees, check_exported_events]
-    checks += [check_large_entries, check_large_scores, check_contexts, check_odd_laws]
+    checks += [check_large_entries, check_large_scores, check_large_stated, check_contexts, check_odd_laws]
+    checks += [check_strange_values, check_strange_scores, check_record_order, check_callers, check_marks]
     checks += [check_unknown_keys, check_samples, check_closed]
     checks += [check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
@@ -134,6 +145,7 @@ def _deterministic() -> list[Check]:
         checks.append(partial(check_shapes, name, learner, SHAPES[2:4]))
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in {**MECHANISMS, **STEPS}.items()]
     checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
+    checks += [partial(check_batches, name, STEPS[name]) for name in _BATCHED]
     for name, pure in (("gaussian measurement", False), ("laplace measurement", True)):
         step = (PURE_STEPS if pure else STEPS)[name]
         checks.append(partial(check_shapes, name, step, SHAPES[:2], pure=pure, noise="opendp"))

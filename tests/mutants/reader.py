@@ -1,0 +1,220 @@
+"""Defects planted by a reader without context: those that the audit did not see at first, and others of new kinds."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mutate import Mutant
+
+from mutants.answers import TAKEN
+from pypgm.audit.columns import check_samples, check_unknown_keys
+from pypgm.audit.command import check_table_errors
+from pypgm.audit.composition import check_composed_loss
+from pypgm.audit.extremes import check_large_entries, check_large_stated
+from pypgm.audit.ledger import check_ledger_threads
+from pypgm.audit.marks import check_marks
+from pypgm.audit.refusals import check_refusals
+from pypgm.audit.shapes import check_batches
+from pypgm.audit.steps import check_asked
+from pypgm.audit.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
+
+batches = partial(check_batches, "many measurements", TAKEN["many measurements"])
+screen, stated = partial(check_asked, ["a screen"]), partial(check_asked, ["a screen by a stated score"])
+composed = partial(check_composed_loss, ["a Laplace of one answer, as far as is known"])
+MARK = "        mark = self._ledger.not_private\n        return LinearMeasurement(values"
+
+_PLACES = [
+    # name, module, old, new, check, defect
+    (
+        "a second batch of many measurements has the noise of the first",
+        "private_table",
+        "values.append(noises[i].add(",
+        "values.append(noises[i - first].add(",
+        batches,
+        "scale differs from the charge",
+    ),
+    (
+        "a sample of a seeded table is not marked",
+        "private_table",
+        "        if self._ledger.not_private:\n            inner.mark_not_private(self._ledger.not_private)\n",
+        "",
+        check_marks,
+        "seed not declared",
+    ),
+    (
+        "a measurement is marked for a seed alone",
+        "private_table",
+        MARK,
+        MARK.replace("self._ledger.not_private", '"" if self._words is None else self._ledger.not_private'),
+        check_marks,
+        "mark lost",
+    ),
+    (
+        "a screen is not marked",
+        "selector",
+        "weighing.unit, self._table.ledger.not_private)",
+        "weighing.unit)",
+        check_marks,
+        "mark lost",
+    ),
+    (
+        "seed 0 is not declared",
+        "guarded",
+        "        if words is not None:\n            ledger.mark",
+        "        if unsafe_seed:\n            ledger.mark",
+        check_marks,
+        "seed not declared",
+    ),
+    (
+        "keys come in the order in which they were met",
+        "private_column",
+        "dict(sorted(found.items(), key=lambda entry: (isinstance(entry[0], str), entry[0])))",
+        "found",
+        check_record_order,
+        "private state kept",
+    ),
+    (
+        "a value that cannot be read may raise some errors",
+        "private_column",
+        "    except Exception:  # whatever a value does, nobody is told of it\n",
+        "    except (TypeError, ValueError, OverflowError):\n",
+        check_strange_values,
+        "exception tells",
+    ),
+    (
+        "a number beyond float64 warns",
+        "private_column",
+        '        with np.errstate(all="ignore"):  # a long double may overflow, of which nobody is told\n'
+        "            return values.astype(np.float64)\n",
+        "        return values.astype(np.float64)\n",
+        check_strange_values,
+        "text tells",
+    ),
+    (
+        "the shape of a column is told where it is refused",
+        "private_column",
+        '"a column needs values of one dimension"',
+        'f"a column needs values of one dimension, got shape {np.shape(values)}"',
+        check_refusals,
+        "exception tells",
+    ),
+    (
+        "counts of keys end at the number of records",
+        "unknown_keys",
+        "{key: int(count) for key, count",
+        "{key: min(int(count), sum(found.values())) for key, count",
+        check_unknown_keys,
+        "noise added outside the sampler",
+    ),
+    (
+        "a screen that shows a candidate twice is charged for it once",
+        "selector",
+        "changes = [self._sensitivity * w for w in weighing.factors]",
+        "changes = [self._sensitivity * w for w in dict(zip(chosen, weighing.factors, strict=True)).values()]",
+        screen,
+        "sensitivity",
+    ),
+    (
+        "the largest change of a screen is that of its first score",
+        "charged_noise",
+        "largest_change=max(changes))",
+        "largest_change=changes[0])",
+        screen,
+        "sensitivity",
+    ),
+    (
+        "a screen by a stated score forgets the records of a person",
+        "selector",
+        "return self._stated[0] * self._table.privacy.records_per_person",
+        "return self._stated[0]",
+        stated,
+        "lost user bound",
+    ),
+    (
+        "a squared sensitivity of a screen wraps around",
+        "charged_noise",
+        "squared = Fraction(sum(c * c for c in changes))",
+        "squared = Fraction(int(np.square(np.array(changes, dtype=np.int64)).sum()))",
+        check_large_stated,
+        "sensitivity",
+    ),
+    (
+        "weighted scores are rounded in floating point",
+        "score_weights",
+        "(f * s >> GRID_BITS) + o",
+        "round(f * s / (1 << GRID_BITS)) + o",
+        check_large_stated,
+        "wrong score",
+    ),
+    (
+        "a lookup error of a score of one's own comes out",
+        "selector",
+        "        except Exception:  # an error would tell of the counts, whatever it says\n",
+        "        except (TypeError, ValueError, ArithmeticError):\n",
+        check_strange_scores,
+        "exception tells",
+    ),
+    (
+        "estimates are asked for once the records are counted",
+        "l1_selector",
+        "return l1_distance(kept, self._compared[number])",
+        "return l1_distance(\n"
+        "            kept, on_grid(self._candidates[number], self._by(self._candidates[number]), kept.size)\n        )",
+        check_callers,
+        "private state kept",
+    ),
+    (
+        "a part has a lock of its own",
+        "ledger",
+        "part._parent, part._name, part._lock = self, name, self._lock",
+        "part._parent, part._name = self, name",
+        check_ledger_threads,
+        "ledger race",
+    ),
+    (
+        "the threshold of a stored line is for one record a person",
+        "charge",
+        'if parameters["threshold"] < k + needed:',
+        'if parameters["threshold"] < needed:',
+        check_unknown_keys,
+        "unchecked import",
+    ),
+    (
+        "a change that is not known is taken for 1",
+        "pld",
+        'unit = given.get("largest_change") == 1',
+        'unit = given.get("largest_change", 1) == 1',
+        composed,
+        "accounting",
+    ),
+    (
+        "the coin of a sample has 16 bits",
+        "subsampling",
+        "data.n_records, rate.numerator, rate.denominator, words",
+        "data.n_records, -(-rate.numerator * 65536 // rate.denominator), 65536, words",
+        check_samples,
+        "scale differs from the charge",
+    ),
+]
+
+MUTANTS = [
+    Mutant(name, f"pypgm.privacy.{home}", old, new, check, defect) for name, home, old, new, check, defect in _PLACES
+]
+MUTANTS += [
+    Mutant(
+        "the command prints what an unforeseen error says",
+        "pypgm.cli",
+        'return 1, f"unexpected {type(error).__name__} at',
+        'return 1, f"unexpected {type(error).__name__}: {error} at',
+        check_table_errors,
+        "exception tells",
+    ),
+    Mutant(
+        "a tall signed product is bounded as if no entry were negative",
+        "pypgm.queries.kronecker",
+        "            return 4 * largest\n        # Unit",
+        "            return 2 * largest\n        # Unit",
+        check_large_entries,
+        "sensitivity",
+    ),
+]
