@@ -110,6 +110,7 @@ def test_everything_reachable_is_compared():
         assert reaches(hold(columns), lambda thing: thing is columns)
         assert differences(contents(hold(columns)), contents(hold(columns))) == []
         assert differences(contents(hold(columns)), contents(hold(columns + 1)))
+    assert differences(contents({"a": 1, "b": 2}), contents({"b": 2, "a": 1}))
     assert reaches(closure, lambda thing: thing is columns) == "release.columns"
     loop = []
     loop.append(loop)

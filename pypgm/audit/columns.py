@@ -188,20 +188,22 @@ def _table(privacy: Privacy, budget: Budget) -> PrivateTable:
 def _sampled(rate: Fraction, epsilon: Fraction, budget: Budget) -> Found:
     own = _table(Privacy(), budget)
     coins = np.array([0, 1, 1, 0, 0, 0, 1, 0, 0, 1], dtype=np.uint8)
-    with patch.object(_core, "flip_coins", return_value=coins) as flip:
-        sample = own.subsample(rate, epsilon=epsilon)
+    with patch.object(_core, "flip_coins", side_effect=[coins, 1 - coins]) as flip:
+        sample, second = [own.subsample(rate, epsilon=epsilon) for _ in range(2)]
     where = f"rate {rate}, epsilon {epsilon}, {budget!r}"
     flipped = [(call.args[0], Fraction(*call.args[1:3])) for call in flip.call_args_list]
     if any(given is not None for call in flip.call_args_list for given in call.args[3:]):
         yield "seeded by default", f"{where}: coins are flipped with given words"
-    if flipped != [(coins.size, rate)]:
+    if flipped != [(coins.size, rate)] * 2:
         yield "scale differs from the charge", f"{where}: coins {flipped}"
     limit = sample.ledger.budget.limit
     with _scripted(lambda given: given) as drawn:
         sample.measure("a", scale=1 / limit)
-    if drawn[0][1].tolist() != [3, 0, 1]:
-        yield "answer of another table", f"{where}: {drawn[0][1].tolist()} is counted where 3, 0 and 1 were kept"
-    charged = sum((line.cost for line in own.ledger.lines), Fraction(0))
+        second.measure("a", scale=1 / limit)
+    for (_, counts, _), kept in zip(drawn, ([3, 0, 1], [6, 0, 0]), strict=True):
+        if counts.tolist() != kept:
+            yield "answer of another table", f"{where}: {counts.tolist()} are counted where {kept} were kept"
+    charged = sum((line.cost for line in own.ledger.lines), Fraction(0)) / 2
     loss = math.log1p(float(rate) * math.expm1(1 / float(drawn[0][2])))
     owed = loss if budget.unit == "epsilon" else loss**2 / 2
     if float(charged) < owed * (1 - 1e-12):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Charge, Ledger
 from pypgm.privacy.pld import realised_pld_epsilon
 from pypgm.privacy.subsampling import amplified_epsilon
+from pypgm.privacy.zcdp import zcdp_epsilon
 
 __all__ = ["check_composed_loss", "check_exported_events", "check_guarantees"]
 
@@ -187,6 +189,7 @@ def check_composed_loss(names: Sequence[str] = ()) -> Finding:
             if numerical > stated:
                 found.append(("accounting", f"{case.name}: {numerical:.9g} by distributions, {stated:.9g} by zCDP"))
     found.extend(_pure())
+    found.extend(_split())
     return finding("composed loss", "whole ledgers", found, f"{count} exact epsilons, none above what is stated")
 
 
@@ -205,6 +208,20 @@ def _epsilon(losses: Losses, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if mass(middle) <= delta else (middle, high)
     return low
+
+
+def _split() -> Found:
+    """Compare lines of two kinds, known laws and a stated rho, with what each part of delta proves of either kind."""
+    s, rest, delta = Fraction(600), Fraction(1, 10**5), Fraction(1, 10**4)
+    known, both = Ledger(Budget(rho=1)), Ledger(Budget(rho=1))
+    for ledger, _ in itertools.product((known, both), range(20)):
+        _gaussian(s)(ledger)
+    both.charge_stated("train", "a", rho=rest)
+    parts = [Fraction(n, 100) for n in (1, 10, 50, 80, 90, 95, 99)]
+    proven = min(realised_pld_epsilon(known, delta * f) + zcdp_epsilon(rest, delta * (1 - f)) for f in parts)
+    stated = realised_pld_epsilon(both, delta)
+    if stated < proven:
+        yield "accounting", f"Gaussians and a stated rho: {stated:.9g} is stated, no part of delta proves {proven:.9g}"
 
 
 def _pure() -> Found:

@@ -56,6 +56,7 @@ def _parts(thing: object) -> Iterator[tuple[str, object]]:
         if thing.dtype == object:
             yield from ((f"[{i}]", part) for i, part in enumerate(thing.ravel()))
     elif isinstance(thing, Mapping):
+        yield ".keys()", ", ".join(map(repr, thing))  # a mapping has an order, which may tell as well
         for key, part in thing.items():
             yield f"[{key!r}]", part
     elif isinstance(thing, list | tuple | set | frozenset):

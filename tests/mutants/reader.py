@@ -6,14 +6,18 @@ from functools import partial
 
 from mutate import Mutant
 
-from mutants.answers import TAKEN
+from mutants.answers import TAKEN, follow, several
+from mutants.kept import kept
 from pypgm.audit.columns import check_samples, check_unknown_keys
 from pypgm.audit.command import check_table_errors
 from pypgm.audit.composition import check_composed_loss
 from pypgm.audit.extremes import check_large_entries, check_large_stated
 from pypgm.audit.ledger import check_ledger_threads
 from pypgm.audit.marks import check_marks
+from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.refusals import check_refusals
+from pypgm.audit.roundings import check_tails
+from pypgm.audit.sensitivity import check_query_sensitivity
 from pypgm.audit.shapes import check_batches
 from pypgm.audit.steps import check_asked
 from pypgm.audit.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
@@ -21,6 +25,8 @@ from pypgm.audit.strange import check_callers, check_record_order, check_strange
 batches = partial(check_batches, "many measurements", TAKEN["many measurements"])
 screen, stated = partial(check_asked, ["a screen"]), partial(check_asked, ["a screen by a stated score"])
 composed = partial(check_composed_loss, ["a Laplace of one answer, as far as is known"])
+models = follow("selection against two models", pairs=None)
+total = follow("measurement of the total", pairs=None)
 MARK = "        mark = self._ledger.not_private\n        return LinearMeasurement(values"
 
 _PLACES = [
@@ -188,6 +194,76 @@ _PLACES = [
         "accounting",
     ),
     (
+        "lines of two kinds have the whole of delta each",
+        "pld",
+        "        left /= 2\n",
+        "",
+        composed,
+        "accounting",
+    ),
+    (
+        "weights are relative to the first one",
+        "score_weights",
+        "largest = max(given)\n",
+        "largest = given[0]\n",
+        models,
+        "wrong scores",
+    ),
+    (
+        "noise of many measurements is kept by clique",
+        "private_table",
+        """            noises = [
+                self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)
+                for (clique, _, done), own in zip(asked, each, strict=True)
+            ]
+""",
+        """            by_clique = {
+                clique: self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)
+                for (clique, _, done), own in zip(asked, each, strict=True)
+            }
+            noises = [by_clique[clique] for clique, _, _ in asked]
+""",
+        several,
+        "scale differs from the charge",
+    ),
+    (
+        "a negative total is drawn once more",
+        "private_table",
+        MARK,
+        "        if not attributes and values[0] < 0:\n"
+        "            values = noise.add(_answers(done, records.count([attributes], self._n_threads)[0]))\n" + MARK,
+        total,
+        "uncharged draw",
+    ),
+    (
+        "the tail of Gaussian noise falls twice as fast",
+        "thresholds",
+        "r = (Decimal(-(2 * t + 1)) / (2 * s)).exp()",
+        "r = (Decimal(-(2 * t + 1)) / s).exp()",
+        check_tails,
+        "accounting",
+    ),
+    (
+        "sensitivities are remembered by the text of a query",
+        "relation",
+        "        return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person**2\n",
+        "        known = vars(Privacy.squared_l2_sensitivity)\n"
+        "        key = repr(query), self.neighbours\n"
+        "        own = int(known.setdefault(key, query.squared_l2_sensitivity(self.neighbours)))\n"
+        "        return own * self.records_per_person**2\n",
+        check_query_sensitivity,
+        "sensitivity",
+    ),
+    (
+        "two samples of a table are of the same records",
+        "private_table",
+        "poisson_sample(records, chance, self._words)",
+        'vars(poisson_sample).setdefault("kept", {}).setdefault(\n'
+        "                (self._ledger, chance), poisson_sample(records, chance, self._words)\n            )",
+        check_samples,
+        "answer of another table",
+    ),
+    (
         "the coin of a sample has 16 bits",
         "subsampling",
         "data.n_records, rate.numerator, rate.denominator, words",
@@ -201,6 +277,30 @@ MUTANTS = [
     Mutant(name, f"pypgm.privacy.{home}", old, new, check, defect) for name, home, old, new, check, defect in _PLACES
 ]
 MUTANTS += [
+    Mutant(
+        "measurements read from a file lose their mark",
+        "pypgm.models.origin",
+        'not_private=entry.get("not_private", ""))',
+        'not_private="")',
+        kept,
+        "mark lost",
+    ),
+    Mutant(
+        "contrasts of two records differ in the first attribute",
+        "pypgm.queries.contrasts",
+        "amount // (min(self.sizes) - 1)",
+        "amount // (self.sizes[0] - 1)",
+        check_sensitivities,
+        "sensitivity",
+    ),
+    Mutant(
+        "equal parts of a union are counted once",
+        "pypgm.queries.union",
+        "parts = sum(p._sensitivity(neighbours, norm) for p in self.parts)",
+        "parts = sum(p._sensitivity(neighbours, norm) for p in set(self.parts))",
+        check_sensitivities,
+        "sensitivity",
+    ),
     Mutant(
         "the command prints what an unforeseen error says",
         "pypgm.cli",
