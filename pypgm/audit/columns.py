@@ -116,8 +116,8 @@ def _threshold(
 def _lower(line: Charge, where: str) -> Found:
     """Lower the threshold of a line for as long as it is taken: the line's delta covers what that lets through."""
     given = dict(line.parameters)
-    parameter, k = given["scale" if "scale" in given else "variance"], int(given["records_per_person"])
-    for threshold in range(int(given["threshold"]) - 1, 0, -1):
+    parameter, k = given["scale" if "scale" in given else "variance"], int(given.get("records_per_person", 1))
+    for threshold in range(int(given.get("threshold", 0)) - 1, 0, -1):
         try:
             Charge(line.what, line.on, line.noise, given | {"threshold": threshold}, delta=line.delta)
         except ValueError:
