@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "core/base/numbers.hpp"
@@ -29,6 +30,37 @@ template <class Body>
 void for_pieces(std::size_t n, int n_threads, const Body& body) {
   const std::size_t pieces = std::max<std::size_t>(1, n / (kPiece / 16));
   parallel_for(pieces, n_threads, [&](std::size_t p) { body(n * p / pieces, n * (p + 1) / pieces); });
+}
+
+/// The rows of a table in a contraction: a row is the cells that differ only in attributes that `out` lacks.
+struct Rows {
+  Layout table;  ///< the table of rows inside the table
+  Layout out;    ///< the table of rows inside `out`
+  Layout both;   ///< the table over the attributes shared with the other table, inside the table
+
+  bool single() const { return table.small == table.large; }                    ///< each cell is a row
+  std::size_t cells() const { return table.large + table.small + both.small; }  ///< of the three tables
+};
+
+using Table = std::size_t LoopAxis::*;  ///< the steps in it; 0 where it lacks the attribute
+
+Rows rows_of(const Loops& loops, Table table, Table other) {
+  const auto layout = [&](Table large, Table small) {
+    std::vector<LoopAxis> axes;
+    loops.for_axes([&](const LoopAxis& axis) {
+      if (axis.*large != 0) axes.push_back(axis);
+    });
+    std::sort(axes.begin(), axes.end(),
+              [&](const LoopAxis& x, const LoopAxis& y) { return x.*large > y.*large; });
+    std::vector<std::size_t> sizes;
+    std::vector<std::uint8_t> kept;
+    for (const LoopAxis& axis : axes) {
+      sizes.push_back(axis.size);
+      kept.push_back(axis.*small != 0 ? 1 : 0);
+    }
+    return make_layout(sizes, kept);
+  };
+  return {layout(table, &LoopAxis::out), layout(&LoopAxis::out, table), layout(table, other)};
 }
 
 /// A table as the products take it, and what each of its rows was divided by, as exponents (null: nothing).
@@ -93,8 +125,7 @@ class TermByTerm {
  public:
   static constexpr std::size_t kMost = 64;  ///< cells, or terms of a cell, at a time
 
-  TermByTerm(const Loops& loops, const Operand& a, const Operand& b)
-      : a_(loops.swapped ? b : a), b_(loops.swapped ? a : b), lanes_(loops.lanes) {
+  TermByTerm(const Loops& loops, const Operand& a, const Operand& b) : a_(a), b_(b), lanes_(loops.lanes) {
     for (const LoopAxis& axis : loops.outer) take(axis);
     for (const LoopAxis& axis : {loops.batch, loops.rows, loops.sums}) take(axis);
     assert(n_kept_ <= kMostAxes && n_summed_ <= kMostAxes);
@@ -207,16 +238,23 @@ void add_tops(const Scaled& scaled, const Rows& rows, bool first, double* expone
 
 }  // namespace
 
-void contract_extended(const Loops& loops, const Rows& rows_a, const Rows& rows_b, const Operand& a,
-                       const Operand& b, double* out, double* out_exponents, double* scratch, int n_threads) {
-  assert(a.exponents != nullptr || b.exponents != nullptr);
+void contract_extended(const Loops& loops, const Operand& given_a, const Operand& given_b, double* out,
+                       double* out_exponents, int n_threads) {
+  assert(given_a.exponents != nullptr || given_b.exponents != nullptr);
+  const Operand& a = loops.swapped ? given_b : given_a;
+  const Operand& b = loops.swapped ? given_a : given_b;
+  const Rows rows_a = rows_of(loops, &LoopAxis::a, &LoopAxis::b);
+  const Rows rows_b = rows_of(loops, &LoopAxis::b, &LoopAxis::a);
+  const auto buffer = std::make_unique_for_overwrite<double[]>(rows_a.cells() + rows_b.cells());
+  double* scratch = buffer.get();
   double* const shifted = shifts_between(a, b, rows_a, rows_b, scratch);
   const double* const shifts = shifted == nullptr ? nullptr : scratch;
   const double* const back = shifted == nullptr ? nullptr : shifts + rows_a.both.small;
   if (shifted != nullptr) scratch = shifted;
   const Scaled left = scale_rows(a, shifts, rows_a, scratch, n_threads);
   const Scaled right = scale_rows(b, back, rows_b, scratch, n_threads);
-  contract(loops, left.weights, right.weights, out, n_threads);
+  const double* const weights[] = {left.weights, right.weights};
+  contract(loops, weights[loops.swapped ? 1 : 0], weights[loops.swapped ? 0 : 1], out, n_threads);
   add_tops(left, rows_a, true, out_exponents);
   add_tops(right, rows_b, left.tops == nullptr, out_exponents);
   const double terms = static_cast<double>(loops.work / std::max<std::size_t>(1, loops.cells));

@@ -20,9 +20,8 @@ struct Operand {
 /// one of a and b is extended. Plain weights lie within 2^-400 and 2^high, high <= 450. What one table has
 /// more of for a shared code, and the other less, is evened out; each table is scaled to a largest weight of
 /// about 1 in each row; cells whose rows meet only in weights far below that are summed term by term.
-/// `scratch` holds what scaling both tables takes (PairProduct::scratch). Any n_threads gives the same bits;
-/// no allocation.
-void contract_extended(const Loops& loops, const Rows& rows_a, const Rows& rows_b, const Operand& a,
-                       const Operand& b, double* out, double* out_exponents, double* scratch, int n_threads);
+/// Any n_threads gives the same bits.
+void contract_extended(const Loops& loops, const Operand& a, const Operand& b, double* out,
+                       double* out_exponents, int n_threads);
 
 }  // namespace pypgm

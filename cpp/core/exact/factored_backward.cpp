@@ -44,10 +44,10 @@ class Backward {
     const bool inner_b = s.b >= 0 && !leaf_b && wanted(s.b);
     const bool both = inner_a && inner_b;
     Weights of_b = both ? in_spare(s, b.cells.size()) : b;
-    if (inner_b) derive(s, s.b, s.to_b, derivative, a, of_b, threads);
+    if (inner_b) derive(s.b, s.to_b, derivative, a, of_b, threads);
     if (inner_a) {
       Weights of_a = a;
-      derive(s, s.a, s.to_a, derivative, b, of_a, threads);
+      derive(s.a, s.to_a, derivative, b, of_a, threads);
     }
     if (!both) return;
     std::copy(of_b.cells.begin(), of_b.cells.end(), b.cells.begin());
@@ -81,13 +81,13 @@ class Backward {
     return {{work_.spare.get() + s.spare, cells}, work_.spare_exponents.get() + s.spare};
   }
 
-  void derive(const FactoredStep& s, int value, const PairProduct& by, const Weights& derivative,
-              const Weights& other, Weights& place, int threads) {
-    multiply(by, derivative, other, place, s, work_, threads);
+  void derive(int value, const Loops& by, const Weights& derivative, const Weights& other, Weights& place,
+              int threads) {
+    multiply(by, derivative.operand(), other.operand(), place, work_.may_extend, threads);
     keep_known(work_, value, place);
   }
 
-  void leaf(const FactoredStep& s, int value, const PairProduct& by, const Weights& derivative,
+  void leaf(const FactoredStep& s, int value, const Loops& by, const Weights& derivative,
             const Weights& other, int threads) {
     const bool factor = at(value) < factored_.n_factors && !marginals_.factors.empty();
     if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
@@ -96,7 +96,7 @@ class Backward {
     if (factor && lies_as_given(tree_, factored_, value)) {
       place.cells = marginals_.factors.subspan(tree_.factors[at(value)].offset, cells);
     }
-    multiply(by, derivative, other, place, s, work_, threads);
+    multiply(by, derivative.operand(), other.operand(), place, work_.may_extend, threads);
     finish(value, place);
   }
 

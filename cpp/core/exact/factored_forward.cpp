@@ -35,7 +35,6 @@ FactoredWork::FactoredWork(const FactoredTree& factored)
       spare(std::make_unique_for_overwrite<double[]>(factored.spare)),
       exponents(std::make_unique_for_overwrite<double[]>(factored.cells)),
       spare_exponents(std::make_unique_for_overwrite<double[]>(factored.spare)),
-      scratch(std::make_unique_for_overwrite<double[]>(factored.scratch)),
       ranges(factored.values.size()),
       extended(factored.values.size(), 0),
       log_scale(factored.values.size(), 0.0) {}
@@ -52,7 +51,7 @@ Outcome factored_forward(const JunctionTree& tree, const FactoredTree& factored,
       const Weights a = weights_of(factored, work, step.a);
       const Weights b = step.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(factored, work, step.b);
       Weights out = weights_of(factored, work, step.out);
-      const double exponent = multiply(step.forward, a, b, out, step, work, threads);
+      const double exponent = multiply(step.forward, a.operand(), b.operand(), out, work.may_extend, threads);
       keep_known(work, step.out, out);
       work.log_scale[at(step.out)] = work.log_scale[at(step.a)] +
                                      (step.b < 0 ? 0.0 : work.log_scale[at(step.b)]) +
@@ -98,8 +97,7 @@ double factored_maximum(const JunctionTree& tree, const FactoredTree& factored,
   for (const auto& level : factored.levels) {
     for_steps(factored, level, n_threads, [&](const FactoredStep& step, int threads) {
       const double* b = step.b < 0 ? &kNothing : table(step.b);
-      contract_maxima(step.forward.loops, table(step.a), b, cells + factored.values[at(step.out)].offset,
-                      threads);
+      contract_maxima(step.forward, table(step.a), b, cells + factored.values[at(step.out)].offset, threads);
     });
   }
   return factored.root < 0 ? 0.0 : *table(factored.root);

@@ -26,7 +26,6 @@ struct FactoredWork {
   std::unique_ptr<double[]> spare;
   std::unique_ptr<double[]> exponents;        ///< of the cells, where their table is extended
   std::unique_ptr<double[]> spare_exponents;  ///< of its cells
-  std::unique_ptr<double[]> scratch;
   std::vector<WeightRange>
       ranges;  ///< of the values; in the backward pass, of the derivatives computed so far
   std::vector<std::uint8_t> extended;  ///< likewise: whether each cell has an exponent of its own

@@ -23,13 +23,6 @@ inline Weights weights_of(const FactoredTree& factored, FactoredWork& work, int 
           work.extended[at(value)] != 0};
 }
 
-/// multiply() with the buffers of a run.
-inline double multiply(const PairProduct& by, const Weights& a, const Weights& b, Weights& out,
-                       const FactoredStep& step, FactoredWork& work, int n_threads) {
-  return pypgm::multiply(by, a.operand(), b.operand(), out, work.may_extend,
-                         work.scratch.get() + step.scratch, n_threads);
-}
-
 inline void keep_known(FactoredWork& work, int value, const Weights& weights) {
   work.ranges[at(value)] = weights.range;
   work.extended[at(value)] = weights.extended ? 1 : 0;
@@ -39,7 +32,7 @@ inline void keep_known(FactoredWork& work, int value, const Weights& weights) {
 template <class Body>
 void for_steps(const FactoredTree& factored, const std::vector<int>& level, int n_threads, const Body& body) {
   for_level(
-      level, n_threads, [&](int s) { return kEffortWork * factored.steps[at(s)].forward.loops.effort; },
+      level, n_threads, [&](int s) { return kEffortWork * factored.steps[at(s)].forward.effort; },
       [&](int s, int threads) { body(factored.steps[at(s)], threads); });
 }
 

@@ -73,7 +73,7 @@ class MaxPass {
 
   void maximise(const FactoredStep& step) {
     const double* b = step.b < 0 ? &kZero : table(step.b);
-    contract_maxima(step.forward.loops, table(step.a), b, table(step.out), 1);
+    contract_maxima(step.forward, table(step.a), b, table(step.out), 1);
   }
 
   void refresh(int value) {

@@ -122,17 +122,16 @@ double rescale(Weights& table, bool may_extend) {
   return exponent;
 }
 
-double multiply(const PairProduct& by, const Operand& a, const Operand& b, Weights& out, bool may_extend,
-                double* scratch, int n_threads) {
+double multiply(const Loops& loops, const Operand& a, const Operand& b, Weights& out, bool may_extend,
+                int n_threads) {
   const bool signs = a.range.signs || b.range.signs;
   out.extended = a.exponents != nullptr || b.exponents != nullptr;
   if (out.extended) {
-    contract_extended(by.loops, by.a, by.b, a, b, out.cells.data(), out.exponents, scratch, n_threads);
+    contract_extended(loops, a, b, out.cells.data(), out.exponents, n_threads);
     out.range.signs = signs;
     return narrow(out);
   }
-  contract(by.loops, a.weights, b.weights, out.cells.data(), n_threads);
-  const Loops& loops = by.loops;
+  contract(loops, a.weights, b.weights, out.cells.data(), n_threads);
   const double terms = std::log2(static_cast<double>(loops.work / std::max<std::size_t>(1, loops.cells)));
   out.range = {a.range.low + b.range.low - (signs ? kDigits : 0.0), a.range.high + b.range.high + terms,
                terms + loss_of_product(a.range, b.range), signs};

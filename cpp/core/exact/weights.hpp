@@ -51,9 +51,8 @@ double narrow(Weights& table);
 /// returns the power of two taken out.
 double rescale(Weights& table, bool may_extend);
 
-/// out = sum of a * b, with its range or cell exponents; returns the power of two taken out. `scratch` is
-/// used where a or b is extended.
-double multiply(const PairProduct& by, const Operand& a, const Operand& b, Weights& out, bool may_extend,
-                double* scratch, int n_threads);
+/// out = sum of a * b, with its range or cell exponents; returns the power of two taken out.
+double multiply(const Loops& loops, const Operand& a, const Operand& b, Weights& out, bool may_extend,
+                int n_threads);
 
 }  // namespace pypgm

@@ -91,11 +91,9 @@ class Meeting {
     FactoredStep step{a.value,
                       b.value,
                       out,
-                      make_product(sizes_, a.bits, b.bits, pair.out),
-                      make_product(sizes_, pair.out, b.bits, a.bits),
-                      make_product(sizes_, pair.out, a.bits, b.bits),
-                      0,
-                      0};
+                      make_loops(sizes_, a.bits, b.bits, pair.out),
+                      make_loops(sizes_, pair.out, b.bits, a.bits),
+                      make_loops(sizes_, pair.out, a.bits, b.bits)};
     present_[pair.first] = {out, pair.out};
     if (b.value >= 0) present_.erase(present_.begin() + static_cast<std::ptrdiff_t>(pair.second));
     return step;
@@ -184,15 +182,6 @@ std::size_t spare_of(const FactoredTree& factored, const FactoredStep& step) {
   return spare;
 }
 
-/// Cells in which a step scales its tables, one of its products after the other.
-std::size_t scratch_of(const FactoredStep& step) {
-  std::size_t most = 0;
-  for (const PairProduct* p : {&step.forward, &step.to_a, &step.to_b}) {
-    most = std::max(most, p->scratch());
-  }
-  return most;
-}
-
 /// Puts the steps that may be taken beside each other into levels, and gives each its buffers.
 void arrange(FactoredTree& factored) {
   std::vector<std::size_t> height(factored.values.size(), 0);
@@ -202,21 +191,16 @@ void arrange(FactoredTree& factored) {
     height[at(step.out)] = h + 1;
     if (factored.levels.size() <= h) factored.levels.resize(h + 1);
     factored.levels[h].push_back(static_cast<int>(s));
-    factored.operations +=
-        static_cast<double>(step.forward.loops.work + step.to_a.loops.work + step.to_b.loops.work);
+    factored.operations += static_cast<double>(step.forward.work + step.to_a.work + step.to_b.work);
   }
   for (const auto& level : factored.levels) {
     std::size_t end = 0;
-    std::size_t scratch_end = 0;
     for (const int s : level) {
       FactoredStep& step = factored.steps[at(s)];
       step.spare = end;
-      step.scratch = scratch_end;
       end += spare_of(factored, step);
-      scratch_end += scratch_of(step);
     }
     factored.spare = std::max(factored.spare, end);
-    factored.scratch = std::max(factored.scratch, scratch_end);
   }
   // Which derivatives lead to an attribute's home.
   factored.leads_home.assign(factored.values.size(), 0);
@@ -247,8 +231,7 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
       if (step.b >= 0 && factored.values[at(step.b)].cells > factored.values[at(step.a)].cells) {
         std::swap(step.a, step.b);
         std::swap(step.to_a, step.to_b);
-        std::swap(step.forward.a, step.forward.b);
-        step.forward.loops.swapped = !step.forward.loops.swapped;
+        step.forward.swapped = !step.forward.swapped;
       }
       factored.steps.push_back(std::move(step));
     }

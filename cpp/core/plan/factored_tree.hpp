@@ -21,11 +21,10 @@ struct FactoredStep {
   int a;
   int b;
   int out;
-  PairProduct forward;
-  PairProduct to_a;         ///< derivative of out times b
-  PairProduct to_b;         ///< derivative of out times a
-  std::size_t spare = 0;    ///< in the buffer of derivatives that would overwrite what is still needed
-  std::size_t scratch = 0;  ///< in the buffer of scaled tables
+  Loops forward;
+  Loops to_a;             ///< derivative of out times b
+  Loops to_b;             ///< derivative of out times a
+  std::size_t spare = 0;  ///< in the buffer of derivatives that would overwrite what is still needed
 };
 
 /// Message passing with factored cliques: the tables of a junction tree are never stored. In each clique its
@@ -45,7 +44,6 @@ struct FactoredTree {
   int root = -1;                         ///< the value that is Z; -1 if there is none
   std::size_t cells = 0;                 ///< of all values
   std::size_t spare = 0;                 ///< cells of the buffer of derivatives
-  std::size_t scratch = 0;               ///< cells of the buffer extended tables are scaled in
   double operations = 0;                 ///< products of one pass forward and back
 
   bool is_leaf(int value) const { return static_cast<std::size_t>(value) < n_leaves; }

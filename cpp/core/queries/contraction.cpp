@@ -33,7 +33,7 @@ Axes union_of(const Contraction& c, const ContractionStep& step, std::size_t out
   return all;
 }
 
-PairProduct product_of(const Contraction& c, const ContractionStep& step, std::size_t out, const Axes& all) {
+Loops product_of(const Contraction& c, const ContractionStep& step, std::size_t out, const Axes& all) {
   if (all.size() > kMostAxes) return {};
   std::vector<std::size_t> sizes;
   for (const std::int32_t a : all) sizes.push_back(c.sizes[at(a)]);
@@ -47,7 +47,7 @@ PairProduct product_of(const Contraction& c, const ContractionStep& step, std::s
     return bits;
   };
   const std::uint64_t right = step.right < 0 ? 0 : bits_of(c.ordered[at(step.right)]);
-  return make_product(sizes, bits_of(c.ordered[at(step.left)]), right, bits_of(c.ordered[out]));
+  return make_loops(sizes, bits_of(c.ordered[at(step.left)]), right, bits_of(c.ordered[out]));
 }
 
 struct Lives {

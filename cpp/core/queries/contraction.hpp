@@ -39,9 +39,9 @@ struct Contraction {
   std::vector<std::size_t> sizes;  ///< values of each attribute
   std::vector<Leaf> leaves;
   std::vector<ContractionStep> steps;
-  std::vector<int> outputs;           ///< tables to return; a step is returned once at most
-  std::vector<Axes> ordered;          ///< axes of each table in that order, attributes of one value left out
-  std::vector<PairProduct> products;  ///< of each step
+  std::vector<int> outputs;     ///< tables to return; a step is returned once at most
+  std::vector<Axes> ordered;    ///< axes of each table in that order, attributes of one value left out
+  std::vector<Loops> products;  ///< of each step
   std::vector<std::vector<int>> levels;    ///< steps by their greatest distance from a leaf
   std::vector<std::vector<int>> releases;  ///< steps whose tables no later level reads
   ContractionCost cost;

@@ -127,7 +127,7 @@ void Run::load(int leaf) {
 void Run::step(std::size_t s, int threads) {
   static constexpr double kNothing[] = {1.0, 0.0};  // as a weight and as its logarithm
   const ContractionStep& step = c_.steps[s];
-  const PairProduct& product = c_.products[s];
+  const Loops& product = c_.products[s];
   const int out = static_cast<int>(c_.leaves.size() + s);
   const Table& left = tables_[at(step.left)];
   double* const cells = place_of(out);
@@ -135,15 +135,12 @@ void Run::step(std::size_t s, int threads) {
   table.operand.weights = cells;
   if (semiring_ == Semiring::max) {
     const double* const right = step.right < 0 ? kNothing + 1 : tables_[at(step.right)].operand.weights;
-    return contract_maxima(product.loops, left.operand.weights, right, cells, threads);
+    return contract_maxima(product, left.operand.weights, right, cells, threads);
   }
   const Operand right = step.right < 0 ? Operand{kNothing, nullptr} : tables_[at(step.right)].operand;
   if (may_extend_) table.exponents = buffer_of(cells_of(out));
-  const bool extended = left.operand.exponents != nullptr || right.exponents != nullptr;
-  const Buffer scratch = buffer_of(extended ? product.scratch() : 0);
   Weights weights{{cells, cells_of(out)}, table.exponents.get()};
-  const double exponent =
-      multiply(product, left.operand, right, weights, may_extend_, scratch.get(), threads);
+  const double exponent = multiply(product, left.operand, right, weights, may_extend_, threads);
   table.operand = weights.operand();
   table.log_scale =
       left.log_scale + (step.right < 0 ? 0.0 : tables_[at(step.right)].log_scale) + exponent * std::log(2.0);
@@ -172,7 +169,7 @@ bool Run::compute(bool may_extend) {
   }
   for (std::size_t level = 0; level < c_.levels.size(); ++level) {
     for_level(
-        c_.levels[level], n_threads_, [&](int s) { return c_.products[at(s)].loops.effort; },
+        c_.levels[level], n_threads_, [&](int s) { return c_.products[at(s)].effort; },
         [&](int s, int threads) {
           if (!watch_.abandoned) step(at(s), threads);
           watch_.count();

@@ -96,26 +96,4 @@ Loops make_loops(std::span<const std::size_t> sizes, std::uint64_t a, std::uint6
   return loops;
 }
 
-Rows make_rows(std::span<const std::size_t> sizes, std::uint64_t table, std::uint64_t other,
-               std::uint64_t out) {
-  std::vector<std::size_t> own;
-  std::vector<std::uint8_t> kept;
-  const auto layout = [&](std::uint64_t large, std::uint64_t small) {
-    own.clear();
-    kept.clear();
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if ((large >> i & 1) == 0) continue;
-      own.push_back(sizes[i]);
-      kept.push_back(small >> i & 1);
-    }
-    return make_layout(own, kept);
-  };
-  return {layout(table, table & out), layout(out, table & out), layout(table, table & other)};
-}
-
-PairProduct make_product(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b,
-                         std::uint64_t out) {
-  return {make_loops(sizes, a, b, out), make_rows(sizes, a, b, out), make_rows(sizes, b, a, out)};
-}
-
 }  // namespace pypgm

@@ -31,37 +31,19 @@ struct Loops {
   std::size_t cells = 0;   ///< of out
   std::size_t work = 0;    ///< number of products
   std::size_t effort = 0;  ///< estimated time, in that of one product
+
+  /// Calls body(axis) for the loops that have more than one turn, in no particular order.
+  template <class Body>
+  void for_axes(const Body& body) const {
+    for (const LoopAxis& axis : outer) body(axis);
+    for (const LoopAxis& axis : {batch, rows, sums, lanes}) {
+      if (axis.size > 1) body(axis);
+    }
+  }
 };
 
 /// Chooses the loops for attributes of these sizes in C order; a bit mask says which of them each table has
 /// (bit i: attribute i).
 Loops make_loops(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b, std::uint64_t out);
-
-/// The rows of a table in a contraction: a row is the cells that differ only in attributes that `out` lacks.
-struct Rows {
-  Layout table;  ///< the table of rows inside the table
-  Layout out;    ///< the table of rows inside `out`
-  Layout both;   ///< the table over the attributes shared with the other table, inside the table
-
-  bool single() const { return table.small == table.large; }                    ///< each cell is a row
-  std::size_t cells() const { return table.large + table.small + both.small; }  ///< of the three tables
-};
-
-/// The rows of the table with the attributes `table` (bits over `sizes`), their layout in `out`, and the
-/// attributes it shares with the other table.
-Rows make_rows(std::span<const std::size_t> sizes, std::uint64_t table, std::uint64_t other,
-               std::uint64_t out);
-
-/// The loops of a product of two tables, and the rows either of them has.
-struct PairProduct {
-  Loops loops;
-  Rows a;
-  Rows b;
-
-  std::size_t scratch() const { return a.cells() + b.cells(); }  ///< numbers that scaling both takes
-};
-
-PairProduct make_product(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b,
-                         std::uint64_t out);
 
 }  // namespace pypgm
