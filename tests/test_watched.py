@@ -13,6 +13,7 @@ import pytest
 import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel, _core
 from pypgm.errors import TimeLimitWarning
+from pypgm.inference import max_elimination
 
 SOON = 1.0  # seconds into a job of minutes
 LATE = 10.0  # seconds: long for an interruption on a busy machine, short for the job
@@ -65,7 +66,14 @@ def errors():
     return lambda **options: model.standard_error("a", method="bootstrap", draws=100_000, **options)
 
 
-JOBS = {"answers": answers, "records": records, "errors": errors}
+def step():
+    """Return what takes a minute: one product of two tables, on one thread."""
+    domain = Domain({"a": 3000, "b": 3000, "c": 3000})
+    potentials = CliqueVector(domain, [("a", "b"), ("b", "c")])
+    return lambda: max_elimination(potentials, ("a", "c"), n_threads=1)
+
+
+JOBS = {"step": step, "answers": answers, "records": records, "errors": errors}
 
 
 @pytest.mark.parametrize("name", JOBS)

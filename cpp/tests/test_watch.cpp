@@ -1,9 +1,12 @@
 // Long calls that are over before their end return what they have.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "core/exact/contract.hpp"
+#include "core/exact/extended_contract.hpp"
 #include "core/records/record_refinement.hpp"
 #include "core/records/sampling.hpp"
 #include "core/regions/local_answers.hpp"
@@ -48,4 +51,32 @@ TEST_CASE("an abandoned sampler draws nothing") {
   CHECK(!sampler.is_drawn(0, 2));
   sampler.draw({table, {0}, {2}, {0}, {0}});
   CHECK(sampler.column(0).size() == 3);
+}
+
+TEST_CASE("abandoned contractions leave the answer as it is") {
+  constexpr std::size_t n = 300;
+  const std::vector<std::size_t> sizes{n, n, n};
+  const Loops loops = make_loops(sizes, 0b101, 0b110, 0b011);
+  const std::vector<double> ones(n * n, 1.0), zeros(n * n, 0.0);
+  std::vector<double> out = zeros;
+  Watch watch;
+  watch.abandoned = true;
+  contract(loops, ones.data(), ones.data(), out.data(), 2, &watch);
+  contract_maxima(loops, ones.data(), ones.data(), out.data(), 2, &watch);
+  CHECK(out == zeros);
+  watch.abandoned = false;
+  contract(loops, ones.data(), ones.data(), out.data(), 2, &watch);
+  CHECK(out == std::vector<double>(n * n, n));
+
+  // Half of the sums have no term above 2^-1000 and are found term by term.
+  std::vector<double> exponents(n * n), powers(n * n);
+  for (std::size_t i = 0; i < exponents.size(); ++i) exponents[i] = (i / n + i % n) % 2 == 0 ? 0.0 : -1000.0;
+  const Operand table{ones.data(), exponents.data()};
+  out = zeros;
+  watch.abandoned = true;
+  contract_extended(loops, table, table, out.data(), powers.data(), 2, &watch);
+  CHECK(out == zeros);
+  watch.abandoned = false;
+  contract_extended(loops, table, table, out.data(), powers.data(), 2, &watch);
+  CHECK(std::count(out.begin(), out.end(), 0.0) == 0);
 }

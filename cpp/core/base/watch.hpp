@@ -17,4 +17,9 @@ struct Watch {
   void count(std::size_t n = 1) { steps.fetch_add(n, std::memory_order_relaxed); }
 };
 
+/// Whether nobody wants the result any more; without a watch somebody does.
+inline bool is_abandoned(const Watch* watch) {
+  return watch != nullptr && watch->abandoned.load(std::memory_order_relaxed);
+}
+
 }  // namespace pypgm

@@ -1,6 +1,7 @@
 #include "core/exact/contract.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -11,8 +12,9 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kMostPieces = 16;
-constexpr std::size_t kRows = 6;  // a kernel takes at a time
+constexpr std::size_t kMostPieces = 16;         // of work that is brief
+constexpr std::size_t kLongestPart = 1U << 26;  // products of a part: some 0.05 s
+constexpr std::size_t kRows = 6;                // a kernel takes at a time
 constexpr std::size_t kLanes = 64;
 
 void run(ContractKernel kernel, const Loops& loops, std::size_t axis, const double* a, const double* b,
@@ -24,75 +26,61 @@ void run(ContractKernel kernel, const Loops& loops, std::size_t axis, const doub
   }
 }
 
-/// How loops are cut for threads: outer ones over cells of the answer into combinations of their indices, or
-/// one of the kernel's into stretches of `grain` entries, as many as it takes at a time.
-struct Cut {
-  std::size_t outer = 0;  ///< how many outer loops
-  LoopAxis Loops::*axis = nullptr;
-  std::size_t grain = 1;
-  std::size_t units = 1;  ///< combinations or stretches
-};
-
-Cut cut_of(const Loops& loops) {
-  Cut cut;
-  for (; cut.outer < loops.outer.size() && loops.outer[cut.outer].out != 0; ++cut.outer) {
-    cut.units *= loops.outer[cut.outer].size;
+/// Narrows the loops to one half of the outermost that runs over cells of the answer and can be cut; a
+/// kernel's own loops are cut between as many rows and lanes as it takes at a time. False where none can be
+/// cut.
+bool halve(Loops& loops, bool upper, const double*& a, const double*& b, double*& out) {
+  const auto cut = [&](LoopAxis& axis, std::size_t grain) {
+    const std::size_t first = axis.size / grain / 2 * grain;
+    if (axis.out == 0 || first == 0) return false;
+    if (upper) {
+      a += first * axis.a;
+      b += first * axis.b;
+      out += first * axis.out;
+    }
+    axis.size = upper ? axis.size - first : first;
+    return true;
+  };
+  for (LoopAxis& axis : loops.outer) {
+    if (cut(axis, 1)) return true;
   }
-  if (cut.units > 1) return cut;
-  const std::pair<LoopAxis Loops::*, std::size_t> axes[] = {
-      {&Loops::batch, 1}, {&Loops::rows, kRows}, {&Loops::lanes, kLanes}};
-  for (const auto& [axis, grain] : axes) {
-    const std::size_t units = (loops.*axis).size / grain;
-    if ((loops.*axis).out != 0 && units > 1) return {0, axis, grain, units};
-  }
-  return cut;
+  return cut(loops.batch, 1) || cut(loops.rows, kRows) || cut(loops.lanes, kLanes);
 }
 
-/// Runs the units [begin, end) of a cut.
-void run_units(ContractKernel kernel, const Loops& loops, const Cut& cut, std::size_t begin, std::size_t end,
-               const double* a, const double* b, double* out) {
-  if (cut.axis != nullptr) {
-    Loops part = loops;
-    LoopAxis& axis = part.*cut.axis;
-    const std::size_t first = begin * cut.grain;
-    axis.size = (end == cut.units ? axis.size : end * cut.grain) - first;
-    return run(kernel, part, 0, a + first * axis.a, b + first * axis.b, out + first * axis.out);
+/// Runs part p of 2^k, found by k cuts in half. Where fewer can be made, some parts are empty.
+void run_part(ContractKernel kernel, Loops loops, std::size_t p, std::size_t parts, const double* a,
+              const double* b, double* out) {
+  for (std::size_t bit = parts / 2; bit > 0; bit /= 2) {
+    if (!halve(loops, (p & bit) != 0, a, b, out) && (p & bit) != 0) return;
   }
-  for (std::size_t u = begin; u < end; ++u) {
-    LoopAxis at;
-    std::size_t rest = u;
-    for (std::size_t k = cut.outer; k-- > 0; rest /= loops.outer[k].size) {
-      const std::size_t i = rest % loops.outer[k].size;
-      at.a += i * loops.outer[k].a;
-      at.b += i * loops.outer[k].b;
-      at.out += i * loops.outer[k].out;
-    }
-    run(kernel, loops, cut.outer, a + at.a, b + at.b, out + at.out);
-  }
+  run(kernel, loops, 0, a, b, out);
 }
 
 void contract_by(ContractKernel kernel, double empty, const Loops& loops, const double* a, const double* b,
-                 double* out, int n_threads) {
+                 double* out, int n_threads, const Watch* watch) {
   if (loops.swapped) std::swap(a, b);
   if (!loops.fresh) std::fill_n(out, loops.cells, empty);
-  const Cut cut = cut_of(loops);
-  const std::size_t parts = std::min({kMostPieces, kEffortWork * loops.effort / kPiece, cut.units});
-  if (parts < 2) return run(kernel, loops, 0, a, b, out);
   // The parts depend on the work alone, so that every cell is met by the same instructions for any n_threads.
+  const std::size_t wanted =
+      std::max(std::min(kMostPieces, kEffortWork * loops.effort / kPiece), loops.effort / kLongestPart);
+  const std::size_t parts = std::bit_floor(std::max<std::size_t>(1, wanted));
+  if (parts == 1) return run(kernel, loops, 0, a, b, out);
   parallel_for(parts, threads_for(kEffortWork * loops.effort, n_threads), [&](std::size_t p) {
-    run_units(kernel, loops, cut, cut.units * p / parts, cut.units * (p + 1) / parts, a, b, out);
+    if (!is_abandoned(watch)) run_part(kernel, loops, p, parts, a, b, out);
   });
 }
 
 }  // namespace
 
-void contract(const Loops& loops, const double* a, const double* b, double* out, int n_threads) {
-  contract_by(contract_kernels().sums, 0.0, loops, a, b, out, n_threads);
+void contract(const Loops& loops, const double* a, const double* b, double* out, int n_threads,
+              const Watch* watch) {
+  contract_by(contract_kernels().sums, 0.0, loops, a, b, out, n_threads, watch);
 }
 
-void contract_maxima(const Loops& loops, const double* a, const double* b, double* out, int n_threads) {
+void contract_maxima(const Loops& loops, const double* a, const double* b, double* out, int n_threads,
+                     const Watch* watch) {
   contract_by(contract_kernels().maxima, -std::numeric_limits<double>::infinity(), loops, a, b, out,
-              n_threads);
+              n_threads, watch);
 }
 
 }  // namespace pypgm

@@ -205,8 +205,8 @@ class TermByTerm {
 
 /// Sums those of the cells [begin, end) that are below `least` term by term.
 void sum_again(const TermByTerm& terms, double least, std::size_t begin, std::size_t end, double* out,
-               double* exponents) {
-  for (std::size_t i = begin; i < end;) {
+               double* exponents, const Watch* watch) {
+  for (std::size_t i = begin; i < end && !is_abandoned(watch);) {
     if (!(std::abs(out[i]) < least)) {
       ++i;
       continue;
@@ -239,7 +239,7 @@ void add_tops(const Scaled& scaled, const Rows& rows, bool first, double* expone
 }  // namespace
 
 void contract_extended(const Loops& loops, const Operand& given_a, const Operand& given_b, double* out,
-                       double* out_exponents, int n_threads) {
+                       double* out_exponents, int n_threads, const Watch* watch) {
   assert(given_a.exponents != nullptr || given_b.exponents != nullptr);
   const Operand& a = loops.swapped ? given_b : given_a;
   const Operand& b = loops.swapped ? given_a : given_b;
@@ -254,7 +254,7 @@ void contract_extended(const Loops& loops, const Operand& given_a, const Operand
   const Scaled left = scale_rows(a, shifts, rows_a, scratch, n_threads);
   const Scaled right = scale_rows(b, back, rows_b, scratch, n_threads);
   const double* const weights[] = {left.weights, right.weights};
-  contract(loops, weights[loops.swapped ? 1 : 0], weights[loops.swapped ? 0 : 1], out, n_threads);
+  contract(loops, weights[loops.swapped ? 1 : 0], weights[loops.swapped ? 0 : 1], out, n_threads, watch);
   add_tops(left, rows_a, true, out_exponents);
   add_tops(right, rows_b, left.tops == nullptr, out_exponents);
   const double terms = static_cast<double>(loops.work / std::max<std::size_t>(1, loops.cells));
@@ -265,7 +265,7 @@ void contract_extended(const Loops& loops, const Operand& given_a, const Operand
     for (std::size_t i = begin; i < end; i += kRun) {
       const std::size_t n = std::min(kRun, end - i);
       if (extended_kernels().any_below(out + i, least, n))
-        sum_again(exact, least, i, i + n, out, out_exponents);
+        sum_again(exact, least, i, i + n, out, out_exponents, watch);
       extended_kernels().split(out + i, out_exponents + i, n);
     }
   });

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/base/watch.hpp"
 #include "core/exact/weight_range.hpp"
 #include "core/tables/loops.hpp"
 
@@ -20,8 +21,8 @@ struct Operand {
 /// one of a and b is extended. Plain weights lie within 2^-400 and 2^high, high <= 450. What one table has
 /// more of for a shared code, and the other less, is evened out; each table is scaled to a largest weight of
 /// about 1 in each row; cells whose rows meet only in weights far below that are summed term by term.
-/// Any n_threads gives the same bits.
+/// Any n_threads gives the same bits. Once the watch is abandoned, the answer means nothing.
 void contract_extended(const Loops& loops, const Operand& a, const Operand& b, double* out,
-                       double* out_exponents, int n_threads);
+                       double* out_exponents, int n_threads, const Watch* watch = nullptr);
 
 }  // namespace pypgm

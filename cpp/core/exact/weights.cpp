@@ -123,15 +123,16 @@ double rescale(Weights& table, bool may_extend) {
 }
 
 double multiply(const Loops& loops, const Operand& a, const Operand& b, Weights& out, bool may_extend,
-                int n_threads) {
+                int n_threads, const Watch* watch) {
   const bool signs = a.range.signs || b.range.signs;
   out.extended = a.exponents != nullptr || b.exponents != nullptr;
   if (out.extended) {
-    contract_extended(loops, a, b, out.cells.data(), out.exponents, n_threads);
+    contract_extended(loops, a, b, out.cells.data(), out.exponents, n_threads, watch);
     out.range.signs = signs;
-    return narrow(out);
+    return is_abandoned(watch) ? 0.0 : narrow(out);
   }
-  contract(loops, a.weights, b.weights, out.cells.data(), n_threads);
+  contract(loops, a.weights, b.weights, out.cells.data(), n_threads, watch);
+  if (is_abandoned(watch)) return 0;
   const double terms = std::log2(static_cast<double>(loops.work / std::max<std::size_t>(1, loops.cells)));
   out.range = {a.range.low + b.range.low - (signs ? kDigits : 0.0), a.range.high + b.range.high + terms,
                terms + loss_of_product(a.range, b.range), signs};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "core/base/watch.hpp"
 #include "core/exact/extended_contract.hpp"
 #include "core/exact/weight_range.hpp"
 #include "core/tables/loops.hpp"
@@ -51,8 +52,9 @@ double narrow(Weights& table);
 /// returns the power of two taken out.
 double rescale(Weights& table, bool may_extend);
 
-/// out = sum of a * b, with its range or cell exponents; returns the power of two taken out.
+/// out = sum of a * b, with its range or cell exponents; returns the power of two taken out. Once the watch
+/// is abandoned, all of it means nothing.
 double multiply(const Loops& loops, const Operand& a, const Operand& b, Weights& out, bool may_extend,
-                int n_threads);
+                int n_threads, const Watch* watch = nullptr);
 
 }  // namespace pypgm

@@ -31,18 +31,6 @@ struct Table {
   Buffer exponents;  ///< empty where it cannot be extended
 };
 
-/// Where the cells of a table with axes in the order `to` lie in the same table in the order `from`.
-Strides strides_between(const std::vector<std::size_t>& sizes, const Axes& from, const Axes& to) {
-  Strides strides;
-  for (std::size_t i = to.size(); i-- > 0;) {
-    if (sizes[at(to[i])] == 1) continue;
-    std::size_t step = 1;
-    for (std::size_t j = from.size(); from[--j] != to[i];) step *= sizes[at(from[j])];
-    strides.add_outer(sizes[at(to[i])], step);
-  }
-  return strides;
-}
-
 class Run {
  public:
   Run(const Contraction& contraction, std::span<const std::span<const double>> leaves, Semiring semiring,
@@ -72,6 +60,7 @@ class Run {
 
   std::size_t cells_of(int table) const { return pypgm::cells_of(c_.sizes, c_.ordered[at(table)]); }
   double* place_of(int table);
+  void rearrange(const double* cells, const Axes& from, const Axes& to, double* out) const;
   void load(int leaf);
   void step(std::size_t s, int threads);
   bool sound(int table);
@@ -88,6 +77,20 @@ double* Run::place_of(int table) {
   return cells.get();
 }
 
+/// Copies a table with axes in the order `from` to one with axes in the order `to`.
+void Run::rearrange(const double* cells, const Axes& from, const Axes& to, double* out) const {
+  Strides strides;
+  for (std::size_t i = to.size(); i-- > 0;) {
+    if (c_.sizes[at(to[i])] == 1) continue;
+    std::size_t step = 1;
+    for (std::size_t j = from.size(); from[--j] != to[i];) step *= c_.sizes[at(from[j])];
+    strides.add_outer(c_.sizes[at(to[i])], step);
+  }
+  strides.for_cells(0, [&](std::size_t cell, std::size_t other) {
+    if (!is_abandoned(&watch_)) out[cell] = cells[other];
+  });
+}
+
 void Run::load(int leaf) {
   Table& table = tables_[at(leaf)];
   std::span<const double> given = leaves_[at(leaf)];
@@ -98,8 +101,7 @@ void Run::load(int leaf) {
   };
   if (!c_.in_order(leaf)) {
     double* const cells = copy();
-    strides_between(c_.sizes, c_.leaves[at(leaf)].axes, c_.ordered[at(leaf)])
-        .for_cells(0, [&](std::size_t cell, std::size_t from) { cells[cell] = given[from]; });
+    rearrange(given.data(), c_.leaves[at(leaf)].axes, c_.ordered[at(leaf)], cells);
     given = {cells, given.size()};
   }
   if (semiring_ == Semiring::max) {
@@ -135,12 +137,12 @@ void Run::step(std::size_t s, int threads) {
   table.operand.weights = cells;
   if (semiring_ == Semiring::max) {
     const double* const right = step.right < 0 ? kNothing + 1 : tables_[at(step.right)].operand.weights;
-    return contract_maxima(product, left.operand.weights, right, cells, threads);
+    return contract_maxima(product, left.operand.weights, right, cells, threads, &watch_);
   }
   const Operand right = step.right < 0 ? Operand{kNothing, nullptr} : tables_[at(step.right)].operand;
   if (may_extend_) table.exponents = buffer_of(cells_of(out));
   Weights weights{{cells, cells_of(out)}, table.exponents.get()};
-  const double exponent = multiply(product, left.operand, right, weights, may_extend_, threads);
+  const double exponent = multiply(product, left.operand, right, weights, may_extend_, threads, &watch_);
   table.operand = weights.operand();
   table.log_scale =
       left.log_scale + (step.right < 0 ? 0.0 : tables_[at(step.right)].log_scale) + exponent * std::log(2.0);
@@ -165,7 +167,7 @@ bool Run::compute(bool may_extend) {
     if (step.right >= 0) read[at(step.right)] = 1;
   }
   for (std::size_t leaf = 0; leaf < c_.leaves.size(); ++leaf) {
-    if (read[leaf] != 0) load(static_cast<int>(leaf));
+    if (read[leaf] != 0 && !watch_.abandoned) load(static_cast<int>(leaf));
   }
   for (std::size_t level = 0; level < c_.levels.size(); ++level) {
     for_level(
@@ -202,10 +204,14 @@ void Run::scale(int table, double& log_scale) {
 void Run::take_logarithms_of(int table) {
   const Table& own = tables_[at(table)];
   const std::span<double> cells(place_of(table), cells_of(table));
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const double exponent = own.operand.exponents == nullptr ? 0.0 : own.exponents[i];
-    cells[i] = cells[i] == 0 ? -kInfinity : std::log(cells[i]) + exponent * std::log(2.0) + own.log_scale;
-  }
+  const std::size_t pieces = std::max<std::size_t>(1, cells.size() / kPiece);
+  parallel_for(pieces, threads_for(kExpWork * cells.size(), n_threads_), [&](std::size_t p) {
+    const std::size_t end = cells.size() * (p + 1) / pieces;
+    for (std::size_t i = cells.size() * p / pieces; i < end && !is_abandoned(&watch_); ++i) {
+      const double exponent = own.operand.exponents == nullptr ? 0.0 : own.exponents[i];
+      cells[i] = cells[i] == 0 ? -kInfinity : std::log(cells[i]) + exponent * std::log(2.0) + own.log_scale;
+    }
+  });
 }
 
 void Run::finish(std::span<double> log_scales) {
@@ -215,9 +221,7 @@ void Run::finish(std::span<double> log_scales) {
     if (semiring_ == Semiring::sum) scale(table, log_scales[k]);
     if (semiring_ == Semiring::log_sum) take_logarithms_of(table);
     if (c_.in_order(table)) continue;
-    const double* const cells = place_of(table);
-    strides_between(c_.sizes, c_.ordered[at(table)], c_.axes_of(table))
-        .for_cells(0, [&](std::size_t cell, std::size_t from) { out_[k][cell] = cells[from]; });
+    rearrange(place_of(table), c_.ordered[at(table)], c_.axes_of(table), out_[k].data());
   }
 }
 
