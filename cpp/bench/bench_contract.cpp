@@ -26,7 +26,7 @@ std::size_t cells_of(const shapes::Shape& shape, const shapes::Axes& axes) {
   return cells;
 }
 
-using Contract = void (*)(const pypgm::Loops&, const double*, const double*, double*, int);
+using Contract = decltype(&pypgm::contract);
 
 /// Tables of 0.5 and 0.25, so that `wanted(r)` is what r products a cell make.
 void bench_contract(benchmark::State& state, const shapes::Shape& shape, Contract contract,
@@ -36,14 +36,14 @@ void bench_contract(benchmark::State& state, const shapes::Shape& shape, Contrac
   const std::vector<double> left(cells_of(shape, shape.left), 0.5);
   const std::vector<double> right(cells_of(shape, shape.right), 0.25);
   std::vector<double> out(cells_of(shape, shape.out));
-  contract(loops, left.data(), right.data(), out.data(), 1);
+  contract(loops, left.data(), right.data(), out.data(), 1, nullptr);
   const double cell = wanted(static_cast<double>(loops.work) / static_cast<double>(out.size()));
   for (const double x : out) {
     if (std::abs(x - cell) > 1e-9 * cell) return state.SkipWithError("a sum differs");
   }
   const limits::Stopwatch watch;
   for (auto _ : state) {
-    contract(loops, left.data(), right.data(), out.data(), 1);
+    contract(loops, left.data(), right.data(), out.data(), 1, nullptr);
     benchmark::ClobberMemory();
   }
   limits::compare(state, watch, std::max(left.size(), right.size()));

@@ -99,6 +99,7 @@ SPELLINGS: dict[str, Spelling] = {
     "reserved_delta=": lambda f, data, e, d, p: f(
         data, budget=Budget(epsilon=e, delta=d, reserved_delta=d * 9 / 10), privacy=p
     ),
+    "open table": lambda f, data, e, d, p: f(PrivateTable(data, p, Ledger(Budget(epsilon=e, delta=d)))),
     "n_threads=": lambda f, data, e, d, p: f(data, e, d, privacy=p, n_threads=2),
     "neighbours=": lambda f, data, e, d, p: f(data, e, d, neighbours=p.neighbours),
     "no relation": lambda f, data, e, d, _: f(data, e, d),

@@ -107,6 +107,8 @@ class Options:
         checked_real("tolerance", self.tolerance, zero=True)
         if not (self.stepsize is None or callable(self.stepsize)):
             checked_real("stepsize", self.stepsize)
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback must be callable, got {type(self.callback).__name__}")
         for name in ("time_limit", "max_bytes"):
             if getattr(self, name) is not None:
                 checked_real(name, getattr(self, name), infinite=True)

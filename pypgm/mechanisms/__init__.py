@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._mst import mst
+from pypgm.mechanisms.run import Options
 from pypgm.release import Release
 
-__all__ = ["Release", "hdmm", "mst"]
+__all__ = ["Options", "Release", "hdmm", "mst"]

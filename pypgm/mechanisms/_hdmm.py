@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
+from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.strategies import contrast_strategy, marginal_strategy
-from pypgm.models._estimate import estimate
-from pypgm.privacy.arguments import as_privacy, gaussian_budget
-from pypgm.privacy.budget import Budget
-from pypgm.privacy.charged_noise import NoiseBackend
-from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Contrasts, LinearQuery, Neighbours
+from pypgm.queries import Contrasts, LinearQuery
 from pypgm.release import Release
 from pypgm.workloads import Workload, all_k_way
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from pypgm.domain import Clique, Domain
-    from pypgm.estimation import FitState
 
 __all__ = ["Kind", "hdmm"]
 
@@ -28,23 +24,13 @@ Kind = Literal["marginals", "contrasts"]
 
 
 def hdmm(
-    data: Counts,
+    data: Counts | PrivateTable,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    budget: Budget | None = None,
     workload: Workload | None = None,
     strategy: Kind = "marginals",
-    neighbours: Neighbours | None = None,
-    privacy: Privacy | None = None,
-    oracle: Literal["exact", "region_graph"] = "region_graph",
-    time_limit: float | None = None,
-    max_bytes: float | None = None,
-    callback: Callable[[FitState], object] | None = None,
-    progress: bool = False,
-    n_threads: int = 0,
-    noise: NoiseBackend = "pypgm",
-    unsafe_seed: int | None = None,
+    **options: Unpack[Options],
 ) -> Release:
     """Release a model of the records from the measurements that answer a workload of marginals with least error.
 
@@ -53,29 +39,18 @@ def hdmm(
 
     Parameters
     ----------
-    data : Dataset
-        Unweighted records, possibly none.
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
-    budget : Budget
-        Instead of both.
     workload : Workload, optional
         Of whole marginals; all pairs of attributes by default.
     strategy : {"marginals", "contrasts"}
         What is measured: whole marginals, or their contrasts, whose least squares answers err least of all but whose
         estimates by maximum entropy often err more. Of single attributes the counts are measured either way: an
         estimate begins with them. See `pypgm.mechanisms.strategies`.
-    neighbours : {"add-remove", "replace"}, optional
-        Whose presence is protected: "add-remove" (the default) keeps the number of records private.
-    privacy : Privacy, optional
-        Instead of `neighbours`; also says how many records a person may have.
-    oracle, time_limit, max_bytes, callback, progress, n_threads
-        As in `pypgm.estimate`. A callback sees released quantities only.
-    noise : {"pypgm", "opendp"}
-        Whose samplers draw the noise; OpenDP's need the extra ``[opendp]``.
-    unsafe_seed : int, optional
-        For tests and demonstrations: draw all noise from this number. The release is then the same every time and
-        private for nobody, and its ledger and its model say so.
+    **options
+        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`.
 
     Returns
     -------
@@ -87,6 +62,8 @@ def hdmm(
     ValueError
         If the budget is pure or out of range, the records are weighted, the workload is over another domain or asks
         other queries than every cell, or the contrasts of a clique have entries of 2^18 or more.
+    ModelTooLargeError
+        If the estimate does not fit; then nothing was spent.
     TypeError
         If the budget or the relation is given twice or not at all.
 
@@ -105,27 +82,15 @@ def hdmm(
     >>> [m.clique for m in release.measurements]
     [('a', 'b')]
     """
-    limit, relation = gaussian_budget("hdmm", epsilon, delta, budget), as_privacy(neighbours, privacy)
     if strategy not in get_args(Kind):
         raise ValueError(f"strategy must be one of {get_args(Kind)}, got {strategy!r}")
-    table = PrivateTable(data, relation, Ledger(limit), n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+    run = Run("hdmm", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
-    cliques, queries, shares = _measured(table.domain, workload, strategy, relation)
-    measurements = table.measure_many(cliques, queries, rho=limit.limit, weights=shares) if cliques else []
-    total = table.public_total
-    table.close()
-    fitted = measurements if total != 0 else []  # where there are publicly no records the answers are noise alone
-    options: dict[str, Any] = {"time_limit": time_limit, "max_bytes": max_bytes, "callback": callback}
-    model = estimate(
-        table.domain,
-        fitted,
-        total,
-        oracle=oracle if any(m.clique for m in fitted) else "exact",
-        progress=progress,
-        n_threads=n_threads,
-        **{name: value for name, value in options.items() if value is not None},
-    )
-    return Release(model, tuple(measurements), table.ledger, "hdmm")
+    cliques, queries, shares = _measured(run.domain, workload, strategy, run.table.privacy)
+    run.check_fits(cliques)
+    measurements = run.table.measure_many(cliques, queries, rho=run.rho, weights=shares) if cliques else []
+    run.close()
+    return run.release(run.estimate(measurements), measurements)
 
 
 def _measured(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,14 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
-from pypgm.models._estimate import estimate
-from pypgm.privacy.arguments import as_privacy, gaussian_budget
-from pypgm.privacy.budget import Budget
-from pypgm.privacy.charged_noise import NoiseBackend
-from pypgm.privacy.ledger import Ledger
+from pypgm.mechanisms.run import Options, Run
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.privacy.relation import Privacy
-from pypgm.queries import Identity, LinearQuery, Neighbours, Partition
+from pypgm.queries import Identity, LinearQuery, Partition
 from pypgm.release import Release
 
 if TYPE_CHECKING:
-    from pypgm.estimation import FitState
+    from typing_extensions import Unpack
 
 __all__ = ["mst"]
 
@@ -33,23 +28,12 @@ Groups = dict[str, Partition]
 
 
 def mst(
-    data: Counts,
+    data: Counts | PrivateTable,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    budget: Budget | None = None,
-    neighbours: Neighbours | None = None,
-    privacy: Privacy | None = None,
     compress: bool = True,
-    iterations: int | None = None,
-    tolerance: float | None = None,
-    time_limit: float | None = None,
-    max_bytes: float | None = None,
-    callback: Callable[[FitState], object] | None = None,
-    progress: bool = False,
-    n_threads: int = 0,
-    noise: NoiseBackend = "pypgm",
-    unsafe_seed: int | None = None,
+    **options: Unpack[Options],
 ) -> Release:
     """Release a model of the records that rests on a spanning tree of attribute pairs.
 
@@ -60,26 +44,15 @@ def mst(
 
     Parameters
     ----------
-    data : Dataset
-        Unweighted records, possibly none.
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
-    budget : Budget
-        Instead of both.
-    neighbours : {"add-remove", "replace"}, optional
-        Whose presence is protected: "add-remove" (the default) keeps the number of records private.
-    privacy : Privacy, optional
-        Instead of `neighbours`; also says how many records a person may have.
     compress : bool
         Read the cells of an attribute that came out below three standard deviations as one group, in the estimate
         and in what is asked of pairs; the release keeps every cell as drawn and speaks the original domain.
-    iterations, tolerance, time_limit, max_bytes, callback, progress, n_threads
-        As in `pypgm.estimate`; None is its default. A callback sees released quantities only.
-    noise : {"pypgm", "opendp"}
-        Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
-    unsafe_seed : int, optional
-        For tests and demonstrations: draw all noise from this number. The release is then the same every time and
-        private for nobody, and its ledger and its model say so.
+    **options
+        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`.
 
     Returns
     -------
@@ -117,39 +90,20 @@ def mst(
     >>> [m.clique for m in release.measurements]
     [('a',), ('b',), ('a', 'b')]
     """
-    limit = gaussian_budget("mst", epsilon, delta, budget)
-    table = PrivateTable(
-        data,
-        as_privacy(neighbours, privacy),
-        Ledger(limit),
-        n_threads=n_threads,
-        noise=noise,
-        unsafe_seed=unsafe_seed,
-    )
+    run = Run("mst", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
-    domain = table.domain
+    table, domain = run.table, run.domain
     if len(domain) == 0:
         raise ValueError("mst needs at least one attribute")
-    shares = 3 if len(domain) > 1 else 1
-    singles = _measure(table, [(a,) for a in domain], limit.limit / shares)
+    rho = run.rho / (3 if len(domain) > 1 else 1)
+    singles = _measure(table, [(a,) for a in domain], rho)
     groups = {m.clique[0]: _groups(m, compress) for m in singles}
     read = [_read(m, groups[m.clique[0]]) for m in singles]
-    total = table.public_total
-    records = float(max(1, total)) if total is not None else estimate_total(domain, read)[0]
-    pairs = _select_tree(table, _independent(read, records), groups, limit.limit / shares)
-    doubles = _measure(table, pairs, limit.limit / shares, lambda pair: _pair_query(groups, pair))
-    table.close()
-    options: dict[str, Any] = {"iterations": iterations, "tolerance": tolerance, "time_limit": time_limit}
-    options |= {"max_bytes": max_bytes, "callback": callback}
-    model = estimate(
-        domain,
-        [*read, *doubles],
-        total,
-        progress=progress,
-        n_threads=n_threads,
-        **{name: value for name, value in options.items() if value is not None},
-    )
-    return Release(model, (*singles, *doubles), table.ledger, "mst")
+    records = estimate_total(domain, read)[0] if run.total is None else float(max(1, run.total))
+    pairs = _select_tree(table, _independent(read, records), groups, rho)
+    doubles = _measure(table, pairs, rho, lambda pair: _pair_query(groups, pair))
+    run.close()
+    return run.release(run.estimate([*read, *doubles]), [*singles, *doubles])
 
 
 def _measure(

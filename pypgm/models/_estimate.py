@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Unpack
 
-__all__ = ["EstimateOptions", "estimate", "estimate_again"]
+__all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimate_again"]
 
 _TOLERANCE = 1e-2
 _LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
@@ -211,7 +211,7 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    measurements = _checked_kinds(domain, measurements)
+    measurements = checked_measurements(domain, measurements)
     default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
     within, asked = default if tolerance is None else tolerance, stop or "validated"
     limits = (time_limit, callback, progress, n_threads, asked, rng)
@@ -322,7 +322,7 @@ def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop
     return "optimum" if reason else "validated"
 
 
-def _checked_kinds(domain: Domain, measurements: Iterable[LinearMeasurement]) -> tuple[LinearMeasurement, ...]:
+def checked_measurements(domain: Domain, measurements: Iterable[LinearMeasurement]) -> tuple[LinearMeasurement, ...]:
     """Return the measurements; ``TypeError`` unless there are a domain and several of them, in any iterable."""
     check_domain(domain)
     made = "pypgm.LinearMeasurement(values, clique, stddev)"

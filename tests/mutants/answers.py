@@ -383,9 +383,9 @@ MUTANTS = [
     ),
     Mutant(
         "the mechanism knows the number of records",
-        MST,
-        "    total = table.public_total\n",
-        "    total = data_.n_records if (data_ := getattr(table, '_PrivateTable__data')) else None\n",
+        "pypgm.mechanisms.run",
+        "        self.total = self.table.public_total\n",
+        "        self.total = data_.n_records if (data_ := getattr(self.table, '_PrivateTable__data')) else None\n",
         whole,
         "records counted exactly",
     ),

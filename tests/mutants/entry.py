@@ -12,7 +12,8 @@ from pypgm.audit.spellings import check_spelling
 from pypgm.audit.subjects import MECHANISMS, SPELLED
 from pypgm.privacy import Privacy
 
-BUDGET, ARGUMENTS, MST = "pypgm.privacy.budget", "pypgm.privacy.arguments", "pypgm.mechanisms._mst"
+BUDGET, ARGUMENTS = "pypgm.privacy.budget", "pypgm.privacy.arguments"
+MST, RUN = "pypgm.mechanisms._mst", "pypgm.mechanisms.run"
 REPLACE = (Privacy("replace"),)
 spelled = {
     name: partial(check_spelling, "mst", SPELLED["mst"], name, privacies)
@@ -162,16 +163,16 @@ MUTANTS = [
     Mutant(
         "thirds of the budget are halves",
         MST,
-        "    shares = 3 if len(domain) > 1 else 1",
-        "    shares = 2 if len(domain) > 1 else 1",
+        "    rho = run.rho / (3 if len(domain) > 1 else 1)",
+        "    rho = run.rho / (2 if len(domain) > 1 else 1)",
         spelled["budget="],
         "no release",
     ),
     Mutant(
         "a run on several threads counts on the relation of one record a person",
-        MST,
-        "        as_privacy(neighbours, privacy),",
-        "        as_privacy(neighbours, privacy) if n_threads != 2 else Privacy(),",
+        RUN,
+        "            relation = as_privacy(neighbours, privacy)\n",
+        "            relation = as_privacy(neighbours, privacy) if n_threads != 2 else Privacy()\n",
         spelled["n_threads="],
         "wrong relation",
     ),

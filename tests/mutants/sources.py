@@ -38,7 +38,7 @@ MUTANTS = [
     source("hashes are random numbers", "hash('words')"),
     source("a generator is made of one that was passed", "np.__dict__['random'].default_rng(seed)"),
     source("a release draws", "from numpy.random import default_rng", RELEASE, "    if version != _VERSION:\n"),
-    source("a mechanism draws", "import secrets", MST, "    table.close()\n"),
+    source("a mechanism draws", "import secrets", MST, "    run.close()\n"),
     Mutant(
         "noise is drawn from a fixed seed",
         GUARDED,

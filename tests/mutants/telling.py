@@ -40,17 +40,17 @@ MUTANTS = [
     Mutant(
         "progress shows the number of records",
         MST,
-        "    table.close()\n",
-        f"    progress and print(len({RECORDS}.columns[domain.attributes[0]]))\n    table.close()\n",
+        "    run.close()\n",
+        f"    options.get('progress') and print(len({RECORDS}.columns[domain.attributes[0]]))\n    run.close()\n",
         progress,
         "text tells",
     ),
     Mutant(
         "a warning names an attribute without variation",
         MST,
-        "    table.close()\n",
+        "    run.close()\n",
         f"    import warnings\n    {RECORDS}.count(['a'])[0].max() > 20 and warnings.warn('one value')\n"
-        "    table.close()\n",
+        "    run.close()\n",
         whole,
         "text tells",
     ),
@@ -163,17 +163,18 @@ MUTANTS = [
     Mutant(
         "an error after the measurements holds exact counts",
         MST,
-        "    table.close()\n    options",
-        f"    if max_bytes == 10:\n        raise MemoryError(str({RECORDS}.count([('a',)])))\n    options",
+        "    run.close()\n",
+        "    if options.get('max_bytes') == 10:\n"
+        f"        raise MemoryError(str({RECORDS}.count([('a',)])))\n    run.close()\n",
         failures,
         "exception tells",
     ),
     Mutant(
         "an error after the measurements notes the number of records",
         MST,
-        "    table.close()\n    options",
-        f"    if callback is not None:\n        raise ValueError('no') from KeyError(len({RECORDS}.columns['a']))\n"
-        "    options",
+        "    run.close()\n",
+        "    if options.get('callback') is not None:\n"
+        f"        raise ValueError('no') from KeyError(len({RECORDS}.columns['a']))\n    run.close()\n",
         failures,
         "exception tells",
     ),

@@ -1,0 +1,211 @@
+"""One run of a mechanism: the table it asks, what it may spend, how it estimates, and what it hands out."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+from pypgm.clock import Clock
+from pypgm.domain import Clique
+from pypgm.errors import ModelTooLargeError
+from pypgm.estimation import fit
+from pypgm.estimation.methods import check_estimate_fits
+from pypgm.graphs import JunctionTree, RegionGraph
+from pypgm.models._estimate import checked_measurements, estimate
+from pypgm.privacy.arguments import as_privacy, gaussian_budget
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charged_noise import NoiseBackend
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import Number
+from pypgm.privacy.relation import Privacy
+from pypgm.queries import Neighbours
+from pypgm.release import Release
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from pypgm.domain import Domain
+    from pypgm.estimation import FitState, LinearMeasurement
+    from pypgm.models import GraphicalModel, RegionGraphModel
+
+__all__ = ["Options", "Oracle", "Run"]
+
+Oracle = Literal["auto", "exact", "region_graph"]
+
+_TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of passes over them take seconds
+
+
+class _How(TypedDict, total=False):
+    """Options that go to every estimate of a run."""
+
+    iterations: int | None
+    tolerance: float | None
+    max_bytes: float | None
+    callback: Callable[[FitState], object] | None
+    progress: bool
+
+
+class Options(_How, total=False):
+    """What every mechanism takes by keyword besides options of its own.
+
+    Parameters
+    ----------
+    budget : Budget
+        Instead of epsilon and delta. With an open `PrivateTable` there is neither: all that its ledger has left is
+        spent.
+    neighbours : {"add-remove", "replace"}, optional
+        Whose presence is protected: "add-remove" (the default) keeps the number of records private.
+    privacy : Privacy, optional
+        Instead of `neighbours`; also says how many records a person may have.
+    measurements : sequence of LinearMeasurement, optional
+        Taken before or elsewhere: the estimate rests on them too, and the release holds them first. Their cost is in
+        its ledger where they come with a resumed table, see `Release.resume`.
+    oracle : {"auto", "exact", "region_graph"}
+        As in `pypgm.estimate`; "auto" is exact where the tables of the junction tree take at most 32 MiB.
+    iterations, tolerance, max_bytes, callback, progress, n_threads
+        As in `pypgm.estimate`; None is its default. A callback sees released quantities only.
+    time_limit : float, optional
+        Seconds for the whole run, after which its estimate ends with the best so far.
+    noise : {"pypgm", "opendp"}
+        Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
+    unsafe_seed : int, optional
+        For tests and demonstrations: draw all noise from this number. The release is then the same every time and
+        private for nobody, and its ledger and its model say so.
+    """
+
+    budget: Budget | None
+    neighbours: Neighbours | None
+    privacy: Privacy | None
+    measurements: Sequence[LinearMeasurement]
+    oracle: Oracle
+    time_limit: float | None
+    n_threads: int
+    noise: NoiseBackend
+    unsafe_seed: int | None
+
+
+def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
+    """Return those that are given, checked before anything is spent."""
+    if oracle not in get_args(Oracle):
+        raise ValueError(f"oracle must be one of {get_args(Oracle)}, got {oracle!r}")
+    unknown = how.keys() - _How.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"a mechanism got an unexpected keyword argument {min(unknown)!r}")
+    given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
+    fit.Options(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
+    return given
+
+
+class Run:
+    """The table, the budget and the options of one call of a mechanism with Gaussian noise.
+
+    Parameters
+    ----------
+    name : str
+        The mechanism's.
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; or records behind a ledger already, which stay open.
+    epsilon, delta : number, optional
+        The guarantee.
+    **options
+        See `Options`.
+
+    Attributes
+    ----------
+    name : str
+    table : PrivateTable
+    rho : Fraction
+        What may be spent.
+    total : int or None
+        Number of records where it is public.
+    clock : Clock
+        Of `time_limit`.
+
+    Raises
+    ------
+    ValueError
+        If the budget is pure or out of range, the records are weighted, or an option is out of range.
+    TypeError
+        If the budget or the relation is given twice or not at all.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        data: Counts | PrivateTable,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        *,
+        budget: Budget | None = None,
+        neighbours: Neighbours | None = None,
+        privacy: Privacy | None = None,
+        measurements: Sequence[LinearMeasurement] = (),
+        oracle: Oracle = "auto",
+        noise: NoiseBackend = "pypgm",
+        unsafe_seed: int | None = None,
+        time_limit: float | None = None,
+        n_threads: int = 0,
+        **how: Unpack[_How],
+    ) -> None:
+        self.name = name
+        self.clock = Clock(name, time_limit)
+        self._oracle, self._n_threads, self._how = oracle, n_threads, _checked(oracle, n_threads, how)
+        self._is_own = not isinstance(data, PrivateTable)
+        if isinstance(data, PrivateTable):
+            asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
+            if any(a is not None for a in asked) or noise != "pypgm":
+                raise TypeError("an open table has its budget, relation, noise and seed already")
+            gaussian_budget(name, None, None, data.ledger.budget)
+            self.table = data
+        else:
+            ledger = Ledger(gaussian_budget(name, epsilon, delta, budget))
+            relation = as_privacy(neighbours, privacy)
+            self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+        self.rho: Fraction = self.table.ledger.remaining()
+        self.total = self.table.public_total
+        self._given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
+
+    @property
+    def domain(self) -> Domain:
+        """Attributes and sizes."""
+        return self.table.domain
+
+    def check_fits(self, cliques: Sequence[Clique]) -> None:
+        """Raise `ModelTooLargeError` where an estimate from these cliques would not fit: before anything is spent."""
+        self._planned([*cliques, *(m.clique for m in self._given)])
+
+    def estimate(self, measurements: Sequence[LinearMeasurement]) -> GraphicalModel | RegionGraphModel:
+        """Return the model that explains measurements of this run, and those it was given, best."""
+        # Where there are publicly no records the answers are noise alone.
+        fitted = [] if self.total == 0 else [*self._given, *measurements]
+        oracle = self._planned([m.clique for m in fitted])
+        how = self._how | {"time_limit": self._seconds_left(), "n_threads": self._n_threads}
+        return estimate(self.domain, fitted, self.total, oracle=oracle, **how)
+
+    def _planned(self, cliques: Sequence[Clique]) -> Literal["exact"] | RegionGraph:
+        """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
+        most = self._how.get("max_bytes")
+        if self._oracle == "exact" or not any(cliques):  # a region graph needs a region
+            check_estimate_fits(JunctionTree(self.domain, cliques, max_bytes=most), (), "accelerated", most)
+            return "exact"
+        if self._oracle == "auto":
+            with contextlib.suppress(ModelTooLargeError):
+                if JunctionTree(self.domain, cliques, max_bytes=most).cost.table_bytes <= _TREE_BYTES:
+                    return "exact"
+        return RegionGraph.saturated(self.domain, cliques, max_bytes=most)
+
+    def _seconds_left(self) -> float | None:
+        limit = self.clock.time_limit
+        return None if limit is None else max(limit - self.clock.seconds, 1e-3)
+
+    def close(self) -> None:
+        """Let go of the records: what follows needs released numbers alone. A table that came open stays so."""
+        if self._is_own:
+            self.table.close()
+
+    def release(self, model: GraphicalModel | RegionGraphModel, measurements: Sequence[LinearMeasurement]) -> Release:
+        """Return what the mechanism hands out."""
+        return Release(model, (*self._given, *measurements), self.table.ledger, self.name)

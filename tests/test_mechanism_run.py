@@ -1,0 +1,113 @@
+"""What all mechanisms share: options are refused before anything is spent, open tables, earlier measurements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pypgm import (
+    Budget,
+    Dataset,
+    Domain,
+    Ledger,
+    LinearMeasurement,
+    ModelTooLargeError,
+    Privacy,
+    PrivateTable,
+    estimate,
+)
+from pypgm.mechanisms import hdmm, mst
+from pypgm.mechanisms.run import Run
+
+DOMAIN = Domain({"a": 2, "b": 3, "c": 4})
+DATA = Dataset({"a": [0, 1, 1] * 40, "b": [2, 0, 1] * 40, "c": [3, 3, 0] * 40}, DOMAIN)
+MECHANISMS = {"mst": mst, "hdmm": hdmm}
+
+
+def opened(rho=1, seed=None):
+    return PrivateTable(DATA, Privacy(), Ledger(Budget(rho=rho)), unsafe_seed=seed)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=list(MECHANISMS))
+@pytest.mark.parametrize(
+    ("more", "error", "message"),
+    [
+        ({"iterations": 1.5}, TypeError, "iterations"),
+        ({"iterations": 0}, ValueError, "iterations"),
+        ({"tolerance": -1.0}, ValueError, "tolerance"),
+        ({"time_limit": -1.0}, ValueError, "time_limit"),
+        ({"max_bytes": 0}, ValueError, "max_bytes"),
+        ({"n_threads": -1}, ValueError, "n_threads"),
+        ({"callback": 3}, TypeError, "callback must be callable, got int"),
+        ({"oracle": "gibbs"}, ValueError, "oracle must be one of"),
+        ({"measurements": [3]}, TypeError, r"measurements\[0\] needs"),
+        ({"measurements": [LinearMeasurement([1, 2], "b")]}, ValueError, "3 cells"),
+        ({"rng": 3}, TypeError, "unexpected keyword argument 'rng'"),
+        ({"budget": Budget(rho=1)}, TypeError, "an open table has its budget"),
+        ({"epsilon": 1}, TypeError, "an open table has its budget"),
+        ({"neighbours": "replace"}, TypeError, "an open table has its budget"),
+        ({"noise": "opendp"}, TypeError, "an open table has its budget"),
+        ({"unsafe_seed": 3}, TypeError, "an open table has its budget"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_anything_is_spent(mechanism, more, error, message):
+    table = opened()
+    with pytest.raises(error, match=message):
+        mechanism(table, **more)
+    assert table.ledger.spent() == 0
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=list(MECHANISMS))
+def test_an_open_table_is_asked_like_records_and_stays_open(mechanism):
+    table = opened(seed=5)
+    release = mechanism(table, iterations=3)
+    alone = mechanism(DATA, budget=Budget(rho=1), iterations=3, unsafe_seed=5)
+    assert [m.values.tolist() for m in release.measurements] == [m.values.tolist() for m in alone.measurements]
+    assert release.ledger.lines == alone.ledger.lines
+    assert not table.closed
+    assert table.ledger.remaining() < 1e-9
+
+
+def test_an_open_table_with_a_pure_budget_is_refused():
+    table = PrivateTable(DATA, Privacy(), Ledger(Budget(epsilon=1)))
+    with pytest.raises(ValueError, match="mst draws Gaussian noise"):
+        mst(table)
+
+
+def test_a_release_is_gone_on_with_by_another_mechanism():
+    first = mst(DATA, budget=Budget(rho=1), iterations=3, unsafe_seed=1)
+    table = first.resume(DATA, Budget(rho=3), unsafe_seed=2)
+    second = hdmm(table, measurements=first.measurements, oracle="exact")
+    assert second.measurements[: len(first.measurements)] == first.measurements
+    assert second.ledger.spent() > 2.9
+    model = estimate(DOMAIN, second.measurements)
+    np.testing.assert_array_equal(second.project(("a", "c")).values, model.project(("a", "c")).values)
+
+
+def test_auto_takes_a_tree_where_it_is_small_and_regions_where_it_is_not():
+    wide = Domain({f"a{i}": 40 for i in range(5)})
+    records = Dataset({a: np.arange(100) % 40 for a in wide}, wide)
+    large, small = (hdmm(d, budget=Budget(rho=1), iterations=2).model for d in (records, DATA))
+    assert type(small).__name__ == "GraphicalModel"
+    assert type(large).__name__ == "RegionGraphModel"
+
+
+@pytest.mark.parametrize("oracle", ["exact", "region_graph", "auto"])
+def test_an_estimate_that_does_not_fit_is_refused_before_anything_is_spent(oracle):
+    wide = Domain({f"a{i}": 40 for i in range(5)})
+    table = PrivateTable(Dataset({a: [1] for a in wide}, wide), Privacy(), Ledger(Budget(rho=1)))
+    with pytest.raises(ModelTooLargeError):
+        hdmm(table, oracle=oracle, max_bytes=2**10)
+    assert table.ledger.spent() == 0
+
+
+def test_the_time_of_a_run_ends_its_estimate():
+    release = mst(DATA, budget=Budget(rho=1), time_limit=1e-6, tolerance=0.0)
+    assert release.model.fit.status == "time"
+
+
+def test_where_there_are_publicly_no_records_nothing_is_fitted():
+    none = Dataset({a: [] for a in DOMAIN}, DOMAIN)
+    run = Run("any", none, budget=Budget(rho=1), neighbours="replace")
+    assert run.total == 0
+    assert run.estimate([LinearMeasurement([5, 3], "a")]).project("a").values.tolist() == [0.0, 0.0]
