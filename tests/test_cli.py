@@ -20,7 +20,7 @@ import pytest
 import pypgm
 from pypgm import cli, demo, mechanisms
 from pypgm.data import read_domain, read_table
-from pypgm.mechanisms import _mst
+from pypgm.mechanisms import run
 from pypgm.privacy import PrivateTable
 
 DOMAIN = {"age": 5, "sex": ["F", "M"], "income": ["low", "high"]}
@@ -117,7 +117,7 @@ def test_what_is_printed_follows_from_the_release_alone(folder, monkeypatch, cap
 
 def test_no_text_tells_how_long_the_reading_took(folder, monkeypatch, capsys):
     """The one time that is shown is that of the estimate, which begins when the records were let go."""
-    tables, estimate = [], _mst.estimate
+    tables, estimate = [], run.estimate
 
     class Noted(PrivateTable):
         def __init__(self, *given, **more):
@@ -128,8 +128,8 @@ def test_no_text_tells_how_long_the_reading_took(folder, monkeypatch, capsys):
         assert [table.closed for table in tables] == [True]
         return estimate(*given, **more)
 
-    monkeypatch.setattr(_mst, "PrivateTable", Noted)
-    monkeypatch.setattr(_mst, "estimate", begun)
+    monkeypatch.setattr(run, "PrivateTable", Noted)
+    monkeypatch.setattr(run, "estimate", begun)
     assert synth() == 0
     assert len(tables) == 1
     said = capsys.readouterr().err

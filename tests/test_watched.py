@@ -21,6 +21,7 @@ LATE = 10.0  # seconds: long for an interruption on a busy machine, short for th
 INTERRUPTED = f"""
 import os, signal, sys, threading, time
 import test_watched as jobs
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 job = jobs.JOBS[sys.argv[1]]()
 threading.Timer({SOON}, lambda: (sent.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT))).start()
 sent = []

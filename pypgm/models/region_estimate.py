@@ -108,13 +108,13 @@ def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_
         return RegionGraph.saturated(domain, cliques, max_bytes=max_bytes)
     if oracle == "factor_graph":
         return RegionGraph.factor_graph(domain, cliques, max_bytes=max_bytes)
-    if not isinstance(oracle, RegionGraph):
-        raise ValueError(f"oracle must be 'exact', 'region_graph', 'factor_graph' or a RegionGraph, got {oracle!r}")  # noqa: TRY004
-    if oracle.domain != domain:
-        raise ValueError(f"the region graph is over {oracle.domain}, the estimate over {domain}")
-    for clique in cliques:
-        oracle.region_of(clique)
-    return oracle
+    if isinstance(oracle, RegionGraph):
+        if oracle.domain != domain:
+            raise ValueError(f"the region graph is over {oracle.domain}, the estimate over {domain}")
+        for clique in cliques:
+            oracle.region_of(clique)
+        return oracle
+    raise ValueError(f"oracle must be 'exact', 'region_graph', 'factor_graph' or a RegionGraph, got {oracle!r}")
 
 
 def _start(graph: RegionGraph, prior: GraphicalModel | RegionGraphModel, independent: CliqueVector) -> CliqueVector:
