@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import pypgm
 from pypgm import Domain, LinearMeasurement
+from pypgm.estimation import accelerated
 from pypgm.estimation.independence import independent_potentials
 from pypgm.queries import Partition
 
@@ -151,6 +152,27 @@ def test_an_interruption_returns_what_there_is(after):
         model = pypgm.estimate(DOMAIN, measure(table(6, 1000.0), 2.0, 6), callback=stop_by_hand)
     assert model.fit.status == "interrupted"
     assert np.isfinite(model.marginals.values).all()
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_an_interruption_between_two_paths_returns_the_start_of_the_next(loss, monkeypatch):
+    begun = []
+
+    class Interrupted(accelerated.Path):
+        def __init__(self, *given, **options):
+            begun.append(self)
+            if len(begun) == 2:
+                raise KeyboardInterrupt
+            super().__init__(*given, **options)
+
+    monkeypatch.setattr(accelerated, "Path", Interrupted)
+    measurements = measure(table(6, 1000.0), 2.0, 6)
+    stop = "validated" if loss == "l2" else "optimum"
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="interrupted after"):
+        model = pypgm.estimate(DOMAIN, measurements, loss=loss, stop=stop)
+    assert (model.fit.status, len(begun)) == ("interrupted", 3)
+    assert np.isfinite(model.marginals.values).all()
+    assert model.total == pytest.approx(1000.0, rel=0.1)
 
 
 def test_iterations_bound_both_paths_together():

@@ -49,9 +49,9 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     """
     search = _Search(problem, options)
     status = watched(search.to_the_end, options)
-    if search.path is None:
-        raise KeyboardInterrupt  # between two paths: there is nothing to return
-    return search.path.answer(status)
+    # Where Ctrl-C came between two paths, the start of the next is what there is.
+    path = search.path or Path(search.ahead, options, target=problem.loss)
+    return path.answer(status)
 
 
 class _Search:
@@ -59,6 +59,7 @@ class _Search:
 
     def __init__(self, problem: Problem, options: Options) -> None:
         self.path: Path | None = None
+        self.ahead = problem  # that of the next path
         self._problem = problem
         self._options = options
 
@@ -78,7 +79,8 @@ class _Search:
         if status not in {"converged", "validated", "iterations"}:
             return status
         enough = unthinned_count(rule.best)
-        calls, steps, self.path = path.calls, path.steps.restarted(), None
+        calls, steps = path.calls, path.steps.restarted()
+        self.ahead, self.path = smoothed, None
         del path
         if status == "converged":
             # Noise too small to be fitted: the tolerance is where the measurements themselves end.
@@ -111,6 +113,7 @@ class _Search:
             if here.exact and options.meets(point.loss - lower, point.loss):
                 break
             start = point.potentials if point.start is None else point.start
-            here, self.path = replace(here, start=here.vector(start)), None
+            here = replace(here, start=here.vector(start))
+            self.ahead, self.path = here.with_loss(stage), None
             del path
         return status
