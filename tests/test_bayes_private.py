@@ -34,6 +34,7 @@ SCHEMES = {
     "epsilon": {"estimator": "tables", "consistency": "epsilon"},
     "apart": {"estimator": "tables", "consistency": None},
     "uniform": {"allocation": "uniform"},
+    "weighted": {"sensitivity": "covary"},
     "old coefficients": {"error_model": "paper", "sensitivity": "paper"},
     "sampled": {"sampling": "1/4", "stage_one": "1/5"},
     "paper": {"paper": True},
@@ -124,6 +125,17 @@ def test_equal_tables_of_equal_weight_get_equal_parts():
     release = learn_private(data, [], HUGE, sensitivity="paper", error_model="paper")
     first, second = release.allocation.values()
     assert float(first / second) == pytest.approx(1, rel=1e-3)
+
+
+def test_without_weights_a_place_in_the_network_counts_for_nothing():
+    domain = Domain(dict.fromkeys("abc", 2))
+    data = Dataset({"a": [0, 0, 1, 1] * 1000, "b": [0, 1, 0, 1] * 1000, "c": [1, 0, 0, 1] * 1000}, domain)
+    arcs = [("a", "b"), ("a", "c")]
+    alike, weighted = (learn_private(data, arcs, 100, sensitivity=s).allocation for s in (None, "covary"))
+    # Half the records in each row of b and c, where noise does the more harm.
+    assert float(alike["b"] / alike["a"]) == pytest.approx(2**0.5, rel=0.02)
+    assert float(alike["b"] / alike["c"]) == pytest.approx(1, rel=0.02)
+    assert weighted["a"] / weighted["b"] > alike["a"] / alike["b"]
 
 
 def test_a_table_that_much_rests_on_gets_more():

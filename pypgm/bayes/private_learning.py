@@ -66,7 +66,7 @@ class _Scheme:
     allocation: Allocation
     consistency: Consistency | None
     error_model: ErrorModel
-    sensitivity: Sensitivity
+    sensitivity: Sensitivity | None
     estimator: Estimator
     noise_law: Law
     paper: bool = False
@@ -76,7 +76,7 @@ class _Scheme:
             ("allocation", get_args(Allocation)),
             ("consistency", (*get_args(Consistency), None)),
             ("error_model", get_args(ErrorModel)),
-            ("sensitivity", get_args(Sensitivity)),
+            ("sensitivity", (*get_args(Sensitivity), None)),
             ("estimator", get_args(Estimator)),
             ("noise_law", get_args(Law)),
         ):
@@ -88,7 +88,7 @@ class _Scheme:
             raise ValueError(f"sampling must lie in (0, 1], got {self.sampling}")
 
 
-_DEFAULT = _Scheme(Fraction(1, 10), Fraction(1), "data-dependent", "variance", "delta", "covary", "model", "laplace")
+_DEFAULT = _Scheme(Fraction(1, 10), Fraction(1), "data-dependent", "variance", "delta", None, "model", "laplace")
 _PAPER = _Scheme(
     Fraction(1, 10), Fraction(1, 10), "data-dependent", "epsilon", "paper", "paper", "tables", "laplace", True
 )
@@ -106,7 +106,7 @@ def learn_private(
     allocation: Allocation = _DEFAULT.allocation,
     consistency: Consistency | None = _DEFAULT.consistency,
     error_model: ErrorModel = _DEFAULT.error_model,
-    sensitivity: Sensitivity = _DEFAULT.sensitivity,
+    sensitivity: Sensitivity | None = _DEFAULT.sensitivity,
     estimator: Estimator = _DEFAULT.estimator,
     noise_law: Law = _DEFAULT.noise_law,
     paper: bool = False,
@@ -123,9 +123,9 @@ def learn_private(
     r"""Release the conditional tables of a known structure, each with the part of the budget it deserves.
 
     A first stage measures the counts of every attribute with its parents, with equal parts of a small budget. From
-    these noisy counts follows how far noise moves each conditional table, and how much of the network rests on it; the
-    second stage measures all tables again, with parts of the rest that make the weighted error least. The conditional
-    tables are read from one model of all measurements, or from the tables one by one.
+    these noisy counts follows how far noise moves each conditional table; the second stage measures all tables again,
+    with parts of the rest that make the sum of their errors least, weighted by how much of the network rests on each
+    where that is asked for. The conditional tables are read from one model of all measurements, or one by one.
 
     Parameters
     ----------
@@ -150,9 +150,11 @@ def learn_private(
         variance or by the square root of it. None leaves them as they are.
     error_model : {"delta", "paper"}
         How the error of a table is foretold: with or without the correlation of a cell with its row.
-    sensitivity : {"covary", "paper"}
-        What is taken for the change of a child's probabilities with a table: that where the other values of the row
-        give way, or the mean of the partial derivatives, which depends on the structure alone.
+    sensitivity : {"covary", "paper"}, optional
+        None gives the errors of all tables the same weight. Else a table weighs the more the more children and
+        descendants it has, and the more the probabilities of its children change with it: "covary" takes the change
+        where the other values of a row give way, "paper" the mean of the partial derivatives, which depends on the
+        structure alone.
     estimator : {"model", "tables"}
         Whether conditional tables are read from one model estimated from all measurements, or each from its own counts:
         made consistent, negative ones set to 0, rows divided by their sums.
@@ -236,7 +238,7 @@ class _Learner:
         self._parents = parents_of(domain, structure)
         self._families = list(checked_families(domain, self._parents, max_bytes).values())
         # Whatever does not fit the memory is met here, on uniform tables, before anything is spent.
-        self._derivatives([np.ones(domain.sizes(f)) for f in self._families])
+        self._importance([np.ones(domain.sizes(f)) for f in self._families])
 
     def measure(self, table: PrivateTable) -> list[LinearMeasurement]:
         """Measure in one or two stages; return what was measured of all records."""
@@ -273,18 +275,22 @@ class _Learner:
     def _weights(self, seen: list[LinearMeasurement]) -> list[float]:
         """Return what shares are in proportion to, from noisy counts alone."""
         counts = [m.values.reshape(self._domain.sizes(m.clique)).astype(np.float64) for m in seen]
-        derivatives = self._derivatives([np.maximum(c, 0.0) for c in counts])
-        weights = structural_weights(self._domain, self._parents, derivatives)
+        weights = self._importance(counts)
         coefficients = [
             error_coefficient(c, float(np.mean(m.stddev)), self._scheme.error_model)
             for c, m in zip(counts, seen, strict=True)
         ]
         return [float(w * c) for w, c in zip(weights, coefficients, strict=True)]
 
-    def _derivatives(self, counts: list[NDArray[np.float64]]) -> dict[str, float]:
-        if self._scheme.sensitivity == "paper" or self._scheme.allocation == "uniform":
-            return mean_derivatives(self._domain, self._parents)
-        return co_varied(BayesianNetwork(self._domain, self._parents, self._rows(counts)), self._max_bytes)
+    def _importance(self, counts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return how much of the network rests on each table; the same for all unless a sensitivity is asked for."""
+        domain, parents, sensitivity = self._domain, self._parents, self._scheme.sensitivity
+        if sensitivity is None or self._scheme.allocation == "uniform":
+            return np.ones(len(self._families))
+        if sensitivity == "paper":
+            return structural_weights(domain, parents, mean_derivatives(domain, parents))
+        network = BayesianNetwork(domain, parents, self._rows(counts))
+        return structural_weights(domain, parents, co_varied(network, self._max_bytes))
 
     def _rows(self, counts: list[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
         return {a: rows_of(np.maximum(c, 0.0)) for a, c in zip(self._domain, counts, strict=True)}
