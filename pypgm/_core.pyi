@@ -14,6 +14,7 @@ __all__: list[str] = [
     "Contraction",
     "ConvexGbp",
     "Descent",
+    "GibbsPlan",
     "HopelessElimination",
     "JunctionTree",
     "LinearMap",
@@ -30,6 +31,7 @@ __all__: list[str] = [
     "build_info",
     "choose_pairs",
     "consistent_value",
+    "coupled_spins",
     "enumerate_gaussian",
     "enumerate_laplace",
     "enumerate_selection",
@@ -37,6 +39,8 @@ __all__: list[str] = [
     "expand_assign",
     "expand_multiply",
     "flip_coins",
+    "gibbs_potentials",
+    "gibbs_spins",
     "levelled",
     "minimal_edges",
     "permute_and_flip",
@@ -514,6 +518,19 @@ class RegionDescent:
         Move the potentials out; only `take_beliefs` may be called afterwards.
         """
 
+class GibbsPlan:
+    """
+    Chains, sweeps before the first record and between two, records of each.
+    """
+    def __init__(
+        self,
+        n_chains: typing.SupportsInt | typing.SupportsIndex,
+        burn_in: typing.SupportsInt | typing.SupportsIndex,
+        thin: typing.SupportsInt | typing.SupportsIndex,
+        n_draws: typing.SupportsInt | typing.SupportsIndex,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None: ...
+
 class RecordSampler:
     """
     Draws columns of records by randomised rounding.
@@ -609,6 +626,20 @@ def consistent_value(
     The value of locally consistent beliefs near the given ones.
     """
 
+def coupled_spins(
+    fields: numpy.typing.NDArray[numpy.float64],
+    couplings: numpy.typing.NDArray[numpy.float64],
+    neighbours: numpy.typing.NDArray[numpy.uint32],
+    starts: numpy.typing.NDArray[numpy.uint32],
+    n_records: typing.SupportsInt | typing.SupportsIndex,
+    seed: typing.SupportsInt | typing.SupportsIndex,
+    max_sweeps: typing.SupportsInt | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+) -> tuple:
+    """
+    Independent records by coupling from the past, one row a node, and the sweeps that took (0: too many).
+    """
+
 def enumerate_gaussian(
     variance_numerator: typing.SupportsInt | typing.SupportsIndex,
     variance_denominator: typing.SupportsInt | typing.SupportsIndex,
@@ -678,6 +709,29 @@ def flip_coins(
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """
     One entry for each record: 1 with a rational probability, else 0.
+    """
+
+def gibbs_potentials(
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    scopes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    values: numpy.typing.NDArray[numpy.float64],
+    plan: GibbsPlan,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+) -> numpy.typing.NDArray[numpy.uint8]:
+    """
+    Records of log-potentials by Gibbs sampling, one row a node.
+    """
+
+def gibbs_spins(
+    fields: numpy.typing.NDArray[numpy.float64],
+    couplings: numpy.typing.NDArray[numpy.float64],
+    neighbours: numpy.typing.NDArray[numpy.uint32],
+    starts: numpy.typing.NDArray[numpy.uint32],
+    plan: GibbsPlan,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+) -> numpy.typing.NDArray[numpy.uint8]:
+    """
+    Records of a binary pairwise model by Gibbs sampling, one row a node.
     """
 
 def levelled(

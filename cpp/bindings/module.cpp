@@ -12,6 +12,7 @@ void bind_gauge(py::module_& m);
 void bind_junction_tree(py::module_& m);
 void bind_local_answers(py::module_& m);
 void bind_measurements(py::module_& m);
+void bind_mrf_sampling(py::module_& m);
 void bind_noise(py::module_& m);
 void bind_random_bits(py::module_& m);
 void bind_record_refinement(py::module_& m);
@@ -44,6 +45,7 @@ PYBIND11_MODULE(_core, m) {
   bind_region_graph(m);
   bind_convex_gbp(m);
   bind_region_descent(m);
+  bind_mrf_sampling(m);
   bind_sampling(m);
   bind_selection(m);
   bind_thin_tree(m);

@@ -3,6 +3,7 @@
 #include "core/base.hpp"
 #include "core/exact.hpp"
 #include "core/fit.hpp"
+#include "core/mrf.hpp"
 #include "core/noise.hpp"
 #include "core/plan.hpp"
 #include "core/queries.hpp"

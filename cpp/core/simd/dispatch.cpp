@@ -9,6 +9,7 @@
 #include "core/simd/kernels.hpp"
 #include "core/simd/message_kernels.hpp"
 #include "core/simd/path_kernels.hpp"
+#include "core/simd/spin_kernels.hpp"
 
 #if defined(PYPGM_X86) && defined(_MSC_VER)
 #include <immintrin.h>
@@ -87,5 +88,6 @@ PYPGM_DISPATCH(ContractKernels, contract_kernels)
 PYPGM_DISPATCH(MessageKernels, message_kernels)
 PYPGM_DISPATCH(PathKernels, path_kernels)
 PYPGM_DISPATCH(ExtendedKernels, extended_kernels)
+PYPGM_DISPATCH(SpinKernels, spin_kernels)
 
 }  // namespace pypgm
