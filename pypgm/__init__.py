@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pypgm import _waiting as _waiting  # before anything that imports the core
-from pypgm import bayes, mechanisms, mrf, queries, workloads
+from pypgm import bayes, mechanisms, mrf, queries, reconstruction, workloads
 from pypgm._core import __version__, build_info
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, read_domain, read_table, write_table
@@ -62,6 +62,7 @@ __all__ = [
     "read_domain",
     "read_table",
     "read_uai",
+    "reconstruction",
     "variable_elimination",
     "workloads",
     "write_table",

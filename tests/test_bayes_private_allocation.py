@@ -17,7 +17,7 @@ from pypgm.bayes.allocation import (
     shares,
     structural_weights,
 )
-from pypgm.bayes.consistency import consistent
+from pypgm.reconstruction.consistency import consistent
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "d": 2, "e": 3})
 PARENTS = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ("c",), "e": ("b",)}

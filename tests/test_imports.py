@@ -20,6 +20,7 @@ ORDER = [
     {"inference"},
     {"estimation"},
     {"models"},
+    {"reconstruction"},
     {"privacy", "report"},
     {"release", "workloads"},
     {"bayes"},

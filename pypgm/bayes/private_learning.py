@@ -18,7 +18,6 @@ from pypgm.bayes.allocation import (
     shares,
     structural_weights,
 )
-from pypgm.bayes.consistency import consistent
 from pypgm.bayes.counted import CountedNetwork
 from pypgm.bayes.learning import checked_families, rows_of
 from pypgm.bayes.network import BayesianNetwork
@@ -38,6 +37,7 @@ from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.queries import Identity, Neighbours
+from pypgm.reconstruction.consistency import consistent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

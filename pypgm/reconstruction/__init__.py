@@ -1,0 +1,29 @@
+"""Answers from noisy measurements by other ways than a graphical model, to compare it with.
+
+Each function takes a domain and measurements, and returns an object with ``project(clique)``, counts, and
+``synthetic_data(rows, rng)``, as models have them.
+"""
+
+from __future__ import annotations
+
+from pypgm.reconstruction.full_table import FullTable, least_squares
+from pypgm.reconstruction.local import LocalTables, local_least_squares
+from pypgm.reconstruction.mixture import ProductMixture, relaxed_projection
+from pypgm.reconstruction.public_records import WeightedRecords, reweight
+from pypgm.reconstruction.residuals import Residuals, residual_least_squares
+from pypgm.reconstruction.views import Views, priview
+
+__all__ = [
+    "FullTable",
+    "LocalTables",
+    "ProductMixture",
+    "Residuals",
+    "Views",
+    "WeightedRecords",
+    "least_squares",
+    "local_least_squares",
+    "priview",
+    "relaxed_projection",
+    "residual_least_squares",
+    "reweight",
+]
