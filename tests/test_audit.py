@@ -29,7 +29,7 @@ from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.audit.report import failures, row, write_report
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.sensitivity import check_conservation
-from pypgm.audit.subjects import LEARNERS
+from pypgm.audit.subjects import FEWER, LEARNERS
 from pypgm.audit.tiers import MEASUREMENTS
 
 
@@ -56,7 +56,7 @@ def test_tiers_grow_and_others_are_refused():
         suite(3)
 
 
-WHOLE = {**MECHANISMS, **LEARNERS}
+WHOLE = {**MECHANISMS, **FEWER, **LEARNERS}
 
 
 @pytest.mark.parametrize("name", WHOLE)

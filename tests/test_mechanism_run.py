@@ -16,12 +16,12 @@ from pypgm import (
     PrivateTable,
     estimate,
 )
-from pypgm.mechanisms import hdmm, mst
+from pypgm.mechanisms import hdmm, mst, wide
 from pypgm.mechanisms.run import Run
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4})
 DATA = Dataset({"a": [0, 1, 1] * 40, "b": [2, 0, 1] * 40, "c": [3, 3, 0] * 40}, DOMAIN)
-MECHANISMS = {"mst": mst, "hdmm": hdmm}
+MECHANISMS = {"mst": mst, "hdmm": hdmm, "wide": wide}
 
 
 def opened(rho=1, seed=None):
@@ -85,17 +85,17 @@ def test_a_release_is_gone_on_with_by_another_mechanism():
 
 
 def test_auto_takes_a_tree_where_it_is_small_and_regions_where_it_is_not():
-    wide = Domain({f"a{i}": 40 for i in range(5)})
-    records = Dataset({a: np.arange(100) % 40 for a in wide}, wide)
-    large, small = (hdmm(d, budget=Budget(rho=1), iterations=2).model for d in (records, DATA))
-    assert type(small).__name__ == "GraphicalModel"
-    assert type(large).__name__ == "RegionGraphModel"
+    large = Domain({f"a{i}": 40 for i in range(5)})
+    records = Dataset({a: np.arange(100) % 40 for a in large}, large)
+    regions, tree = (hdmm(d, budget=Budget(rho=1), iterations=2).model for d in (records, DATA))
+    assert type(tree).__name__ == "GraphicalModel"
+    assert type(regions).__name__ == "RegionGraphModel"
 
 
 @pytest.mark.parametrize("oracle", ["exact", "region_graph", "auto"])
 def test_an_estimate_that_does_not_fit_is_refused_before_anything_is_spent(oracle):
-    wide = Domain({f"a{i}": 40 for i in range(5)})
-    table = PrivateTable(Dataset({a: [1] for a in wide}, wide), Privacy(), Ledger(Budget(rho=1)))
+    large = Domain({f"a{i}": 40 for i in range(5)})
+    table = PrivateTable(Dataset({a: [1] for a in large}, large), Privacy(), Ledger(Budget(rho=1)))
     with pytest.raises(ModelTooLargeError):
         hdmm(table, oracle=oracle, max_bytes=2**10)
     assert table.ledger.spent() == 0

@@ -19,7 +19,7 @@ from pypgm.privacy import l1_selector, selector
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["SHAPES", "Shape", "check_batches", "check_shapes"]
+__all__ = ["CHOOSING", "SHAPES", "Shape", "check_batches", "check_shapes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,12 @@ SHAPES = (
     Shape((2, 2, 2, 2), 40, Privacy("replace", 5), "355/113", "1/1000000"),
 )
 """Beside the tables of `pairs`, which have three attributes and 12 cells."""
+
+CHOOSING = (
+    Shape((40, 20, 2), 400, Privacy(), "15", "1/1000000"),
+    Shape((30, 20), 500, Privacy("replace"), "15", "1/1000000"),
+)
+"""Of more records and budget: enough for choosing at what resolution pairs are asked."""
 
 
 def check_batches(subject: str, mechanism: Mechanism, shapes: Sequence[Shape] = SHAPES[1::4]) -> Finding:

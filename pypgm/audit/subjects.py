@@ -27,6 +27,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.queries import Contrasts, Partition, Prefix
 
 __all__ = [
+    "FEWER",
     "LEARNERS",
     "MECHANISMS",
     "PURE_STEPS",
@@ -53,6 +54,10 @@ def _hdmm(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return mechanisms.hdmm(data, budget=budget, privacy=privacy, callback=_stop, **more)
 
 
+def _wide(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return mechanisms.wide(data, budget=budget, privacy=privacy, callback=_stop, **more)
+
+
 def _stop(state: Any) -> bool:
     """End an estimate once it has begun."""
     _LOG.debug("%d %r", state.iteration, state.loss)
@@ -77,6 +82,9 @@ def sampled_network(data: Any, budget: Budget, privacy: Privacy) -> Any:
 MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 """Whole mechanisms, called as mechanism(data, budget, privacy, **more), with as little estimation as they can do."""
 
+FEWER: dict[str, Mechanism] = {"wide": _wide}
+"""Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
+
 LEARNERS: dict[str, Mechanism] = {"learn_private": _learn}
 """Learners of networks, called in the same way; their steps are those of mechanisms, so fewer tables are looked at."""
 
@@ -84,6 +92,7 @@ LEARNERS: dict[str, Mechanism] = {"learn_private": _learn}
 SPELLED: dict[str, Callable[..., Any]] = {
     "mst": partial(mechanisms.mst, iterations=2),
     "hdmm": partial(mechanisms.hdmm, callback=_stop),
+    "wide": partial(mechanisms.wide, callback=_stop),
     "learn_private": partial(_learned, callback=_stop),
 }
 """The same mechanisms and learners as their users call them."""

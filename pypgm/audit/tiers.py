@@ -58,11 +58,12 @@ from pypgm.audit.roundings import check_amplification, check_roundings, check_ta
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
-from pypgm.audit.shapes import SHAPES, check_batches, check_shapes
+from pypgm.audit.shapes import CHOOSING, SHAPES, check_batches, check_shapes
 from pypgm.audit.spellings import check_spelling
 from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
 from pypgm.audit.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
 from pypgm.audit.subjects import (
+    FEWER,
     LEARNERS,
     MECHANISMS,
     PURE_STEPS,
@@ -135,14 +136,16 @@ def _deterministic() -> list[Check]:
         checks += [partial(check_conservation, name, mechanism), partial(check_seeds, name, mechanism)]
         checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
         checks += [partial(check_spelling, name, SPELLED[name], spelling) for spelling in SPELLINGS]
-    for name, learner in LEARNERS.items():
-        crossed = [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
-        checks += _observed(name, learner, Budget(rho=2), crossed)
-        checks += _observed(f"{name}, pure", learner, Budget(epsilon=2), crossed)
-        checks += [partial(check_conservation, name, learner, 25), partial(check_seeds, name, learner)]
+    crossed = [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
+    for name, mechanism in {**FEWER, **LEARNERS}.items():
+        checks += _observed(name, mechanism, Budget(rho=2), crossed)
+        checks += [partial(check_conservation, name, mechanism, 25), partial(check_seeds, name, mechanism)]
         checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
         checks.append(partial(check_spelling, name, SPELLED[name], "epsilon, delta, privacy", [Privacy("replace")]))
-        checks.append(partial(check_shapes, name, learner, SHAPES[2:4]))
+        checks.append(partial(check_shapes, name, mechanism, SHAPES[2:4]))
+    for name, learner in LEARNERS.items():
+        checks += _observed(f"{name}, pure", learner, Budget(epsilon=2), crossed)
+    checks.append(partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING))
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in {**MECHANISMS, **STEPS}.items()]
     checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
     checks += [partial(check_batches, name, STEPS[name]) for name in _BATCHED]
@@ -168,7 +171,7 @@ def _statistical(*, draws: int, others: int, runs: int, releases: int) -> list[C
     checks: list[Check] = [partial(check_chi_square, law, s, draws) for law, s in itertools.product(laws, SCALES)]
     # OpenDP's Laplace sampler takes long at large scales.
     checks += [partial(check_other_sampler, law, s, others) for law, s in itertools.product(laws, SCALES[3:9:2])]
-    whole = {**MECHANISMS, **LEARNERS}
+    whole = {**MECHANISMS, **FEWER, **LEARNERS}
     for name, mechanism in whole.items():
         checks += [partial(check_gaussian_audit, name, mechanism, pair, runs) for pair in audit_pairs()]
     checks += [partial(check_precision_of_draws, name, measure, draws) for name, measure in MEASUREMENTS.items()]

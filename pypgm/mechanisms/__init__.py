@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._mst import mst
+from pypgm.mechanisms._wide import wide
 from pypgm.mechanisms.run import Options
 from pypgm.release import Release
 
-__all__ = ["Options", "Release", "hdmm", "mst"]
+__all__ = ["Options", "Release", "hdmm", "mst", "wide"]

@@ -177,12 +177,14 @@ class Run:
         """Raise `ModelTooLargeError` where an estimate from these cliques would not fit: before anything is spent."""
         self._planned([*cliques, *(m.clique for m in self._given)])
 
-    def estimate(self, measurements: Sequence[LinearMeasurement]) -> GraphicalModel | RegionGraphModel:
-        """Return the model that explains measurements of this run, and those it was given, best."""
+    def estimate(
+        self, measurements: Sequence[LinearMeasurement], prior: GraphicalModel | None = None
+    ) -> GraphicalModel | RegionGraphModel:
+        """Return the model that explains measurements of this run, and those it was given, best; near a prior one."""
         # Where there are publicly no records the answers are noise alone.
         fitted = [] if self.total == 0 else [*self._given, *measurements]
         oracle = self._planned([m.clique for m in fitted])
-        how = self._how | {"time_limit": self._seconds_left(), "n_threads": self._n_threads}
+        how = self._how | {"time_limit": self._seconds_left(), "n_threads": self._n_threads, "prior": prior}
         return estimate(self.domain, fitted, self.total, oracle=oracle, **how)
 
     def _planned(self, cliques: Sequence[Clique]) -> Literal["exact"] | RegionGraph:

@@ -1,0 +1,322 @@
+"""Wide: measure all pairs of a workload at once, each at a resolution of its own, and estimate."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.total import estimate_total
+from pypgm.mechanisms.one_way import nearest, smoothed
+from pypgm.mechanisms.resolution import GRID, GROUPS_SENSITIVITY, Resolution, resolutions, risk
+from pypgm.mechanisms.run import Options, Run
+from pypgm.models import GraphicalModel
+from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import Number
+from pypgm.privacy.relation import Privacy
+from pypgm.queries import Identity, Partition
+from pypgm.release import Release
+from pypgm.workloads import Workload
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["wide"]
+
+# Chosen on adult, titanic and fire, all pairs, epsilon .03 to 10; see bench/README.md.
+_FIRST = 0.1  # of rho, that single attributes get before it is known how many records there are; also their least
+_MOST = 0.9  # of rho, that they get at most
+_CHOICE = 0.05  # of rho, that choosing resolutions gets at most
+_SHARP = 0.01  # of the records: noise in a risk that is low enough
+_BLUNT = 0.10  # of the records: noise in a risk above which nothing is chosen, and every pair is asked in groups
+_ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
+_FLOOR = 0.03  # of its standard deviation: the least count that the independent model gives a value
+_POWER = 2 / 3  # of the cells: what part of rho minimises the sum of errors
+_ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
+_MAX_CELLS = 10**6  # of a pair that may be asked for all its cells
+_MAX_RECORDS = 2.0**40  # above it, noise is all there is, or risks could overflow: nothing is chosen
+
+Array = NDArray[np.float64]
+
+
+def wide(
+    data: Counts | PrivateTable,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    workload: Workload | None = None,
+    ordered: Collection[str] | None = None,
+    **options: Unpack[Options],
+) -> Release:
+    """Release a model of the records from all pairs of attributes, each measured as finely as it is worth.
+
+    A part of the budget measures single attributes. For each pair one exponential mechanism then chooses what to ask:
+    nothing, all cells, or sums over groups of cells, by how far the independent model is from the records and by what
+    noise would hide. What is left measures all choices at once with exact discrete Gaussian noise, and one estimate,
+    which starts from the independent model, explains all measurements. Attributes may be hundreds: no junction tree has
+    to hold the pairs.
+
+    Parameters
+    ----------
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+    epsilon, delta : number
+        The guarantee; a float means its shortest decimal. `delta` must be more than 0.
+    workload : Workload, optional
+        Of whole marginals; all pairs by default. Of larger marginals all pairs are measured, which leave less error
+        than the marginals themselves would. Single attributes are measured in any case.
+    ordered : collection of str, optional
+        Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
+        default those without labels and those whose labels are all numbers.
+    **options
+        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`.
+
+    Returns
+    -------
+    Release
+        Model, measurements (attributes first, once or twice, then pairs) and ledger.
+
+    Raises
+    ------
+    ValueError
+        If the budget is pure or out of range, the records are weighted, the domain has no attributes, the workload is
+        over another domain or asks other queries than every cell, or an attribute is unknown.
+    ModelTooLargeError
+        If the estimate from all pairs does not fit; then nothing was spent.
+    TypeError
+        If the budget or the relation is given twice or not at all.
+
+    Notes
+    -----
+    How much single attributes get, between a tenth and nine tenths of rho, minimises a forecast of the error from the
+    domain and the noisy number of records: few records and little budget leave the most to single attributes. A choice
+    costs at most a twentieth of rho, less where its noise is below a hundredth of the records anyway.
+
+    A risk is an integer of which one record changes at most 3 units, see `pypgm.mechanisms.resolution.risk`.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2, "b": 3, "c": 2})
+    >>> data = pypgm.Dataset({"a": [0, 1] * 500, "b": [2, 0] * 500, "c": [0, 0, 1, 1] * 250}, domain)
+    >>> release = wide(data, epsilon=1, delta=1e-9)
+    >>> release.project(("a", "b")).values.round(-2)
+    array([[  0.,   0., 500.],
+           [500.,   0.,   0.]])
+    """
+    run = Run("wide", data, epsilon, delta, **options)
+    del data  # tracebacks from here on do not hold the records
+    if len(run.domain) == 0:
+        raise ValueError("wide needs at least one attribute")
+    runs = _ordered(run.domain, ordered)
+    weights = _pairs(run.domain, workload)
+    run.check_fits([*((a,) for a in run.domain), *weights])
+    measured = _measure_singles(run, weights)
+    start = _independent(run, measured)
+    if weights:
+        asked = _choose(run, weights, start, runs) if run.total != 0 else {}
+        left = run.table.ledger.remaining()
+        measured += _measure(run, asked, weights, left) if asked else _of_singles(run, left)
+    run.close()
+    return run.release(run.estimate(measured, prior=start.model(run.domain)), measured)
+
+
+def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
+    """Return the attributes whose neighbouring codes are alike."""
+    if given is not None:
+        return frozenset(domain.canonical(given))
+    named = {a for a, labels in domain.labels.items() if any(isinstance(v, str | bool) for v in labels)}
+    return frozenset(domain) - named
+
+
+def _pairs(domain: Domain, workload: Workload | None) -> dict[Clique, float]:
+    """Return the pairs of attributes that a workload's marginals hold, with how much each counts."""
+    if workload is None:
+        weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
+    elif workload.domain != domain:
+        raise ValueError(f"the workload is over {workload.domain!r}, the records are over {domain!r}")
+    elif any(q is not None and not (isinstance(q, Partition) and q.is_identity) for q in workload.queries):
+        raise ValueError("wide answers marginals cell by cell; the workload asks other queries")
+    else:
+        weighted = [(domain.canonical(c), float(w)) for c, w in zip(workload, workload.weights, strict=True)]
+    pairs: dict[Clique, float] = {}
+    for clique, weight in weighted:
+        for pair in itertools.combinations(clique, 2):
+            if min(domain.sizes(pair)) > 1:
+                pairs[pair] = pairs.get(pair, 0.0) + weight
+    return pairs
+
+
+def _of_singles(run: Run, rho: Fraction) -> list[LinearMeasurement]:
+    """Measure every attribute, with what part of rho minimises the sum of their errors."""
+    domain = run.domain
+    cliques = [(a,) for a in domain if domain.size((a,)) > 1 or run.total is None]
+    weights = [domain.size(c) ** _POWER for c in cliques]
+    return run.table.measure_many(cliques, rho=rho, weights=weights) if cliques else []
+
+
+def _measure_singles(run: Run, pairs: Mapping[Clique, float]) -> list[LinearMeasurement]:
+    """Measure every attribute, and once more where noise would hide the pairs."""
+    measured = _of_singles(run, run.rho * Fraction(str(_FIRST)) if pairs else run.rho)
+    more = _share(run, pairs, _total(run, measured)) - _FIRST if pairs else 0.0
+    return [*measured, *(_of_singles(run, run.rho * Fraction(more)) if more > 1e-3 else [])]
+
+
+def _total(run: Run, singles: Sequence[LinearMeasurement]) -> float:
+    """Return how many records there are, at least 1."""
+    return estimate_total(run.domain, singles)[0] if run.total is None else max(1.0, float(run.total))
+
+
+def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
+    """Return the part of rho for attributes, from the domain and the number of records alone.
+
+    With A and B for what noise adds to the error of a pair if attributes or pairs got all of rho, and noise falling as
+    the root of the part w that each gets, ``A / sqrt(w) + B / sqrt(1 - w)`` is least at ``1 / (1 + (B / A)^(2/3))``.
+    """
+    domain, rho = run.domain, float(run.rho)
+    cost = {a: domain.size((a,)) ** _POWER for a in domain}
+    all_costs = sum(cost.values())
+    one_way = {
+        a: min(1.0, _ABSOLUTE * domain.size((a,)) * _noise(run.table.privacy, rho * cost[a] / all_costs) / total)
+        for a in domain
+    }
+    of_attributes, of_pairs = 0.0, 0.0
+    for (pair, weight), part in zip(pairs.items(), _parts(pairs), strict=True):
+        stddev = _noise(run.table.privacy, rho * part)
+        rows = min(domain.size(pair), max(4.0, _ROWS * total / stddev))
+        of_attributes += weight * 2 * sum(one_way[a] for a in pair)
+        of_pairs += weight * _ABSOLUTE * stddev * rows / total
+    return float(np.clip(1 / (1 + (of_pairs / of_attributes) ** _POWER), _FIRST, _MOST))
+
+
+def _parts(pairs: Mapping[Clique, float]) -> list[float]:
+    """Return what part of rho each pair gets: that minimises the weighted sum of their noise."""
+    powers = [weight**_POWER for weight in pairs.values()]
+    return [power / math.fsum(powers) for power in powers]
+
+
+def _noise(privacy: Privacy, rho: float) -> float:
+    """Return the standard deviation of Gaussian noise on counts that costs rho."""
+    return math.sqrt(privacy.squared_l2_sensitivity(Identity(2)) / (2 * rho))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Independent:
+    """The independent model: what pairs are compared with, and where the estimate starts.
+
+    Attributes
+    ----------
+    shares : mapping of str to ndarray
+        What parts of the records the values of each attribute have; positive.
+    total : float
+        Number of records.
+    """
+
+    shares: Mapping[str, Array]
+    total: float
+
+    def counts(self, pair: Clique) -> Array:
+        """Return the cells of a pair."""
+        first, second = (self.shares[a] for a in pair)
+        return self.total * np.multiply.outer(first, second).ravel()
+
+    def model(self, domain: Domain) -> GraphicalModel:
+        """Return it as a model."""
+        logs = np.log(np.concatenate([self.shares[a] for a in domain]))
+        return GraphicalModel(CliqueVector(domain, [(a,) for a in domain], logs), self.total)
+
+
+def _independent(run: Run, singles: Sequence[LinearMeasurement]) -> _Independent:
+    """Return the independent model from measurements of attributes, denoised.
+
+    An attribute's is the mean of the counts nearest to the answers and of those nearest to smoothed answers: each is
+    the better one on some attributes, and the mean hardly worse than either.
+    """
+    total = _total(run, singles)
+    shares: dict[str, Array] = {}
+    for attribute, size in zip(run.domain.attributes, run.domain.shape, strict=True):
+        own = [m for m in singles if m.clique == (attribute,)]
+        if not own:  # of one value, in a public number of records
+            shares[attribute] = np.ones(size)
+            continue
+        precisions = [float(m.stddev) ** -2 for m in own]
+        stddev = math.fsum(precisions) ** -0.5
+        counts = np.average([m.values for m in own], axis=0, weights=precisions)
+        kept = 0.5 * (nearest(counts, total) + nearest(smoothed(counts, stddev), total))
+        kept = np.maximum(kept, _FLOOR * stddev)
+        shares[attribute] = kept / kept.sum()
+    return _Independent(shares, total)
+
+
+def _measure(
+    run: Run, asked: Mapping[Clique, Partition], pairs: Mapping[Clique, float], rho: Fraction
+) -> list[LinearMeasurement]:
+    """Measure what was chosen to be asked."""
+    weights = [pairs[pair] ** _POWER for pair in asked]
+    queries = [None if query.is_identity else query for query in asked.values()]
+    return run.table.measure_many(list(asked), queries, rho=rho, weights=weights)
+
+
+def _choose(
+    run: Run, pairs: Mapping[Clique, float], start: _Independent, runs: Collection[str]
+) -> dict[Clique, Partition]:
+    """Choose what is asked of each pair, privately where the budget is worth it; pairs left out are not asked."""
+    privacy, total = run.table.privacy, start.total
+    choosing = _for_choices(privacy, float(run.rho), len(pairs), total)
+    left = float(run.table.ledger.remaining()) - choosing
+    noise = {pair: _noise(privacy, left * part) for pair, part in zip(pairs, _parts(pairs), strict=True)}
+    found: dict[Clique, list[Resolution]] = {}
+    for pair in pairs:
+        of_pair, in_runs = [start.shares[a] for a in pair], [a in runs for a in pair]
+        found[pair] = resolutions(of_pair, in_runs, _ROWS * total / noise[pair], max_cells=_MAX_CELLS)
+    if choosing > 0:
+        chosen = _drawn(run, found, start, noise, Fraction(choosing))
+    else:
+        chosen = {pair: _blind(options) for pair, options in found.items()}
+    return {pair: r.query for pair, r in chosen.items() if r.query is not None}
+
+
+def _for_choices(privacy: Privacy, rho: float, n_pairs: int, total: float) -> float:
+    """Return what choices of resolutions may cost; 0 where they would be no better than blind ones."""
+    # The exponential mechanism of range R and rate epsilon = sqrt(8 rho) adds Gumbel noise of scale R / epsilon.
+    scale = GROUPS_SENSITIVITY * privacy.l1_score_range / total / math.sqrt(8 / n_pairs)
+    choosing = min(_CHOICE * rho, (scale / _SHARP) ** 2)
+    return choosing if scale <= _BLUNT * math.sqrt(choosing) and total < _MAX_RECORDS else 0.0
+
+
+def _blind(options: Sequence[Resolution]) -> Resolution:
+    """Return what is asked without looking: groups of both attributes, or all cells of a small table."""
+    named = {r.name: r for r in options}
+    return named.get("groups") or named.get("cells") or named["nothing"]
+
+
+def _drawn(
+    run: Run,
+    found: Mapping[Clique, Sequence[Resolution]],
+    start: _Independent,
+    noise: Mapping[Clique, float],
+    rho: Fraction,
+) -> dict[Clique, Resolution]:
+    """Draw a resolution of each pair by an exponential mechanism on minus its risk."""
+    candidates = [(pair, resolution) for pair, options in found.items() for resolution in options]
+
+    def score(number: int, counts: NDArray[np.int64]) -> int:
+        pair, resolution = candidates[number]
+        return -risk(counts, start.counts(pair), resolution.query, noise[pair])
+
+    changes = GRID * GROUPS_SENSITIVITY * (2 if run.table.privacy.total_is_public else 1)
+    selector = run.table.selector([pair for pair, _ in candidates], score, sensitivity=changes)
+    numbers: dict[Clique, list[int]] = {}
+    for number, (pair, _) in enumerate(candidates):
+        numbers.setdefault(pair, []).append(number)
+    each = rho / len(found)
+    return {pair: candidates[selector.select(among, rho=each)][1] for pair, among in numbers.items()}

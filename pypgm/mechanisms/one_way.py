@@ -1,0 +1,69 @@
+"""Denoised counts of one attribute: the independent model that pairs are compared with."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["nearest", "smoothed"]
+
+Array = NDArray[np.float64]
+
+_SHIFTS = 8
+_SIGNALS = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512])[:, None, None]  # standard deviations, in noise's
+_RATES = np.array([0.05, 0.2, 0.5, 0.8, 1.0])[:, None]  # of coefficients that are not zero
+_PENALTY = 0.5  # of the log-likelihood: what fitting rate and deviation gains by chance
+
+
+def nearest(counts: Array, total: float) -> Array:
+    """Return the non-negative counts of sum `total` that are nearest to noisy ones of equal variances."""
+    falling = np.sort(counts)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, counts.size + 1)
+    above = np.flatnonzero(falling > excess)  # none where one count towers over the total by more than doubles resolve
+    return np.asarray(np.maximum(0.0, counts - excess[above[-1] if above.size else 0]))
+
+
+def smoothed(counts: Array, stddev: float) -> Array:
+    """Return noisy counts with the Haar coefficients along their codes shrunk, averaged over shifts.
+
+    Coefficients of each level are shrunk to their posterior means under a mixture of zero and a normal distribution,
+    fitted to that level: where neighbouring codes have nothing in common, hardly at all. Ends are reflected.
+    """
+    n = counts.size
+    if n < 4:
+        return counts
+    length = 1 << int(np.ceil(np.log2(n + _SHIFTS)))
+    there_and_back = np.concatenate([counts, counts[::-1]])
+    before = _SHIFTS // (2 * n) + 1  # periods of the reflected counts
+    long = np.tile(there_and_back, before + 1 + length // (2 * n) + 1)
+    first = 2 * n * before
+    shifted = [_haar(long[first - k : first - k + length], stddev)[k : k + n] for k in range(_SHIFTS)]
+    return np.asarray(np.mean(shifted, axis=0))
+
+
+def _haar(signal: Array, stddev: float) -> Array:
+    """Shrink the details of each level of an orthonormal Haar transform; a power of two of values."""
+    details = []
+    while signal.size > 1:
+        even, odd = signal[0::2], signal[1::2]
+        details.append(_shrunk((even - odd) / np.sqrt(2), stddev))
+        signal = (even + odd) / np.sqrt(2)
+    for detail in reversed(details):
+        signal = (np.stack([signal + detail, signal - detail], axis=1) / np.sqrt(2)).ravel()
+    return signal
+
+
+def _shrunk(details: Array, stddev: float) -> Array:
+    """Return posterior means under (1 - rate) zero + rate Normal(0, (signal stddev)^2), of maximum likelihood."""
+    half_squares = 0.5 * np.square(details / stddev)
+    variances = 1 + np.square(_SIGNALS)
+    with np.errstate(divide="ignore"):
+        zero = np.log1p(-_RATES) - half_squares  # -inf at rate 1
+    normal = np.log(_RATES) - 0.5 * np.log(variances) - half_squares / variances
+    likelihoods = np.logaddexp(zero, normal).sum(axis=-1) - _PENALTY
+    signal, rate = np.unravel_index(np.argmax(likelihoods), likelihoods.shape)
+    if likelihoods[signal, rate] <= -half_squares.sum():
+        return np.zeros_like(details)
+    shrinkage = 1 - 1 / variances[signal, 0, 0]
+    odds = np.minimum(zero[rate] - normal[signal, rate], 700.0)
+    return np.asarray(details * shrinkage / (1 + np.exp(odds)))

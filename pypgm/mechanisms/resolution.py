@@ -1,0 +1,158 @@
+"""What a pair of attributes may be asked at a noise level, and how good the answer would be, in exact integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.queries import Identity, Partition
+
+__all__ = ["GRID", "GROUPS_SENSITIVITY", "Resolution", "resolutions", "risk"]
+
+GRID = 1 << 10  # of risks: they are integers in units of 2^-10 records
+GROUPS_SENSITIVITY = 3  # of a risk, in records: 2 of what grouping loses, 1 of what noise hides
+
+_FINE = 20  # bits below a record in which risks are summed
+_COUNT_LIMIT = 1 << 40  # of records, below which int64 holds the sums
+_HIDDEN = 0.8  # of the noise's standard deviation: the mean absolute error it leaves in a cell
+_LEAK = 0.6  # of what an estimate keeps of the noise in a cell that is as the independent model says
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A way to ask a pair.
+
+    Attributes
+    ----------
+    name : str
+        "nothing", "cells", "groups" (of both attributes), "first" or "second" (all values of that one).
+    query : Partition or None
+        None where nothing is asked.
+    """
+
+    name: str
+    query: Partition | None
+
+
+def resolutions(
+    shares: Sequence[Array], ordered: Sequence[bool], rows: float, *, max_cells: float = math.inf
+) -> list[Resolution]:
+    """Return what a pair may be asked: nothing, all its cells, or about `rows` groups of them.
+
+    Groups are products of groups of each attribute's values, of about equal mass: runs of codes where the attribute is
+    ordered, else of its values from the most frequent to the rarest.
+
+    Parameters
+    ----------
+    shares : two arrays
+        What parts of the records the values of each attribute have; positive.
+    ordered : two bools
+        Whether the codes of each have an order.
+    rows : float
+        How many answers noise leaves worth asking for.
+    max_cells : float
+        Above it not all cells are asked, but at most about half as many groups.
+    """
+    (first, second), cells = shares, math.prod(s.size for s in shares)
+    rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)
+    found = [Resolution("nothing", None)]
+    if cells <= max_cells:
+        found.append(Resolution("cells", Identity(cells)))
+    if cells <= rows:
+        return found
+    for name, wanted in _shapes(first.size, second.size, rows):
+        of_first, of_second = (_groups(*each) for each in zip(shares, wanted, ordered, strict=True))
+        columns = int(of_second.max()) + 1
+        partition = Partition(np.add.outer(of_first * columns, of_second).ravel())
+        if partition.shape[0] < cells:
+            found.append(Resolution(name, partition))
+    return found
+
+
+def _shapes(first: int, second: int, rows: float) -> list[tuple[str, tuple[float, float]]]:
+    """Return how many groups of each attribute: about equally many, or all values of one."""
+    side = math.sqrt(rows)
+    both = (rows / second, second) if second < side else (first, rows / first) if first < side else (side, side)
+    shapes = [("groups", both)]
+    if second >= side and rows / second >= 1.9:
+        shapes.append(("second", (rows / second, second)))
+    if first >= side and rows / first >= 1.9:
+        shapes.append(("first", (first, rows / first)))
+    return shapes
+
+
+def _groups(shares: Array, count: float, is_ordered: bool) -> NDArray[np.int64]:
+    """Return the group of each value: about `count` of equal mass."""
+    if count >= shares.size:
+        return np.arange(shares.size)
+    order = np.arange(shares.size) if is_ordered else np.argsort(-shares, kind="stable")
+    along = shares[order]
+    middles = (np.cumsum(along) - along / 2) / along.sum()
+    groups = np.empty(shares.size, np.int64)
+    groups[order] = np.unique(np.floor(np.minimum(middles, 1 - 1e-9) * count), return_inverse=True)[1]
+    return groups
+
+
+def risk(counts: NDArray[np.int64], independent: Array, query: Partition | None, stddev: float) -> int:
+    """Return a forecast of the L1 error of a pair that was asked, in units of 1 / `GRID` records.
+
+    With T for the counts, M for the independent model's, Q for the query and s for the noise: nothing asked leaves
+    ``|T - M|``; cells leave ``sum min(.8 s, |T - M| + .6 min(s, M))``; groups leave the same of QT and QM, and within
+    each group, whose parts the model keeps, ``|T - M QT / QM|``.
+
+    One record more or less changes it by at most 1, or by `GROUPS_SENSITIVITY` with groups: all is computed in
+    integers, so that this holds exactly. The counts are secret, and so is what comes out.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (cells,)
+        Of the records.
+    independent : ndarray, shape (cells,)
+        Positive counts, the model's, of sum below 2^40.
+    query : Partition or None
+        What is asked; None for nothing.
+    stddev : float
+        Of the noise of each answer, in counts.
+    """
+    secret = counts if float(counts.sum(dtype=np.float64)) < _COUNT_LIMIT else counts.astype(object)
+    if query is None:
+        return _rounded(np.abs((secret << _FINE) - _fixed(independent)))
+    if query.is_identity:
+        return _rounded(_hidden(secret, independent, stddev))
+    sums = np.zeros(query.shape[0], secret.dtype)
+    np.add.at(sums, query.groups, secret)
+    parts, models = _within(independent, query)
+    lost = np.abs((secret << _FINE) - parts * sums[query.groups])
+    return _rounded(lost) + _rounded(_hidden(sums, models, stddev))
+
+
+def _within(independent: Array, query: Partition) -> tuple[NDArray[np.int64], Array]:
+    """Return what part of its group each cell of the model is, in integers, and the groups' counts.
+
+    Rounded down, parts of a group sum to at most one: a record then changes what grouping loses by at most 2.
+    """
+    models: Array = np.bincount(query.groups, independent, query.shape[0]).astype(np.float64)
+    parts = np.floor(independent / models[query.groups] * ((1 << _FINE) - 1))
+    return parts.astype(np.int64), models
+
+
+def _hidden(counts: NDArray[np.int64], model: Array, stddev: float) -> NDArray[np.int64]:
+    """Return what noise hides of each answer."""
+    differences = np.abs((counts << _FINE) - _fixed(model))
+    most = round(_HIDDEN * stddev * (1 << _FINE))
+    hidden: NDArray[np.int64] = np.minimum(differences + _fixed(_LEAK * np.minimum(stddev, model)), most)
+    return hidden
+
+
+def _fixed(values: Array) -> NDArray[np.int64]:
+    return np.rint(values * (1 << _FINE)).astype(np.int64)
+
+
+def _rounded(errors: NDArray[np.int64]) -> int:
+    return int(errors.sum()) // ((1 << _FINE) // GRID)

@@ -1,0 +1,127 @@
+"""What pairs may be asked, and risks: exact integers that one record changes by no more than is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pypgm.mechanisms.one_way import nearest, smoothed
+from pypgm.mechanisms.resolution import GRID, GROUPS_SENSITIVITY, resolutions, risk
+from pypgm.queries import Identity, Partition
+
+RNG = np.random.default_rng(11)
+
+
+def defined(counts, model, query, stddev):
+    """Return a risk as its docstring has it, in records."""
+
+    def hidden(t, m):
+        return np.minimum(0.8 * stddev, np.abs(t - m) + 0.6 * np.minimum(stddev, m)).sum()
+
+    if query is None:
+        return np.abs(counts - model).sum()
+    if query.is_identity:
+        return hidden(counts, model)
+    matrix = query.to_sparse().toarray()
+    parts = model * (matrix.T @ ((matrix @ counts) / (matrix @ model)))
+    return np.abs(counts - parts).sum() + hidden(matrix @ counts, matrix @ model)
+
+
+def asked(cells):
+    return [None, Identity(cells), Partition(RNG.integers(0, 3, cells)), Partition(np.arange(cells) // 4)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_risks_are_what_their_definition_says_and_change_as_little(seed):
+    rng = np.random.default_rng(seed)
+    counts, model = rng.poisson(3, 12), rng.gamma(0.3, 10, 12) + 1e-9
+    stddev = float(rng.uniform(0.2, 9))
+    for query in asked(12):
+        found = risk(counts, model, query, stddev)
+        assert isinstance(found, int)
+        assert found / GRID == pytest.approx(defined(counts, model, query, stddev), abs=0.01)
+        most = GRID * (GROUPS_SENSITIVITY if isinstance(query, Partition) and not query.is_identity else 1)
+        for cell in np.eye(12, dtype=np.int64):
+            assert abs(risk(counts + cell, model, query, stddev) - found) <= most
+
+
+def test_grouping_may_cost_nearly_all_that_is_said():
+    # A group whose records are where the model has none: one more there, and one less where it has all.
+    model, query = np.array([1000.0, 1e-6]), Partition([0, 0])
+    changes = [
+        risk(np.array([0, n + 1]), model, query, 0.1) - risk(np.array([0, n]), model, query, 0.1) for n in (5, 9)
+    ]
+    assert all(1.99 * GRID < change <= 3 * GRID for change in changes)
+
+
+def test_counts_beyond_int64_sums_are_taken_in_whole_integers():
+    counts, model = np.array([2**45, 3, 0, 2**44]), np.array([2.0**35, 1.0, 1.0, 2.0**20])
+    for query in (None, Identity(4), Partition([0, 0, 1, 1])):
+        found = risk(counts, model, query, 5.0)
+        coarse = 1e-5 * counts.sum() if query is not None and not query.is_identity else 0.01  # parts have 20 bits
+        assert found / GRID == pytest.approx(defined(counts, model, query, 5.0), rel=1e-5, abs=coarse)
+        assert abs(risk(counts + np.array([0, 1, 0, 0]), model, query, 5.0) - found) <= 3 * GRID
+
+
+def test_a_small_table_is_asked_whole_or_not_at_all():
+    shares = [np.full(6, 1 / 6), np.full(8, 1 / 8)]
+
+    def names(rows, **more):
+        return [r.name for r in resolutions(shares, [True, True], rows, **more)]
+
+    assert names(48.0) == ["nothing", "cells"]
+    assert names(16.0) == ["nothing", "cells", "groups", "second", "first"]
+    assert names(0.0) == ["nothing", "cells", "groups"]
+    assert names(48.0, max_cells=40) == ["nothing", "groups", "second", "first"]
+
+
+@pytest.mark.parametrize("sizes", [(100, 80), (5, 300), (300, 5), (2, 1000)])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_groups_are_about_as_many_and_as_heavy_as_wanted(sizes, ordered):
+    shares = [np.random.default_rng(n).dirichlet(np.full(n, 2.0)) for n in sizes]
+    model = np.multiply.outer(*shares).ravel()
+    for resolution in resolutions(shares, [ordered, ordered], 64.0)[2:]:
+        rows = resolution.query.shape[0]
+        assert 16 <= rows <= 80
+        masses = np.bincount(resolution.query.groups, model)
+        assert masses.min() > 0
+        assert masses.max() < 40 / rows
+
+
+def test_an_attribute_without_order_is_grouped_by_frequency():
+    shares = [np.array([0.4, 0.05, 0.4, 0.05, 0.05, 0.05]), np.array([0.5, 0.5])]
+    found = {r.name: r.query for r in resolutions(shares, [False, True], 5.0)}
+    of_first = found["groups"].groups.reshape(6, 2)[:, 0]
+    assert len(set(of_first[[1, 3, 4, 5]])) == 1
+    assert of_first[0] != of_first[1]
+
+
+def test_nearest_counts():
+    np.testing.assert_allclose(nearest(np.array([5.0, 1.0, -4.0]), 4.0), [4.0, 0.0, 0.0])
+    np.testing.assert_allclose(nearest(np.array([5.0, 4.0, -4.0]), 12.0), [6.5, 5.5, 0.0])
+    for seed in range(20):
+        noisy = np.random.default_rng(seed).normal(0, 9, 7)
+        kept = nearest(noisy, 10.0)
+        moved = noisy - kept
+        assert kept.sum() == pytest.approx(10.0)
+        assert kept.min() >= 0
+        # Stationary: moved by the same amount where positive, by no more elsewhere.
+        assert np.ptp(moved[kept > 0]) < 1e-9
+        assert (moved[kept == 0] <= moved[kept > 0].max() + 1e-9).all()
+
+
+@pytest.mark.parametrize("n", [4, 5, 16, 73, 100])
+def test_smoothing_leaves_clear_counts_and_helps_where_neighbours_are_alike(n):
+    counts = 1000.0 * np.exp(-0.5 * ((np.arange(n) - n / 3) / (n / 5)) ** 2)
+    np.testing.assert_allclose(smoothed(counts, 1e-3), counts, atol=0.05)
+    rng = np.random.default_rng(n)
+    errors = []
+    for _ in range(20):
+        noisy = counts + rng.normal(0, 30, n)
+        errors.append([np.abs(smoothed(noisy, 30.0) - counts).mean(), np.abs(noisy - counts).mean()])
+    denoised, raw = np.mean(errors, axis=0)
+    assert denoised < (1.08 if n <= 16 else 0.8) * raw
+
+
+def test_two_or_three_values_are_not_smoothed():
+    np.testing.assert_array_equal(smoothed(np.array([3.0, 1.0, 9.0]), 5.0), [3.0, 1.0, 9.0])
