@@ -57,6 +57,7 @@ __all__: list[str] = [
     "select_exponential",
     "select_top",
     "solve_locally",
+    "sparsitron",
     "tangent",
 ]
 
@@ -898,6 +899,18 @@ def solve_locally(
 ) -> list:
     """
     For each (shape, start, [(axes kept, target)]): the nearest table, its violation, gap, iterations. tick(sweeps so far) is called now and then and ends the work where it returns true.
+    """
+
+def sparsitron(
+    features: numpy.typing.NDArray[numpy.int8],
+    labels: numpy.typing.NDArray[numpy.int8],
+    held_features: numpy.typing.NDArray[numpy.int8],
+    held_labels: numpy.typing.NDArray[numpy.int8],
+    radius: typing.SupportsFloat | typing.SupportsIndex,
+    n_candidates: typing.SupportsInt | typing.SupportsIndex,
+) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Weights of a logistic model by one pass of multiplicative weights.
     """
 
 def tangent(

@@ -21,6 +21,7 @@ void bind_region_descent(py::module_& m);
 void bind_region_graph(py::module_& m);
 void bind_sampling(py::module_& m);
 void bind_selection(py::module_& m);
+void bind_sparsitron(py::module_& m);
 void bind_tangent(py::module_& m);
 void bind_thin_tree(py::module_& m);
 }  // namespace pypgm::bind
@@ -48,6 +49,7 @@ PYBIND11_MODULE(_core, m) {
   bind_mrf_sampling(m);
   bind_sampling(m);
   bind_selection(m);
+  bind_sparsitron(m);
   bind_thin_tree(m);
   bind_tangent(m);
 }

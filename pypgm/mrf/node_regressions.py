@@ -1,0 +1,82 @@
+"""Pairwise fields from one logistic regression of each node, or of each two codes of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.mrf.encoding import Field, Records, centred_field
+
+__all__ = ["NodeTask", "field_of_nodes"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeTask:
+    """One regression: which records take part, their features and labels.
+
+    Attributes
+    ----------
+    features : ndarray of float64, shape (M, F)
+        Entries -1, 0 and +1; the last column is the intercept's.
+    labels : ndarray of float64, shape (M,)
+        -1 or +1.
+    counts : ndarray of float64, shape (M,)
+        Records each row stands for.
+    allowed : ndarray of bool, shape (F,)
+        All features but the node's own.
+    groups : ndarray of int, shape (F,)
+        The attribute of each feature; the intercept is a group of its own.
+    """
+
+    features: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    allowed: NDArray[np.bool_]
+    groups: NDArray[np.intp]
+
+
+def field_of_nodes(records: Records, learn: Callable[[NodeTask], NDArray[np.float64]]) -> Field:
+    """Return the field that regressions learn: shape (F,) weights for each task.
+
+    Binary attributes have one regression each, on features of -1 and +1; its weights are twice the couplings.
+    Otherwise there is one for each two codes u < v of an attribute on the records that have one of them, of which the
+    weights estimate W(u, .) - W(v, .).
+    """
+    domain = records.domain
+    if all(size == 2 for size in domain.shape):
+        return _field_of_signs(records, learn)
+    weights, fields = np.zeros((records.offsets[-1],) * 2), np.zeros(records.offsets[-1])
+    for node, (u, v), task in _pair_tasks(records):
+        if task.counts.sum() > 0:
+            found = learn(task)
+            own = records.offsets[node]
+            # U^{uv} = -U^{vu}, and W(u, .) is the mean of U^{uv} over all v, u itself with 0.
+            for code, sign in ((u, 1), (v, -1)):
+                weights[own + code] += sign * found[:-1] / domain.shape[node]
+                fields[own + code] += sign * found[-1] / domain.shape[node]
+    return centred_field(domain, weights, fields)
+
+
+def _field_of_signs(records: Records, learn: Callable[[NodeTask], NDArray[np.float64]]) -> Field:
+    signs, groups = records.signs, np.arange(len(records.domain) + 1)
+    tasks = [NodeTask(signs, signs[:, i], records.counts, groups != i, groups) for i in groups[:-1]]
+    halves = np.array([learn(task) for task in tasks]) / 2
+    # W(a, b) = A s(a) s(b) with the spins s = (-1, 1).
+    couplings = np.asarray(np.kron(halves[:, :-1], [[1.0, -1.0], [-1.0, 1.0]]), dtype=np.float64)
+    fields = np.asarray(np.kron(halves[:, -1], [-1.0, 1.0]), dtype=np.float64)
+    return centred_field(records.domain, couplings, fields)
+
+
+def _pair_tasks(records: Records) -> Iterator[tuple[int, tuple[int, int], NodeTask]]:
+    shape = records.domain.shape
+    groups = np.append(np.repeat(np.arange(len(shape)), shape), len(shape))
+    for node, size in enumerate(shape):
+        codes = records.codes[:, node]
+        for u, v in combinations(range(size), 2):
+            kept = (codes == u) | (codes == v)
+            labels = np.where(codes[kept] == u, 1.0, -1.0)
+            yield node, (u, v), NodeTask(records.one_hot[kept], labels, records.counts[kept], groups != node, groups)
