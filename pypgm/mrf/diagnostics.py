@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import fft
 
 from pypgm.numeric import real_array
 
@@ -119,5 +118,6 @@ def _autocovariance(chains: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the biased autocovariances of each chain, shape as given."""
     n = chains.shape[1]
     centred = chains - chains.mean(axis=1, keepdims=True)
-    power = np.abs(fft.rfft(centred, fft.next_fast_len(2 * n, real=True), axis=1)) ** 2
-    return np.asarray(fft.irfft(power, fft.next_fast_len(2 * n, real=True), axis=1)[:, :n] / n)
+    padded = 1 << (2 * n - 1).bit_length()
+    power = np.abs(np.fft.rfft(centred, padded, axis=1)) ** 2
+    return np.asarray(np.fft.irfft(power, padded, axis=1)[:, :n] / n)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from pypgm.clique_vector import CliqueVector
 
@@ -54,6 +54,8 @@ class Spins:
 
     def flipped(self, signs: NDArray[np.float64]) -> Spins:
         """Return the model of the spins times some signs."""
+        from scipy import sparse
+
         turn = sparse.diags_array(signs)
         return Spins(self.fields * signs, sparse.csr_array(turn @ self.couplings @ turn))
 
@@ -75,6 +77,8 @@ def as_spins(potentials: CliqueVector) -> Spins | None:
     >>> spins.fields, spins.couplings.toarray()[0, 1]
     (array([1.5, 0. ]), np.float64(1.0))
     """
+    from scipy import sparse
+
     n = len(potentials.domain)
     if any(size != 2 for size in potentials.domain.shape) or any(len(scope) > 2 for scope in potentials.scopes):
         return None
