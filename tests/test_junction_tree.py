@@ -282,6 +282,21 @@ def test_elimination_refuses_large_answers():
         pypgm.variable_elimination(chain(1200, 10), chain(1200, 10).domain.attributes)
 
 
+@pytest.mark.parametrize(("n_attributes", "n_values", "order"), [(17, 2, 5), (150, 1, 2)])
+def test_thousands_of_tables_that_meet_in_one_clique_are_planned_at_once(n_attributes, n_values, order):
+    domain = Domain({f"x{i}": n_values for i in range(n_attributes)})
+    cliques = list(itertools.combinations(domain.attributes, order))
+    potentials = CliqueVector(domain, cliques, np.random.default_rng(0).normal(size=len(cliques) * n_values**order))
+    begun = time.perf_counter()
+    log_z = JunctionTree(domain, cliques).log_partition(potentials)
+    assert time.perf_counter() - begun < 10  # a choice among all pairs at every step takes minutes
+    joint = np.zeros((n_values,) * (n_attributes if n_values > 1 else 0))
+    for axes in itertools.combinations(range(n_attributes), order):
+        table = potentials[tuple(f"x{i}" for i in axes)].values
+        joint += table.reshape([n_values if i in axes else 1 for i in range(joint.ndim)])
+    assert log_z == pytest.approx(np.logaddexp.reduce(joint, axis=None), rel=1e-9)
+
+
 # Same input, same bits.
 
 

@@ -34,6 +34,15 @@ class Meeting {
   }
 
   void join(int value, const Scope& scope) { present_.push_back({value, bits_of(scope)}); }
+
+  /// Whether the table that came last has one cell as the first has; such a one is moved to the front.
+  bool single_cells() {
+    if (present_.back().bits != 0) return false;
+    if (present_.front().bits == 0) return present_.size() > 1;
+    std::swap(present_.front(), present_.back());
+    return false;
+  }
+
   std::size_t present() const { return present_.size(); }
   int only() const { return present_.front().value; }
   bool finished() const { return present_.size() == 1 && (present_[0].bits & ~kept_) == 0; }
@@ -65,21 +74,25 @@ class Meeting {
     Pair best;
     double least = 0;
     double work = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = i + 1; j < n; ++j) {
-        if (n > kMany && i != smallest && j != smallest) continue;
-        const std::uint64_t both = present_[i].bits & present_[j].bits;
-        const std::uint64_t all = present_[i].bits | present_[j].bits;
-        // Held by others: at least three tables, or two of which this is not the pair.
-        const std::uint64_t out = all & (often | (twice & ~both));
-        const double score = cells(out) - cells(present_[i].bits) - cells(present_[j].bits);
-        const double products = cells(all);
-        if (best.second == 0 || score < least || (score == least && products < work)) {
-          best = {i, j, out};
-          least = score;
-          work = products;
-        }
+    const auto consider = [&](std::size_t i, std::size_t j) {
+      const std::uint64_t both = present_[i].bits & present_[j].bits;
+      const std::uint64_t all = present_[i].bits | present_[j].bits;
+      // Held by others: at least three tables, or two of which this is not the pair.
+      const std::uint64_t out = all & (often | (twice & ~both));
+      const double score = cells(out) - cells(present_[i].bits) - cells(present_[j].bits);
+      const double products = cells(all);
+      if (best.second == 0 || score < least || (score == least && products < work)) {
+        best = {i, j, out};
+        least = score;
+        work = products;
       }
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      if (n > kMany) {
+        if (i != smallest) consider(std::min(i, smallest), std::max(i, smallest));
+        continue;
+      }
+      for (std::size_t j = i + 1; j < n; ++j) consider(i, j);
     }
     return best;
   }
@@ -222,9 +235,7 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
   for (std::size_t i = tree.nodes.size(); i-- > 0;) {
     const TreeNode& node = tree.nodes[i];
     Meeting meeting(tree, factored, node);
-    for (const int value : own[i]) meeting.join(value, factored.values[at(value)].attributes);
-    while (meeting.present() > 0 && !meeting.finished()) {
-      const auto pair = meeting.present() > 1 ? meeting.cheapest() : meeting.alone();
+    const auto combine = [&](const Meeting::Pair& pair) {
       const int out = add_value(tree, factored, meeting.scope_of(pair.out));
       FactoredStep step = meeting.take(pair, out);
       // The larger table comes first: the other one's derivative waits in the spare buffer.
@@ -234,6 +245,14 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
         step.forward.swapped = !step.forward.swapped;
       }
       factored.steps.push_back(std::move(step));
+    };
+    for (const int value : own[i]) {
+      meeting.join(value, factored.values[at(value)].attributes);
+      // Tables of one cell, of which there may be very many, are multiplied as they come.
+      if (meeting.single_cells()) combine({0, meeting.present() - 1, 0});
+    }
+    while (meeting.present() > 0 && !meeting.finished()) {
+      combine(meeting.present() > 1 ? meeting.cheapest() : meeting.alone());
     }
     if (meeting.present() == 0) continue;
     if (node.parent >= 0) {
