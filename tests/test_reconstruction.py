@@ -61,7 +61,7 @@ def dense(measurements):
         query = m.linear_map.apply(np.eye(m.linear_map.shape[1]))
         rows.append(query @ sums / m.spread()[:, None])
         wanted.append(m.values / m.spread())
-    return np.linalg.lstsq(np.concatenate(rows), np.concatenate(wanted))[0].reshape(DOMAIN.shape)
+    return np.linalg.lstsq(np.concatenate(rows), np.concatenate(wanted), rcond=None)[0].reshape(DOMAIN.shape)
 
 
 @pytest.mark.parametrize("query", [None, Prefix(6)])

@@ -74,8 +74,8 @@ def as_spins(potentials: CliqueVector) -> Spins | None:
     --------
     >>> from pypgm import CliqueVector, Domain
     >>> spins = as_spins(CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b"), ("a",)], [1, -1, -1, 1, 0, 3]))
-    >>> spins.fields, spins.couplings.toarray()[0, 1]
-    (array([1.5, 0. ]), np.float64(1.0))
+    >>> spins.fields.tolist(), float(spins.couplings.toarray()[0, 1])
+    ([1.5, 0.0], 1.0)
     """
     from scipy import sparse
 
