@@ -108,7 +108,7 @@ def wide(
     >>> import pypgm
     >>> domain = pypgm.Domain({"a": 2, "b": 3, "c": 2})
     >>> data = pypgm.Dataset({"a": [0, 1] * 500, "b": [2, 0] * 500, "c": [0, 0, 1, 1] * 250}, domain)
-    >>> release = wide(data, epsilon=1, delta=1e-9)
+    >>> release = wide(data, epsilon=10, delta=1e-9)
     >>> release.project(("a", "b")).values.round(-2)
     array([[  0.,   0., 500.],
            [500.,   0.,   0.]])
