@@ -16,12 +16,12 @@ from pypgm import (
     PrivateTable,
     estimate,
 )
-from pypgm.mechanisms import hdmm, mst, wide
+from pypgm.mechanisms import hdmm, mst, privbayes, wide
 from pypgm.mechanisms.run import Run
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4})
 DATA = Dataset({"a": [0, 1, 1] * 40, "b": [2, 0, 1] * 40, "c": [3, 3, 0] * 40}, DOMAIN)
-MECHANISMS = {"mst": mst, "hdmm": hdmm, "wide": wide}
+MECHANISMS = {"mst": mst, "hdmm": hdmm, "privbayes": privbayes, "wide": wide}
 
 
 def opened(rho=1, seed=None):

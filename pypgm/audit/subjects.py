@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pypgm import mechanisms
 from pypgm.audit.answers import exact_rank_scores
 from pypgm.audit.trace import Mechanism, WatchedRecords
-from pypgm.bayes import learn_private
+from pypgm.bayes import PrivateStructure, learn_private
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -34,6 +34,7 @@ __all__ = [
     "SPELLED",
     "SPELLINGS",
     "STEPS",
+    "chosen_network",
     "many_answers",
     "sampled",
     "sampled_network",
@@ -74,10 +75,24 @@ def _learn(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _learned(data, budget=budget, privacy=privacy, noise_law=law, callback=_stop, **more)
 
 
+_CHOSEN = PrivateStructure(usefulness="1/99", max_parents=2)
+
+
+def _privbayes(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return _chosen(data, budget=budget, privacy=privacy, callback=_stop, **more)
+
+
+def chosen_network(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    """Learn a network whose structure is chosen from the same records."""
+    return learn_private(data, _CHOSEN, budget=budget, privacy=privacy, callback=_stop)
+
+
 def sampled_network(data: Any, budget: Budget, privacy: Privacy) -> Any:
     """Learn a network in two stages, the first on a sample; for add-remove with one record a person."""
     return _learned(data, budget=budget, privacy=privacy, paper=True)
 
+
+_chosen = partial(mechanisms.privbayes, structure=_CHOSEN)
 
 MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 """Whole mechanisms, called as mechanism(data, budget, privacy, **more), with as little estimation as they can do."""
@@ -85,8 +100,8 @@ MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 FEWER: dict[str, Mechanism] = {"wide": _wide}
 """Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
 
-LEARNERS: dict[str, Mechanism] = {"learn_private": _learn}
-"""Learners of networks, called in the same way; their steps are those of mechanisms, so fewer tables are looked at."""
+LEARNERS: dict[str, Mechanism] = {"learn_private": _learn, "privbayes": _privbayes}
+"""Learners of networks, called in the same way, under a pure budget too; their steps are those of mechanisms."""
 
 
 SPELLED: dict[str, Callable[..., Any]] = {
@@ -94,6 +109,7 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "hdmm": partial(mechanisms.hdmm, callback=_stop),
     "wide": partial(mechanisms.wide, callback=_stop),
     "learn_private": partial(_learned, callback=_stop),
+    "privbayes": partial(_chosen, callback=_stop),
 }
 """The same mechanisms and learners as their users call them."""
 

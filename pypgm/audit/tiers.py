@@ -70,6 +70,7 @@ from pypgm.audit.subjects import (
     SPELLED,
     SPELLINGS,
     STEPS,
+    chosen_network,
     many_answers,
     sampled,
     sampled_network,
@@ -137,8 +138,11 @@ def _deterministic() -> list[Check]:
         checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
         checks += [partial(check_spelling, name, SPELLED[name], spelling) for spelling in SPELLINGS]
     crossed = [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
+    checks += _observed("chosen structure", chosen_network, Budget(epsilon=2), crossed)
     for name, mechanism in {**FEWER, **LEARNERS}.items():
         checks += _observed(name, mechanism, Budget(rho=2), crossed)
+        if name in LEARNERS:
+            checks += _observed(f"{name}, pure", mechanism, Budget(epsilon=2), crossed)
         checks += [partial(check_conservation, name, mechanism, 25), partial(check_seeds, name, mechanism)]
         checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
         checks.append(partial(check_spelling, name, SPELLED[name], "epsilon, delta, privacy", [Privacy("replace")]))

@@ -6,11 +6,13 @@ from pypgm.bayes.learning import fit_score, learn
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.network_release import NetworkRelease
 from pypgm.bayes.private_learning import learn_private
+from pypgm.bayes.private_structure import PrivateStructure
 
 __all__ = [
     "BayesianNetwork",
     "CountedNetwork",
     "NetworkRelease",
+    "PrivateStructure",
     "TableComparison",
     "compare_tables",
     "fit_score",

@@ -22,6 +22,7 @@ from pypgm.bayes.counted import CountedNetwork
 from pypgm.bayes.learning import checked_families, rows_of
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.network_release import NAME, NetworkRelease, pooled
+from pypgm.bayes.private_structure import MOST_EPSILON, PrivateStructure, select_parents
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from pypgm.estimation import FitState, LinearMeasurement
 
-__all__ = ["learn_private"]
+__all__ = ["Law", "learn_private", "measure_family"]
 
 Allocation = Literal["data-dependent", "uniform"]
 Consistency = Literal["variance", "epsilon"]
@@ -53,7 +54,6 @@ Estimator = Literal["model", "tables"]
 Law = Literal["laplace", "gaussian"]
 
 _BITS = 40
-_MOST_EPSILON = Fraction(300)  # of one table: noise of a smaller scale is none in floating point
 _EXACT_BYTES = 1 << 28  # of a junction tree: an estimate makes hundreds of passes over it
 
 
@@ -96,7 +96,7 @@ _PAPER = _Scheme(
 
 def learn_private(
     data: Counts,
-    structure: Structure,
+    structure: Structure | PrivateStructure,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -120,7 +120,7 @@ def learn_private(
     noise: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
 ) -> NetworkRelease:
-    r"""Release the conditional tables of a known structure, each with the part of the budget it deserves.
+    r"""Release the conditional tables of a structure, each with the part of the budget it deserves.
 
     A first stage measures the counts of every attribute with its parents, with equal parts of a small budget. From
     these noisy counts follows how far noise moves each conditional table; the second stage measures all tables again,
@@ -133,7 +133,8 @@ def learn_private(
         Unweighted records, possibly none.
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
         Public: a network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each
-        child; or arcs (parent, child).
+        child; or arcs (parent, child). A `PrivateStructure` has it chosen from the records first, with a part of the
+        budget; what is said of the budget below is then said of the rest.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     budget : Budget
@@ -186,7 +187,7 @@ def learn_private(
     ValueError
         If the structure does not fit the domain or has a circle, the domain has no attributes, an option is out of
         range or set beside `paper`, the records are weighted, sampling is asked for neighbours it does not protect,
-        or Gaussian noise for a pure budget.
+        Gaussian noise for a pure budget, or "covary" for a structure that is not known yet.
     TypeError
         If the budget or the relation is given twice or not at all, or the structure is none.
     ModelTooLargeError
@@ -218,14 +219,37 @@ def learn_private(
         raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
     table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
     del data  # tracebacks from here on do not hold the records
-    learner = _Learner(table.domain, structure, scheme, max_bytes)
-    measurements = learner.measure(table)
+    learner, measurements = _prepared(table, structure, scheme, max_bytes)
+    measurements += learner.measure(table)
     total = table.public_total
     table.close()
     options: dict[str, Any] = {"time_limit": time_limit, "max_bytes": max_bytes, "callback": callback}
     options = {name: value for name, value in options.items() if value is not None}
     model = learner.estimate(measurements, total, {**options, "progress": progress, "n_threads": n_threads})
     return NetworkRelease(model, tuple(measurements), table.ledger, NAME)
+
+
+def _prepared(
+    table: PrivateTable, structure: Structure | PrivateStructure, scheme: _Scheme, max_bytes: float | None
+) -> tuple[_Learner, list[LinearMeasurement]]:
+    """Return what learns from a table, and what choosing the structure measured; all checks come before that."""
+    if not isinstance(structure, PrivateStructure):
+        return _Learner(table.domain, structure, scheme, max_bytes), []
+    if scheme.sensitivity == "covary":
+        raise ValueError("sensitivity='covary' needs a known structure: its memory depends on it")
+    _Learner(table.domain, {}, scheme, max_bytes)
+    parents, measured = select_parents(table, structure)
+    return _Learner(table.domain, parents, scheme, max_bytes), measured
+
+
+def measure_family(table: PrivateTable, family: Clique, amount: Fraction, law: Law) -> LinearMeasurement:
+    """Measure a table for an amount of the budget."""
+    cells = max(2, table.domain.size(family))  # a table of one cell, which may cost nothing, gets the same noise
+    if law == "gaussian":
+        squared = table.privacy.squared_l2_sensitivity(Identity(cells))
+        return table.measure(family, variance=Fraction(squared) / (2 * amount))
+    epsilon = amount if table.ledger.budget.unit == "epsilon" else isqrt_down(2 * amount, _BITS)
+    return table.measure(family, scale=table.privacy.l1_sensitivity(Identity(cells)) / min(epsilon, MOST_EPSILON))
 
 
 class _Learner:
@@ -242,26 +266,18 @@ class _Learner:
 
     def measure(self, table: PrivateTable) -> list[LinearMeasurement]:
         """Measure in one or two stages; return what was measured of all records."""
-        n, unit, limit = len(self._families), table.ledger.budget.unit, table.ledger.budget.limit
+        law = self._scheme.noise_law
+        n, unit, limit = len(self._families), table.ledger.budget.unit, table.ledger.remaining()
         if self._scheme.allocation == "uniform":
-            return [self._measured(table, f, limit / n) for f in self._families]
+            return [measure_family(table, f, limit / n, law) for f in self._families]
         first = limit * self._scheme.stage_one
         if self._scheme.sampling < 1:
             seen, kept = self._sampled(table, first), []
         else:
-            seen = [self._measured(table, f, first / n) for f in self._families]
+            seen = [measure_family(table, f, first / n, law) for f in self._families]
             kept = seen
         parts, rest = shares(self._weights(seen), unit), table.ledger.remaining()
-        return kept + [self._measured(table, f, rest * p) for f, p in zip(self._families, parts, strict=True)]
-
-    def _measured(self, table: PrivateTable, family: Clique, amount: Fraction) -> LinearMeasurement:
-        """Measure a table for an amount of the budget."""
-        cells = max(2, self._domain.size(family))  # a table of one cell, which may cost nothing, gets the same noise
-        if self._scheme.noise_law == "gaussian":
-            squared = table.privacy.squared_l2_sensitivity(Identity(cells))
-            return table.measure(family, variance=Fraction(squared) / (2 * amount))
-        epsilon = amount if table.ledger.budget.unit == "epsilon" else isqrt_down(2 * amount, _BITS)
-        return table.measure(family, scale=table.privacy.l1_sensitivity(Identity(cells)) / min(epsilon, _MOST_EPSILON))
+        return kept + [measure_family(table, f, rest * p, law) for f, p in zip(self._families, parts, strict=True)]
 
     def _sampled(self, table: PrivateTable, amount: Fraction) -> list[LinearMeasurement]:
         """Measure one sample of the records, all tables on the same one, for an amount of the budget."""
@@ -269,7 +285,7 @@ class _Learner:
         epsilon = amount if table.ledger.budget.unit == "epsilon" else isqrt_down(2 * amount, _BITS)
         inner = _inner_epsilon(rate, epsilon)
         with table.subsample(rate, epsilon=inner) as sample:
-            scale = 1 / min(inner / len(self._families), _MOST_EPSILON)
+            scale = 1 / min(inner / len(self._families), MOST_EPSILON)
             return [sample.measure(f, scale=scale) for f in self._families]
 
     def _weights(self, seen: list[LinearMeasurement]) -> list[float]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._mst import mst
+from pypgm.mechanisms._privbayes import privbayes
 from pypgm.mechanisms._wide import wide
 from pypgm.mechanisms.run import Options
 from pypgm.release import Release
 
-__all__ = ["Options", "Release", "hdmm", "mst", "wide"]
+__all__ = ["Options", "Release", "hdmm", "mst", "privbayes", "wide"]

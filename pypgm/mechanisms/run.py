@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from pypgm.clock import Clock
@@ -14,7 +15,7 @@ from pypgm.estimation import fit
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import checked_measurements, estimate
-from pypgm.privacy.arguments import as_privacy, gaussian_budget
+from pypgm.privacy.arguments import as_budget, as_privacy, gaussian_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.estimation import FitState, LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
+    from pypgm.models.kinds import ReleasedModel
 
 __all__ = ["Options", "Oracle", "Run"]
 
@@ -100,7 +102,7 @@ def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
 
 
 class Run:
-    """The table, the budget and the options of one call of a mechanism with Gaussian noise.
+    """The table, the budget and the options of one call of a mechanism, of Gaussian noise or of any.
 
     Parameters
     ----------
@@ -110,6 +112,8 @@ class Run:
         Unweighted records, possibly none; or records behind a ledger already, which stay open.
     epsilon, delta : number, optional
         The guarantee.
+    pure : bool
+        Whether the mechanism takes a budget without delta too.
     **options
         See `Options`.
 
@@ -118,7 +122,7 @@ class Run:
     name : str
     table : PrivateTable
     rho : Fraction
-        What may be spent.
+        What may be spent; epsilon where the budget is pure.
     total : int or None
         Number of records where it is public.
     clock : Clock
@@ -127,7 +131,8 @@ class Run:
     Raises
     ------
     ValueError
-        If the budget is pure or out of range, the records are weighted, or an option is out of range.
+        If the budget is out of range, or pure and that does not do, the records are weighted, or an option is out of
+        range.
     TypeError
         If the budget or the relation is given twice or not at all.
     """
@@ -139,6 +144,7 @@ class Run:
         epsilon: Number | None = None,
         delta: Number | None = None,
         *,
+        pure: bool = False,
         budget: Budget | None = None,
         neighbours: Neighbours | None = None,
         privacy: Privacy | None = None,
@@ -154,14 +160,15 @@ class Run:
         self.clock = Clock(name, time_limit)
         self._oracle, self._n_threads, self._how = oracle, n_threads, _checked(oracle, n_threads, how)
         self._is_own = not isinstance(data, PrivateTable)
+        checked = as_budget if pure else partial(gaussian_budget, name)
         if isinstance(data, PrivateTable):
             asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
             if any(a is not None for a in asked) or noise != "pypgm":
                 raise TypeError("an open table has its budget, relation, noise and seed already")
-            gaussian_budget(name, None, None, data.ledger.budget)
+            checked(None, None, data.ledger.budget)
             self.table = data
         else:
-            ledger = Ledger(gaussian_budget(name, epsilon, delta, budget))
+            ledger = Ledger(checked(epsilon, delta, budget))
             relation = as_privacy(neighbours, privacy)
             self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.rho: Fraction = self.table.ledger.remaining()
@@ -208,6 +215,6 @@ class Run:
         if self._is_own:
             self.table.close()
 
-    def release(self, model: GraphicalModel | RegionGraphModel, measurements: Sequence[LinearMeasurement]) -> Release:
+    def release(self, model: ReleasedModel, measurements: Sequence[LinearMeasurement]) -> Release:
         """Return what the mechanism hands out."""
         return Release(model, (*self._given, *measurements), self.table.ledger, self.name)

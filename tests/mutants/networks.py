@@ -6,7 +6,7 @@ from mutate import Mutant
 
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import neighbour_pairs
-from pypgm.audit.subjects import LEARNERS, sampled_network
+from pypgm.audit.subjects import LEARNERS, chosen_network, sampled_network
 from pypgm.audit.whole import followed
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
@@ -22,15 +22,25 @@ def _two_stages():
     return followed("mutant", "learn_private", [run_pairs("two", LEARNERS["learn_private"], Budget(epsilon=2), pairs)])
 
 
+def _chosen():
+    pairs = neighbour_pairs((Privacy(), Privacy("replace", 2)))
+    return followed("mutant", "chosen structure", [run_pairs("chosen", chosen_network, Budget(epsilon=2), pairs)])
+
+
+def _privbayes():
+    pairs = neighbour_pairs((Privacy(),))
+    return followed("mutant", "privbayes", [run_pairs("chosen", LEARNERS["privbayes"], Budget(rho=2), pairs)])
+
+
 _RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
 
 _PLACES = [
     # name, old, new, check, defect
     (
         "the first stage of a network is not charged",
-        "seen = [self._measured(table, f, first / n) for f in self._families]",
-        f"seen = [self._measured(PrivateTable(table.{_RECORDS}, table.privacy, Ledger(table.ledger.budget)), f, "
-        "first / n) for f in self._families]",
+        "seen = [measure_family(table, f, first / n, law) for f in self._families]",
+        f"seen = [measure_family(PrivateTable(table.{_RECORDS}, table.privacy, Ledger(table.ledger.budget)), f, "
+        "first / n, law) for f in self._families]",
         _two_stages,
         "overspent",
     ),
@@ -73,6 +83,44 @@ _PLACES = [
     ),
 ]
 
+_CHOICES = [
+    # name, module, old, new, check, defect
+    (
+        "a record changes a dependence by no more than a quarter of a record",
+        "pypgm.bayes.dependence",
+        '(2 if neighbours == "add-remove" else 3) * _FINE',
+        "_FINE // 4",
+        _chosen,
+        "score sensitivity",
+    ),
+    (
+        "the choice of parents is charged to another ledger",
+        "pypgm.bayes.private_structure",
+        "self._selector = table.selector(",
+        f"table = type(table)(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)); "
+        "self._selector = table.selector(",
+        _privbayes,
+        "overspent",
+    ),
+    (
+        "a table is useful for as many records as there are",
+        "pypgm.bayes.private_structure",
+        "records = int(measured[0].values[0])",
+        f"records = table.{_RECORDS}.n_records",
+        _privbayes,
+        "records counted exactly",
+    ),
+    (
+        "the tables of a network get what the choice of it got once more",
+        "pypgm.mechanisms._privbayes",
+        "each = table.ledger.remaining() / len(largest)",
+        f"table = type(table)(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)); "
+        "each = table.ledger.remaining() / len(largest)",
+        _privbayes,
+        "overspent",
+    ),
+]
+
 MUTANTS = [
     Mutant(name, "pypgm.bayes.private_learning", old, new, check, defect) for name, old, new, check, defect in _PLACES
-]
+] + [Mutant(*choice) for choice in _CHOICES]
