@@ -1,0 +1,212 @@
+"""How far the answers of one network are from those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from pypgm.domain import Clique, as_clique
+from pypgm.errors import ImpossibleEvidenceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.bayes.network import BayesianNetwork
+    from pypgm.graphs.evidence import Evidence
+
+__all__ = ["AnswerComparison", "Query", "compare_answers", "map_agreement"]
+
+Query: TypeAlias = "str | Sequence[str] | tuple[str | Sequence[str], Sequence[str] | Evidence]"
+
+_MIXED = 1e-12  # of the uniform distribution, in both sides of a smoothed divergence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerComparison:
+    """Distances of the answers to each query; arrays of shape (n_queries,), NaN where nothing could be compared.
+
+    Attributes
+    ----------
+    l1 : ndarray of float64
+        Sum of absolute differences over all values of the targets and of what is given.
+    mean_l1 : ndarray of float64
+        The same in the mean over the values of what is given: from 0 to 2.
+    kl : ndarray of float64
+        Kullback-Leibler divergence of the other's answer from the reference's, in nats, in the mean over the values of
+        what is given; infinite where the other has probability and the reference has none.
+    smoothed_kl : ndarray of float64
+        The same where 1e-12 of the uniform distribution is mixed into both: always finite.
+    map_agreement : ndarray of float64
+        Part of the values of what is given for which both find the same values of the targets most probable; of
+        equally probable ones the first counts.
+    unsupported : ndarray of int64
+        Number of cells in which the other has probability and the reference has none.
+    skipped : ndarray of int64
+        Number of values of what is given that are impossible in one network or both; they count nowhere else.
+    """
+
+    l1: NDArray[np.float64]
+    mean_l1: NDArray[np.float64]
+    kl: NDArray[np.float64]
+    smoothed_kl: NDArray[np.float64]
+    map_agreement: NDArray[np.float64]
+    unsupported: NDArray[np.int64]
+    skipped: NDArray[np.int64]
+
+
+def compare_answers(
+    reference: BayesianNetwork, other: BayesianNetwork, queries: Sequence[Query], *, max_bytes: float | None = None
+) -> AnswerComparison:
+    """Compare what two networks answer to marginal and conditional queries.
+
+    Parameters
+    ----------
+    reference, other : BayesianNetwork
+        Over the same domain; their structures may differ.
+    queries : sequence
+        Targets, whose joint probabilities are asked; or a pair of targets and what is given: a mapping as `query`
+        takes it is one question, names of attributes are one for each combination of their values.
+    max_bytes : float, optional
+        Memory a table may take; half of what is available by default.
+
+    Returns
+    -------
+    AnswerComparison
+
+    Raises
+    ------
+    ValueError
+        If the domains differ, an attribute, label or code is unknown, or a target is given.
+    ModelTooLargeError
+        If a table on the way would not fit.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> from pypgm.bayes import BayesianNetwork
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> tables = {"a": [0.5, 0.5], "b": [[0.5, 0.5], [0.25, 0.75]]}
+    >>> first = BayesianNetwork(domain, {"b": ["a"]}, tables)
+    >>> second = BayesianNetwork(domain, {"b": ["a"]}, {**tables, "b": [[1, 0], [0.25, 0.75]]})
+    >>> compare_answers(first, second, ["a", ("b", {"a": 1}), ("b", ["a"])]).l1.tolist()
+    [0.0, 0.0, 1.0]
+    """
+    _check_domains(reference, other)
+    rows = [_distances(*_answers(reference, other, query, max_bytes)) for query in queries]
+    numbers = np.array(rows, dtype=np.float64).reshape(-1, 7).T
+    return AnswerComparison(*numbers[:5], *numbers[5:].astype(np.int64))
+
+
+def map_agreement(
+    reference: BayesianNetwork,
+    other: BayesianNetwork,
+    evidence: Iterable[Evidence | None] = (None,),
+    targets: str | Iterable[str] | None = None,
+    *,
+    max_bytes: float | None = None,
+) -> float:
+    """Return the part of the questions in which two networks find the same joint values of the targets most probable.
+
+    Parameters
+    ----------
+    reference, other : BayesianNetwork
+        Over the same domain; their structures may differ.
+    evidence : sequence of mappings
+        What is known, one mapping a question; one that is impossible in either network is left out.
+    targets : str or sequence of str, optional
+        All attributes by default, see `BayesianNetwork.map`.
+    max_bytes : float, optional
+        As for `BayesianNetwork.map`.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN where no question is left.
+
+    Raises
+    ------
+    ValueError
+        If the domains differ, or an attribute, label or code is unknown.
+    ModelTooLargeError
+        If a table would not fit.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> from pypgm.bayes import BayesianNetwork
+    >>> domain = Domain({"a": 2})
+    >>> first, second = (BayesianNetwork(domain, {}, {"a": row}) for row in ([0.4, 0.6], [0.3, 0.7]))
+    >>> map_agreement(first, second)
+    1.0
+    """
+    _check_domains(reference, other)
+    asked = None if targets is None else as_clique(targets)
+    same = []
+    for known in evidence:
+        try:
+            one, two = (net.map(asked, known, max_bytes=max_bytes)[0] for net in (reference, other))
+        except ImpossibleEvidenceError:
+            continue
+        same.append(one == two)
+    return float(np.mean(same)) if same else float("nan")
+
+
+def _check_domains(reference: BayesianNetwork, other: BayesianNetwork) -> None:
+    if reference.domain != other.domain:
+        raise ValueError(f"the networks must be over one domain, got {reference.domain!r} and {other.domain!r}")
+
+
+def _answers(
+    reference: BayesianNetwork, other: BayesianNetwork, query: Query, max_bytes: float | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Return the answers of both, shape (possible values of what is given, values of the targets), and how many not."""
+    targets, given = _parts(query)
+    if set(targets) & set(given):
+        raise ValueError(f"a target cannot be given: {sorted(set(targets) & set(given))}")
+    cells = reference.domain.size(targets)
+    if isinstance(given, Mapping):
+        try:
+            found = [net.query(targets, given, max_bytes=max_bytes).datavector() for net in (reference, other)]
+        except ImpossibleEvidenceError:
+            return np.empty((0, cells)), np.empty((0, cells)), 1
+        return found[0].reshape(1, -1), found[1].reshape(1, -1), 0
+    joint = [
+        net.query((*given, *targets), max_bytes=max_bytes).datavector().reshape(-1, cells) for net in (reference, other)
+    ]
+    weights = [table.sum(axis=1, keepdims=True) for table in joint]
+    possible = ((weights[0] > 0) & (weights[1] > 0))[:, 0]
+    true, answer = (table[possible] / weight[possible] for table, weight in zip(joint, weights, strict=True))
+    return true, answer, int((~possible).sum())
+
+
+def _parts(query: Query) -> tuple[Clique, Clique | Evidence]:
+    """Return the targets of a query and what is given."""
+    if isinstance(query, str):
+        return (query,), ()
+    if len(query) == 2 and not isinstance(query[1], str):
+        targets, given = query
+        return as_clique(targets), given if isinstance(given, Mapping) else as_clique(given)
+    return tuple(map(str, query)), ()
+
+
+def _distances(true: NDArray[np.float64], answer: NDArray[np.float64], skipped: int) -> tuple[float, ...]:
+    """Return the fields of a comparison for one query."""
+    n = len(true)
+    if n == 0:
+        return (float("nan"),) * 5 + (0, skipped)
+    l1 = float(np.abs(answer - true).sum())
+    unsupported = int(((answer > 0) & (true == 0)).sum())
+    mixed = [(1 - _MIXED) * table + _MIXED / table.shape[1] for table in (true, answer)]
+    kl = np.inf if unsupported else _divergence(true, answer)
+    agrees = float((true.argmax(axis=1) == answer.argmax(axis=1)).mean())
+    return l1, l1 / n, kl, _divergence(*mixed), agrees, unsupported, skipped
+
+
+def _divergence(true: NDArray[np.float64], answer: NDArray[np.float64]) -> float:
+    """Return KL(answer || true) of a row in nats, in the mean over the rows."""
+    both = (answer > 0) & (true > 0)
+    log_ratio = np.log(answer[both]) - np.log(true[both])  # a ratio itself may leave the doubles
+    return max(0.0, float((answer[both] * log_ratio).sum())) / len(true)
