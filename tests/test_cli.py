@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import csv
 import gzip
+import inspect
+import itertools
 import json
 import os
 import re
@@ -19,8 +21,10 @@ import pytest
 
 import pypgm
 from pypgm import cli, demo, mechanisms
+from pypgm.cli.workload import workload_named
 from pypgm.data import read_domain, read_table
 from pypgm.mechanisms import run
+from pypgm.mechanisms.registry import mechanism_named, mechanism_names
 from pypgm.privacy import PrivateTable
 
 DOMAIN = {"age": 5, "sex": ["F", "M"], "income": ["low", "high"]}
@@ -63,7 +67,7 @@ def test_synth_writes_records_and_a_model(folder, capsys):
     data = read_table("out.csv.gz", read_domain("domain.json"))
     assert data.n_records == 50
     assert gzip.decompress((folder / "out.csv.gz").read_bytes()).startswith(b"age,sex,income\n")
-    assert pypgm.load("people.pgm").domain == data.domain
+    assert pypgm.load("people.pgm").model.domain == data.domain
     output = capsys.readouterr()
     assert output.out == ""
     for text in ("measure", "spent", "records (noisy)", "parameters", "fit: ", "wrote out.csv.gz"):
@@ -92,11 +96,11 @@ def test_extra_columns_need_the_option(folder, capsys):
 def test_numbers_reach_the_mechanism_exactly(folder, monkeypatch):
     asked = {}
 
-    def mst(data, **options):
+    def wide(data, **options):
         asked.update(options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mechanisms, "mst", mst)
+    monkeypatch.setattr(mechanisms, "wide", wide)
     arguments = ["synth", "people.csv", "--domain", "domain.json", "--out", "out.csv"]
     more = ["--epsilon", "0.1", "--delta", "1e-9", "--neighbours", "replace", "--time-limit", "7.5"]
     assert cli.main([*arguments, *more]) == 130
@@ -106,7 +110,7 @@ def test_numbers_reach_the_mechanism_exactly(folder, monkeypatch):
 
 def test_what_is_printed_follows_from_the_release_alone(folder, monkeypatch, capsys):
     release = mechanisms.mst(read_table("people.csv", read_domain("domain.json")), epsilon=1, delta=1e-9)
-    monkeypatch.setattr(mechanisms, "mst", lambda data, **options: release)
+    monkeypatch.setattr(mechanisms, "wide", lambda data, **options: release)
     said = []
     for n in (600, 7):
         write_records(n)
@@ -141,23 +145,23 @@ def test_no_text_tells_how_long_the_reading_took(folder, monkeypatch, capsys):
 def test_ctrl_c_leaves_nothing(folder, monkeypatch, capsys, early):
     release = mechanisms.mst(read_table("people.csv", read_domain("domain.json")), epsilon=1, delta=1e-9)
 
-    def mst(data, **options):
+    def wide(data, **options):
         if early:
             raise KeyboardInterrupt
         release.model.fit = replace(release.model.fit, status="interrupted")
         return release
 
-    monkeypatch.setattr(mechanisms, "mst", mst)
+    monkeypatch.setattr(mechanisms, "wide", wide)
     assert synth("--model", "people.pgm") == 130
     assert "interrupted" in one_line(capsys)
     assert sorted(os.listdir()) == ["domain.json", "people.csv"]
 
 
 def test_an_unforeseen_error_tells_no_value(folder, monkeypatch, capsys):
-    def mst(data, **options):
+    def wide(data, **options):
         raise KeyError("zebra")
 
-    monkeypatch.setattr(mechanisms, "mst", mst)
+    monkeypatch.setattr(mechanisms, "wide", wide)
     assert synth() == 1
     message = one_line(capsys)
     assert "unexpected KeyError" in message
@@ -165,10 +169,10 @@ def test_an_unforeseen_error_tells_no_value(folder, monkeypatch, capsys):
 
 
 def test_what_does_not_fit_memory_is_told(folder, monkeypatch, capsys):
-    def mst(data, **options):
+    def wide(data, **options):
         raise pypgm.ModelTooLargeError("clique ('age', 'sex') is too large")
 
-    monkeypatch.setattr(mechanisms, "mst", mst)
+    monkeypatch.setattr(mechanisms, "wide", wide)
     assert synth() == 1
     assert "too large" in one_line(capsys)
 
@@ -395,3 +399,54 @@ def test_a_reader_that_leaves(folder):
 def test_importing_the_package_leaves_pictures_alone():
     code = "import sys, pypgm, pypgm.cli; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-I", "-c", code], check=False).returncode == 0
+
+
+def test_mechanism_and_workload_reach_the_release(folder, capsys):
+    (folder / "asked.json").write_text('[["sex", "age"], ["income"]]')
+    assert synth("--mechanism", "hdmm", "--workload", "asked.json", "--model", "people.pgm") == 0
+    release = pypgm.load("people.pgm")
+    assert (release.mechanism, [m.clique for m in release.measurements]) == ("hdmm", [("income",), ("age", "sex")])
+    assert synth("--mechanism", "mst", "--model", "mst.pgm", out="mst.csv") == 0
+    assert pypgm.load("mst.pgm").mechanism == "mst"
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("text", "cliques"),
+    [
+        ("1", [("age",), ("sex",), ("income",)]),
+        ("up-to-2", [c for k in (1, 2) for c in itertools.combinations(DOMAIN, k)]),
+    ],
+)
+def test_workloads_by_size(text, cliques):
+    assert list(workload_named(pypgm.Domain(DOMAIN), text)) == cliques
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--mechanism", "best"], "--mechanism: invalid choice: 'best'"),
+        (["--mechanism", "mst", "--workload", "2"], "mst chooses what it measures itself and takes no --workload"),
+        (["--workload", "4"], "k must be 1..3"),
+        (["--workload", "pairs"], "--workload needs a number, up-to-K or a .json file, got 'pairs'"),
+        (["--workload", "none.json"], "none.json: No such file"),
+        (["--workload", "domain.json"], "domain.json needs a list of marginals"),
+        (["--workload", "odd.json"], "odd.json: unknown attribute 'zip'"),
+        (["--workload", "broken.json"], "broken.json must be JSON, and is not"),
+    ],
+)
+def test_refused_mechanisms_and_workloads(folder, capsys, change, message):
+    (folder / "odd.json").write_text('[["zip"]]')
+    (folder / "broken.json").write_text("[[")
+    assert synth(*change) == 2
+    assert message in one_line(capsys)
+    assert "out.csv" not in os.listdir()
+
+
+def test_every_mechanism_is_named_and_called_alike():
+    assert {"hdmm", "mst", "wide"} <= set(mechanism_names())
+    for name in mechanism_names():
+        parameters = inspect.signature(mechanism_named(name)).parameters
+        assert list(parameters)[:3] == ["data", "epsilon", "delta"]
+    with pytest.raises(ValueError, match=r"mechanism must be one of .*wide, got 'Options'"):
+        mechanism_named("Options")

@@ -68,13 +68,13 @@ def _synth(data: Any, budget: Budget, privacy: Privacy, *, options: Sequence[str
     def noted(*given: Any, **named: Any) -> Any:
         return data if pypgm.read_table(*given, **named).domain == data.domain else None
 
-    with _folder() as folder, patch("pypgm.cli.read_table", noted):
+    with _folder() as folder, patch("pypgm.cli.synth.read_table", noted):
         _write(folder, data.domain, [data.unnoted(a) for a in data.domain])
         status = _main(arguments)
         inputs = {"people.csv", "domain.json"}
         files = {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.name not in inputs}
-        model = pypgm.load(_MODEL) if _MODEL in files else None
-    return SimpleNamespace(status=status, files=files, model=model)
+        release = pypgm.load(_MODEL) if _MODEL in files else None
+    return SimpleNamespace(status=status, files=files, model=getattr(release, "model", None))
 
 
 def _main(arguments: Sequence[str]) -> int:
@@ -164,7 +164,7 @@ def _run(domain: Domain, rows: list[list[str]]) -> object:
 
 def _unforeseen(domain: Domain, value: str) -> None:
     """Let a mechanism end in an error that holds a value."""
-    with patch("pypgm.cli.mechanisms.mst", side_effect=LookupError(value)):
+    with patch("pypgm.mechanisms.wide", autospec=True, side_effect=LookupError(value)):
         _run(domain, [["0", "x"], ["1", "y"]])
 
 

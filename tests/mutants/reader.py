@@ -308,7 +308,7 @@ MUTANTS += [
     ),
     Mutant(
         "the command prints what an unforeseen error says",
-        "pypgm.cli",
+        "pypgm.cli.command",
         'return 1, f"unexpected {type(error).__name__} at',
         'return 1, f"unexpected {type(error).__name__}: {error} at',
         check_table_errors,

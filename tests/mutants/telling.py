@@ -16,7 +16,7 @@ from pypgm.audit.whole import followed
 from pypgm.privacy import Budget, Privacy
 
 TABLE, SELECTOR, GUARDED = "pypgm.privacy.private_table", "pypgm.privacy.selector", "pypgm.privacy.guarded"
-MST, CLI, READ = "pypgm.mechanisms._mst", "pypgm.cli", "pypgm.data.table"
+MST, CLI, READ = "pypgm.mechanisms._mst", "pypgm.cli.synth", "pypgm.data.table"
 RELEASE, BUDGET, QUANTILES = "pypgm.release", "pypgm.privacy.budget", "pypgm.privacy.quantiles"
 PAIRS = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
 RECORDS = "getattr(table, '_PrivateTable__data')"
@@ -115,8 +115,8 @@ MUTANTS = [
     Mutant(
         "the command adds delta to epsilon",
         CLI,
-        "    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)\n    _check_places",
-        "    budget = Budget(epsilon=arguments.epsilon + 1, delta=arguments.delta)\n    _check_places",
+        "    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)\n    check_places",
+        "    budget = Budget(epsilon=arguments.epsilon + 1, delta=arguments.delta)\n    check_places",
         check_command,
         "overspent",
     ),
@@ -286,7 +286,7 @@ MUTANTS = [
         "the command asks twice and keeps the better",
         CLI,
         READ_ALL,
-        "    mechanisms.mst(data, budget=budget, neighbours=arguments.neighbours)\n",
+        "    mechanism(data, budget=budget, neighbours=arguments.neighbours)\n",
         check_command,
         "overspent",
     ),

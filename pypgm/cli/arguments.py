@@ -1,0 +1,151 @@
+"""What several verbs of the command take, and how each is read."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pypgm import load
+from pypgm.data.schema import Codebook
+from pypgm.domain import Clique, Domain, Label, as_clique
+from pypgm.release import Release
+
+if TYPE_CHECKING:
+    from pypgm.models.kinds import ReleasedModel
+
+    Verbs = argparse._SubParsersAction[Any]
+
+__all__ = [
+    "Parser",
+    "add_budget",
+    "add_given",
+    "add_verb",
+    "as_number",
+    "as_rows",
+    "as_seconds",
+    "check_places",
+    "clique_named",
+    "evidence_given",
+    "model_in",
+]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that answers wrong usage with one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what the command answers with status 2."""
+        raise ValueError(f"{message} (see {self.prog} --help)")
+
+
+def add_verb(
+    commands: Verbs,
+    name: str,
+    run: Callable[[argparse.Namespace], None],
+    *,
+    summary: str,
+    about: str | None = None,
+    examples: str | None = None,
+) -> argparse.ArgumentParser:
+    """Add a verb that runs a function of its arguments, and return its parser."""
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=about, epilog=examples)
+    parser.set_defaults(run=run)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.allow_abbrev = False
+    return parser
+
+
+def add_budget(command: argparse.ArgumentParser, epsilon: str | None = None, delta: str | None = None) -> None:
+    """Add the privacy parameters; they stay decimal text until they are exact rationals."""
+    for name, default, about in (("epsilon", epsilon, "privacy loss, more than 0"), ("delta", delta, "slack, below 1")):
+        command.add_argument(
+            f"--{name}",
+            metavar=name[0].upper(),
+            type=as_number,
+            default=default,
+            required=default is None,
+            help=about if default is None else f"{about} (default {default})",
+        )
+
+
+def add_given(command: argparse.ArgumentParser) -> None:
+    """Add evidence."""
+    command.add_argument(
+        "--given",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="what is known; may be repeated, and several values of one attribute mean any of them",
+    )
+
+
+def as_number(text: str) -> Fraction:
+    """Return the exact number of a decimal text."""
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise argparse.ArgumentTypeError(f"needs a number such as 0.1 or 1e-9, got {text!r}") from None
+
+
+def as_rows(text: str) -> int:
+    """Return a number of records."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"needs a number of records, 0 or more, got {text!r}")
+    return int(text)
+
+
+def as_seconds(text: str) -> float:
+    """Return a time limit."""
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < float("inf"):
+            return float(text)
+    raise argparse.ArgumentTypeError(f"needs seconds, more than 0, got {text!r}")
+
+
+def check_places(inputs: Sequence[str], outputs: Sequence[str | None]) -> None:
+    """Refuse, before any work is done, to write where nothing can be written or something precious is."""
+    given = [path for path in outputs if path is not None]
+    taken = [Path(path).resolve() for path in inputs]
+    for path in given:
+        place = Path(path).resolve()
+        if place in taken:
+            raise ValueError(f"{path} would be written over; give the result another name")
+        taken.append(place)
+        if place.is_dir():
+            raise ValueError(f"{path} must be a file to write, and is a directory")
+        if not place.parent.is_dir():
+            raise ValueError(f"{path}: there is no directory {place.parent}")
+
+
+def clique_named(text: str) -> Clique:
+    """Return the attributes of a text such as ``age,sex``."""
+    return as_clique(next(csv.reader([text]), ()))
+
+
+def model_in(path: str) -> ReleasedModel:
+    """Return the model in a file, of a release the one that explains it."""
+    found = load(path)
+    return found.model if isinstance(found, Release) else found
+
+
+def evidence_given(domain: Domain, given: Sequence[str]) -> dict[str, list[Label]]:
+    """Return the values each attribute may have, as labels where it has them, else as codes."""
+    evidence: dict[str, list[Label]] = {}
+    for text in given:
+        # An attribute's own name may hold "=".
+        name = max((a for a in domain if text.startswith(f"{a}=")), key=len, default=None)
+        if name is None:
+            raise ValueError(f"--given needs NAME=VALUE with an attribute of the model, got {text!r}")
+        book = Codebook(domain, name)
+        try:
+            code = book[text[len(name) + 1 :]]
+        except KeyError:
+            raise ValueError(f"--given {text!r}: attribute {name!r} needs {book.allowed}") from None
+        labels = domain.labels.get(name)
+        evidence.setdefault(name, []).append(code if labels is None else labels[code])
+    return evidence

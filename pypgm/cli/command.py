@@ -1,0 +1,98 @@
+"""The command: its verbs, what its errors mean, and how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from pypgm import __version__
+from pypgm.cli import demo, info, query, synth
+from pypgm.cli.arguments import Parser
+
+__all__ = ["main"]
+
+_ABOUT = """\
+Private synthetic records, and answers from the model behind them.
+
+A table of records is read once, a few of its marginals are measured with exact noise, and one graphical model is fitted
+to what was measured. The model answers any question and draws records; nothing of this costs privacy again.
+"""
+_EXAMPLES = """\
+examples:
+  pypgm demo
+      the whole way on a small table that is built in; nothing to prepare
+  pypgm synth people.csv --domain domain.json --epsilon 1 --delta 1e-9 --out synthetic.csv --model people.pgm
+      synthetic records, and the release for later questions
+  pypgm query people.pgm age,sex --given income=high
+      the probabilities of age and sex among people of high income
+  pypgm info people.pgm
+      what a release guarantees, measured and holds
+
+exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted
+"""
+_VERBS = (synth, query, info, demo)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted.
+
+    Examples
+    --------
+    >>> main(["query", "no-such-model", "age"])
+    2
+    """
+    try:
+        arguments = _parser().parse_args(argv)
+        arguments.run(arguments)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        status, message = _verdict(error)
+        if message:
+            sys.stderr.write(f"pypgm: {' '.join(message.split())}\n")
+        return status
+    return 0
+
+
+def _verdict(error: BaseException) -> tuple[int, str]:
+    """Return the exit status that an error means, and what to say about it."""
+    if isinstance(error, KeyboardInterrupt):
+        return 130, "interrupted; no unfinished file was left"
+    if isinstance(error, BrokenPipeError):
+        # Whoever read the output has left; point the rest nowhere, so that closing it does not complain.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1, ""
+    if isinstance(error, OSError) and error.filename is not None:
+        return 2, f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError | ValueError):
+        return 2, str(error)
+    if isinstance(error, MemoryError):
+        return 1, str(error) or "out of memory"
+    # What an unforeseen error says may be private: the terminal gets its kind and its place alone.
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return 1, f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}, a defect of pypgm"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="pypgm", description=_ABOUT, epilog=_EXAMPLES, allow_abbrev=False)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--version", action="version", version=f"pypgm {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for verb in _VERBS:
+        verb.add_to(commands)
+    return parser

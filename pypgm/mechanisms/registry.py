@@ -1,0 +1,58 @@
+"""Mechanisms by their names."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+
+from pypgm.release import Release
+
+__all__ = ["BEST", "mechanism_named", "mechanism_names", "takes"]
+
+BEST = "wide"
+"""What is taken where nobody names one: the least error on every table tried."""
+
+
+def mechanism_names() -> list[str]:
+    """Return the names of all mechanisms: the functions of `pypgm.mechanisms` whose first parameter is ``data``.
+
+    Examples
+    --------
+    >>> "mst" in mechanism_names()
+    True
+    """
+    package = importlib.import_module("pypgm.mechanisms")
+    functions = {n: f for n in package.__all__ if inspect.isfunction(f := getattr(package, n))}
+    return sorted(n for n, f in functions.items() if next(iter(inspect.signature(f).parameters), "") == "data")
+
+
+def mechanism_named(name: str) -> Callable[..., Release]:
+    """Return the mechanism of a name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+
+    Examples
+    --------
+    >>> mechanism_named("mst").__name__
+    'mst'
+    """
+    names = mechanism_names()
+    if name not in names:
+        raise ValueError(f"mechanism must be one of {', '.join(names)}, got {name!r}")
+    found: Callable[..., Release] = getattr(importlib.import_module("pypgm.mechanisms"), name)
+    return found
+
+
+def takes(name: str, option: str) -> bool:
+    """Return whether a mechanism has an option of its own, such as ``workload``.
+
+    Examples
+    --------
+    >>> takes("wide", "workload"), takes("mst", "workload")
+    (True, False)
+    """
+    return option in inspect.signature(mechanism_named(name)).parameters
