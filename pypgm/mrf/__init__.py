@@ -2,14 +2,28 @@
 
 from pypgm.mrf.companions import fit_logistic, fit_pseudo_likelihood, fit_sparsitron
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
+from pypgm.mrf.sample_size import (
+    BlockSize,
+    SampleSize,
+    parameter_sample_size,
+    simulated_block_size,
+    stability_threshold,
+    structure_sample_size,
+)
 from pypgm.mrf.sampling import Sample, sample
 
 __all__ = [
+    "BlockSize",
     "Sample",
+    "SampleSize",
     "effective_sample_size",
     "fit_logistic",
     "fit_pseudo_likelihood",
     "fit_sparsitron",
+    "parameter_sample_size",
     "sample",
+    "simulated_block_size",
     "split_r_hat",
+    "stability_threshold",
+    "structure_sample_size",
 ]

@@ -19,6 +19,7 @@ __all__ = ["fit_logistic", "fit_pseudo_likelihood", "fit_sparsitron"]
 
 _CANDIDATES = 64  # iterates of the Sparsitron that are compared: a pass over the held-out records each
 _ITERATIONS = 20_000
+_MOST_LABELS = 2**20  # in one solution: rows times regressions, of which it keeps some arrays
 
 
 def fit_logistic(
@@ -74,11 +75,15 @@ def fit_logistic(
     least = checked_real("tolerance", tolerance)
 
     def learn(task: NodeTask) -> NDArray[np.float64]:
-        shares = task.counts / task.counts.sum()
         groups = task.groups if norm == "group" else np.arange(len(task.groups))
-        columns = (task.labels[:, None], shares[:, None], task.allowed[:, None])
-        weights, _ = solve(Regressions(task.features, *columns, groups, bound), least, _ITERATIONS)
-        return weights[:, 0]
+        shares = (task.counts / task.counts.sum())[:, None]
+        parts = np.array_split(np.arange(task.labels.shape[1]), -(-task.labels.size // _MOST_LABELS))
+        found = []
+        for part in parts:
+            labels, allowed = task.labels[:, part], task.allowed[:, part]
+            stated = Regressions(task.features, labels, np.broadcast_to(shares, labels.shape), allowed, groups, bound)
+            found.append(solve(stated, least, _ITERATIONS)[0])
+        return np.concatenate(found, axis=1)
 
     return field_of_nodes(records, learn)
 
@@ -135,10 +140,12 @@ def fit_sparsitron(
     records = Records(data.domain, codes, np.ones(len(data)))
 
     def learn(task: NodeTask) -> NDArray[np.float64]:
-        features, labels = (task.features * task.allowed).astype(np.int8), task.labels.astype(np.int8)
-        first = max(len(labels) - max(round(part * len(labels)), 1), 1)
-        chosen = [(features[s], labels[s]) for s in (slice(first), slice(first, None))]
-        return _core.sparsitron(*chosen[0], *chosen[1], bound, _CANDIDATES)
+        first = max(len(task.labels) - max(round(part * len(task.labels)), 1), 1)
+        found = []
+        for labels, allowed in zip(task.labels.T, task.allowed.T, strict=True):
+            x, y = (task.features * allowed).astype(np.int8), labels.astype(np.int8)
+            found.append(_core.sparsitron(x[:first], y[:first], x[first:], y[first:], bound, _CANDIDATES))
+        return np.stack(found, axis=1)
 
     return field_of_nodes(records, learn)
 

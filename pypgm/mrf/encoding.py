@@ -85,6 +85,12 @@ class Field:
         starts = np.cumsum([0, *self.domain.shape[:-1]])
         return np.asarray(np.maximum.reduceat(np.maximum.reduceat(np.abs(self.weights), starts, 0), starts, 1))
 
+    def edges(self, threshold: float) -> frozenset[tuple[str, str]]:
+        """Return the pairs of attributes, in the domain's order, whose strength is at least a threshold."""
+        names = self.domain.attributes
+        first, second = np.nonzero(np.triu(self.strengths(), 1) >= threshold)
+        return frozenset((names[i], names[j]) for i, j in zip(first, second, strict=True) if i < j)
+
 
 def distinct_records(data: Dataset) -> Records:
     """Return the distinct records of a table; their order depends on what they are alone.

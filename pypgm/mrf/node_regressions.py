@@ -16,17 +16,17 @@ __all__ = ["NodeTask", "field_of_nodes"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeTask:
-    """One regression: which records take part, their features and labels.
+    """Regressions of one or more labels on the same records.
 
     Attributes
     ----------
     features : ndarray of float64, shape (M, F)
         Entries -1, 0 and +1; the last column is the intercept's.
-    labels : ndarray of float64, shape (M,)
+    labels : ndarray of float64, shape (M, R)
         -1 or +1.
     counts : ndarray of float64, shape (M,)
         Records each row stands for.
-    allowed : ndarray of bool, shape (F,)
+    allowed : ndarray of bool, shape (F, R)
         All features but the node's own.
     groups : ndarray of int, shape (F,)
         The attribute of each feature; the intercept is a group of its own.
@@ -40,7 +40,7 @@ class NodeTask:
 
 
 def field_of_nodes(records: Records, learn: Callable[[NodeTask], NDArray[np.float64]]) -> Field:
-    """Return the field that regressions learn: shape (F,) weights for each task.
+    """Return the field that regressions learn: weights of shape (F, R) for each task.
 
     Binary attributes have one regression each, on features of -1 and +1; its weights are twice the couplings.
     Otherwise there is one for each two codes u < v of an attribute on the records that have one of them, of which the
@@ -52,7 +52,7 @@ def field_of_nodes(records: Records, learn: Callable[[NodeTask], NDArray[np.floa
     weights, fields = np.zeros((records.offsets[-1],) * 2), np.zeros(records.offsets[-1])
     for node, (u, v), task in _pair_tasks(records):
         if task.counts.sum() > 0:
-            found = learn(task)
+            found = learn(task)[:, 0]
             own = records.offsets[node]
             # U^{uv} = -U^{vu}, and W(u, .) is the mean of U^{uv} over all v, u itself with 0.
             for code, sign in ((u, 1), (v, -1)):
@@ -63,8 +63,8 @@ def field_of_nodes(records: Records, learn: Callable[[NodeTask], NDArray[np.floa
 
 def _field_of_signs(records: Records, learn: Callable[[NodeTask], NDArray[np.float64]]) -> Field:
     signs, groups = records.signs, np.arange(len(records.domain) + 1)
-    tasks = [NodeTask(signs, signs[:, i], records.counts, groups != i, groups) for i in groups[:-1]]
-    halves = np.array([learn(task) for task in tasks]) / 2
+    allowed = groups[:, None] != groups[:-1]
+    halves = learn(NodeTask(signs, signs[:, :-1], records.counts, allowed, groups)).T / 2
     # W(a, b) = A s(a) s(b) with the spins s = (-1, 1).
     couplings = np.asarray(np.kron(halves[:, :-1], [[1.0, -1.0], [-1.0, 1.0]]), dtype=np.float64)
     fields = np.asarray(np.kron(halves[:, -1], [-1.0, 1.0]), dtype=np.float64)
@@ -79,4 +79,5 @@ def _pair_tasks(records: Records) -> Iterator[tuple[int, tuple[int, int], NodeTa
         for u, v in combinations(range(size), 2):
             kept = (codes == u) | (codes == v)
             labels = np.where(codes[kept] == u, 1.0, -1.0)
-            yield node, (u, v), NodeTask(records.one_hot[kept], labels, records.counts[kept], groups != node, groups)
+            allowed = (groups != node)[:, None]
+            yield node, (u, v), NodeTask(records.one_hot[kept], labels[:, None], records.counts[kept], allowed, groups)
