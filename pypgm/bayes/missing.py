@@ -1,0 +1,152 @@
+"""Expected counts of records some of whose values are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.bayes.frames import MISSING
+from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain
+from pypgm.factor import Factor
+from pypgm.graphs import JunctionTree
+from pypgm.inference._variable_elimination import log_elimination
+
+__all__ = ["PartlyKnown"]
+
+_CELLS = 1 << 22  # of a junction tree over a chunk of records: 32 MiB, beyond which larger chunks are no faster
+_ROWS = 1024  # of a chunk, at most
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Different incomplete records, and how often each comes."""
+
+    domain: Domain
+    tree: JunctionTree
+    known: list[Factor]
+    weights: NDArray[np.float64]
+
+
+class PartlyKnown:
+    """Records some of whose values are missing, laid out for many passes over them.
+
+    Complete records are counted once. The others are an attribute of their own in each pass, so that one junction tree
+    serves all patterns of missing values: a pass costs their number times the cells of the network's tree.
+
+    Parameters
+    ----------
+    domain : Domain
+    families : sequence of tuple of str
+        The tables to fill in, one for each attribute.
+    columns : mapping of str to ndarray of int, shape (n_rows,)
+        Codes, -1 where a value is missing; an attribute without a column is missing in every row.
+    weights : ndarray of float64, shape (n_rows,)
+
+    Attributes
+    ----------
+    complete : list of ndarray of float64
+        Counts of each family over the records without a missing value, with the shape of its table.
+    available : list of ndarray of float64
+        Counts of each family over the records in which all of its attributes are known.
+    total : float
+        Sum of all weights.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the junction tree of the network does not fit even for one record.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        families: Sequence[Clique],
+        columns: Mapping[str, NDArray[np.intp]],
+        weights: NDArray[np.float64],
+    ) -> None:
+        self._domain, self._families = domain, list(families)
+        self._trees: dict[int, JunctionTree] = {}  # by records of a chunk
+        hidden = np.full(len(weights), MISSING)
+        codes = np.stack([columns.get(a, hidden) for a in domain], axis=1) if len(domain) else hidden[:, None][:, :0]
+        known = (codes != MISSING).all(axis=1) | (weights == 0)
+        self.complete = [self._counted(f, codes[known], weights[known]) for f in self._families]
+        self.available = [self._counted(f, codes, weights) for f in self._families]
+        distinct, index = np.unique(codes[~known], axis=0, return_inverse=True)
+        times = np.bincount(index.reshape(-1), weights[~known], len(distinct)).astype(np.float64)
+        self.total = float(weights.sum())
+        self._chunks = self._laid_out(distinct, times)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a value is missing in any record of a weight."""
+        return bool(self._chunks)
+
+    def expected(
+        self, tables: Sequence[NDArray[np.float64]], n_threads: int = 0
+    ) -> tuple[list[NDArray[np.float64]], float]:
+        """Return the expected counts of each family under conditional tables, and the log-likelihood of the records.
+
+        Parameters
+        ----------
+        tables : sequence of ndarray of float64
+            Conditional tables of the families, under which no record is impossible.
+        n_threads : int
+            0 for all threads.
+        """
+        with np.errstate(divide="ignore"):
+            logs = [np.log(table) for table in tables]
+        counts = [own.copy() for own in self.complete]
+        likelihood = sum(float(own[own > 0] @ log[own > 0]) for own, log in zip(counts, logs, strict=True))
+        given = [Factor(self._domain.project(f), log) for f, log in zip(self._families, logs, strict=True)]
+        for chunk in self._chunks:
+            factors = [*given, *chunk.known]
+            row = chunk.domain.attributes[:1]
+            evidence = log_elimination(chunk.domain, factors, row, n_threads=n_threads).datavector()
+            likelihood += float(chunk.weights @ evidence)
+            # Each record weighs what it should, however unlikely it is beside others.
+            level = Factor(chunk.domain.project(row), np.log(chunk.weights) - evidence)
+            potentials = CliqueVector.from_factors(chunk.domain, [*factors, level])
+            found = chunk.tree.marginals(potentials, float(chunk.weights.sum()), n_threads=n_threads)
+            for i, family in enumerate(self._families):
+                counts[i] += found[family].values
+        return counts, likelihood
+
+    def _counted(self, family: Clique, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the counts of a family over the rows in which it is known."""
+        shape = self._domain.sizes(family)
+        own = codes[:, self._domain.indices(family)]
+        known = (own != MISSING).all(axis=1)
+        cells = np.zeros(int(known.sum()), dtype=np.intp)
+        for column, size in zip(own[known].T, shape, strict=True):
+            cells = cells * size + column
+        counts = np.bincount(cells, weights[known], self._domain.size(family))
+        return counts.astype(np.float64).reshape(shape)  # of no rows they are integers
+
+    def _laid_out(self, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> list[_Chunk]:
+        """Return different records in chunks of about equal size, each with its plan."""
+        if not len(codes):
+            return []
+        one = self._planned(codes[:1], weights[:1])
+        rows = int(np.clip(_CELLS / one.tree.cost.cells, 1, _ROWS))
+        parts = -(-len(codes) // rows)
+        cuts = zip(np.array_split(codes, parts), np.array_split(weights, parts), strict=True)
+        return [self._planned(own, times) for own, times in cuts]
+
+    def _planned(self, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> _Chunk:
+        row = "row"
+        while row in self._domain:
+            row += "_"
+        domain = Domain([row, *self._domain], [len(codes), *self._domain.shape])
+        known = []
+        for a, column in zip(self._domain, codes.T, strict=True):
+            values = np.arange(self._domain.size(a))
+            likelihoods = np.where((column[:, None] == values) | (column[:, None] == MISSING), 0.0, -np.inf)
+            known.append(Factor(domain.project((row, a)), likelihoods))
+        cliques = [*self._families, *(f.domain.attributes for f in known), (row,)]
+        if len(codes) not in self._trees:
+            self._trees[len(codes)] = JunctionTree(domain, [domain.canonical(c) for c in cliques])
+        return _Chunk(domain, self._trees[len(codes)], known, weights)
