@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -67,6 +68,62 @@ def test_answers_are_blind_to_all_smaller_marginals_and_to_nothing_else(sizes):
         assert privacy.squared_l2_sensitivity(query) == pytest.approx(scale**2 * cost)
     assert query.squared_l2_sensitivity("add-remove") == pytest.approx(scale**2 * math.prod(1 - 1 / n for n in sizes))
     assert query.form().columns.toarray().shape == (query.shape[0], cells)
+
+
+GROUPED = [
+    ((2, 3), [[0, 1, 1], [1, 0, 2, 1]]),
+    ((2, 2), [[0, 1], [1, 0, 0]]),
+    ((4, 3), [[3, 1, 0, 2, 2], [2, 0, 1]]),
+    ((3, 2, 2), [[0, 2, 1], [0, 1, 1, 1], [1, 0]]),
+]
+
+
+@pytest.mark.parametrize(("sizes", "groups"), GROUPED, ids=str)
+def test_contrasts_of_groups_are_those_of_the_table_of_their_sums(sizes, groups):
+    query, coarse = Contrasts(sizes, groups), Contrasts(sizes)
+    sums = 1
+    for n, own in zip(sizes, groups, strict=True):
+        sums = np.kron(sums, np.eye(n, dtype=np.int64)[:, own])
+    np.testing.assert_array_equal(dense(query), dense(coarse) @ sums)
+    np.testing.assert_array_equal(query.form().columns.toarray(), coarse.form().columns.toarray() @ sums)
+    np.testing.assert_array_equal(query.magnitudes(2).to_sparse().toarray(), dense(query) ** 2)
+    weights = np.arange(1.0, query.shape[0] + 1)
+    np.testing.assert_allclose(query.column_squares(weights), weights @ dense(query) ** 2)
+    np.testing.assert_array_equal(query.rmatvec(weights), weights @ dense(query))
+    for neighbours, norm in itertools.product(("add-remove", "replace"), (1, 2)):
+        assert query.sensitivity(neighbours, norm) == coarse.sensitivity(neighbours, norm)
+    assert query == pickle.loads(pickle.dumps(query)) != coarse
+    assert not query.supports_total
+    assert query.is_interaction
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "message"),
+    [
+        ([[0, 1]], ValueError, "one array for each of 2 attributes"),
+        ([[0, 1], [0, 1, 1]], ValueError, "each of 3 groups needs a value"),
+        ([[0, 1], [0, 1, 3]], ValueError, "each of 3 groups needs a value"),
+        ([[0, 1], [0.0, 1, 2]], TypeError, "integers"),
+    ],
+)
+def test_groups_that_are_none(groups, error, message):
+    with pytest.raises(error, match=message):
+        Contrasts([2, 3], groups)
+
+
+def test_contrasts_of_groups_are_measured_estimated_kept_in_files_and_no_residuals(tmp_path):
+    domain = Domain({"a": 3, "b": 4})
+    data = Dataset({"a": [0, 1, 2, 2] * 20, "b": [0, 1, 2, 3] * 20}, domain)
+    table = PrivateTable(data, Privacy(), Ledger(Budget(rho=10**6)))
+    query = Contrasts([2, 2], [[0, 1, 1], [0, 0, 1, 1]])
+    measured = [*table.measure_many(["a", "b"], rho=10**5), table.measure(("a", "b"), query, rho=10**5)]
+    assert measured[-1].values.tolist() == [40]  # 60 where both groups agree, 20 where they do not
+    model = pypgm.estimate(domain, measured, stop="optimum", tolerance=1e-9)
+    assert query.matvec(model.project(("a", "b")).datavector()) == pytest.approx(40, abs=0.1)
+    model.save(tmp_path / "model.pgm")
+    assert pypgm.load(tmp_path / "model.pgm").origin.measurements[-1].query == query
+    with pytest.raises(ValueError, match="every cell or contrasts"):
+        pypgm.reconstruction.residual_least_squares(domain, measured)
 
 
 def test_without_attributes_it_is_the_number_of_records():

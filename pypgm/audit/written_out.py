@@ -68,6 +68,7 @@ SMALL: tuple[Spec, ...] = (
         for sizes in ((), (2,), (3,), (2, 2), (4, 2), (2, 3, 5), (6, 5), (3, 2, 3, 2), (3, 3, 4))
     ),
     ("product", ("contrasts", [3, 2]), ("prefix", 2)),
+    ("contrasts", [2, 3], [[0, 1, 1], [1, 0, 2, 1]]),
     ("named", ("prefix", 3), ("matrix", [[1, -2]]), ("identity", 2)),
     ("union", ("identity", 3), ("total", 3)),
     ("union", ("matrix", [[1, -1, 0]]), ("matrix", [[1, 1, -3]]), ("prefix", 3)),
@@ -161,11 +162,10 @@ def built(spec: Spec) -> queries.LinearQuery:
 def written_out(spec: Spec) -> Any:
     """Return the matrix of a spec as a csr_array, entry by entry from its definition, without `pypgm.queries`."""
     kind, *given = spec
+    if kind == "contrasts":
+        given = _contrasts(*given)
     if kind in {"product", "named", "contrasts"}:
-        # One factor an attribute: n times its value minus the sum, of two values their difference.
-        matrices = ([[1, -1]] if n == 2 else n * np.eye(n, dtype=np.int64) - 1 for n in given[0])
-        factors = [("matrix", [[1]]), *(("matrix", m) for m in matrices)] if kind == "contrasts" else given
-        return csr_array(functools.reduce(kron, map(written_out, factors)))
+        return csr_array(functools.reduce(kron, map(written_out, given)))
     if kind == "union":
         return csr_array(vstack([written_out(s) for s in given]))
     if kind == "finer":
@@ -180,6 +180,13 @@ def written_out(spec: Spec) -> Any:
     weights = np.repeat([weight for _, weight in rows], lengths)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return csr_array((weights, np.concatenate(cells), starts), shape=(len(rows), size))
+
+
+def _contrasts(sizes: list[int], groups: list[list[int]] | None = None) -> list[Spec]:
+    """Return one factor an attribute: n times its value minus the sum, of two values their difference."""
+    matrices = [[[1]], *([[1, -1]] if n == 2 else n * np.eye(n, dtype=np.int64) - 1 for n in sizes)]
+    values = [[0], *(map(np.arange, sizes) if groups is None else groups)]
+    return [("matrix", np.asarray(m)[:, own]) for m, own in zip(matrices, values, strict=True)]
 
 
 def _rows(kind: str, given: list[Any]) -> tuple[int, list[tuple[Any, int]]]:

@@ -112,7 +112,8 @@ def _packed_query(m: LinearMeasurement) -> tuple[Any, Arrays] | None:
     if query.groups is not None:
         return "groups", {"groups": query.groups}
     if isinstance(query, Contrasts):
-        return "contrasts", {"sizes": np.array(query.sizes, dtype=np.int64)}
+        groups = {f"groups {i}": np.array(g, dtype=np.int64) for i, g in enumerate(query.value_groups)}
+        return "contrasts", {"sizes": np.array(query.sizes, dtype=np.int64), **groups}
     if query.nnz > max(_DENSE_ENTRIES, query.cost):
         return None
     matrix = query.to_sparse()
@@ -125,7 +126,8 @@ def _unpacked_query(kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:  # no
     if kind == "groups":
         return Partition(arrays["groups"], arrays["values"].size)
     if kind == "contrasts":
-        return Contrasts(arrays["sizes"].tolist())
+        sizes = arrays["sizes"].tolist()
+        return Contrasts(sizes, [arrays[f"groups {i}"] for i in range(len(sizes)) if "groups 0" in arrays])
     from scipy.sparse import csr_array
 
     return Matrix(

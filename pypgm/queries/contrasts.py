@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import ENTRY_LIMIT, checked_size
+from pypgm.queries.entries import ENTRY_LIMIT, checked_integers, checked_size
 from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.matrix import Matrix
+from pypgm.queries.partition import Partition
 from pypgm.queries.query import Form, LinearQuery
 from pypgm.queries.sensitivity import Neighbours, check_norm
 
@@ -33,15 +34,23 @@ class Contrasts(LinearQuery):
     ----------
     sizes : sequence of int
         Number of values of each attribute, in the clique's order, each at least 2.
+    groups : sequence of array_like of int, optional
+        For each attribute the group of each value, from 0. Contrasts are then those of the table of the groups' sums,
+        and `sizes` their numbers.
 
     Attributes
     ----------
     sizes : tuple of int
+    value_groups : tuple of tuple of int
+        The group of each value of each attribute; empty where there are no groups.
 
     Raises
     ------
     ValueError
-        If an attribute has fewer than two values, or entries of the product reach 2^18.
+        If an attribute has fewer than two values, or entries of the product reach 2^18; or if the groups are not as
+        many as their size says, each with a value.
+    TypeError
+        If the groups are not integers.
 
     Notes
     -----
@@ -62,23 +71,30 @@ class Contrasts(LinearQuery):
     ([12], 1)
     >>> Contrasts([3]).matvec([5, 2, 2]).tolist(), Contrasts([3]).squared_l2_sensitivity("replace")
     ([6, -3, -3], 18)
+    >>> Contrasts([2, 2], groups=[[0, 1], [0, 1, 1]]).matvec([5, 1, 2, 0, 3, 4]).tolist()
+    [9]
     """
 
     sizes: tuple[int, ...]
+    value_groups: tuple[tuple[int, ...], ...]
+    _sums: Partition | None  # of the groups
 
-    def __init__(self, sizes: Iterable[int]) -> None:
+    def __init__(self, sizes: Iterable[int], groups: Sequence[ArrayLike] = ()) -> None:
         own = tuple(checked_size(n) for n in sizes)
         if min(own, default=2) < 2:
             raise ValueError(f"contrasts need attributes of at least two values, got sizes {own}")
         if math.prod(n - 1 for n in own) >= ENTRY_LIMIT:
             raise ValueError(f"the entries of contrasts must be below 2^18, got {math.prod(n - 1 for n in own)}")
-        self._set(sizes=own)
+        fine = _checked_groups(own, groups) if len(groups) else []
+        self._set(sizes=own, value_groups=tuple(tuple(g.tolist()) for g in fine))
+        self._set(_sums=Partition(_flat(own, fine)) if fine else None)
         centred = [n for n in own if n > 2]
-        shape = rows, cells = math.prod(centred), math.prod(own)
+        rows, cells = math.prod(centred), math.prod(g.size for g in fine) if fine else math.prod(own)
         # Each binary axis is halved, then each other one summed and subtracted from.
         cost = 2 * cells + 2 * len(centred) * rows
-        text = f"sizes={own}"
-        self._describe((own,), shape, rows * cells, cost=cost, n_read=cells, non_negative=not own, text=text)
+        text = f"sizes={own}" + (f" of groups of {cells} cells" if fine else "")
+        same = (own, self.value_groups)
+        self._describe(same, (rows, cells), rows * cells, cost=cost, n_read=cells, non_negative=not own, text=text)
 
     @property
     def is_interaction(self) -> bool:
@@ -89,7 +105,9 @@ class Contrasts(LinearQuery):
         """Return the query as the compiled loop takes it: signed sums along binary axes, centred along all others."""
         from scipy.sparse import csr_array
 
-        codes = np.indices(self.sizes).reshape(len(self.sizes), self.shape[1])
+        codes = np.indices(self.sizes).reshape(len(self.sizes), math.prod(self.sizes))
+        if self._sums is not None:
+            codes = codes[:, self._sums.groups]
         answers, signs = np.zeros(self.shape[1], dtype=np.int64), np.ones(self.shape[1], dtype=np.int64)
         for n, code in zip(self.sizes, codes, strict=True):
             if n == 2:
@@ -105,7 +123,10 @@ class Contrasts(LinearQuery):
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the product of the factors' magnitudes."""
-        return Kronecker([Matrix(_factor(n)).magnitudes(power) for n in self.sizes] or [Matrix([[1.0]])])
+        factors = [_factor(n) for n in self.sizes]
+        if self.value_groups:
+            factors = [factor[:, groups] for factor, groups in zip(factors, self.value_groups, strict=True)]
+        return Kronecker([Matrix(factor).magnitudes(power) for factor in factors] or [Matrix([[1.0]])])
 
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
         """Return the norm of each column, the same for all."""
@@ -115,17 +136,20 @@ class Contrasts(LinearQuery):
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weighted squared norm of each column."""
-        return np.asarray(self._along_axes(weights[None, :, None], transpose=True, squared=True)[0, :, 0])
+        return np.asarray(self._transpose(weights[None, :, None], squared=True)[0, :, 0])
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
         """Return the largest squared distance of two columns times the largest weight, a bound."""
         return float(weights.max()) * self._sensitivity("replace", 2)
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        if self._sums is not None:
+            table = self._sums._apply(table)
         return self._along_axes(table)
 
-    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
-        return self._along_axes(table, transpose=True)
+    def _transpose(self, table: NDArray[Any], *, squared: bool = False) -> NDArray[Any]:
+        cells = self._along_axes(table, transpose=True, squared=squared)
+        return cells if self._sums is None else self._sums._transpose(cells)
 
     def _along_axes(self, table: NDArray[Any], *, transpose: bool = False, squared: bool = False) -> NDArray[Any]:
         """Return Q or its transpose, or that with squared entries, applied to the middle axis, factor by factor."""
@@ -144,7 +168,7 @@ class Contrasts(LinearQuery):
                 own = table.reshape(done, 2, left)
                 table = own[:, :1] + sign * own[:, 1:]
             done *= table.shape[1]
-        return table.reshape(before, self.shape[transpose], after)
+        return table.reshape(before, math.prod(self.sizes) if transpose else self.shape[0], after)
 
     def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         if norm == 1:
@@ -180,6 +204,24 @@ class Contrasts(LinearQuery):
                     pairs = _products(pairs, n)
             worst = max(worst, agreeing * sum(times * abs(a - b) for (a, b), times in pairs.items()))
         return worst
+
+
+def _checked_groups(sizes: Sequence[int], groups: Sequence[ArrayLike]) -> list[NDArray[np.int64]]:
+    own = [checked_integers("groups", g) for g in groups]
+    if len(own) != len(sizes):
+        raise ValueError(f"groups need one array for each of {len(sizes)} attributes, got {len(own)}")
+    for n, group in zip(sizes, own, strict=True):
+        if not np.array_equal(np.unique(group), np.arange(n)):
+            raise ValueError(f"each of {n} groups needs a value and no other one may have any, got {np.unique(group)}")
+    return own
+
+
+def _flat(sizes: Sequence[int], groups: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the cell of the groups' table that each cell is summed into."""
+    flat = np.zeros(1, dtype=np.int64)
+    for n, group in zip(sizes, groups, strict=True):
+        flat = np.add.outer(flat * n, group).reshape(-1)
+    return flat
 
 
 def _products(pairs: Counter[tuple[int, int]], n: int) -> Counter[tuple[int, int]]:

@@ -149,7 +149,8 @@ def residual_least_squares(
 def _told(domain: Domain, m: LinearMeasurement) -> list[tuple[Clique, NDArray[np.float64], float]]:
     """Return the interactions that a measurement, its marginal's axes in order, tells of, and their variances."""
     query, sizes = m.linear_map, domain.sizes(m.clique)
-    if not isinstance(m.stddev, float) or not (query.is_identity or isinstance(query, Contrasts)):
+    of_cells = query.is_identity or (isinstance(query, Contrasts) and not query.value_groups)
+    if not isinstance(m.stddev, float) or not of_cells:
         raise ValueError(
             f"the measurement of {m.clique} must be of every cell or contrasts, with one stddev; got {query}"
         )

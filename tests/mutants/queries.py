@@ -346,6 +346,14 @@ _PLACES = [
         "operator",
     ),
     (
+        "contrasts count the sums of groups twice",
+        "contrasts",
+        "table = self._sums._apply(table)",
+        "table = 2 * self._sums._apply(table)",
+        operators,
+        "operator",
+    ),
+    (
         "contrasts are not blind to the sums of attributes above eight values",
         "contrasts",
         "factor = n * (n - 2) if squared else n  #",
