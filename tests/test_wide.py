@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from pypgm import workloads
 from pypgm.mechanisms import mst, wide
 from pypgm.mechanisms._wide import _ordered
 from pypgm.privacy import Budget, Privacy
+from pypgm.queries import Contrasts, Identity, Partition
 
 RELATIONS = [Privacy(), Privacy("replace"), Privacy(records_per_person=3)]
 
@@ -113,7 +115,9 @@ def test_workloads():
     heavy = workloads.Workload(domain, [("x0", "x1"), ("x1", "x2")], weights=[100, 1])
     first, second = wide(SMALL, budget=Budget(rho=9), workload=heavy).measurements[-2:]
     assert (first.clique, second.clique) == (("x0", "x1"), ("x1", "x2"))
-    assert first.stddev * 100 ** (1 / 3) == pytest.approx(second.stddev, rel=1e-6)
+    # Of sizes (2, 3) and (3, 4): noise on orthonormal contrasts is less by the cube root of the weights.
+    scales = math.sqrt(2 * 9), math.sqrt(9 * 16)
+    assert first.stddev / scales[0] * 100 ** (1 / 3) == pytest.approx(second.stddev / scales[1], rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -141,8 +145,7 @@ def test_attributes_are_ordered_unless_they_have_labels_that_are_no_numbers():
 def test_ordered_attributes_are_grouped_in_runs_of_codes(ordered):
     release = wide(LARGE, budget=Budget(rho="1/2000"), ordered=ordered, iterations=20)
     query = next(m.query for m in release.measurements if m.clique == ("x0", "x1"))
-    groups = query.groups.reshape(60, 40)
-    runs = [bool((np.diff(groups, axis=axis) >= 0).all()) for axis in (0, 1)]
+    runs = [bool((np.diff(groups) >= 0).all()) for groups in query.value_groups]
     assert runs == [ordered is None, ordered != []]
 
 
@@ -151,7 +154,26 @@ def test_a_pair_too_large_for_all_its_cells_is_asked_in_groups(monkeypatch):
     release = wide(LARGE, budget=Budget(rho=1000), iterations=20)
     asked = {m.clique: m.query for m in release.measurements if len(m.clique) == 2}
     assert 450 < asked["x0", "x1"].shape[0] < 550
-    assert asked["x0", "x2"] is None
+    assert asked["x0", "x2"] == Contrasts([60, 3])
+
+
+@pytest.mark.parametrize("privacy", RELATIONS, ids=str)
+def test_the_interactions_of_pairs_are_asked_with_the_same_noise_in_every_sum(privacy):
+    release = wide(drawn((2, 3, 4), 4000), budget=Budget(rho=5), privacy=privacy, iterations=20)
+    pairs = [m for m in release.measurements if len(m.clique) == 2]
+    assert [m.query for m in pairs] == [Contrasts([2, 3]), Contrasts([2, 4]), Contrasts([3, 4])]
+    noise = [m.stddev / math.prod(n if n > 2 else math.sqrt(2) for n in m.query.sizes) for m in pairs]
+    np.testing.assert_allclose(noise, noise[0], rtol=1e-6)
+    left = float(sum(line.cost for line in release.ledger.lines[-3:]))
+    assert noise[0] < 0.95 * math.sqrt(3 * privacy.squared_l2_sensitivity(Identity(2)) / (2 * left))
+
+
+def test_pairs_whose_contrasts_are_too_many_are_asked_as_they_are(monkeypatch):
+    monkeypatch.setattr("pypgm.mechanisms.resolution.ENTRY_LIMIT", 100)
+    release = wide(LARGE, budget=Budget(rho=1000), iterations=20)
+    asked = {m.clique: m.query for m in release.measurements if len(m.clique) == 2}
+    assert asked["x0", "x1"] is None or isinstance(asked["x0", "x1"], Partition)
+    assert asked["x1", "x2"] == Contrasts([40, 3])
 
 
 def test_a_seeded_release_is_the_same_and_says_so():

@@ -23,7 +23,7 @@ from pypgm.models import GraphicalModel
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Identity, Partition
+from pypgm.queries import Contrasts, Identity, LinearQuery, Partition
 from pypgm.release import Release
 from pypgm.workloads import Workload
 
@@ -61,9 +61,10 @@ def wide(
 
     A part of the budget measures single attributes. For each pair one exponential mechanism then chooses what to ask:
     nothing, all cells, or sums over groups of cells, by how far the independent model is from the records and by what
-    noise would hide. What is left measures all choices at once with exact discrete Gaussian noise, and one estimate,
-    which starts from the independent model, explains all measurements. Attributes may be hundreds: no junction tree has
-    to hold the pairs.
+    noise would hide. What is left measures all choices at once with exact discrete Gaussian noise, of each pair the
+    interaction alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less. One estimate, which
+    starts from the independent model, explains all measurements. Attributes may be hundreds: no junction tree has to
+    hold the pairs.
 
     Parameters
     ----------
@@ -258,17 +259,29 @@ def _independent(run: Run, singles: Sequence[LinearMeasurement]) -> _Independent
 
 
 def _measure(
-    run: Run, asked: Mapping[Clique, Partition], pairs: Mapping[Clique, float], rho: Fraction
+    run: Run, asked: Mapping[Clique, Resolution], pairs: Mapping[Clique, float], rho: Fraction
 ) -> list[LinearMeasurement]:
-    """Measure what was chosen to be asked."""
-    weights = [pairs[pair] ** _POWER for pair in asked]
-    queries = [None if query.is_identity else query for query in asked.values()]
+    """Measure what was chosen to be asked: of each pair its contrasts, for the same noise in each sum at less cost."""
+    queries: list[LinearQuery | None] = []
+    weights = []
+    for pair, resolution in asked.items():
+        contrasts, cells = resolution.contrasts(), resolution.query
+        queries.append(contrasts if contrasts is not None or cells is None or cells.is_identity else cells)
+        weights.append(pairs[pair] ** _POWER * _cost(run.table.privacy, contrasts))
     return run.table.measure_many(list(asked), queries, rho=rho, weights=weights)
+
+
+def _cost(privacy: Privacy, contrasts: Contrasts | None) -> float:
+    """Return what part of the cost of all sums contrasts with the same noise have."""
+    if contrasts is None:
+        return 1.0
+    gain = math.prod(n * n if n > 2 else 2 for n in contrasts.sizes)  # their squared singular values
+    return privacy.squared_l2_sensitivity(contrasts) / gain / privacy.squared_l2_sensitivity(Identity(2))
 
 
 def _choose(
     run: Run, pairs: Mapping[Clique, float], start: _Independent, runs: Collection[str]
-) -> dict[Clique, Partition]:
+) -> dict[Clique, Resolution]:
     """Choose what is asked of each pair, privately where the budget is worth it; pairs left out are not asked."""
     privacy, total = run.table.privacy, start.total
     choosing = _for_choices(privacy, float(run.rho), len(pairs), total)
@@ -282,7 +295,7 @@ def _choose(
         chosen = _drawn(run, found, start, noise, Fraction(choosing))
     else:
         chosen = {pair: _blind(options) for pair, options in found.items()}
-    return {pair: r.query for pair, r in chosen.items() if r.query is not None}
+    return {pair: r for pair, r in chosen.items() if r.query is not None}
 
 
 def _for_choices(privacy: Privacy, rho: float, n_pairs: int, total: float) -> float:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.queries import Identity, Partition
+from pypgm.queries import Contrasts, Identity, Partition
+from pypgm.queries.entries import ENTRY_LIMIT
 
 __all__ = ["GRID", "GROUPS_SENSITIVITY", "Resolution", "resolutions", "risk"]
 
@@ -33,11 +34,21 @@ class Resolution:
     name : str
         "nothing", "cells", "groups" (of both attributes), "first" or "second" (all values of that one).
     query : Partition or None
-        None where nothing is asked.
+        Whose sums are kept; None where nothing is asked.
+    groups : tuple of ndarray of int64
+        The group of each value of the two attributes.
     """
 
     name: str
     query: Partition | None
+    groups: tuple[NDArray[np.int64], ...] = ()
+
+    def contrasts(self) -> Contrasts | None:
+        """Return what the sums tell beyond those of single attributes; None where they are too many, or nothing."""
+        sizes = [int(own.max()) + 1 for own in self.groups]
+        if min(sizes, default=1) < 2 or math.prod(n - 1 for n in sizes) >= ENTRY_LIMIT:
+            return None
+        return Contrasts(sizes) if self.query is None or self.query.is_identity else Contrasts(sizes, self.groups)
 
 
 def resolutions(
@@ -63,7 +74,7 @@ def resolutions(
     rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)
     found = [Resolution("nothing", None)]
     if cells <= max_cells:
-        found.append(Resolution("cells", Identity(cells)))
+        found.append(Resolution("cells", Identity(cells), tuple(np.arange(s.size) for s in shares)))
     if cells <= rows:
         return found
     for name, wanted in _shapes(first.size, second.size, rows):
@@ -71,7 +82,7 @@ def resolutions(
         columns = int(of_second.max()) + 1
         partition = Partition(np.add.outer(of_first * columns, of_second).ravel())
         if partition.shape[0] < cells:
-            found.append(Resolution(name, partition))
+            found.append(Resolution(name, partition, (of_first, of_second)))
     return found
 
 
