@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from pypgm._core import __version__
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.models._load import model_of_archive
 from pypgm.models.origin import packed_measurements, unpacked_measurements
@@ -52,12 +53,18 @@ class Release:
         What was spent on what, for which neighbour relation; made of a `Ledger`, and cannot be charged.
     mechanism : str
         Its name.
+    options : mapping of str to JSON values
+        What the mechanism was told beyond the budget and the relation, where it says.
+    version : str
+        Of pypgm when the release was made; empty where the file does not say.
     """
 
     model: ReleasedModel
     measurements: tuple[LinearMeasurement, ...]
     ledger: LedgerReport
     mechanism: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    version: str = __version__
 
     def __post_init__(self) -> None:
         if isinstance(self.ledger, Ledger):
@@ -169,6 +176,7 @@ class Release:
         if packed is None:
             raise ValueError("a query of the release is too large to be written as a matrix; save its model")
         own = {"version": _VERSION, "mechanism": self.mechanism, "ledger": self.ledger.to_dict()}
+        own |= {"options": dict(self.options), "pypgm": self.version}
         return header | {"release": own | {"measurements": packed[0]}}, arrays | packed[1]
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
@@ -198,15 +206,17 @@ class Release:
         >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).report().splitlines()[0]
         'guarantee: epsilon 1.0, delta 1e-09'
         """
-        return "\n".join([self._guarantee(), self.summary(), *model_lines(self.model)])
+        return "\n".join([f"guarantee: {self.guarantee}", self.summary(), *model_lines(self.model)])
 
-    def _guarantee(self) -> str:
+    @property
+    def guarantee(self) -> str:
+        """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``; of a release for nobody, ``none``."""
         if self.not_private:
-            return f"guarantee: none ({self.not_private})"
+            return f"none ({self.not_private})"
         budget = self.ledger.budget
         delta = budget.delta or budget.reserved_delta
         amount = f"rho {_shown(budget.limit)}" if budget.epsilon is None else f"epsilon {_shown(budget.epsilon)}"
-        return f"guarantee: {amount}{f', delta {_shown(delta)}' if delta else ''}"
+        return f"{amount}{f', delta {_shown(delta)}' if delta else ''}"
 
     def __repr__(self) -> str:
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"
@@ -254,7 +264,9 @@ def _of_archive(header: dict[str, Any], arrays: dict[str, Any], name: str) -> Re
         measurements = unpacked_measurements(model.domain, stored["measurements"], arrays, "released")
         mechanism = str(stored["mechanism"])
         kind = RELEASES.get(mechanism, Release)
-        return kind(model, measurements, LedgerReport.from_dict(stored["ledger"]), mechanism)
+        ledger = LedgerReport.from_dict(stored["ledger"])
+        made = dict(stored.get("options", {})), str(stored.get("pypgm", ""))
+        return kind(model, measurements, ledger, mechanism, *made)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({error})") from error
 

@@ -13,10 +13,11 @@ from pypgm.domain import Domain
 from pypgm.memory import short
 
 if TYPE_CHECKING:
+    from pypgm.estimation import LinearMeasurement
     from pypgm.factor import Factor
     from pypgm.models.kinds import ReleasedModel
 
-__all__ = ["cells", "compare", "domain_lines", "model_lines"]
+__all__ = ["cells", "compare", "domain_lines", "measurement_lines", "model_lines"]
 
 _CHUNK = 65536
 
@@ -67,6 +68,32 @@ def domain_lines(domain: Domain) -> list[str]:
         shown = ", ".join(texts[:6]) + (", …" if len(texts) > 6 else "")
         lines.append(f"  {name:<{wide}}  {size:>{digits}}  {shown}".rstrip())
     return lines
+
+
+def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20) -> list[str]:
+    """Return a line for each measured clique: how many numbers were measured of it, and the noise in each.
+
+    Parameters
+    ----------
+    measurements : sequence of LinearMeasurement
+    limit : int
+        Most lines; of more cliques those with the most noise are shown, and how many others there are.
+
+    Examples
+    --------
+    >>> from pypgm import LinearMeasurement
+    >>> measurement_lines([LinearMeasurement([3, 4], "sex", stddev=2.0)])
+    ['  sex  2 numbers  noise 2 records']
+    """
+    noise = [float(np.max(m.stddev)) for m in measurements]
+    shown = sorted(sorted(range(len(noise)), key=lambda i: -noise[i])[:limit])
+    names = [", ".join(measurements[i].clique) or "(all records)" for i in shown]
+    counts = [_many(measurements[i].values.size, "number") for i in shown]
+    wide, long = max(map(len, names), default=0), max(map(len, counts), default=0)
+    rows = zip(names, counts, shown, strict=True)
+    lines = [f"  {name:<{wide}}  {count:>{long}}  noise {noise[i]:.3g} records" for name, count, i in rows]
+    left = len(noise) - len(shown)
+    return [*lines, f"  and {left:,} with less noise"] if left else lines
 
 
 def cells(factor: Factor) -> Iterator[tuple[str, ...]]:

@@ -116,6 +116,7 @@ def test_what_is_printed_follows_from_the_release_alone(folder, monkeypatch, cap
         write_records(n)
         assert synth() == 0
         said.append(capsys.readouterr().err)
+        os.remove("out.pgm")
     assert said[0] == said[1]
 
 

@@ -10,9 +10,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from pypgm import load
 from pypgm.data.schema import Codebook
 from pypgm.domain import Clique, Domain, Label, as_clique
+from pypgm.memory import memory_limit
 from pypgm.release import Release
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ __all__ = [
     "as_rows",
     "as_seconds",
     "check_places",
+    "check_rows",
     "clique_named",
     "evidence_given",
     "model_in",
@@ -120,6 +124,17 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None]) -> None:
             raise ValueError(f"{path} must be a file to write, and is a directory")
         if not place.parent.is_dir():
             raise ValueError(f"{path}: there is no directory {place.parent}")
+
+
+def check_rows(domain: Domain, rows: int) -> None:
+    """Refuse more records than memory takes, before anything is spent."""
+    needed = rows * sum(np.min_scalar_type(max(size - 1, 0)).itemsize for size in domain.shape)
+    limit = memory_limit(None)
+    if needed > limit:
+        raise ValueError(
+            f"--rows {rows:,} takes {needed / 2**30:,.3g} GiB of memory, the limit is {limit / 2**30:.3g} GiB; "
+            f"draw fewer, several times with pypgm sample"
+        )
 
 
 def clique_named(text: str) -> Clique:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pypgm import __version__
-from pypgm.cli import demo, info, query, synth
+from pypgm.cli import demo, info, query, sample, synth
 from pypgm.cli.arguments import Parser
+from pypgm.cli.synth import PaidError
 
 __all__ = ["main"]
 
@@ -28,6 +29,8 @@ examples:
       the whole way on a small table that is built in; nothing to prepare
   pypgm synth people.csv --domain domain.json --epsilon 1 --delta 1e-9 --out synthetic.csv --model people.pgm
       synthetic records, and the release for later questions
+  pypgm sample people.pgm --rows 1000 --given sex=F --out women.csv
+      more records, at no cost
   pypgm query people.pgm age,sex --given income=high
       the probabilities of age and sex among people of high income
   pypgm info people.pgm
@@ -35,7 +38,7 @@ examples:
 
 exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted
 """
-_VERBS = (synth, query, info, demo)
+_VERBS = (synth, sample, query, info, demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.run(arguments)
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
-        status, message = _verdict(error)
+        status, message = _verdict(error.cause if isinstance(error, PaidError) else error)
+        if message and isinstance(error, PaidError):
+            message = f"{message}; {error}"
         if message:
             sys.stderr.write(f"pypgm: {' '.join(message.split())}\n")
         return status

@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from pypgm.cli.arguments import add_verb, model_in
-from pypgm.report import domain_lines, model_lines
+import numpy as np
+
+from pypgm import load
+from pypgm.cli.arguments import add_verb
+from pypgm.release import Release
+from pypgm.report import domain_lines, measurement_lines, model_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -18,11 +22,38 @@ __all__ = ["add_to"]
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
-    info = add_verb(commands, "info", _info, summary="what a model holds", about="Print what a model holds.")
-    info.add_argument("model", metavar="MODEL", help="a file that synth --model wrote")
+    about = "Print what a release guarantees, what was measured at which noise, and what its model holds."
+    info = add_verb(commands, "info", _info, summary="what a release guarantees, measured and holds", about=about)
+    info.add_argument("release", metavar="RELEASE", help="a file that synth wrote, or a model")
 
 
 def _info(arguments: argparse.Namespace) -> None:
-    model = model_in(arguments.model)
-    lines = [*model_lines(model), f"total: {model.total:,.0f} records", "attributes:", *domain_lines(model.domain)]
-    sys.stdout.write("\n".join([*lines, ""]))
+    found = load(arguments.release)
+    of_release, model = (_release_lines(found), found.model) if isinstance(found, Release) else ([], found)
+    lines = [*of_release, *model_lines(model), f"total: {model.total:,.0f} records"]
+    sys.stdout.write("\n".join([*lines, "attributes:", *domain_lines(model.domain), ""]))
+
+
+def _release_lines(release: Release) -> list[str]:
+    """Return the guarantee, who it protects, what made the release and what was measured."""
+    told = ", ".join(f"{name} {_shown(value)}" for name, value in release.options.items())
+    made = " ".join(part for part in (release.mechanism, "of pypgm", release.version) if part)
+    noise = [(float(np.max(m.stddev)), m.clique) for m in release.measurements]
+    lines = [
+        f"guarantee: {release.guarantee}",
+        f"protects: {release.privacy.sentence}",
+        f"made by: {made}{f' ({told})' if told else ''}",
+        f"measured: {len(noise):,} marginals",
+        *measurement_lines(release.measurements),
+    ]
+    if noise:
+        most, clique = max(noise)
+        lines.append(f"largest error: {most:.3g} records in each number of {', '.join(clique)}, by noise alone")
+    return lines
+
+
+def _shown(value: object) -> str:
+    """Return an option in a few words."""
+    if isinstance(value, dict) and "cliques" in value:
+        return f"of {len(value['cliques']):,} marginals"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pypgm.cli.arguments import add_budget, add_verb, as_rows, as_seconds, check_places
+from pypgm.cli.arguments import add_budget, add_verb, as_rows, as_seconds, check_places, check_rows
+from pypgm.cli.keeping import Place, default_place
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import read_domain, read_table, write_table
 from pypgm.mechanisms.registry import BEST, mechanism_named, mechanism_names, takes
@@ -13,12 +14,13 @@ from pypgm.privacy import Budget
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from pypgm.cli.arguments import Verbs
     from pypgm.domain import Domain
     from pypgm.release import Release
 
-__all__ = ["add_to", "stop_if_interrupted"]
+__all__ = ["PaidError", "add_to", "stop_if_interrupted"]
 
 _ABOUT = """\
 Read a table, spend a privacy budget on it once, and write synthetic records.
@@ -49,7 +51,13 @@ def add_to(commands: Verbs) -> None:
     synth.add_argument("--domain", metavar="DOMAIN", required=True, help="the attributes: a .json file")
     synth.add_argument("--out", metavar="FILE", required=True, help="where synthetic records go: .csv or .csv.gz")
     add_budget(synth)
-    synth.add_argument("--model", metavar="MODEL", help="where to keep the release, for query and info")
+    synth.add_argument(
+        "--release",
+        "--model",
+        dest="model",
+        metavar="RELEASE",
+        help="where to keep the release, for sample, query and info (default: beside the records)",
+    )
     synth.add_argument(
         "--mechanism", choices=mechanism_names(), default=BEST, help=f"how to choose what is measured (default {BEST})"
     )
@@ -72,27 +80,47 @@ def add_to(commands: Verbs) -> None:
     synth.add_argument("--quiet", action="store_true", help="no progress and no summary")
 
 
+class PaidError(Exception):
+    """What went wrong after the release was paid for and kept, and how to go on."""
+
+    def __init__(self, cause: BaseException, kept: Path, guarantee: str, out: str) -> None:
+        ways = f"go on with: pypgm sample {kept} --out {out}"
+        super().__init__(f"the release, paid for with {guarantee}, is whole in {kept}, its ledger too; {ways}")
+        self.cause = cause
+
+
 def _synth(arguments: argparse.Namespace) -> None:
     budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
-    check_places([arguments.table, arguments.domain], [arguments.out, arguments.model])
+    check_places([arguments.table, arguments.domain], [arguments.out])
+    file = arguments.model or default_place(arguments.table, arguments.out)
+    check_places([arguments.table, arguments.domain, arguments.out], [file])
     talks = sys.stderr.isatty() and not arguments.quiet
     domain = read_domain(arguments.domain)
+    check_rows(domain, arguments.rows or 0)
     options = _own_options(domain, arguments.mechanism, arguments.workload)
     options |= {"time_limit": arguments.time_limit, "progress": talks}
     mechanism = mechanism_named(arguments.mechanism)
     data = read_table(arguments.table, domain, ignore_extra=arguments.ignore_extra)
-    release = mechanism(data, budget=budget, neighbours=arguments.neighbours, **options)
-    # From here on nothing depends on the records but through the release.
-    del data
-    stop_if_interrupted(release)
-    synthetic = release.synthetic_data(arguments.rows)
-    if arguments.model is not None:
-        release.save(arguments.model)
-    write_table(synthetic, arguments.out)
+    with Place(file, _bytes_of_pairs(domain)) as place:
+        release = mechanism(data, budget=budget, neighbours=arguments.neighbours, **options)
+        # From here on nothing depends on the records but through the release.
+        del data
+        stop_if_interrupted(release)
+        kept = place.keep(release)
+    try:
+        synthetic = release.synthetic_data(arguments.rows)
+        write_table(synthetic, arguments.out)
+    except (Exception, KeyboardInterrupt) as error:
+        raise PaidError(error, kept, release.guarantee, arguments.out) from error
     if not arguments.quiet:
-        lines = release.report().splitlines()
-        lines += [f"wrote {path}" for path in (arguments.out, arguments.model) if path is not None]
+        lines = [*release.report().splitlines(), f"wrote {arguments.out}", f"wrote {kept}"]
         sys.stderr.write("\n".join([*lines, ""]))
+
+
+def _bytes_of_pairs(domain: Domain) -> int:
+    """Return what two numbers for each cell of each pair take: about the file of a release, before it is packed."""
+    sizes = domain.shape
+    return 8 * (sum(sizes) ** 2 - sum(n * n for n in sizes))
 
 
 def _own_options(domain: Domain, mechanism: str, workload: str | None) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def hdmm(
     run.check_fits(cliques)
     measurements = run.table.measure_many(cliques, queries, rho=run.rho, weights=shares) if cliques else []
     run.close()
-    return run.release(run.estimate(measurements), measurements)
+    return run.release(run.estimate(measurements), measurements, workload=workload, strategy=strategy)
 
 
 def _measured(

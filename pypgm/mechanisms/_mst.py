@@ -103,7 +103,7 @@ def mst(
     pairs = _select_tree(table, _independent(read, records), groups, rho)
     doubles = _measure(table, pairs, rho, lambda pair: _pair_query(groups, pair))
     run.close()
-    return run.release(run.estimate([*read, *doubles]), [*singles, *doubles])
+    return run.release(run.estimate([*read, *doubles]), [*singles, *doubles], compress=compress)
 
 
 def _measure(

@@ -128,7 +128,9 @@ def wide(
         left = run.table.ledger.remaining()
         measured += _measure(run, asked, weights, left) if asked else _of_singles(run, left)
     run.close()
-    return run.release(run.estimate(measured, prior=start.model(run.domain)), measured)
+    return run.release(
+        run.estimate(measured, prior=start.model(run.domain)), measured, workload=workload, ordered=ordered
+    )
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:

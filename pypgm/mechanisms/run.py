@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
@@ -24,6 +24,7 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 from pypgm.release import Release
+from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -159,6 +160,8 @@ class Run:
         self.name = name
         self.clock = Clock(name, time_limit)
         self._oracle, self._n_threads, self._how = oracle, n_threads, _checked(oracle, n_threads, how)
+        common = {"oracle": oracle, "noise": noise, "time_limit": time_limit, **self._how}
+        self._told = {name: value for name, value in common.items() if name not in {"callback", "progress"}}
         self._is_own = not isinstance(data, PrivateTable)
         checked = as_budget if pure else partial(gaussian_budget, name)
         if isinstance(data, PrivateTable):
@@ -215,6 +218,16 @@ class Run:
         if self._is_own:
             self.table.close()
 
-    def release(self, model: ReleasedModel, measurements: Sequence[LinearMeasurement]) -> Release:
-        """Return what the mechanism hands out."""
-        return Release(model, (*self._given, *measurements), self.table.ledger, self.name)
+    def release(self, model: ReleasedModel, measurements: Sequence[LinearMeasurement], **own: object) -> Release:
+        """Return what the mechanism hands out, with the common options and its own, given by keyword."""
+        options = {name: _told(value) for name, value in (own | self._told).items() if value is not None}
+        return Release(model, (*self._given, *measurements), self.table.ledger, self.name, options)
+
+
+def _told(value: object) -> object:
+    """Return an option as JSON holds it."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Workload):
+        return {"cliques": list(value.cliques), "weights": [str(w) for w in value.weights]}
+    return sorted(map(str, value)) if isinstance(value, Collection) else repr(value)

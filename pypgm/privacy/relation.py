@@ -45,6 +45,21 @@ class Privacy:
             raise ValueError(f"records_per_person must be a positive integer, got {k!r}")
 
     @property
+    def sentence(self) -> str:
+        """What is protected, in words for whom the records are about.
+
+        Examples
+        --------
+        >>> Privacy().sentence
+        'whether any one person (at most 1 record) is in the table at all'
+        """
+        k = self.records_per_person
+        person = f"any one person (at most {k} record{'' if k == 1 else 's'})"
+        if self.total_is_public:
+            return f"what the records of {person} hold; how many records there are is public"
+        return f"whether {person} is in the table at all"
+
+    @property
     def total_is_public(self) -> bool:
         """Whether the number of records may be told: under "replace" all neighbours have as many."""
         return self.neighbours == "replace"

@@ -34,7 +34,7 @@ def follow(name):
 whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
 
 SELECTED = "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]"
-READ_ALL = "    # From here on nothing depends on the records but through the release.\n    del data\n"
+READ_ALL = "        # From here on nothing depends on the records but through the release.\n        del data\n"
 
 MUTANTS = [
     Mutant(
@@ -83,8 +83,8 @@ MUTANTS = [
     Mutant(
         "the command says how many records it read",
         CLI,
-        "    # From here on nothing depends on the records but through the release.\n",
-        "    sys.stderr.write(f'{len(data.columns[domain.attributes[0]])} records read')\n",
+        "        # From here on nothing depends on the records but through the release.\n",
+        "        sys.stderr.write(f'{len(data.columns[domain.attributes[0]])} records read')\n",
         check_command,
         "text tells",
     ),
@@ -92,15 +92,15 @@ MUTANTS = [
         "the command writes as many records as it read under add-remove",
         CLI,
         READ_ALL,
-        "    arguments.rows = arguments.rows or len(data.columns[domain.attributes[0]])\n",
+        "        arguments.rows = arguments.rows or len(data.columns[domain.attributes[0]])\n",
         check_command,
         "records counted exactly",
     ),
     Mutant(
         "the command writes a few records more",
         CLI,
-        "    synthetic = release.synthetic_data(arguments.rows)\n",
-        "    synthetic = release.synthetic_data(arguments.rows or round(release.model.total) + 3)\n",
+        "        synthetic = release.synthetic_data(arguments.rows)\n",
+        "        synthetic = release.synthetic_data(arguments.rows or round(release.model.total) + 3)\n",
         check_command,
         "records counted exactly",
     ),
@@ -278,7 +278,7 @@ MUTANTS = [
         "the quiet command speaks of large tables",
         CLI,
         READ_ALL,
-        "    len(data.columns[domain.attributes[0]]) > 25 and print('large')\n",
+        "        len(data.columns[domain.attributes[0]]) > 25 and print('large')\n",
         quiet,
         "text tells",
     ),
@@ -286,7 +286,7 @@ MUTANTS = [
         "the command asks twice and keeps the better",
         CLI,
         READ_ALL,
-        "    mechanism(data, budget=budget, neighbours=arguments.neighbours)\n",
+        "        mechanism(data, budget=budget, neighbours=arguments.neighbours)\n",
         check_command,
         "overspent",
     ),
@@ -294,7 +294,7 @@ MUTANTS = [
         "a file beside the model holds the number of records",
         CLI,
         READ_ALL,
-        "    Path('n.txt').write_text(str(len(data.columns[domain.attributes[0]])))\n",
+        "        Path('n.txt').write_text(str(len(data.columns[domain.attributes[0]])))\n",
         check_command,
         "private state kept",
     ),

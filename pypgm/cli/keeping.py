@@ -1,0 +1,140 @@
+"""A place for a release, taken before anything is spent: what was paid for is not lost to a full disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pypgm.models.storage import archive_bytes
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from pypgm.release import Release
+
+__all__ = ["Place", "default_place"]
+
+_LEAST = 1 << 20  # bytes that are set aside for any release: ledger, measurements and options of a small table
+_MOST = 1 << 26  # bytes that are set aside at most: a file of all pairs of 100 attributes is below it
+
+
+def default_place(table: str, out: str) -> str:
+    """Return where a release goes that nobody named a place for: beside the records, or by the name of the table.
+
+    Examples
+    --------
+    >>> default_place("people.csv", "made/out.csv.gz"), default_place("people.csv", "/dev/stdout")
+    ('made/out.pgm', 'people.pgm')
+    """
+    found = Path(out)
+    if found.exists() and not found.is_file():
+        return f"{Path(table).name.split('.')[0]}.pgm"
+    return str(found.with_name(f"{found.name.split('.')[0] or 'release'}.pgm"))
+
+
+class Place:
+    """The file of a release: its name and its bytes on the disk are taken at once, and nothing there is replaced.
+
+    Leaving the context without a release leaves nothing behind.
+
+    Parameters
+    ----------
+    path : str
+        The file, in a folder that exists.
+    expected : int
+        Bytes the release may take; what is set aside lies between 1 and 64 MiB.
+
+    Raises
+    ------
+    ValueError
+        If there is a file already.
+    OSError
+        If the file cannot be made, or the disk has no space for it.
+    """
+
+    def __init__(self, path: str, expected: int = 0) -> None:
+        self.path = Path(path)
+        self._draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.part")
+        self._kept = False
+        try:
+            with self.path.open("xb"):
+                pass
+        except FileExistsError:
+            raise ValueError(
+                f"{path} is there already, and no release is written over: name another file, or move that one away"
+            ) from None
+        try:
+            with self._draft.open("xb") as file:
+                left = min(max(expected, _LEAST), _MOST)
+                for _ in range(0, left, _LEAST):
+                    file.write(bytes(_LEAST))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            self._clear()
+            raise OSError(error.errno, f"{error.strerror}; nothing was spent", path) from None
+        except BaseException:
+            self._clear()
+            raise
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._kept:
+            self._clear()
+
+    def keep(self, release: Release) -> Path:
+        """Write a release, whole and flushed to the disk, and return where it is.
+
+        Where its own place takes it no more, it goes to the working directory, the directory for temporary files or
+        home, and the error says where.
+
+        Raises
+        ------
+        OSError
+            If it is elsewhere, or nowhere.
+        """
+        packed = archive_bytes(*release.archive())
+        try:
+            _fill(self._draft, packed)
+            self._draft.replace(self.path)
+        except OSError as error:
+            self._clear()
+            raise OSError(f"{self.path}: {error.strerror}; {_elsewhere(self.path.name, packed, release)}") from None
+        self._kept = True
+        return self.path
+
+    def _clear(self) -> None:
+        for path in (self._draft, self.path):
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _fill(path: Path, packed: bytes) -> None:
+    """Write bytes over what a file holds, in the space it has, and see them on the disk."""
+    with path.open("r+b" if path.exists() else "xb") as file:
+        file.write(packed)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _elsewhere(name: str, packed: bytes, release: Release) -> str:
+    """Keep a release somewhere else, and return what to say."""
+    for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
+        path = folder / f"{Path(name).stem}-{secrets.token_hex(4)}.pgm"
+        try:
+            _fill(path, packed)
+        except OSError:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+        else:
+            return f"the release, paid for with {release.guarantee}, is whole in {path}"
+    return f"no other disk takes the release either, for which {release.guarantee} is spent"

@@ -1,0 +1,77 @@
+"""``pypgm sample``: more records from a release, at no cost of privacy."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, check_rows, evidence_given, model_in
+from pypgm.data import write_table
+from pypgm.models import GraphicalModel, RegionGraphModel
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from pypgm.cli.arguments import Verbs
+    from pypgm.domain import Label
+
+__all__ = ["add_to"]
+
+_ABOUT = """\
+Draw synthetic records from a release, as often as wanted: what was released costs no privacy again.
+
+With --given all records agree with what is known; by default there are then as many as the release expects of them.
+"""
+_EXAMPLES = """\
+examples:
+  pypgm sample people.pgm --out synthetic.csv
+  pypgm sample people.pgm --rows 1000 --given sex=F --seed 7 --out women.csv
+  pypgm sample people.pgm --rows 10 --out /dev/stdout
+"""
+
+
+def add_to(commands: Verbs) -> None:
+    """Add the verb."""
+    summary = "more synthetic records from a release"
+    sample = add_verb(commands, "sample", _sample, summary=summary, about=_ABOUT, examples=_EXAMPLES)
+    sample.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
+    sample.add_argument("--out", metavar="FILE", required=True, help="where the records go: .csv or .csv.gz")
+    sample.add_argument("--rows", metavar="N", type=as_rows, help="how many (default: as many as the release has)")
+    add_given(sample)
+    sample.add_argument(
+        "--seed", metavar="S", type=as_rows, help="the same records every time (default: others every time)"
+    )
+    sample.add_argument("--quiet", action="store_true", help="do not say what was written")
+
+
+def _sample(arguments: argparse.Namespace) -> None:
+    check_places([arguments.release], [arguments.out])
+    model = model_in(arguments.release)
+    evidence = evidence_given(model.domain, arguments.given)
+    if arguments.rows is not None:
+        check_rows(model.domain, arguments.rows)
+    if not evidence:
+        records = model.synthetic_data(arguments.rows, arguments.seed)
+    elif isinstance(model, GraphicalModel | RegionGraphModel):
+        rows = _expected(model, evidence) if arguments.rows is None else arguments.rows
+        records = model.synthetic_data(rows, arguments.seed, evidence=evidence)
+    else:
+        raise ValueError(f"{arguments.release}: records of a {type(model).__name__} are drawn without --given")
+    write_table(records, arguments.out)
+    if not arguments.quiet:
+        sys.stderr.write(f"wrote {records.n_records:,} records to {arguments.out}\n")
+
+
+def _expected(model: GraphicalModel | RegionGraphModel, evidence: Mapping[str, Sequence[Label]]) -> int:
+    """Return how many records of a model agree with evidence: its total times one conditional probability each."""
+    expected = model.total
+    known: dict[str, Sequence[Label]] = {}
+    for name, values in evidence.items():
+        labels = model.domain.labels.get(name)
+        codes = [int(v) if labels is None else labels.index(v) for v in dict.fromkeys(values)]
+        expected *= float(np.take(model.query(name, known).values, codes).sum())
+        known[name] = values
+    return round(expected)

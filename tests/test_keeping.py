@@ -1,0 +1,210 @@
+"""Releases are kept: written first, never over another one, found again whatever happens after they were paid for."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import cli
+from pypgm.cli import keeping
+from pypgm.cli import synth as verb
+
+DATA = pypgm.Dataset({"a": [0, 1] * 50, "b": [0, 1, 1, 0] * 25}, pypgm.Domain({"a": 2, "b": ["F", "M"]}))
+SYNTH = ["synth", "people.csv", "--domain", "domain.json", "--epsilon", "1", "--delta", "1e-9", "--out", "out.csv"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pypgm.write_table(DATA, "people.csv")
+    (tmp_path / "domain.json").write_text(json.dumps({"a": 2, "b": ["F", "M"]}))
+    return tmp_path
+
+
+@pytest.fixture
+def release():
+    return pypgm.mechanisms.mst(DATA, epsilon=1, delta=1e-9)
+
+
+def unspent(data, **options):
+    pytest.fail("spent")
+
+
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device", "out.csv")
+
+
+def test_the_release_is_kept_beside_the_records(folder, capsys):
+    assert cli.main(SYNTH) == 0
+    assert "wrote out.pgm" in capsys.readouterr().err
+    found = pypgm.load("out.pgm")
+    assert (found.mechanism, found.version) == ("wide", pypgm.__version__)
+    assert found.options == {"oracle": "auto", "noise": "pypgm"}
+
+
+def test_a_release_is_never_written_over(folder, capsys):
+    assert cli.main(SYNTH) == 0
+    before = Path("out.pgm").read_bytes()
+    assert cli.main(SYNTH) == 2
+    assert "out.pgm is there already, and no release is written over" in capsys.readouterr().err
+    assert Path("out.pgm").read_bytes() == before
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device", "out.csv"), KeyboardInterrupt()])
+def test_what_goes_wrong_after_paying_names_release_and_way_on(folder, monkeypatch, capsys, error):
+    def broken(*_):
+        raise error
+
+    monkeypatch.setattr(verb, "write_table", broken)
+    assert cli.main([*SYNTH, "--quiet"]) == (130 if isinstance(error, KeyboardInterrupt) else 2)
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    for text in ("paid for with epsilon 1.0, delta 1e-09", "whole in out.pgm", "its ledger too"):
+        assert text in said
+    way = said.split("go on with: pypgm ")[1].split()
+    monkeypatch.undo()
+    os.chdir(folder)
+    assert cli.main(way) == 0
+    assert sorted(os.listdir()) == ["domain.json", "out.csv", "out.pgm", "people.csv"]
+
+
+def test_a_full_disk_is_found_before_anything_is_spent(folder, monkeypatch, capsys):
+    monkeypatch.setattr(keeping.os, "fsync", full)
+    monkeypatch.setattr(pypgm.mechanisms, "wide", unspent)
+    assert cli.main(SYNTH) == 2
+    assert "out.pgm: No space left on device; nothing was spent" in capsys.readouterr().err
+    assert sorted(os.listdir()) == ["domain.json", "people.csv"]
+
+
+def test_a_release_larger_than_its_place_goes_elsewhere(folder, release, monkeypatch):
+    (folder / "small").mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    real = keeping._fill
+
+    def filled(path, packed):
+        if path.parent.name == "small" or path.parent == Path.cwd():
+            full()
+        real(path, packed)
+
+    place = keeping.Place("small/people.pgm")
+    monkeypatch.setattr(keeping, "_fill", filled)
+    with (
+        pytest.raises(OSError, match=r"No space left on device; the release, paid for with epsilon 1\.0") as error,
+        place,
+    ):
+        place.keep(release)
+    found = Path(str(error.value).split("whole in ")[1])
+    try:
+        assert pypgm.load(found).ledger.lines == release.ledger.lines
+    finally:
+        found.unlink()
+    monkeypatch.setattr(keeping, "_fill", full)
+    with (
+        pytest.raises(OSError, match="no other disk takes the release either"),
+        keeping.Place("small/people.pgm") as again,
+    ):
+        again.keep(release)
+    assert os.listdir("small") == []
+
+
+def test_a_place_that_is_left_is_empty(folder):
+    with keeping.Place("people.pgm", expected=3 << 20):
+        assert sum(path.stat().st_size for path in folder.glob(".people.pgm.*")) == 3 << 20
+    assert sorted(os.listdir()) == ["domain.json", "people.csv"]
+
+
+@pytest.mark.parametrize(
+    ("out", "place"), [("a/b.csv.gz", "a/b.pgm"), ("/dev/null", "people.pgm"), (".gz", "release.pgm")]
+)
+def test_default_places(out, place):
+    assert keeping.default_place("in/people.csv", out) == place
+
+
+def test_a_real_full_disk(folder):
+    """A file system of 3 MiB: the release fits, the records do not."""
+    if not (shutil.which("unshare") and sys.platform == "linux"):
+        pytest.skip("needs unshare")
+    script = 'mkdir disk && mount -t tmpfs -o size=3m none disk && "$@"'
+    more = ["--out", "disk/out.csv", "--rows", "2000000", "--quiet"]
+    code = f"import sys; sys.path.insert(0, {str(Path(pypgm.__file__).parents[1])!r}); from pypgm.cli import main"
+    command = [sys.executable, "-c", f"{code}; import shutil; status = main(sys.argv[1:])\n"
+               "shutil.copy('disk/out.pgm', 'kept.pgm'); sys.exit(status)"]  # fmt: skip
+    inside = ["unshare", "-rm", "sh", "-c", script, "sh", *command, *SYNTH, *more]
+    done = subprocess.run(inside, capture_output=True, text=True, check=False)
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip("needs user name spaces")
+    assert "No space left on device; the release, paid for with epsilon 1.0" in done.stderr
+    assert done.returncode == 2
+    assert pypgm.load("kept.pgm").measurements
+
+
+def test_sample(folder, release, capsys):
+    release.save("people.pgm")
+    assert cli.main(["sample", "people.pgm", "--rows", "30", "--given", "b=F", "--seed", "1", "--out", "a.csv"]) == 0
+    assert "wrote 30 records to a.csv" in capsys.readouterr().err
+    assert cli.main(["sample", "people.pgm", "--rows", "30", "--given", "b=F", "--seed", "1", "--out", "b.csv"]) == 0
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    assert pypgm.read_table("a.csv", DATA.domain).project("b").values.tolist() == [30, 0]
+    assert cli.main(["sample", "people.pgm", "--out", "all.csv", "--quiet"]) == 0
+    assert pypgm.read_table("all.csv", DATA.domain).n_records == round(release.model.total)
+    assert cli.main(["sample", "people.pgm", "--given", "b=F", "--given", "a=1", "--out", "some.csv", "--quiet"]) == 0
+    expected = release.project(("a", "b")).values[1, 0]
+    assert pypgm.read_table("some.csv", DATA.domain).n_records == round(expected)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--rows", "-5"], "--rows: needs a number of records"),
+        (["--rows", "100000000000000"], "GiB of memory, the limit is"),
+        (["--given", "b=X"], "'b' needs one of 'F', 'M'"),
+        (["--out", "people.pgm"], "written over"),
+        (["--seed", "x"], "--seed"),
+    ],
+)
+def test_refused_samples(folder, release, capsys, more, message):
+    release.save("people.pgm")
+    assert cli.main(["sample", "people.pgm", "--out", "x.csv", *more]) == 2
+    assert message in capsys.readouterr().err
+    assert "x.csv" not in os.listdir()
+
+
+def test_a_network_is_sampled_without_evidence(folder, capsys):
+    pypgm.bayes.learn_private(DATA, [("a", "b")], epsilon=1).save("net.pgm")
+    assert cli.main(["sample", "net.pgm", "--rows", "5", "--out", "x.csv"]) == 0
+    assert cli.main(["sample", "net.pgm", "--given", "a=1", "--out", "y.csv"]) == 2
+    assert "drawn without --given" in capsys.readouterr().err
+
+
+def test_info_of_a_release(folder, capsys):
+    options = {"workload": pypgm.workloads.all_k_way(DATA.domain, 1), "max_bytes": 2**30}
+    pypgm.mechanisms.hdmm(DATA, epsilon=1, delta=1e-9, neighbours="replace", **options).save("people.pgm")
+    assert cli.main(["info", "people.pgm"]) == 0
+    said = capsys.readouterr().out
+    for text in (
+        "guarantee: epsilon 1.0, delta 1e-09\n",
+        "protects: what the records of any one person (at most 1 record) hold",
+        f"made by: hdmm of pypgm {pypgm.__version__} (workload of 2 marginals, strategy marginals",
+        "max_bytes 1073741824",
+        "measured: 2 marginals\n  a  2 numbers  noise ",
+        "largest error: ",
+        "attributes:\n  a  2\n  b  2  F, M\n",
+    ):
+        assert text in said
+
+
+def test_many_measurements_are_cut():
+    many = [pypgm.LinearMeasurement([1], (), stddev=float(s)) for s in np.arange(1, 31)]
+    lines = pypgm.report.measurement_lines(many, limit=2)
+    shown = [["(all", "records)", "1", "number", "noise", n, "records"] for n in ("29", "30")]
+    assert [line.split() for line in lines[:2]] == shown
+    assert lines[2:] == ["  and 28 with less noise"]
