@@ -13,6 +13,7 @@ from pypgm.release import RELEASES, Release
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from pypgm.bayes.counted import CountedNetwork
@@ -74,6 +75,45 @@ class NetworkRelease(Release):
         rows = np.maximum(positive.sum(axis=-1, keepdims=True), max(1.0, (variance * size) ** 0.5))
         squared = variance * ((1 - theta.values) ** 2 + (size - 1) * theta.values**2)
         return Factor(theta.domain, np.minimum(1.0, np.sqrt(squared) / rows))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the network, each attribute in the colour of what its table got of the budget.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones by default.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib, the extra ``plot``, is not there.
+        """
+        from pypgm.bayes.pictures import draw_graph
+
+        unit = "ε" if self.ledger.budget.unit == "epsilon" else "ρ"
+        return draw_graph(self.model, {a: float(c) for a, c in self.allocation.items()}, f"{unit} of the table", ax)
+
+    def plot_table(self, attribute: str, ax: Axes | None = None) -> Axes:
+        """Draw a conditional table with its standard errors; of a large one the first groups of the parents' values.
+
+        Parameters
+        ----------
+        attribute : str
+        ax : matplotlib Axes, optional
+            New ones by default.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib, the extra ``plot``, is not there.
+        ValueError
+            If the attribute is unknown.
+        """
+        from pypgm.bayes.pictures import draw_table
+
+        errors = self.standard_error(attribute)
+        return draw_table(self.model.tables[attribute], errors, ax)
 
 
 def pooled(measurements: Iterable[LinearMeasurement], family: tuple[str, ...]) -> tuple[NDArray[np.float64], float]:
