@@ -270,6 +270,24 @@ def test_tables_that_do_not_fit_are_refused_before_anything_is_spent(monkeypatch
         learn_private(data, {"x8": names[:8]}, 1, max_bytes=1000)
 
 
+def test_an_estimate_that_does_not_fit_is_refused_before_anything_is_spent(monkeypatch):
+    names = [f"x{i}" for i in range(12)]
+    data = Dataset({a: [0, 1] for a in names}, Domain(dict.fromkeys(names, 4)))
+    chain = list(itertools.pairwise(names))
+    charged, charge = [], pypgm.Ledger.charge
+    monkeypatch.setattr(pypgm.Ledger, "charge", lambda *given: charged.append(0) or charge(*given))
+    refused = []
+    for max_bytes in np.geomspace(1e3, 1e6, 13):
+        try:
+            learn_private(data, chain, 1, max_bytes=max_bytes)
+        except ModelTooLargeError:
+            refused.append(max_bytes)
+            assert not charged
+        charged.clear()
+    assert 2 <= len(refused) <= 9
+    assert learn_private(data, chain, 1, max_bytes=max(refused), estimator="tables").model.fit is None
+
+
 def test_weighted_records_and_an_empty_domain_are_refused(data):
     weighted = Dataset({"a": [0, 1]}, Domain({"a": 2}), weights=[1.0, 2.0])
     with pytest.raises(ValueError, match="weight"):

@@ -26,8 +26,10 @@ from pypgm.bayes.private_structure import MOST_EPSILON, PrivateStructure, select
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
+from pypgm.estimation import LinearMeasurement
+from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.total import estimate_total
-from pypgm.graphs import JunctionTree
+from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import estimate
 from pypgm.privacy.arguments import as_budget, as_privacy, gaussian_budget
 from pypgm.privacy.budget import Budget
@@ -43,7 +45,7 @@ from pypgm.reconstruction.consistency import consistent
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.estimation import FitState, LinearMeasurement
+    from pypgm.estimation import FitState
 
 __all__ = ["Law", "learn_private", "measure_family"]
 
@@ -263,6 +265,7 @@ class _Learner:
         self._families = list(checked_families(domain, self._parents, max_bytes).values())
         # Whatever does not fit the memory is met here, on uniform tables, before anything is spent.
         self._importance([np.ones(domain.sizes(f)) for f in self._families])
+        self._oracle = self._planned() if scheme.estimator == "model" else "exact"
 
     def measure(self, table: PrivateTable) -> list[LinearMeasurement]:
         """Measure in one or two stages; return what was measured of all records."""
@@ -321,17 +324,19 @@ class _Learner:
         if self._scheme.estimator == "tables":
             counts = self._tables(measurements)
         else:
-            model = estimate(self._domain, fitted, total, oracle=self._oracle() if fitted else "exact", **options)
+            model = estimate(self._domain, fitted, total, oracle=self._oracle if fitted else "exact", **options)
             counts, fit = [model.project(f).values for f in self._families], model.fit
         return CountedNetwork(self._domain, self._parents, self._rows(counts), total=records, fit=fit)
 
-    def _oracle(self) -> Literal["exact", "region_graph"]:
-        """Return how to estimate: exactly, unless the junction tree is large."""
+    def _planned(self) -> Literal["exact"] | RegionGraph:
+        """Return how to estimate: exactly, unless the junction tree is large; a graph of regions is planned here."""
         allowed = _EXACT_BYTES if self._max_bytes is None else min(_EXACT_BYTES, self._max_bytes / 4)
         try:
-            JunctionTree(self._domain, self._families, max_bytes=allowed)
+            tree = JunctionTree(self._domain, self._families, max_bytes=allowed)
+            each = [LinearMeasurement(np.zeros(self._domain.size(f)), f) for f in self._families]
+            check_estimate_fits(tree, 2 * each, "accelerated", self._max_bytes)
         except ModelTooLargeError:
-            return "region_graph"
+            return RegionGraph.saturated(self._domain, self._families, max_bytes=self._max_bytes)
         return "exact"
 
     def _tables(self, measurements: list[LinearMeasurement]) -> list[NDArray[np.float64]]:
