@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.models.kinds import ReleasedModel
 
-__all__ = ["cells", "compare", "domain_lines", "measurement_lines", "model_lines"]
+__all__ = ["cells", "compare", "domain_lines", "measurement_lines", "model_lines", "noise_of"]
 
 _CHUNK = 65536
 
@@ -85,7 +85,7 @@ def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20
     >>> measurement_lines([LinearMeasurement([3, 4], "sex", stddev=2.0)])
     ['  sex  2 numbers  noise 2 records']
     """
-    noise = [float(np.max(m.stddev)) for m in measurements]
+    noise = [noise_of(m) for m in measurements]
     shown = sorted(sorted(range(len(noise)), key=lambda i: -noise[i])[:limit])
     names = [", ".join(measurements[i].clique) or "(all records)" for i in shown]
     counts = [_many(measurements[i].values.size, "number") for i in shown]
@@ -94,6 +94,23 @@ def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20
     lines = [f"  {name:<{wide}}  {count:>{long}}  noise {noise[i]:.3g} records" for name, count, i in rows]
     left = len(noise) - len(shown)
     return [*lines, f"  and {left:,} with less noise"] if left else lines
+
+
+def noise_of(measurement: LinearMeasurement) -> float:
+    """Return the noise of a measurement as that of one count: its standard deviation over what a record adds at most.
+
+    Parameters
+    ----------
+    measurement : LinearMeasurement
+
+    Examples
+    --------
+    >>> from pypgm import LinearMeasurement, queries
+    >>> noise_of(LinearMeasurement([3, 4, 5], "age", stddev=2.0, query=queries.Matrix([[2, 0], [0, 2], [0, 0]])))
+    1.0
+    """
+    largest = float(np.max(measurement.linear_map.column_norms(2), initial=0.0))
+    return float(np.max(measurement.stddev)) / (largest or 1.0)
 
 
 def cells(factor: Factor) -> Iterator[tuple[str, ...]]:

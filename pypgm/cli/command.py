@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pypgm import __version__
-from pypgm.cli import demo, info, query, sample, synth
+from pypgm.cli import compare, demo, info, plan, query, sample, synth
 from pypgm.cli.arguments import Parser
 from pypgm.cli.synth import PaidError
 
@@ -33,12 +33,14 @@ examples:
       more records, at no cost
   pypgm query people.pgm age,sex --given income=high
       the probabilities of age and sex among people of high income
+  pypgm plan domain.json --records 50000 --epsilon 1 --delta 1e-9
+      what that budget would buy, before anything is spent
   pypgm info people.pgm
       what a release guarantees, measured and holds
 
 exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted
 """
-_VERBS = (synth, sample, query, info, demo)
+_VERBS = (plan, synth, sample, query, info, compare, demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pypgm import load
 from pypgm.cli.arguments import add_verb
 from pypgm.release import Release
-from pypgm.report import domain_lines, measurement_lines, model_lines
+from pypgm.report import domain_lines, measurement_lines, model_lines, noise_of
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +36,7 @@ def _release_lines(release: Release) -> list[str]:
     """Return the guarantee, who it protects, what made the release and what was measured."""
     told = ", ".join(f"{name} {_shown(value)}" for name, value in release.options.items())
     made = " ".join(part for part in (release.mechanism, "of pypgm", release.version) if part)
-    noise = [(float(np.max(m.stddev)), m.clique) for m in release.measurements]
+    noise = [(noise_of(m), m.clique) for m in release.measurements]
     lines = [
         f"guarantee: {release.guarantee}",
         f"protects: {release.privacy.sentence}",

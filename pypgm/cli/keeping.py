@@ -31,7 +31,7 @@ def default_place(table: str, out: str) -> str:
     ('made/out.pgm', 'people.pgm')
     """
     found = Path(out)
-    if found.exists() and not found.is_file():
+    if found.parts[:2] in {("/", "dev"), ("/", "proc")} or (found.exists() and not found.is_file()):
         return f"{Path(table).name.split('.')[0]}.pgm"
     return str(found.with_name(f"{found.name.split('.')[0] or 'release'}.pgm"))
 

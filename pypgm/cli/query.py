@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
+import itertools
+import json
 import sys
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pypgm.bayes import BayesianNetwork
 from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, clique_named, evidence_given, model_in
@@ -15,13 +19,15 @@ from pypgm.report import cells
 
 if TYPE_CHECKING:
     from pypgm.cli.arguments import Verbs
+    from pypgm.domain import Domain, Label
     from pypgm.factor import Factor
+    from pypgm.graphs.evidence import Evidence
 
 __all__ = ["add_to"]
 
 _ABOUT = """\
-Print marginals of a model as CSV: a line for each cell, with its expected number of records and the standard error that
-the noise of the measurements leaves it.
+Print marginals of a model as CSV or JSON: for each cell its expected number of records, and the standard error that the
+noise of the measurements leaves it.
 
 With --given it prints conditional probabilities instead. Any attributes can be asked for together, measured or not.
 """
@@ -30,6 +36,7 @@ examples:
   pypgm query people.pgm age,sex income
   pypgm query people.pgm income --given sex=F --given age=30 --given age=31   (women of 30 or 31)
   pypgm query people.pgm age,sex --out age-sex.csv
+  pypgm query people.pgm age sex --format json
   pypgm query alarm.bif HYPOVOLEMIA --given CVP=LOW
 """
 
@@ -49,7 +56,12 @@ def add_to(commands: Verbs) -> None:
         help="estimates by which the standard errors are told where there is no formula (default 20, known to 16 %%; "
         "0: no standard errors)",
     )
-    query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv or .csv.gz file")
+    query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")
+    query.add_argument(
+        "--format",
+        choices=["csv", "json"],
+        help="how answers are printed (default: csv, or json where --out ends in .json)",
+    )
 
 
 def _draws(text: str) -> int:
@@ -74,14 +86,43 @@ def _query(arguments: argparse.Namespace) -> None:
     errors: list[Factor | None] = [None] * len(cliques)
     if arguments.draws and isinstance(model, GraphicalModel) and model.origin is not None:
         errors = [*model.standard_errors(cliques, evidence or None, draws=arguments.draws)]
-    if arguments.out is not None:
-        check_places([arguments.model], [arguments.out])
-        with replacing_text(arguments.out) as file:
-            _write_answer(file, answers[0], unit, errors[0])
+    as_json = arguments.format == "json" or (arguments.format is None and (arguments.out or "").endswith(".json"))
+    with _output(arguments.model, arguments.out) as file:
+        if as_json:
+            tables = zip(answers, errors, strict=True)
+            json.dump([_json_table(*table, unit, evidence) for table in tables], file, ensure_ascii=False, indent=1)
+            file.write("\n")
+            return
+        for i, answer in enumerate(answers):
+            file.write("\n" if i else "")
+            _write_answer(file, answer, unit, errors[i])
+
+
+@contextlib.contextmanager
+def _output(model: str, out: str | None) -> Iterator[TextIO]:
+    """Open where answers go."""
+    if out is None:
+        yield sys.stdout
         return
-    for i, answer in enumerate(answers):
-        sys.stdout.write("\n" if i else "")
-        _write_answer(sys.stdout, answer, unit, errors[i])
+    check_places([model], [out])
+    with replacing_text(out) as file:
+        yield file
+
+
+def _json_table(answer: Factor, errors: Factor | None, unit: str, evidence: Evidence) -> dict[str, Any]:
+    """Return an answer as JSON holds it: labels as they are, a number for each cell."""
+    numbers = {unit: answer.datavector()} | ({} if errors is None else {"standard_error": errors.datavector()})
+    values = [_values(answer.domain, a) for a in answer.domain]
+    rows = [
+        dict(zip(answer.domain.attributes, cell, strict=True)) | {n: float(v[i]) for n, v in numbers.items()}
+        for i, cell in enumerate(itertools.product(*values))
+    ]
+    return {"attributes": list(answer.domain.attributes), "given": dict(evidence), "cells": rows}
+
+
+def _values(domain: Domain, attribute: str) -> Sequence[Label]:
+    labels = domain.labels.get(attribute)
+    return range(domain.size((attribute,))) if labels is None else labels
 
 
 def _write_answer(file: TextIO, answer: Factor, unit: str, errors: Factor | None) -> None:

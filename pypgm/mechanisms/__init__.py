@@ -6,7 +6,8 @@ from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._mst import mst
 from pypgm.mechanisms._privbayes import privbayes
 from pypgm.mechanisms._wide import wide
+from pypgm.mechanisms.planning import Plan, plan
 from pypgm.mechanisms.run import Options
 from pypgm.release import Release
 
-__all__ = ["Options", "Release", "hdmm", "mst", "privbayes", "wide"]
+__all__ = ["Options", "Plan", "Release", "hdmm", "mst", "plan", "privbayes", "wide"]

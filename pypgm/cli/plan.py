@@ -1,0 +1,61 @@
+"""``pypgm plan``: what a budget would buy, before anything is spent."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from pypgm import mechanisms
+from pypgm.cli.arguments import add_budget, add_verb, as_rows
+from pypgm.cli.workload import HELP, workload_named
+from pypgm.data import read_domain
+from pypgm.mechanisms.registry import BEST, mechanism_names
+from pypgm.privacy import Budget, Privacy
+
+if TYPE_CHECKING:
+    from pypgm.cli.arguments import Verbs
+
+__all__ = ["add_to"]
+
+_ABOUT = """\
+Rehearse a mechanism on made-up records and print what it would measure at which noise, the error to expect of pairs of
+attributes, time and memory. No table is read and nothing is spent: the number of records is what is publicly known or
+guessed of it.
+"""
+_EXAMPLES = """\
+examples:
+  pypgm plan domain.json --records 50000 --epsilon 1 --delta 1e-9
+  pypgm plan domain.json --records 50000 --epsilon 1 --delta 1e-9 --mechanism hdmm --workload up-to-2
+"""
+
+
+def add_to(commands: Verbs) -> None:
+    """Add the verb."""
+    plan = add_verb(commands, "plan", _plan, summary="what a budget would buy", about=_ABOUT, examples=_EXAMPLES)
+    plan.add_argument("domain", metavar="DOMAIN", help="the attributes: a .json file")
+    plan.add_argument("--records", metavar="N", type=_records, required=True, help="how many records there are, about")
+    add_budget(plan)
+    plan.add_argument(
+        "--mechanism", choices=mechanism_names(), default=BEST, help=f"how to choose what is measured (default {BEST})"
+    )
+    plan.add_argument("--workload", metavar="WORKLOAD", help=HELP)
+    plan.add_argument(
+        "--neighbours", choices=["add-remove", "replace"], default="add-remove", help="what is protected, as for synth"
+    )
+
+
+def _records(text: str) -> int:
+    number = as_rows(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("needs a number of records, 1 or more, got 0")
+    return number
+
+
+def _plan(arguments: argparse.Namespace) -> None:
+    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
+    domain = read_domain(arguments.domain)
+    work = None if arguments.workload is None else workload_named(domain, arguments.workload)
+    privacy = Privacy(arguments.neighbours)
+    found = mechanisms.plan(arguments.mechanism, domain, budget, work, arguments.records, privacy=privacy)
+    sys.stdout.write(f"{found}\n")

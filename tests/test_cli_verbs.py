@@ -1,0 +1,120 @@
+"""The verbs around a release: what was planned, answers as JSON, and how far it is from its table."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Budget, Domain, Privacy, cli, mechanisms
+
+DOMAIN = Domain({"age": 5, "sex": ["F", "M"], "income": [1, 2.5]})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 5, 400)
+    data = pypgm.Dataset({"age": age, "sex": rng.integers(0, 2, 400), "income": (age > 2).astype(int)}, DOMAIN)
+    pypgm.write_table(data, "people.csv")
+    (tmp_path / "domain.json").write_text(json.dumps({"age": 5, "sex": ["F", "M"], "income": [1, 2.5]}))
+    mechanisms.mst(data, epsilon=10, delta=1e-9, unsafe_seed=1).save("people.pgm")
+    return tmp_path
+
+
+def test_answers_as_json(folder, capsys):
+    assert cli.main(["query", "people.pgm", "sex,income", "age", "--format", "json", "--draws", "0"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    values = pypgm.load("people.pgm").project(("sex", "income")).values
+    assert first["attributes"] == ["sex", "income"]
+    assert first["given"] == {}
+    assert first["cells"][1] == {"sex": "F", "income": 2.5, "count": pytest.approx(values[0, 1])}
+    assert [cell["age"] for cell in second["cells"]] == [0, 1, 2, 3, 4]
+    assert cli.main(["query", "people.pgm", "age", "--given", "sex=F", "--out", "age.json", "--draws", "2"]) == 0
+    (table,) = json.loads((folder / "age.json").read_text())
+    assert table["given"] == {"sex": ["F"]}
+    assert sum(cell["probability"] for cell in table["cells"]) == pytest.approx(1)
+    assert all(cell["standard_error"] >= 0 for cell in table["cells"])
+    assert cli.main(["query", "people.pgm", "age", "--out", "age.json", "--format", "csv", "--draws", "0"]) == 0
+    assert (folder / "age.json").read_text().startswith("age,count\n")
+
+
+def test_compare(folder, capsys):
+    assert cli.main(["compare", "people.pgm", "people.csv"]) == 2
+    assert "--unsafe" in capsys.readouterr().err
+    assert cli.main(["compare", "people.pgm", "people.csv", "--unsafe"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("NOT PRIVATE")
+    assert [line.split(":")[0] for line in said[1:4]] == ["attributes", "pairs", "worst pairs"]
+    model, data = pypgm.load("people.pgm"), pypgm.read_table("people.csv", DOMAIN)
+    pairs = [("age", "sex"), ("age", "income"), ("sex", "income")]
+    found = pypgm.evaluate(model, cliques=pairs, unsafe_data=data)
+    assert f"mean {100 * found.mean:.2g} %" in said[2]
+    assert len(said) == 4 + 3
+
+
+def test_plan_on_the_command_line(folder, capsys):
+    budget = ["--records", "400", "--epsilon", "1", "--delta", "1e-9"]
+    assert cli.main(["plan", "domain.json", *budget, "--mechanism", "hdmm", "--workload", "1"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("hdmm on 400 records would measure 3 marginals\n  age ")
+    assert "expected error of pairs: " in said
+    assert cli.main(["plan", "domain.json", *budget[2:], "--records", "0"]) == 2
+    assert "1 or more" in capsys.readouterr().err
+    assert cli.main(["plan", "domain.json", *budget, "--mechanism", "mst", "--workload", "1"]) == 2
+    assert "takes no workload" in capsys.readouterr().err
+
+
+def test_a_plan_says_the_noise_of_the_run(folder):
+    budget = Budget(epsilon=1, delta=1e-9)
+    data = pypgm.read_table("people.csv", DOMAIN)
+    for name in ("hdmm", "mst"):
+        planned = mechanisms.plan(name, DOMAIN, budget, n_estimate=400)
+        release = mechanisms.mst(data, budget=budget) if name == "mst" else mechanisms.hdmm(data, budget=budget)
+        assert sorted(planned.stddev) == pytest.approx(sorted(float(m.stddev) for m in release.measurements))
+        assert name == "mst" or planned.numbers == tuple(DOMAIN.size(c) for c in planned.cliques)
+
+
+def test_a_plan_of_many_records_has_their_noise(folder):
+    budget = Budget(epsilon=1, delta=1e-9)
+    few, many = (mechanisms.plan("hdmm", DOMAIN, budget, n_estimate=n) for n in (400, 10**9))
+    assert many.stddev == pytest.approx(few.stddev, rel=1e-3)
+    assert 0 < many.error < 1e-6 < few.error
+    assert many.bytes > 3 * 10**9
+    pure = mechanisms.plan("privbayes", DOMAIN, Budget(epsilon=1), n_estimate=400)
+    assert pure.error > 0
+
+
+def test_a_plan_knows_relation_workload_and_little_budget():
+    budget = Budget(rho=0.01)
+    ways = {"replace": Privacy("replace"), "two": Privacy(records_per_person=2), "one": Privacy()}
+    noise = {n: mechanisms.plan("hdmm", DOMAIN, budget, n_estimate=100, privacy=p).stddev[0] for n, p in ways.items()}
+    assert noise["one"] * 1.4 == pytest.approx(noise["replace"], rel=0.02)
+    assert noise["one"] * 2 == pytest.approx(noise["two"], rel=0.01)
+    work = pypgm.workloads.all_k_way(DOMAIN, 1)
+    assert mechanisms.plan("hdmm", DOMAIN, budget, work, n_estimate=100).cliques == tuple(work)
+    errors = [mechanisms.plan("wide", DOMAIN, Budget(rho=rho), n_estimate=5000).error for rho in (1e-5, 1e-3, 1)]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_a_plan_of_one_attribute():
+    assert 0 < mechanisms.plan("mst", Domain({"a": 3}), Budget(rho=0.01), n_estimate=100).error < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("best", DOMAIN, Budget(rho=1)), ValueError, "mechanism must be one of"),
+        (("mst", DOMAIN, Budget(rho=1), pypgm.workloads.all_k_way(DOMAIN, 1)), ValueError, "takes no workload"),
+        (("mst", DOMAIN, Budget(rho=1), None, 0), ValueError, "n_estimate"),
+        (("mst", DOMAIN, Budget(epsilon=1)), ValueError, "delta"),
+        (("mst", DOMAIN, 1.0), TypeError, "needs a Budget"),
+        (("mst", {"a": 2}, Budget(rho=1)), TypeError, "Domain"),
+    ],
+)
+def test_refused_plans(arguments, error, message):
+    with pytest.raises(error, match=message):
+        mechanisms.plan(*arguments)
