@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from pypgm import _core
-from pypgm.domain import Clique, Domain, as_clique, check_domain
+from pypgm.domain import Clique, Domain, Label, as_clique, check_domain, listed
 from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["Factor", "transpose_cells"]
 
 _T = TypeVar("_T", bound=np.generic)
+
+Frame: TypeAlias = Any
+"""A data frame of a library that may not be installed."""
+
+_SHOWN = 12  # cells that a printed table shows with their labels
 
 
 class Factor:
@@ -46,6 +52,7 @@ class Factor:
 
     __slots__ = ("_cells", "domain")
     __array_priority__ = 1000.0  # a NumPy number times a factor is a factor
+    __iter__ = None  # cells are asked for by their labels, not one after the other
 
     domain: Domain
 
@@ -184,11 +191,83 @@ class Factor:
     def __neg__(self) -> Factor:
         return Factor.over(self.domain, -self._cells)
 
+    def __getitem__(self, values: Label | tuple[Label, ...]) -> float:
+        """Return the number of one cell, by a label of each attribute, or a code where it has none.
+
+        Raises
+        ------
+        KeyError
+            If there are not as many values as attributes, or one is none of its attribute's.
+
+        Examples
+        --------
+        >>> factor = Factor(Domain({"sex": ["F", "M"], "income": ["low", "high"]}), [[3, 4], [5, 6]])
+        >>> factor["F", "low"], factor["M", "high"]
+        (3.0, 6.0)
+        """
+        given = values if isinstance(values, tuple) else (values,)
+        if len(given) != len(self.domain):
+            raise KeyError(f"a cell needs a value of each of {self.domain.attributes}, got {given!r}")
+        return float(self.values[tuple(_code(self.domain, a, v) for a, v in zip(self.domain, given, strict=True))])
+
+    def to_frame(self, value: str = "value", *, library: str = "pandas") -> Frame:
+        """Return a data frame with a row for each cell: a column of labels or codes an attribute, and the numbers.
+
+        Parameters
+        ----------
+        value : str
+            The column of the numbers.
+        library : {"pandas", "polars", "pyarrow"}
+            Whose frame; it must be installed.
+
+        Raises
+        ------
+        ValueError
+            If the library is another one, or an attribute has the name of the column.
+        ImportError
+            If it is not installed.
+
+        Examples
+        --------
+        >>> Factor(Domain({"sex": ["F", "M"]}), [3, 4]).to_frame("count")  # doctest: +SKIP
+          sex  count
+        0   F    3.0
+        1   M    4.0
+        """
+        if library not in {"pandas", "polars", "pyarrow"}:
+            raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
+        if value in self.domain:
+            raise ValueError(f"the table has an attribute {value!r}; name the column of numbers otherwise")
+        columns: dict[str, Any] = {}
+        before, after = 1, self.domain.size()
+        for name, size in zip(self.domain.attributes, self.domain.shape, strict=True):
+            after //= size
+            labels = self.domain.labels.get(name, range(size))
+            columns[name] = [v for _ in range(before) for v in labels for _ in range(after)]
+            before *= size
+        module = importlib.import_module(library)
+        make = module.table if library == "pyarrow" else module.DataFrame
+        return make({**columns, value: self._cells.copy()})
+
     @np.errstate(over="ignore")
     def __repr__(self) -> str:
         with np.printoptions(precision=6, suppress=True, threshold=12, edgeitems=3, linewidth=1000):
             cells = np.array2string(self._cells, separator=", ")
+        if self.domain.labels:
+            shown = [*range(self._cells.size)] if self._cells.size <= _SHOWN else [0, 1, 2, -3, -2, -1]
+            texts = [f"{self._name(i % self._cells.size)}: {self._cells[i]:.6g}" for i in shown]
+            cells = ", ".join(texts if self._cells.size <= _SHOWN else [*texts[:3], "...", *texts[3:]])
+            cells = f"{{{cells}}}"
         return f"Factor({self.domain!r}, {cells}, sum {self._cells.sum():.6g})"
+
+    def _name(self, cell: int) -> str:
+        """Return the labels and codes of a cell."""
+        codes = []
+        for size in reversed(self.domain.shape):
+            cell, code = divmod(cell, size)
+            codes.append(code)
+        named = zip(self.domain.attributes, reversed(codes), strict=True)
+        return "/".join(str(self.domain.labels[a][c] if a in self.domain.labels else c) for a, c in named)
 
     @np.errstate(over="ignore")
     def _combine(
@@ -231,6 +310,18 @@ def transpose_cells(cells: NDArray[_T], domain: Domain, attributes: Sequence[str
     order = [axis[i] for i in domain.indices(attributes) if shape[i] > 1]
     table: NDArray[_T] = cells.reshape([shape[i] for i in wide]).transpose(order)
     return np.ascontiguousarray(table).reshape(-1)
+
+
+def _code(domain: Domain, attribute: str, value: Label) -> int:
+    """Return the code of a label; where an attribute has no labels, of a code."""
+    labels = domain.labels.get(attribute)
+    size = domain.size((attribute,))
+    if labels is not None and value in labels:
+        return labels.index(value)
+    if labels is None and isinstance(value, int | np.integer) and 0 <= value < size:
+        return int(value)
+    needed = f"a code from 0 to {size - 1}" if labels is None else f"one of {listed(labels)}"
+    raise KeyError(f"attribute {attribute!r} needs {needed}, got {value!r}")
 
 
 def _merge(a: Domain, b: Domain) -> Domain:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -249,3 +252,55 @@ def test_a_factor_keeps_what_it_was_given():
 def test_a_view_needs_cells_that_can_be_one(cells):
     with pytest.raises(ValueError, match="needs 2 contiguous float64 cells"):
         Factor.over(Domain({"a": 2}), cells)
+
+
+LABELLED = Factor(Domain({"sex": ["F", "M"], "age": 2, "size": [1, 2.5]}), np.arange(8))
+
+
+def test_repr_names_cells_by_their_labels():
+    assert repr(LABELLED.project(("sex", "age"))) == (
+        "Factor(Domain(sex: 2, age: 2), {F/0: 1, F/1: 5, M/0: 9, M/1: 13}, sum 28)"
+    )
+    long = Factor(Domain({"a": [f"v{i}" for i in range(30)]}), np.ones(30))
+    assert "{v0: 1, v1: 1, v2: 1, ..., v27: 1, v28: 1, v29: 1}, sum 30" in repr(long)
+
+
+def test_a_cell_by_labels_and_codes():
+    assert LABELLED["M", 1, 2.5] == LABELLED.values[1, 1, 1] == 7
+    assert LABELLED.project("sex")["F"] == 6
+    assert Factor(Domain({}), [3.0])[()] == 3
+    with pytest.raises(TypeError):
+        list(LABELLED)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (("F", 0), "a value of each of"),
+        ("F", "a value of each of"),
+        (("X", 0, 1), "'sex' needs one of F, M, got 'X'"),
+        (("F", 2, 1), "'age' needs a code from 0 to 1, got 2"),
+        (("F", "0", 1), "'age' needs a code"),
+        (("F", 0, 0), "'size' needs one of 1, 2.5, got 0"),
+    ],
+)
+def test_refused_cells(values, message):
+    with pytest.raises(KeyError, match=message):
+        LABELLED[values]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_frame_has_a_row_for_each_cell(monkeypatch, library):
+    made = types.SimpleNamespace(DataFrame=dict, table=dict)
+    monkeypatch.setitem(sys.modules, library, made)
+    frame = LABELLED.to_frame("count", library=library)
+    assert list(frame) == ["sex", "age", "size", "count"]
+    for i in range(8):
+        assert LABELLED[frame["sex"][i], frame["age"][i], frame["size"][i]] == frame["count"][i] == i
+
+
+def test_refused_frames():
+    with pytest.raises(ValueError, match="library must be"):
+        LABELLED.to_frame(library="numpy")
+    with pytest.raises(ValueError, match="has an attribute 'sex'"):
+        LABELLED.to_frame("sex")
