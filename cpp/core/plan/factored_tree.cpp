@@ -195,6 +195,17 @@ std::size_t spare_of(const FactoredTree& factored, const FactoredStep& step) {
   return spare;
 }
 
+/// At most so many cells takes the scaling of extended tables of a step: a copy of each, its rows, and what
+/// it shares with the other one.
+std::size_t scaled_cells(const FactoredTree& factored, const FactoredStep& step) {
+  const auto cells = [&](int value) { return value < 0 ? 1 : factored.values[at(value)].cells; };
+  const auto of_product = [](std::size_t a, std::size_t b, std::size_t out) {
+    return a + b + std::min(a, out) + std::min(b, out) + 2 * std::min(a, b);
+  };
+  const std::size_t a = cells(step.a), b = cells(step.b), out = cells(step.out);
+  return std::max({of_product(a, b, out), of_product(out, b, a), of_product(out, a, b)});
+}
+
 /// Puts the steps that may be taken beside each other into levels, and gives each its buffers.
 void arrange(FactoredTree& factored) {
   std::vector<std::size_t> height(factored.values.size(), 0);
@@ -208,12 +219,15 @@ void arrange(FactoredTree& factored) {
   }
   for (const auto& level : factored.levels) {
     std::size_t end = 0;
+    std::size_t scaled = 0;
     for (const int s : level) {
       FactoredStep& step = factored.steps[at(s)];
       step.spare = end;
       end += spare_of(factored, step);
+      scaled = std::min(kTooManyCells, scaled + scaled_cells(factored, step));
     }
     factored.spare = std::max(factored.spare, end);
+    factored.scaled = std::max(factored.scaled, scaled);
   }
   // Which derivatives lead to an attribute's home.
   factored.leads_home.assign(factored.values.size(), 0);
