@@ -42,7 +42,8 @@ class ErrorBounds:
     safe_lower : float
         What holds in every case: 0.
     paper_upper : float
-        The published upper bound; it counts one attribute less than the widest clique has, so that it can be exceeded.
+        The published upper bound; its proof counts one attribute less than the widest clique has, and does not cover
+        attributes of more than two values.
     safe_upper : float
         An upper bound in every case.
     """
