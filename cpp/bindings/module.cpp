@@ -11,6 +11,7 @@ void bind_enumeration(py::module_& m);
 void bind_gauge(py::module_& m);
 void bind_junction_tree(py::module_& m);
 void bind_local_answers(py::module_& m);
+void bind_logistic_sums(py::module_& m);
 void bind_measurements(py::module_& m);
 void bind_mrf_sampling(py::module_& m);
 void bind_noise(py::module_& m);
@@ -34,6 +35,7 @@ PYBIND11_MODULE(_core, m) {
   bind_build_info(m);
   bind_junction_tree(m);
   bind_contraction(m);
+  bind_logistic_sums(m);
   bind_measurements(m);
   bind_descent(m);
   bind_gauge(m);

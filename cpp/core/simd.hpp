@@ -8,6 +8,7 @@
 #include "core/simd/kernel_set.hpp"        // how a set of kernels is named and defined
 #include "core/simd/kernels.hpp"           // basic loops over one table
 #include "core/simd/lanes.hpp"             // eight doubles at a time
+#include "core/simd/logistic_kernels.hpp"  // logistic regressions on integers
 #include "core/simd/message_kernels.hpp"   // loops of belief propagation
 #include "core/simd/path_kernels.hpp"      // loops of accelerated descent
 #include "core/simd/reduce.hpp"            // sums, maxima and log-sum-exp over a Layout

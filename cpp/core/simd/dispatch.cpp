@@ -7,6 +7,7 @@
 #include "core/simd/contract_kernels.hpp"
 #include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
+#include "core/simd/logistic_kernels.hpp"
 #include "core/simd/message_kernels.hpp"
 #include "core/simd/path_kernels.hpp"
 #include "core/simd/spin_kernels.hpp"
@@ -88,6 +89,7 @@ PYPGM_DISPATCH(ContractKernels, contract_kernels)
 PYPGM_DISPATCH(MessageKernels, message_kernels)
 PYPGM_DISPATCH(PathKernels, path_kernels)
 PYPGM_DISPATCH(ExtendedKernels, extended_kernels)
+PYPGM_DISPATCH(LogisticKernels, logistic_kernels)
 PYPGM_DISPATCH(SpinKernels, spin_kernels)
 
 }  // namespace pypgm
