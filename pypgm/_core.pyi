@@ -17,7 +17,9 @@ __all__: list[str] = [
     "GibbsPlan",
     "HopelessElimination",
     "JunctionTree",
+    "LOGISTIC_BINS",
     "LinearMap",
+    "LogisticSums",
     "ProportionalFitting",
     "RATE_BITS",
     "RecordSampler",
@@ -210,6 +212,39 @@ class CalibratedTree:
     ) -> Contraction:
         """
         Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).
+        """
+
+class LogisticSums:
+    """
+    Sums over records for Frank-Wolfe steps of logistic regressions.
+    """
+    def __init__(
+        self,
+        codes: numpy.typing.NDArray[numpy.uint8],
+        features: collections.abc.Sequence[
+            tuple[
+                collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+                typing.SupportsInt | typing.SupportsIndex,
+            ]
+        ],
+        labels: collections.abc.Sequence[
+            tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.SupportsInt | typing.SupportsIndex,
+            ]
+        ],
+        table: numpy.typing.NDArray[numpy.int16],
+    ) -> None: ...
+    def step(
+        self,
+        chosen: numpy.typing.NDArray[numpy.uint32],
+        amounts: numpy.typing.NDArray[numpy.int32],
+        scale: typing.SupportsInt | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex,
+    ) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Adds to margins, then sums responses over features, a row a regression.
         """
 
 class LinearMap:
@@ -924,6 +959,7 @@ def tangent(
     Marginals of the given cliques, and their derivative along a direction of the potentials.
     """
 
+LOGISTIC_BINS: int = 8192
 RATE_BITS: int = 62
 SCALE_BITS: int = 48
 VARIANCE_BITS: int = 62

@@ -2,6 +2,8 @@
 
 from pypgm.mrf.companions import fit_logistic, fit_pseudo_likelihood, fit_sparsitron
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
+from pypgm.mrf.field import MarkovRandomField
+from pypgm.mrf.private_learning import learn_ising, learn_pairwise, learn_t_wise
 from pypgm.mrf.sample_size import (
     BlockSize,
     SampleSize,
@@ -14,12 +16,16 @@ from pypgm.mrf.sampling import Sample, sample
 
 __all__ = [
     "BlockSize",
+    "MarkovRandomField",
     "Sample",
     "SampleSize",
     "effective_sample_size",
     "fit_logistic",
     "fit_pseudo_likelihood",
     "fit_sparsitron",
+    "learn_ising",
+    "learn_pairwise",
+    "learn_t_wise",
     "parameter_sample_size",
     "sample",
     "simulated_block_size",

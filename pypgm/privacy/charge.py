@@ -29,10 +29,11 @@ _PARAMETERS: dict[str, frozenset[str]] = {
     "stated": frozenset({"rho"}),
 }
 _THRESHOLD = frozenset({"threshold", "records_per_person"})
+_REPEATED = frozenset({"draws", "composed"})
 _OF_NOISE = (frozenset({"largest_change"}), _THRESHOLD | {"largest_change"})  # what noise may have besides
 _ADDED = {"discrete Gaussian", "discrete Laplace"}
 _MAY_BE_ZERO = {"squared_sensitivity", "sensitivity", "largest_change"}
-_INTEGERS = {"squared_sensitivity", "sensitivity", "largest_change", "score_range"} | _THRESHOLD
+_INTEGERS = {"squared_sensitivity", "sensitivity", "largest_change", "score_range"} | _THRESHOLD | _REPEATED
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -51,8 +52,9 @@ class Charge:
         What the draw used, exactly: ``variance`` and ``squared_sensitivity`` of a "discrete Gaussian", ``scale`` and
         ``sensitivity`` of a "discrete Laplace" (both with ``largest_change`` where it is known, and then with
         ``threshold`` and ``records_per_person`` of a histogram of unknown keys), ``epsilon`` and ``score_range`` of an
-        "exponential mechanism" or of "permute-and-flip", ``rate``, ``inner_epsilon`` and the amplified ``epsilon`` of
-        a "Poisson sample", ``rho`` or ``epsilon`` of what is "stated".
+        "exponential mechanism" (with ``draws`` and ``composed`` where one line is for many of them, of which a person
+        changes no more than `composed` by the full range) or of "permute-and-flip", ``rate``, ``inner_epsilon`` and the
+        amplified ``epsilon`` of a "Poisson sample", ``rho`` or ``epsilon`` of what is "stated".
     unit : {"rho", "epsilon"}
         The unit of the ledger's budget.
     delta : number
@@ -154,7 +156,8 @@ def cost_of(noise: str, parameters: Mapping[str, Fraction], unit: Unit) -> Fract
     """Return what a draw costs in a unit; ``ValueError`` if it has no guarantee there.
 
     In rho a discrete Gaussian costs D / (2 variance) with D the squared L2 sensitivity, a pure step of epsilon
-    epsilon^2 / 2, an exponential mechanism, whose loss has range epsilon, epsilon^2 / 8.
+    epsilon^2 / 2, an exponential mechanism, whose loss has range epsilon, epsilon^2 / 8; as many as compose cost that
+    many times as much.
     """
     if unit == "epsilon" and (noise == "discrete Gaussian" or "rho" in parameters):
         what = "Gaussian noise" if noise == "discrete Gaussian" else "rho"
@@ -165,7 +168,8 @@ def cost_of(noise: str, parameters: Mapping[str, Fraction], unit: Unit) -> Fract
         return parameters["rho"]
     laplace = noise == "discrete Laplace"
     epsilon = parameters["sensitivity"] / parameters["scale"] if laplace else parameters["epsilon"]
-    return epsilon if unit == "epsilon" else epsilon**2 / (8 if noise == "exponential mechanism" else 2)
+    times = parameters.get("composed", Fraction(1))
+    return times * (epsilon if unit == "epsilon" else epsilon**2 / (8 if noise == "exponential mechanism" else 2))
 
 
 def _checked(noise: str, parameters: Mapping[str, Number]) -> dict[str, Fraction]:
@@ -174,7 +178,8 @@ def _checked(noise: str, parameters: Mapping[str, Number]) -> dict[str, Fraction
     exact = {name: as_fraction(name, value) for name, value in parameters.items()}
     needed, more = _PARAMETERS[noise], frozenset(exact) - _PARAMETERS[noise]
     is_claim = noise == "stated" and set(exact) == {"epsilon"}
-    if not is_claim and (needed - set(exact) or (more and (more not in _OF_NOISE or noise not in _ADDED))):
+    may = _OF_NOISE if noise in _ADDED else (_REPEATED,) if noise == "exponential mechanism" else ()
+    if not is_claim and (needed - set(exact) or (more and more not in may)):
         raise ValueError(f"a charge of {noise!r} needs the parameters {sorted(needed)}, got {sorted(exact)}")
     for name, value in exact.items():
         if value < 0 or (value == 0 and name not in _MAY_BE_ZERO and noise != "stated"):
@@ -182,6 +187,8 @@ def _checked(noise: str, parameters: Mapping[str, Number]) -> dict[str, Fraction
             raise ValueError(f"{name} of a charge must be {least}, got {value}")
         if name in _INTEGERS and value.denominator != 1:
             raise ValueError(f"{name} of a charge must be an integer, got {value}")
+    if exact.get("composed", 0) > exact.get("draws", 0):
+        raise ValueError(f"{exact['composed']} draws of a charge cannot compose, there are {exact['draws']}")
     if noise == "Poisson sample" and exact["epsilon"] != amplified_epsilon(exact["rate"], exact["inner_epsilon"]):
         raise ValueError("epsilon of a Poisson sample must be that of its rate and inner epsilon, amplified")
     return exact

@@ -238,9 +238,15 @@ class Ledger(LedgerReport):
         parameters |= {} if largest_change is None else {"largest_change": largest_change}
         return self.charge(Charge(what, on, "discrete Laplace", parameters, unit=self._budget.unit))
 
-    def charge_exponential(self, what: str, on: str, *, epsilon: Number, score_range: Number) -> Charge:
-        """Charge an exponential mechanism by the epsilon it will be drawn with; ``BudgetError`` if it does not fit."""
+    def charge_exponential(
+        self, what: str, on: str, *, epsilon: Number, score_range: Number, repeated: tuple[int, int] | None = None
+    ) -> Charge:
+        """Charge an exponential mechanism by the epsilon it will be drawn with; ``BudgetError`` if it does not fit.
+
+        Or many of that epsilon: `repeated` says how many are drawn, and how many compose.
+        """
         parameters = {"epsilon": epsilon, "score_range": score_range}
+        parameters |= {} if repeated is None else {"draws": repeated[0], "composed": repeated[1]}
         return self.charge(Charge(what, on, "exponential mechanism", parameters, unit=self._budget.unit))
 
     def charge_permute_and_flip(self, what: str, on: str, *, epsilon: Number, score_range: Number) -> Charge:

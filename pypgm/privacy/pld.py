@@ -136,8 +136,11 @@ def _law(line: Charge, *, pure: bool) -> tuple[str, Fraction, int]:
     if line.noise == "discrete Laplace":
         rate, changes = 1 / given["scale"], int(given["sensitivity"])
         return ("response", rate, changes) if unit else ("response", rate * changes, 1)
+    if given.get("composed", 1) < given.get("draws", 1):
+        return ("response" if pure else "rho"), line.cost, 1  # a person may change more of them, each by less
     if "epsilon" in given:
-        return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], 1
+        copies = int(given.get("composed", 1))
+        return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], copies
     return ("response" if pure else "rho"), line.cost, 1
 
 

@@ -16,6 +16,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.counts import Counts
+from pypgm.privacy.frank_wolfe import FrankWolfe, Regressions
 from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, batches, on_grid
 from pypgm.privacy.ledger import Ledger
@@ -327,6 +328,10 @@ class PrivateTable(Guarded):
         selector = StatedSelector(self, candidates, score, self.__counted, stated)
         self.__views.add(selector)
         return selector
+
+    def frank_wolfe(self, asked: Regressions) -> FrankWolfe:
+        """Return sparse logistic regressions between attributes, as yet unsolved; reads nothing."""
+        return FrankWolfe(self, asked, self.__records)
 
     def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
         """Charge, then keep every record independently with one probability, behind a pure ledger of its own.

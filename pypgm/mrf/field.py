@@ -1,0 +1,229 @@
+"""A Markov random field of a number of records: the model of a release, in a file with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.data import Dataset
+from pypgm.domain import Clique, Domain
+from pypgm.models._load import unpickled
+from pypgm.models.kinds import KINDS
+from pypgm.models.model import GraphicalModel
+from pypgm.models.storage import archive_bytes, write_archive
+from pypgm.mrf.encoding import Field, centred_field
+from pypgm.mrf.sampling import sample
+from pypgm.numeric import checked_integer, checked_real
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from pypgm.factor import Factor
+    from pypgm.graphs.evidence import Evidence
+
+__all__ = ["MarkovRandomField"]
+
+_KIND = "markov random field"
+
+
+class MarkovRandomField:
+    """A distribution whose log-density is a sum of tables, of a number of records.
+
+    Parameters
+    ----------
+    potentials : CliqueVector
+        Natural logs, up to a constant; finite.
+    total : float
+        Number of records, at least 0; an estimate need not be whole.
+
+    Attributes
+    ----------
+    potentials : CliqueVector
+    total : float
+    fit : None
+    not_private : str
+        Why the field protects nobody, if it was made from a release that does not; kept in its file.
+
+    Raises
+    ------
+    ValueError
+        If a potential is not finite, or the total is negative or not finite.
+
+    Examples
+    --------
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> field = MarkovRandomField(CliqueVector(domain, [("a", "b")], [0.4, -0.4, -0.4, 0.4]), total=1000)
+    >>> field.strengths().tolist()
+    [[0.0, 0.4], [0.4, 0.0]]
+    >>> field.query("b", {"a": 1}).values.round(4)
+    array([0.31, 0.69])
+    """
+
+    fit = None
+
+    def __init__(self, potentials: CliqueVector, total: float) -> None:
+        if not np.isfinite(potentials.values).all():
+            raise ValueError("the potentials of a field must be finite")
+        self.potentials = potentials
+        self.total = 0.0 if total == 0 else checked_real("total", total)
+        self.not_private = ""
+
+    @property
+    def domain(self) -> Domain:
+        """Attributes and sizes."""
+        return self.potentials.domain
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The cliques that have a potential."""
+        return self.potentials.cliques
+
+    def to_potentials(self) -> CliqueVector:
+        """Return the log-potentials, up to a constant: for junction trees, region graphs, sampling and MAP."""
+        return self.potentials
+
+    @cached_property
+    def _centred(self) -> Field:
+        """The same field in the centred gauge; ``ValueError`` if a table is over more than two attributes."""
+        offsets = np.cumsum([0, *self.domain.shape])
+        weights, fields = np.zeros((offsets[-1],) * 2), np.zeros(offsets[-1])
+        for i, scope in enumerate(self.potentials.scopes):
+            if len(scope) > 2:
+                raise ValueError(f"weights are those of pairs; the field has a table over {len(scope)} attributes")
+            codes = [slice(offsets[a], offsets[a + 1]) for a in scope]
+            table = self.potentials.table(i).reshape([self.domain.shape[a] for a in scope])
+            if len(scope) == 2:
+                weights[codes[0], codes[1]] += table
+                weights[codes[1], codes[0]] += table.T
+            elif len(scope) == 1:
+                fields[codes[0]] += table
+        return centred_field(self.domain, weights, fields)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights of pairs, shape (D, D), D the sum of sizes: W_ij(a, b) at (offset of i + a, offset of j + b).
+
+        Symmetric; rows and columns of each block sum to 0. ``ValueError`` where a table is over more than two
+        attributes.
+        """
+        return self._centred.weights
+
+    @property
+    def fields(self) -> NDArray[np.float64]:
+        """Fields, shape (D,); those of an attribute sum to 0. ``ValueError`` as for `weights`."""
+        return self._centred.fields
+
+    def strengths(self) -> NDArray[np.float64]:
+        """Return the largest absolute weight between each two attributes, shape (n, n).
+
+        In a field of higher order a table counts for each pair in it, by its largest absolute entry.
+        """
+        if all(len(scope) <= 2 for scope in self.potentials.scopes):
+            return self._centred.strengths()
+        found = np.zeros((len(self.domain),) * 2)
+        for i, scope in enumerate(self.potentials.scopes):
+            if len(scope) > 1:
+                at = np.ix_(scope, scope)
+                found[at] = np.maximum(found[at], np.abs(self.potentials.table(i)).max())
+        np.fill_diagonal(found, 0.0)
+        return found
+
+    def pruned(self, threshold: float) -> MarkovRandomField:
+        """Return the field without the tables between attributes whose `strengths` are below a threshold.
+
+        A field of a hundred attributes with all its pairs has no junction tree that fits; with its edges alone it may.
+
+        Raises
+        ------
+        ValueError
+            If the threshold is not positive and finite.
+        """
+        least, strengths = checked_real("threshold", threshold), self.strengths()
+        kept = [
+            i
+            for i, scope in enumerate(self.potentials.scopes)
+            if all(strengths[a, b] >= least for a in scope for b in scope if a < b)
+        ]
+        tables = [self.potentials.table(i).ravel() for i in kept]
+        values = np.concatenate(tables) if tables else np.zeros(0)
+        sparser = MarkovRandomField(CliqueVector(self.domain, [self.cliques[i] for i in kept], values), self.total)
+        sparser.not_private = self.not_private
+        return sparser
+
+    @cached_property
+    def graphical_model(self) -> GraphicalModel:
+        """The same as a `GraphicalModel`, whose answers are exact.
+
+        Raises
+        ------
+        ModelTooLargeError
+            If the junction tree does not fit; see `pruned`.
+        """
+        return GraphicalModel(self.potentials, self.total)
+
+    def project(self, clique: str | Iterable[str]) -> Factor:
+        """Return the marginal of any clique, in counts; errors as of `graphical_model`."""
+        return self.graphical_model.project(clique)
+
+    def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
+        """Return the joint probabilities of some attributes, given what is known of others."""
+        return self.graphical_model.query(targets, evidence)
+
+    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
+        """Draw records: exactly where the junction tree fits, else as `mrf.sample` does.
+
+        Parameters
+        ----------
+        rows : int, optional
+            How many; the rounded total by default.
+        rng : Generator or int, optional
+            The operating system's entropy by default.
+        """
+        n = round(self.total) if rows is None else checked_integer("rows", rows)
+        if n == 0:
+            return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
+        return sample(self.potentials, n, rng=rng).data
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the field to a file, whole or not at all; `pypgm.load` reads it.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; nothing is left behind then.
+        """
+        write_archive(path, *self.archive())
+
+    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the header and the arrays of the field's file."""
+        header = {
+            "kind": _KIND,
+            "attributes": self.domain.attributes,
+            "shape": self.domain.shape,
+            "labels": dict(self.domain.labels),
+            "cliques": self.cliques,
+            "total": self.total,
+            "not_private": self.not_private,
+        }
+        return header, {"potentials": self.potentials.values}
+
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
+        return unpickled, (archive_bytes(*self.archive()),)
+
+    def __repr__(self) -> str:
+        return f"MarkovRandomField({len(self.domain)} attributes, {len(self.cliques)} tables, total {self.total:.6g})"
+
+
+def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovRandomField:
+    domain = Domain(header["attributes"], header["shape"], header["labels"])
+    cliques = [tuple(clique) for clique in header["cliques"]]
+    return MarkovRandomField(CliqueVector(domain, cliques, arrays["potentials"]), header["total"])
+
+
+KINDS[_KIND] = _read

@@ -1,0 +1,125 @@
+"""What private learners of fields have in common: a budget, a table behind a ledger, and how the budget is split."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pypgm.mrf.field import MarkovRandomField
+from pypgm.numeric import checked_integer
+from pypgm.privacy.arguments import as_budget, as_privacy
+from pypgm.privacy.frank_wolfe import MOST_STEPS, Regressions
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import isqrt_down
+from pypgm.release import Release
+
+if TYPE_CHECKING:
+    from pypgm.domain import Domain
+    from pypgm.estimation import LinearMeasurement
+    from pypgm.mrf.regression_plans import Plan
+    from pypgm.privacy.budget import Budget
+    from pypgm.privacy.charged_noise import NoiseBackend
+    from pypgm.privacy.rational import Number
+    from pypgm.privacy.relation import Privacy
+    from pypgm.queries import Neighbours
+
+__all__ = ["FieldRun", "default_steps"]
+
+_TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
+_BITS = 40
+_FEWEST_STEPS, _MOST_STEPS = 10, 2000
+
+
+class FieldRun:
+    """The table and the budget of one call of a learner.
+
+    Parameters
+    ----------
+    name : str
+        The learner's.
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; or records behind a ledger already, which stay open.
+
+    Raises
+    ------
+    ValueError
+        If the records are weighted, or an option is out of range.
+    TypeError
+        If the budget or the relation is given twice or not at all, or beside a table that has them already.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        data: Counts | PrivateTable,
+        epsilon: Number | None,
+        delta: Number | None,
+        *,
+        budget: Budget | None = None,
+        neighbours: Neighbours | None = None,
+        privacy: Privacy | None = None,
+        n_threads: int = 0,
+        noise: NoiseBackend = "pypgm",
+        unsafe_seed: int | None = None,
+    ) -> None:
+        self.name = name
+        self._is_own = not isinstance(data, PrivateTable)
+        if isinstance(data, PrivateTable):
+            asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
+            if any(a is not None for a in asked) or noise != "pypgm":
+                raise TypeError("an open table has its budget, relation, noise and seed already")
+            self.table = data
+        else:
+            ledger, relation = Ledger(as_budget(epsilon, delta, budget)), as_privacy(neighbours, privacy)
+            self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+
+    @property
+    def domain(self) -> Domain:
+        """Attributes and sizes."""
+        return self.table.domain
+
+    def learn(self, plan: Plan, steps: int | None) -> Release:
+        """Spend the budget: a hundredth on the total where that is private, equal parts of the rest on all nodes."""
+        if steps is not None:
+            checked_integer("steps", steps, 1)
+        self.table.frank_wolfe(Regressions(plan.features, plan.nodes, plan.radius, steps or MOST_STEPS))  # as a check
+        budget = self.table.ledger.remaining()
+        measured = [] if self.table.public_total is not None else [self._measured_total(budget * _TOTAL)]
+        total = self.table.public_total if not measured else max(0, int(measured[0].values[0]))
+        amounts = [self.table.ledger.remaining() / len(plan.nodes)] * len(plan.nodes)
+        n_steps = steps or default_steps(plan, amounts, float(total or 0), pure=self._pure)
+        asked = Regressions(plan.features, plan.nodes, plan.radius, n_steps)
+        weights = self.table.frank_wolfe(asked).solve(amounts) if plan.nodes else []
+        if self._is_own:
+            self.table.close()
+        model = MarkovRandomField(plan.read(weights), float(total or 0))
+        return Release(model, tuple(measured), self.table.ledger, self.name)
+
+    @property
+    def _pure(self) -> bool:
+        return self.table.ledger.budget.unit == "epsilon"
+
+    def _measured_total(self, amount: Fraction) -> LinearMeasurement:
+        """Measure the number of records with Gaussian noise, or with Laplace noise under a pure budget."""
+        records = self.table.privacy.records_per_person
+        if self._pure:
+            return self.table.measure_total(scale=Fraction(records) / amount)
+        return self.table.measure_total(variance=Fraction(records**2) / (2 * amount))
+
+
+def default_steps(plan: Plan, amounts: list[Fraction], total: float, *, pure: bool) -> int:
+    r"""Return the number of steps at which what noise adds to the loss and what is left of it are alike.
+
+    With n records, q features, a ball of radius :math:`\lambda'` and a part of the budget for each regression:
+    :math:`(\lambda' n \sqrt\rho / \log 2q)^{2/3}`, or :math:`(\lambda' n \varepsilon / \log 2q)^{1/2}` under a pure
+    budget; between 10 and 2000.
+    """
+    if not plan.nodes:
+        return _FEWEST_STEPS
+    part = min(amount / node.composed for amount, node in zip(amounts, plan.nodes, strict=True))
+    strength = float(part) if pure else float(isqrt_down(part, _BITS))
+    reach = plan.radius * total * strength / math.log(2 * len(plan.features))
+    wanted = float(reach ** (1 / 2 if pure else 2 / 3))
+    return max(_FEWEST_STEPS, math.ceil(min(wanted, _MOST_STEPS)))

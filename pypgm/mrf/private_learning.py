@@ -1,0 +1,257 @@
+"""Markov random fields learned from records under differential privacy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pypgm.mrf.field_run import FieldRun
+from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
+from pypgm.numeric import checked_integer, checked_real
+
+if TYPE_CHECKING:
+    from pypgm.privacy.budget import Budget
+    from pypgm.privacy.charged_noise import NoiseBackend
+    from pypgm.privacy.private_table import Counts, PrivateTable
+    from pypgm.privacy.rational import Number
+    from pypgm.privacy.relation import Privacy
+    from pypgm.queries import Neighbours
+    from pypgm.release import Release
+
+__all__ = ["learn_ising", "learn_pairwise", "learn_t_wise"]
+
+
+def learn_ising(
+    data: Counts | PrivateTable,
+    radius: float,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    budget: Budget | None = None,
+    steps: int | None = None,
+    neighbours: Neighbours | None = None,
+    privacy: Privacy | None = None,
+    n_threads: int = 0,
+    noise: NoiseBackend = "pypgm",
+    unsafe_seed: int | None = None,
+) -> Release:
+    r"""Release an Ising model: the couplings and fields of binary attributes.
+
+    Each attribute has one logistic regression on the signs of all others and an intercept, with
+    :math:`\|w\|_1 \le 2 \lambda`, solved by private Frank-Wolfe with an equal part of the budget; halved, its weights
+    are the couplings and the field, and both directions of a coupling are averaged. Where the number of records is
+    private a hundredth of the budget measures it.
+
+    Parameters
+    ----------
+    data : Dataset or PrivateTable
+        Unweighted records of attributes with two values, possibly none; or those behind a ledger already, whose budget,
+        relation, noise and seed hold, and which stay open.
+    radius : float
+        :math:`\lambda`, public: at least the width of the model, the largest sum of a node's absolute couplings and its
+        absolute field. A smaller one shrinks what is learned, a larger one adds noise.
+    epsilon, delta : number
+        The guarantee; a float means its shortest decimal. Without `delta` it is pure.
+    budget : Budget
+        Instead of both.
+    steps : int, optional
+        Of each regression, chosen without looking at the data. By default
+        :math:`(\lambda' n \sqrt\rho / \log 2q)^{2/3}`, between 10 and 2000, with q features, :math:`\rho` of one
+        regression and n the (noisy) number of records; under a pure budget
+        :math:`(\lambda' n \varepsilon / \log 2q)^{1/2}`.
+    neighbours : {"add-remove", "replace"}, optional
+        Whose presence is protected: "add-remove" (the default) keeps the number of records private.
+    privacy : Privacy, optional
+        Instead of `neighbours`; also says how many records a person may have.
+    n_threads : int
+        0 for all; nothing depends on it.
+    noise : {"pypgm", "opendp"}
+        Whose sampler draws the noise of the total; OpenDP's needs the extra ``[opendp]``.
+    unsafe_seed : int, optional
+        For tests and demonstrations: draw all noise from this number. The release is then the same every time and
+        private for nobody, and its ledger and its model say so.
+
+    Returns
+    -------
+    Release
+        Its model is a `MarkovRandomField`.
+
+    Raises
+    ------
+    ValueError
+        If an attribute has not two values, the domain has no attributes, a number is out of range, or the records are
+        weighted.
+    TypeError
+        If the budget or the relation is given twice or not at all, or the records are not a `Dataset`. All of these are
+        raised before anything is spent.
+
+    References
+    ----------
+    H. Zhang, G. Kamath, J. Kulkarni, Z. S. Wu, Privately Learning Markov Random Fields, ICML 2020.
+
+    Examples
+    --------
+    >>> from pypgm import CliqueVector, Domain
+    >>> from pypgm.mrf import sample
+    >>> ising = CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], [0.4, -0.4, -0.4, 0.4])
+    >>> release = learn_ising(sample(ising, 100_000, rng=0).data, radius=1.0, epsilon=2.0, delta=1e-9)
+    >>> bool(abs(release.model.strengths()[0, 1] - 0.4) < 0.1)
+    True
+    """
+    width = checked_real("radius", radius)
+    run = FieldRun(
+        "mrf.learn_ising",
+        data,
+        epsilon,
+        delta,
+        budget=budget,
+        neighbours=neighbours,
+        privacy=privacy,
+        n_threads=n_threads,
+        noise=noise,
+        unsafe_seed=unsafe_seed,
+    )
+    return run.learn(ising_plan(run.domain, width), steps)
+
+
+def learn_pairwise(
+    data: Counts | PrivateTable,
+    radius: float,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    budget: Budget | None = None,
+    steps: int | None = None,
+    neighbours: Neighbours | None = None,
+    privacy: Privacy | None = None,
+    n_threads: int = 0,
+    noise: NoiseBackend = "pypgm",
+    unsafe_seed: int | None = None,
+) -> Release:
+    r"""Release a pairwise Markov random field of attributes with any number of values.
+
+    Each two codes of an attribute have one logistic regression on the records that have one of them: which of the two
+    it is, from indicators of the other attributes' codes, with :math:`\|w\|_1 \le 2 k \lambda` and k the largest
+    number of values. A record takes part in k - 1 of an attribute's regressions, so that each costs that part of what
+    the attribute gets, not one of k (k - 1) / 2. Weights are read in the centred gauge, and both directions of a pair
+    are averaged. Attributes with two values alone are learned as an Ising model, which is the same.
+
+    Parameters
+    ----------
+    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed
+        As for `learn_ising`; attributes have up to 256 values.
+    radius : float
+        :math:`\lambda`, public: at least the width of the model, the largest sum over a node's pairs of their largest
+        absolute weight, and its largest absolute field.
+
+    Returns
+    -------
+    Release
+        Its model is a `MarkovRandomField`.
+
+    Raises
+    ------
+    ValueError
+        If an attribute has more than 256 values, the domain has no attributes, a number is out of range, or the records
+        are weighted.
+    TypeError
+        As `learn_ising`.
+
+    References
+    ----------
+    H. Zhang, G. Kamath, J. Kulkarni, Z. S. Wu, Privately Learning Markov Random Fields, ICML 2020.
+
+    Examples
+    --------
+    >>> from pypgm import Dataset, Domain
+    >>> data = Dataset({"a": [0, 1, 2] * 9000, "b": [0, 1, 2] * 9000}, Domain({"a": 3, "b": 3}))
+    >>> release = learn_pairwise(data, radius=2.0, epsilon=4.0, delta=1e-9)
+    >>> bool(release.model.query(["a", "b"]).values.diagonal().sum() > 0.5)
+    True
+    """
+    width = checked_real("radius", radius)
+    run = FieldRun(
+        "mrf.learn_pairwise",
+        data,
+        epsilon,
+        delta,
+        budget=budget,
+        neighbours=neighbours,
+        privacy=privacy,
+        n_threads=n_threads,
+        noise=noise,
+        unsafe_seed=unsafe_seed,
+    )
+    return run.learn(pairwise_plan(run.domain, width), steps)
+
+
+def learn_t_wise(
+    data: Counts | PrivateTable,
+    radius: float,
+    order: int,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    budget: Budget | None = None,
+    steps: int | None = None,
+    neighbours: Neighbours | None = None,
+    privacy: Privacy | None = None,
+    n_threads: int = 0,
+    noise: NoiseBackend = "pypgm",
+    unsafe_seed: int | None = None,
+) -> Release:
+    r"""Release a binary Markov random field with interactions of up to `order` attributes.
+
+    The log-density is a multilinear polynomial h of the signs. Each attribute has one logistic regression on the
+    products of up to order - 1 signs of others, with :math:`\|w\|_1 \le 2 \lambda`, whose weights are twice the
+    derivative of h; a coefficient is the mean over its attributes.
+
+    Parameters
+    ----------
+    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed
+        As for `learn_ising`.
+    radius : float
+        :math:`\lambda`, public: at least the largest sum of the absolute coefficients of h that share an attribute.
+    order : int
+        Most attributes that interact, at least 1; 2 is an Ising model.
+
+    Returns
+    -------
+    Release
+        Its model is a `MarkovRandomField`.
+
+    Raises
+    ------
+    ValueError
+        If an attribute has not two values, there are more than 65536 products of signs, or as `learn_ising`.
+    TypeError
+        As `learn_ising`.
+
+    References
+    ----------
+    H. Zhang, G. Kamath, J. Kulkarni, Z. S. Wu, Privately Learning Markov Random Fields, ICML 2020.
+
+    Examples
+    --------
+    >>> from pypgm import CliqueVector, Domain
+    >>> from pypgm.mrf import sample
+    >>> domain = Domain({"a": 2, "b": 2, "c": 2})
+    >>> parity = CliqueVector(domain, [("a", "b", "c")], [-0.5, 0.5, 0.5, -0.5, 0.5, -0.5, -0.5, 0.5])
+    >>> release = learn_t_wise(sample(parity, 100_000, rng=0).data, 1.0, 3, epsilon=2.0, delta=1e-9)
+    >>> bool(abs(release.model.strengths()[0, 2] - 0.5) < 0.2)
+    True
+    """
+    most = checked_integer("order", order, 1)
+    width = checked_real("radius", radius)
+    run = FieldRun(
+        "mrf.learn_t_wise",
+        data,
+        epsilon,
+        delta,
+        budget=budget,
+        neighbours=neighbours,
+        privacy=privacy,
+        n_threads=n_threads,
+        noise=noise,
+        unsafe_seed=unsafe_seed,
+    )
+    return run.learn(t_wise_plan(run.domain, width, most), steps)

@@ -1,0 +1,209 @@
+"""Sparse logistic regressions between attributes by private Frank-Wolfe, on records that stay behind the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm import _core
+from pypgm.data import Dataset
+from pypgm.privacy.rational import isqrt_down
+from pypgm.privacy.selection import drawable_rate, select_exponential
+
+if TYPE_CHECKING:
+    from pypgm.privacy.counts import Counts
+    from pypgm.privacy.private_table import PrivateTable
+
+__all__ = ["Feature", "FrankWolfe", "Node", "Regressions"]
+
+MOST_CODES = 256
+MOST_STEPS = 1 << 15  # margins are integers of 32 bits
+_EPSILON_BITS = 32
+_RESPONSE = 2**15 - 1  # what a response of probability 1 is in the integers of the core
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A function of a record with values -1, 0 and +1.
+
+    Attributes
+    ----------
+    attributes : tuple of int
+        Positions in the domain.
+    code : int
+        Not negative: whether the one attribute has this code. Negative: the product of the signs of the attributes, -1
+        of code 0 and +1 of any other; 1 if there are none.
+    """
+
+    attributes: tuple[int, ...]
+    code: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The regressions of one attribute.
+
+    Attributes
+    ----------
+    attribute : int
+        Position in the domain.
+    pairs : sequence of (int, int)
+        A regression each, of the label +1 for the first code and -1 for the second, on records that have one of them.
+    candidates : sequence of int
+        The features that weights are for, at least one; those of the attribute itself must not be among them.
+    """
+
+    attribute: int
+    pairs: Sequence[tuple[int, int]]
+    candidates: Sequence[int]
+
+    @property
+    def composed(self) -> int:
+        """The most regressions that one code takes part in."""
+        return max(Counter(chain.from_iterable(self.pairs)).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Regressions:
+    """What is learned of records by Frank-Wolfe; public.
+
+    Attributes
+    ----------
+    features : sequence of Feature
+    nodes : sequence of Node
+    radius : float
+        Of the L1 ball that the weights of each regression lie in.
+    steps : int
+        Of each regression, 1 to 2^15.
+    """
+
+    features: Sequence[Feature]
+    nodes: Sequence[Node]
+    radius: float
+    steps: int
+
+
+class FrankWolfe:
+    r"""Private Frank-Wolfe over an L1 ball for sums of logistic losses; made by `PrivateTable.frank_wolfe`.
+
+    Weights start at 0; step t = 1, 2, … moves them by 2 / (t + 2) of the way to a vertex of the ball, one of the
+    directions :math:`\pm` feature, so that after t steps they are :math:`2 \lambda v / ((t + 1)(t + 2))` with
+    integers v. The vertex comes from an exponential mechanism on the sums over records of
+    :math:`\pm y x_f \sigma(-y \langle w, x \rangle)`, which are integers in the core: margins are exact, a table turns
+    them into responses between 0 and :math:`G = (2^{15} - 1)\,\sigma(\lambda)`, rounded once. What a record adds
+    depends on the record alone and has a range of 2 G over the candidates.
+
+    Of k records that a person may have each changes the sums of those regressions alone that its own code of the
+    attribute takes part in. With u_a records of code a the regression of codes a and b changes by
+    2 G (u_a + u_b); over regressions, the sum and the sum of squares of this are convex in u, so the worst case is
+    that all k records have one code: each regression that a code takes part in, `Node.composed` of them, with range
+    2 G k. Under "replace" records leave and come, 2 k in all.
+
+    References
+    ----------
+    Talwar, Thakurta and Zhang 2015, "Nearly Optimal Private LASSO"; Zhang, Kamath, Kulkarni and Wu 2020, "Privately
+    Learning Markov Random Fields".
+    """
+
+    def __init__(self, table: PrivateTable, asked: Regressions, records: Callable[[], Counts]) -> None:
+        if not 1 <= asked.steps <= MOST_STEPS:
+            raise ValueError(f"Frank-Wolfe takes 1 to {MOST_STEPS} steps, got {asked.steps}")
+        if max(table.domain.shape, default=0) > MOST_CODES:
+            raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values an attribute, got {table.domain!r}")
+        if not isinstance(records(), Dataset):
+            raise TypeError("Frank-Wolfe steps need the records of a Dataset, a table of counts is not enough")
+        self._table = table
+        self._asked = asked
+        self._records = records
+        positions = np.arange(-_core.LOGISTIC_BINS, _core.LOGISTIC_BINS + 1) / _core.LOGISTIC_BINS
+        self._responses = np.rint(_RESPONSE / (1 + np.exp(-asked.radius * positions))).astype(np.int16)
+
+    @property
+    def score_range(self) -> int:
+        """Length of an interval that holds the changes of all scores of a regression between neighbours."""
+        privacy = self._table.privacy
+        records = (2 if privacy.neighbours == "replace" else 1) * privacy.records_per_person
+        return 2 * int(self._responses[-1]) * records
+
+    def solve(self, amounts: Sequence[Fraction]) -> list[NDArray[np.float64]]:
+        """Charge all steps of all regressions, then take them.
+
+        Parameters
+        ----------
+        amounts : sequence of Fraction
+            What each node's regressions may cost, in the unit of the budget.
+
+        Returns
+        -------
+        list of ndarray of float64, shape (pairs, features)
+            The weights of each node's regressions; 0 for features that are no candidates.
+
+        Raises
+        ------
+        BudgetError
+            If the charges do not fit; then nothing was read or charged.
+        """
+        rates = self._charged(amounts)
+        codes = self._codes()
+        tasks = [(node, pair, rate) for node, rate in zip(self._asked.nodes, rates, strict=True) for pair in node.pairs]
+        at_once = max(1, 2 * len(codes))  # margins of so many regressions take no more than eight times the records
+        found = [self._learned(codes, tasks[i : i + at_once]) for i in range(0, len(tasks), at_once)]
+        ends = np.cumsum([len(node.pairs) for node in self._asked.nodes])
+        return np.split(np.concatenate(found), ends[:-1]) if found else []
+
+    def _charged(self, amounts: Sequence[Fraction]) -> list[Fraction]:
+        """Charge each node's steps in one line; return the rates to draw with."""
+        ledger, steps, unit = self._table.ledger, self._asked.steps, self.score_range
+        names, rates = self._table.domain.attributes, []
+        with ledger.allocate("Frank-Wolfe", amount=sum(amounts, Fraction(0))) as part:
+            for node, amount in zip(self._asked.nodes, amounts, strict=True):
+                composed = node.composed * steps
+                pure = ledger.budget.unit == "epsilon"
+                epsilon = amount / composed if pure else isqrt_down(8 * amount / composed, _EPSILON_BITS)
+                rate = drawable_rate(epsilon / unit)
+                part.charge_exponential(
+                    "regress",
+                    f"({names[node.attribute]})",
+                    epsilon=rate * unit,
+                    score_range=unit,
+                    repeated=(len(node.pairs) * steps, composed),
+                )
+                rates.append(rate)
+        return rates
+
+    def _codes(self) -> NDArray[np.uint8]:
+        """Return the records, a row an attribute."""
+        records = self._records()
+        columns = records.columns if isinstance(records, Dataset) else {}
+        return np.stack([np.asarray(columns[name], dtype=np.uint8) for name in self._table.domain])
+
+    def _learned(
+        self, codes: NDArray[np.uint8], tasks: Sequence[tuple[Node, tuple[int, int], Fraction]]
+    ) -> NDArray[np.float64]:
+        """Take all steps of some regressions side by side; return their weights."""
+        asked, n = self._asked, len(tasks)
+        features = [(list(feature.attributes), feature.code) for feature in asked.features]
+        labels = [(node.attribute, *pair) for node, pair, _ in tasks]
+        sums = _core.LogisticSums(codes, features, labels, self._responses)
+        candidates = [np.asarray(node.candidates, dtype=np.intp) for node, _, _ in tasks]
+        chosen, amounts = np.zeros(n, dtype=np.uint32), np.zeros(n, dtype=np.int32)
+        weights = np.zeros((n, len(features)), dtype=np.int64)
+        for t in range(1, asked.steps + 1):
+            # Margins z of step t stand for radius * 2 z / (t (t + 1)); none has been made before the first.
+            scale = 0 if t == 1 else (2 * _core.LOGISTIC_BINS << 32) // (t * (t + 1))
+            scores = sums.step(chosen, amounts, scale, self._table._n_threads)
+            for i, (_, _, rate) in enumerate(tasks):
+                own = scores[i, candidates[i]]
+                drawn = select_exponential(np.concatenate([own, -own]), rate, self._table._words)
+                chosen[i] = candidates[i][drawn % len(own)]
+                amounts[i] = t + 1 if drawn < len(own) else -(t + 1)
+            weights[np.arange(n), chosen] += amounts
+        unit = 2 * asked.radius / ((asked.steps + 1) * (asked.steps + 2))
+        return np.asarray(unit * weights, dtype=np.float64)
