@@ -19,7 +19,8 @@ from pypgm.audit.budgets import allowed
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
-from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, observe, watched_charges
+from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, draws_of, observe, watched_charges
+from pypgm.mrf import MarkovRandomField
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.ledger import Charge
 
@@ -60,6 +61,8 @@ def check_calibration(runs: Runs) -> Finding:
             if pair.neighbours and line is not None and draw.private.size == twin.private.size:
                 compared += 1
                 found.extend(_calibration(pair, draw, twin, line))
+        if pair.neighbours:
+            found.extend(_composed(pair, one, other, runs.budget.unit))
     return finding("calibration", runs.subject, found, f"{compared} draws between neighbours, equality of integers")
 
 
@@ -79,6 +82,21 @@ def _calibration(pair: Pair, draw: Draw, twin: Draw, line: Charge) -> Found:
         wide = "score sensitivity"
     if change > allowed:
         yield wide, f"{where}: changes by {float(change):.6g}, {float(allowed):.6g} is charged for"
+
+
+def _composed(pair: Pair, one: Trace, other: Trace, unit: Unit) -> Found:
+    """Add up what draws lose of which only some compose: a person is in some of them, each by a range of its own."""
+    lost: dict[int, tuple[Charge, Fraction]] = {}
+    for draw, twin, line in zip(one.draws, other.draws, lines_of(one), strict=False):
+        if line is not None and "draws" in line.parameters and draw.private.size == twin.private.size:
+            changes = [int(b) - int(a) for a, b in zip(draw.private, twin.private, strict=True)]
+            epsilon = draw.parameter * (max(changes) - min(changes))
+            before = lost.get(id(line), (line, Fraction(0)))[1]
+            lost[id(line)] = line, before + (epsilon if unit == "epsilon" else epsilon**2 / 8)
+    for line, amount in lost.values():
+        if amount > line.cost:
+            where = f"{line.what} on {line.on}, tables {pair.name}, {pair.privacy.neighbours}"
+            yield "wrong charge", f"{where}: loses {float(amount):.6g}, {float(line.cost):.6g} is charged for"
 
 
 def check_charges(runs: Runs) -> Finding:
@@ -119,7 +137,7 @@ def _cost(line: Charge, unit: Unit) -> Fraction:
         return line.cost + 1  # whatever the ledger makes of it, it is too little
     # Only the exponential mechanism has a loss of bounded range; all else is charged as any pure step.
     rate = 8 if line.noise == "exponential mechanism" else 2
-    return p["epsilon"] if unit == "epsilon" else p["epsilon"] ** 2 / rate
+    return p.get("composed", 1) * (p["epsilon"] if unit == "epsilon" else p["epsilon"] ** 2 / rate)
 
 
 def _amplified(p: Mapping[str, Fraction]) -> float:
@@ -131,7 +149,7 @@ def _protocol(trace: Trace, *, add_remove: bool) -> Found:
     sampled = False  # coins were flipped, and the records they keep are not taken yet
     for kind, event in trace.events:
         if kind == "charge":
-            open_lines.append(event)
+            open_lines.extend([event] * draws_of(event))
         elif kind == "read" and sampled:
             sampled = False
         elif kind == "coins":
@@ -180,8 +198,10 @@ def _close(open_lines: list[Charge], draw: Draw) -> Found:
 
 def _line_of(open_lines: Sequence[Charge], draw: Draw) -> Charge | None:
     name = {"discrete Gaussian": "variance", "discrete Laplace": "scale"}.get(draw.law)
-    for line in open_lines:
-        if line.noise == draw.law and (name is None or line.parameters[name] == draw.parameter):
+    for line in {id(line): line for line in open_lines}.values():
+        p = line.parameters
+        of_many = "draws" not in p or p["epsilon"] == draw.parameter * p["score_range"]
+        if line.noise == draw.law and of_many and (name is None or p[name] == draw.parameter):
             return line
     return None
 
@@ -192,7 +212,7 @@ def lines_of(trace: Trace) -> list[Charge | None]:
     lines: list[Charge | None] = []
     for kind, event in trace.events:
         if kind == "charge":
-            open_lines.append(event)
+            open_lines.extend([event] * draws_of(event))
         elif kind == "draw":
             same = [line for line in open_lines if line.noise == event.law]
             line = _line_of(open_lines, event) or (same[0] if same else None)
@@ -287,7 +307,7 @@ def _answers(release: Any) -> dict[str, Any]:
 
 def _saved(release: Any) -> dict[str, Any]:
     model = getattr(release, "model", None)
-    if not isinstance(model, pypgm.GraphicalModel | pypgm.bayes.CountedNetwork):
+    if not isinstance(model, pypgm.GraphicalModel | pypgm.bayes.CountedNetwork | MarkovRandomField):
         return {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"

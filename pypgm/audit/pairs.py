@@ -12,7 +12,7 @@ from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["DOMAIN", "PRIVACIES", "Pair", "far_pairs", "neighbour_pairs", "table"]
+__all__ = ["DOMAIN", "PRIVACIES", "Pair", "binary_pairs", "far_pairs", "neighbour_pairs", "table"]
 
 DOMAIN = Domain({"a": 3, "b": 2, "c": 2})
 PRIVACIES = (Privacy(), Privacy(records_per_person=3), Privacy("replace"), Privacy("replace", records_per_person=2))
@@ -59,12 +59,22 @@ def neighbour_pairs(privacies: Sequence[Privacy] = PRIVACIES) -> list[Pair]:
     return pairs
 
 
-def _pair(name: str, base: Records, new: list[int], privacy: Privacy) -> Pair:
+def binary_pairs() -> list[Pair]:
+    """Return neighbours over attributes with two values: a new record among constant ones, and one unlike any other."""
+    domain = Domain({"a": 2, "b": 2, "c": 2})
+    pairs = []
+    for privacy in PRIVACIES:
+        for name, base in (("constant", _CONSTANT), ("mixed", _MIXED % 2)):
+            pairs.append(_pair(name, base, [0, 0, 1], privacy, domain))
+    return pairs
+
+
+def _pair(name: str, base: Records, new: list[int], privacy: Privacy, domain: Domain = DOMAIN) -> Pair:
     """Return a table and the same with new records, in the place of its last ones under "replace"."""
     k = privacy.records_per_person
     kept = base if privacy.neighbours == "add-remove" else base[:-k]
     other = np.vstack([kept, [new] * k])
-    return Pair(f"{name}, {new}", table(base), table(other), privacy, neighbours=True)
+    return Pair(f"{name}, {new}", table(base, domain), table(other, domain), privacy, neighbours=True)
 
 
 def far_pairs(privacies: Sequence[Privacy] = PRIVACIES[::2]) -> list[Pair]:

@@ -13,7 +13,7 @@ import numpy as np
 from pypgm.audit.budgets import allowed
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import PRIVACIES, table
-from pypgm.audit.trace import Mechanism, observe
+from pypgm.audit.trace import Mechanism, draws_of, observe
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
@@ -83,8 +83,9 @@ def check_conservation(subject: str, mechanism: Mechanism, configurations: int =
         ledger = getattr(trace.release, "ledger", None)
         if ledger is not None and ledger.spent() != spent:
             found.append(("uncharged draw", f"{where}: the release's ledger shows {float(ledger.spent()):.6g} of it"))
-        if len(trace.draws) > len(trace.charges):
-            found.append(("uncharged draw", f"{where}: {len(trace.draws)} draws, {len(trace.charges)} lines"))
+        charged = sum(map(draws_of, trace.charges))
+        if len(trace.draws) > charged:
+            found.append(("uncharged draw", f"{where}: {len(trace.draws)} draws, {charged} are charged"))
     figures = f"{configurations} configurations, at most {float(fullest):.12f} of the budget"
     return finding("conservation", subject, found, figures)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm import mechanisms
+from pypgm import mechanisms, mrf
 from pypgm.audit.answers import exact_rank_scores
 from pypgm.audit.trace import Mechanism, WatchedRecords
 from pypgm.bayes import PrivateStructure, learn_private
@@ -28,11 +28,14 @@ from pypgm.queries import Contrasts, Partition, Prefix
 
 __all__ = [
     "FEWER",
+    "FIELD_RADIUS",
     "LEARNERS",
     "MECHANISMS",
     "PURE_STEPS",
     "SPELLED",
     "SPELLINGS",
+    "SPINS",
+    "SPIN_RADIUS",
     "STEPS",
     "chosen_network",
     "many_answers",
@@ -92,6 +95,28 @@ def sampled_network(data: Any, budget: Budget, privacy: Privacy) -> Any:
     return _learned(data, budget=budget, privacy=privacy, paper=True)
 
 
+FIELD_RADIUS = 0.01
+"""Of a ball so small that all responses are next to their bound: a person changes scores by almost their range."""
+
+SPIN_RADIUS = 0.5
+
+
+def _pairwise(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return _field(data, budget=budget, privacy=privacy, **more)
+
+
+def _field(data: Any, *arguments: Any, **more: Any) -> Any:
+    return mrf.learn_pairwise(data, FIELD_RADIUS, *arguments, steps=2, **more)
+
+
+def _ising(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    return mrf.learn_ising(data, SPIN_RADIUS, budget=budget, privacy=privacy, steps=4)
+
+
+def _t_wise(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    return mrf.learn_t_wise(data, SPIN_RADIUS, 3, budget=budget, privacy=privacy)  # as many steps as its total asks for
+
+
 _chosen = partial(mechanisms.privbayes, structure=_CHOSEN)
 
 MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
@@ -100,9 +125,11 @@ MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 FEWER: dict[str, Mechanism] = {"wide": _wide}
 """Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
 
-LEARNERS: dict[str, Mechanism] = {"learn_private": _learn, "privbayes": _privbayes}
-"""Learners of networks, called in the same way, under a pure budget too; their steps are those of mechanisms."""
+LEARNERS: dict[str, Mechanism] = {"learn_private": _learn, "privbayes": _privbayes, "learn_pairwise": _pairwise}
+"""Learners of networks and fields, called alike, under pure budgets too; they take the steps of mechanisms."""
 
+SPINS: dict[str, Mechanism] = {"learn_ising": _ising, "learn_t_wise": _t_wise}
+"""Learners of fields of attributes with two values; but for the regressions they are `learn_pairwise`."""
 
 SPELLED: dict[str, Callable[..., Any]] = {
     "mst": partial(mechanisms.mst, iterations=2),
@@ -110,6 +137,7 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "wide": partial(mechanisms.wide, callback=_stop),
     "learn_private": partial(_learned, callback=_stop),
     "privbayes": partial(_chosen, callback=_stop),
+    "learn_pairwise": _field,
 }
 """The same mechanisms and learners as their users call them."""
 

@@ -38,13 +38,14 @@ from pypgm.audit.extremes import (
     check_large_stated,
     check_odd_laws,
 )
+from pypgm.audit.fields import check_regressions
 from pypgm.audit.finding import Check
 from pypgm.audit.kept import check_kept
 from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from pypgm.audit.marks import check_marks
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
-from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
+from pypgm.audit.pairs import Pair, binary_pairs, far_pairs, neighbour_pairs
 from pypgm.audit.randomness import (
     check_integer_noise,
     check_open_table,
@@ -56,7 +57,7 @@ from pypgm.audit.randomness import (
 from pypgm.audit.refusals import check_failures, check_refusals
 from pypgm.audit.roundings import check_amplification, check_roundings, check_tails
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
-from pypgm.audit.selection import check_parameters, check_selection_laws
+from pypgm.audit.selection import check_parameters, check_selection_laws, check_selection_loss
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
 from pypgm.audit.shapes import CHOOSING, SHAPES, check_batches, check_shapes
 from pypgm.audit.spellings import check_spelling
@@ -64,11 +65,14 @@ from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
 from pypgm.audit.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
 from pypgm.audit.subjects import (
     FEWER,
+    FIELD_RADIUS,
     LEARNERS,
     MECHANISMS,
     PURE_STEPS,
     SPELLED,
     SPELLINGS,
+    SPIN_RADIUS,
+    SPINS,
     STEPS,
     chosen_network,
     many_answers,
@@ -146,9 +150,12 @@ def _deterministic() -> list[Check]:
         checks += [partial(check_conservation, name, mechanism, 25), partial(check_seeds, name, mechanism)]
         checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
         checks.append(partial(check_spelling, name, SPELLED[name], "epsilon, delta, privacy", [Privacy("replace")]))
-        checks.append(partial(check_shapes, name, mechanism, SHAPES[2:4]))
-    for name, learner in LEARNERS.items():
-        checks += _observed(f"{name}, pure", learner, Budget(epsilon=2), crossed)
+        shapes = SHAPES[3:4] if name == "learn_pairwise" else SHAPES[2:4]  # it has a regression for each two codes
+        checks.append(partial(check_shapes, name, mechanism, shapes))
+    for name, learner in SPINS.items():
+        checks += _observed(name, learner, Budget(rho=2), binary_pairs())
+    checks += _regressions("learn_pairwise", LEARNERS["learn_pairwise"], crossed, FIELD_RADIUS)
+    checks += _regressions("learn_ising", SPINS["learn_ising"], binary_pairs(), SPIN_RADIUS)
     checks.append(partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING))
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in {**MECHANISMS, **STEPS}.items()]
     checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
@@ -168,6 +175,11 @@ def _observed(name: str, mechanism: Mechanism, budget: Budget, pairs: list[Pair]
         lambda: check_claims(runs()),
         lambda: check_noninterference(runs()),
     ]
+
+
+def _regressions(name: str, learner: Mechanism, pairs: list[Pair], radius: float) -> list[Check]:
+    runs = functools.cache(lambda: run_pairs(name, learner, Budget(rho=2), pairs))
+    return [lambda: check_regressions(runs(), radius), lambda: check_selection_loss(runs())]
 
 
 def _statistical(*, draws: int, others: int, runs: int, releases: int) -> list[Check]:

@@ -36,6 +36,7 @@ __all__ = [
     "RecordsGoneError",
     "Trace",
     "WatchedRecords",
+    "draws_of",
     "observe",
     "watched_charges",
 ]
@@ -278,6 +279,11 @@ def observe(
     if like is not None and not trace.diverged and not trace.error and sampler.used < len(like.draws):
         trace.diverged = f"path: {sampler.used} draws, the first run made {len(like.draws)}"
     return trace
+
+
+def draws_of(line: Charge) -> int:
+    """Return how many draws a line is charged for."""
+    return int(line.parameters.get("draws", 1))
 
 
 @contextlib.contextmanager

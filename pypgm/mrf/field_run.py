@@ -88,7 +88,7 @@ class FieldRun:
         budget = self.table.ledger.remaining()
         measured = [] if self.table.public_total is not None else [self._measured_total(budget * _TOTAL)]
         total = self.table.public_total if not measured else max(0, int(measured[0].values[0]))
-        amounts = [self.table.ledger.remaining() / len(plan.nodes)] * len(plan.nodes)
+        amounts = [self.table.ledger.remaining() / len(plan.nodes) for _ in plan.nodes]
         n_steps = steps or default_steps(plan, amounts, float(total or 0), pure=self._pure)
         asked = Regressions(plan.features, plan.nodes, plan.radius, n_steps)
         weights = self.table.frank_wolfe(asked).solve(amounts) if plan.nodes else []
