@@ -97,6 +97,18 @@ def test_it_helps_where_it_should():
         assert realised_pld_epsilon(ledger, 1e-9) < 0.97 * ledger.realised_epsilon(1e-9)
 
 
+def test_many_draws_of_one_line_are_as_many_lines():
+    repeated = Ledger(Budget(rho=10))
+    repeated.charge_exponential("select", "a", epsilon=Fraction(1, 50), score_range=2, repeated=(20, 20))
+    assert realised_pld_epsilon(repeated, 1e-9) == realised_pld_epsilon(ledger_of(*[(RANGE, "1/50")] * 20), 1e-9)
+    # Where a person may change more of them than compose, each by less, their cost alone is known.
+    for budget in (Budget(rho=10), Budget(epsilon=10)):
+        shared = Ledger(budget)
+        shared.charge_exponential("select", "a", epsilon=Fraction(1, 50), score_range=2, repeated=(30, 20))
+        assert shared.spent() == (20 * Fraction(1, 50) if budget.unit == "epsilon" else 20 * Fraction(1, 50) ** 2 / 8)
+        assert realised_pld_epsilon(shared, 1e-9) <= shared.realised_epsilon(1e-9)
+
+
 def test_wide_changes_are_unit_changes_or_fall_back():
     """A change of 9 answers by 1 is 9 unit changes; one by more is taken by its rho, or its epsilon."""
     known = Ledger(Budget(rho=10))
