@@ -171,7 +171,12 @@ _BANNED_CPP = re.compile(
     r"\bgetrandom\s*\(|/dev/u?random|rdrand|rdseed|rdtsc"
 )
 _SOURCE = "random_bits.cpp"  # the one file that asks the operating system
-_ROOMS = ("privacy", "mechanisms", "release.py")
+_ROOMS = (
+    "privacy",
+    "mechanisms",
+    "release.py",
+    *(f"mrf/{m}.py" for m in ("private_learning", "field_run", "regression_plans")),
+)
 
 
 def check_source(package: Path | None = None, core: Path | None = None) -> Finding:
