@@ -286,6 +286,14 @@ def test_a_model_that_does_not_fit_gives_way_to_tables():
     assert release.synthetic_data(rng=0).n_records == round(release.model.total)
 
 
+def test_a_model_of_a_chosen_structure_that_does_not_fit_gives_way_to_tables():
+    data, how = chain(names="abcdefgh"), PrivateStructure(max_parents=1)
+    assert learn_private(data, how, 10, max_bytes=10**7, unsafe_seed=0).model.fit is not None
+    release = learn_private(data, how, 10, max_bytes=3000, unsafe_seed=0)
+    assert release.model.fit is None
+    assert sum(line.cost for line in release.ledger.lines) == 10
+
+
 def test_refused_calls_of_privbayes():
     with pytest.raises(TypeError, match="structure needs a PrivateStructure, got list"):
         privbayes(chain(), 1, structure=[("a", "b")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -160,7 +160,8 @@ def learn_private(
         structure alone.
     estimator : {"model", "tables"}
         Whether conditional tables are read from one model estimated from all measurements, or each from its own counts:
-        made consistent, negative ones set to 0, rows divided by their sums.
+        made consistent, negative ones set to 0, rows divided by their sums. Tables take the place of a model that does
+        not fit the memory where the structure was chosen, and budget spent, before that was known.
     noise_law : {"laplace", "gaussian"}
         Exact discrete noise; "gaussian" needs a `delta`. A sampled first stage has Laplace noise in any case.
     paper : bool
@@ -241,7 +242,10 @@ def _prepared(
         raise ValueError("sensitivity='covary' needs a known structure: its memory depends on it")
     _Learner(table.domain, {}, scheme, max_bytes)
     parents, measured = select_parents(table, structure)
-    return _Learner(table.domain, parents, scheme, max_bytes), measured
+    try:
+        return _Learner(table.domain, parents, scheme, max_bytes), measured
+    except ModelTooLargeError:  # budget has been spent by now: what needs least memory takes the model's place
+        return _Learner(table.domain, parents, replace(scheme, estimator="tables"), max_bytes), measured
 
 
 def measure_family(table: PrivateTable, family: Clique, amount: Fraction, law: Law) -> LinearMeasurement:
