@@ -57,6 +57,9 @@ class Release:
         What the mechanism was told beyond the budget and the relation, where it says.
     version : str
         Of pypgm when the release was made; empty where the file does not say.
+    log : tuple of mapping
+        What each round of an adaptive mechanism chose and learnt, released facts alone;
+        ``pandas.DataFrame(release.log)`` makes a frame of it. Empty where there are no rounds.
     """
 
     model: ReleasedModel
@@ -65,6 +68,7 @@ class Release:
     mechanism: str
     options: Mapping[str, Any] = field(default_factory=dict)
     version: str = __version__
+    log: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.ledger, Ledger):
@@ -176,7 +180,7 @@ class Release:
         if packed is None:
             raise ValueError("a query of the release is too large to be written as a matrix; save its model")
         own = {"version": _VERSION, "mechanism": self.mechanism, "ledger": self.ledger.to_dict()}
-        own |= {"options": dict(self.options), "pypgm": self.version}
+        own |= {"options": dict(self.options), "pypgm": self.version, "log": list(self.log)}
         return header | {"release": own | {"measurements": packed[0]}}, arrays | packed[1]
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
@@ -266,7 +270,8 @@ def _of_archive(header: dict[str, Any], arrays: dict[str, Any], name: str) -> Re
         kind = RELEASES.get(mechanism, Release)
         ledger = LedgerReport.from_dict(stored["ledger"])
         made = dict(stored.get("options", {})), str(stored.get("pypgm", ""))
-        return kind(model, measurements, ledger, mechanism, *made)
+        log = tuple({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored.get("log", ()))
+        return kind(model, measurements, ledger, mechanism, *made, log)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({error})") from error
 

@@ -58,6 +58,10 @@ def _hdmm(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return mechanisms.hdmm(data, budget=budget, privacy=privacy, callback=_stop, **more)
 
 
+def _aim(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return _few_rounds(data, budget=budget, privacy=privacy, **more)
+
+
 def _wide(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return mechanisms.wide(data, budget=budget, privacy=privacy, callback=_stop, **more)
 
@@ -122,7 +126,9 @@ _chosen = partial(mechanisms.privbayes, structure=_CHOSEN)
 MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 """Whole mechanisms, called as mechanism(data, budget, privacy, **more), with as little estimation as they can do."""
 
-FEWER: dict[str, Mechanism] = {"wide": _wide}
+_few_rounds = partial(mechanisms.aim, iterations=2, rounds=5)
+
+FEWER: dict[str, Mechanism] = {"aim": _aim, "wide": _wide}
 """Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
 
 LEARNERS: dict[str, Mechanism] = {"learn_private": _learn, "privbayes": _privbayes, "learn_pairwise": _pairwise}
@@ -134,6 +140,7 @@ SPINS: dict[str, Mechanism] = {"learn_ising": _ising, "learn_t_wise": _t_wise}
 SPELLED: dict[str, Callable[..., Any]] = {
     "mst": partial(mechanisms.mst, iterations=2),
     "hdmm": partial(mechanisms.hdmm, callback=_stop),
+    "aim": _few_rounds,
     "wide": partial(mechanisms.wide, callback=_stop),
     "learn_private": partial(_learned, callback=_stop),
     "privbayes": partial(_chosen, callback=_stop),

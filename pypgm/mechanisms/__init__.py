@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pypgm.mechanisms._aim import aim
 from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._mst import mst
 from pypgm.mechanisms._privbayes import privbayes
@@ -10,4 +11,4 @@ from pypgm.mechanisms.planning import Plan, plan
 from pypgm.mechanisms.run import Options
 from pypgm.release import Release
 
-__all__ = ["Options", "Plan", "Release", "hdmm", "mst", "plan", "privbayes", "wide"]
+__all__ = ["Options", "Plan", "Release", "aim", "hdmm", "mst", "plan", "privbayes", "wide"]

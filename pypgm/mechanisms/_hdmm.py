@@ -11,12 +11,12 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Contrasts, LinearQuery
 from pypgm.release import Release
-from pypgm.workloads import Workload, all_k_way
+from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from pypgm.domain import Clique, Domain
+    from pypgm.domain import Clique
 
 __all__ = ["Kind", "hdmm"]
 
@@ -86,7 +86,7 @@ def hdmm(
         raise ValueError(f"strategy must be one of {get_args(Kind)}, got {strategy!r}")
     run = Run("hdmm", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
-    cliques, queries, shares = _measured(run.domain, workload, strategy, run.table.privacy)
+    cliques, queries, shares = _measured(run.asked(workload), strategy, run.table.privacy)
     run.check_fits(cliques)
     measurements = run.table.measure_many(cliques, queries, rho=run.rho, weights=shares) if cliques else []
     run.close()
@@ -94,12 +94,10 @@ def hdmm(
 
 
 def _measured(
-    domain: Domain, workload: Workload | None, strategy: Kind, relation: Privacy
+    asked: Workload, strategy: Kind, relation: Privacy
 ) -> tuple[list[Clique], list[LinearQuery | None], list[float]]:
     """Return cliques, what is measured of each, and its part of rho."""
-    asked = all_k_way(domain, min(2, len(domain))) if workload is None else workload
-    if asked.domain != domain:
-        raise ValueError(f"the workload is over {asked.domain!r}, the records are over {domain!r}")
+    domain = asked.domain
     if strategy == "marginals":
         best = marginal_strategy(asked)
         # Under replace nobody changes a single cell, the public number of records: it needs no noise.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
@@ -24,7 +24,7 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 from pypgm.release import Release
-from pypgm.workloads import Workload
+from pypgm.workloads import Workload, all_k_way
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -128,6 +128,10 @@ class Run:
         Number of records where it is public.
     clock : Clock
         Of `time_limit`.
+    oracle : str
+        As in `Options`.
+    given : tuple of LinearMeasurement
+        Those taken before.
 
     Raises
     ------
@@ -159,7 +163,7 @@ class Run:
     ) -> None:
         self.name = name
         self.clock = Clock(name, time_limit)
-        self._oracle, self._n_threads, self._how = oracle, n_threads, _checked(oracle, n_threads, how)
+        self.oracle, self._n_threads, self._how = oracle, n_threads, _checked(oracle, n_threads, how)
         common = {"oracle": oracle, "noise": noise, "time_limit": time_limit, **self._how}
         self._told = {name: value for name, value in common.items() if name not in {"callback", "progress"}}
         self._is_own = not isinstance(data, PrivateTable)
@@ -176,23 +180,34 @@ class Run:
             self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.rho: Fraction = self.table.ledger.remaining()
         self.total = self.table.public_total
-        self._given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
+        self.given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
 
     @property
     def domain(self) -> Domain:
         """Attributes and sizes."""
         return self.table.domain
 
+    def asked(self, workload: Workload | None) -> Workload:
+        """Return a workload, checked; all pairs of attributes where there is none."""
+        found = all_k_way(self.domain, min(2, len(self.domain))) if workload is None else workload
+        if found.domain != self.domain:
+            raise ValueError(f"the workload is over {found.domain!r}, the records are over {self.domain!r}")
+        return found
+
+    def ended(self, model: GraphicalModel | RegionGraphModel) -> bool:
+        """Return whether no estimate may follow that of a model: the time is over, or a user ended it."""
+        return model.fit is not None and model.fit.status in {"time", "interrupted", "callback"}
+
     def check_fits(self, cliques: Sequence[Clique]) -> None:
         """Raise `ModelTooLargeError` where an estimate from these cliques would not fit: before anything is spent."""
-        self._planned([*cliques, *(m.clique for m in self._given)])
+        self._planned([*cliques, *(m.clique for m in self.given)])
 
     def estimate(
         self, measurements: Sequence[LinearMeasurement], prior: GraphicalModel | None = None
     ) -> GraphicalModel | RegionGraphModel:
         """Return the model that explains measurements of this run, and those it was given, best; near a prior one."""
         # Where there are publicly no records the answers are noise alone.
-        fitted = [] if self.total == 0 else [*self._given, *measurements]
+        fitted = [] if self.total == 0 else [*self.given, *measurements]
         oracle = self._planned([m.clique for m in fitted])
         how = self._how | {"time_limit": self._seconds_left(), "n_threads": self._n_threads, "prior": prior}
         return estimate(self.domain, fitted, self.total, oracle=oracle, **how)
@@ -200,10 +215,10 @@ class Run:
     def _planned(self, cliques: Sequence[Clique]) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
         most = self._how.get("max_bytes")
-        if self._oracle == "exact" or not any(cliques):  # a region graph needs a region
+        if self.oracle == "exact" or not any(cliques):  # a region graph needs a region
             check_estimate_fits(JunctionTree(self.domain, cliques, max_bytes=most), (), "accelerated", most)
             return "exact"
-        if self._oracle == "auto":
+        if self.oracle == "auto":
             with contextlib.suppress(ModelTooLargeError):
                 if JunctionTree(self.domain, cliques, max_bytes=most).cost.table_bytes <= _TREE_BYTES:
                     return "exact"
@@ -218,10 +233,16 @@ class Run:
         if self._is_own:
             self.table.close()
 
-    def release(self, model: ReleasedModel, measurements: Sequence[LinearMeasurement], **own: object) -> Release:
+    def release(
+        self,
+        model: ReleasedModel,
+        measurements: Sequence[LinearMeasurement],
+        log: Sequence[Mapping[str, Any]] = (),
+        **own: object,
+    ) -> Release:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
         options = {name: _told(value) for name, value in (own | self._told).items() if value is not None}
-        return Release(model, (*self._given, *measurements), self.table.ledger, self.name, options)
+        return Release(model, (*self.given, *measurements), self.table.ledger, self.name, options, log=tuple(log))
 
 
 def _told(value: object) -> object:

@@ -1,0 +1,135 @@
+"""AIM: what it spends, chooses and measures; against rounds written down by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable, workloads
+from pypgm.mechanisms import aim
+
+DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2})
+RNG = np.random.default_rng(3)
+CODES = np.repeat(np.arange(4), 500)
+DATA = Dataset(
+    {"a": RNG.integers(0, 2, 2000), "b": CODES % 3, "c": CODES, "d": (CODES + RNG.integers(0, 2, 2000)) % 2}, DOMAIN
+)
+
+
+def cost(measurement, squared_sensitivity=1):
+    return squared_sensitivity / (2 * measurement.stddev**2)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_all_of_the_budget_is_spent_and_no_more(neighbours):
+    for rho in ("1/1000", "1/10", 5):
+        release = aim(DATA, budget=Budget(rho=rho), neighbours=neighbours)
+        budget = release.ledger.budget.limit
+        assert 0.999 * budget < release.ledger.spent() <= budget
+        squared = 1 if neighbours == "add-remove" else 2
+        measured = math.fsum(cost(m, squared) for m in release.measurements)
+        assert measured == pytest.approx(0.9 * float(budget), rel=0.05)
+
+
+def test_a_round_costs_as_published():
+    release = aim(DATA, budget=Budget(rho=1), rounds=16 * 4)
+    singles, first = release.measurements[:4], release.measurements[4]
+    assert [m.clique for m in singles] == [("a",), ("b",), ("c",), ("d",)]
+    # sigma = sqrt(T / (2 alpha rho)), epsilon = sqrt(8 (1 - alpha) rho / T)
+    assert [m.stddev for m in singles] == pytest.approx([math.sqrt(64 / 1.8)] * 4, rel=1e-3)
+    assert first.stddev == pytest.approx(math.sqrt(64 / 1.8), rel=1e-3)
+    selections = [line for line in release.ledger.lines if line.what == "select"]
+    assert float(selections[0].cost) == pytest.approx(0.1 / 64, rel=1e-3)
+    assert len(selections) == len(release.log) == len(release.measurements) - 4
+    replaced = aim(DATA, budget=Budget(rho=1), rounds=16 * 4, neighbours="replace")
+    assert replaced.measurements[0].stddev == pytest.approx(math.sqrt(2 * 64 / 1.8), rel=1e-3)
+
+
+def test_where_nothing_is_learnt_the_noise_is_halved():
+    independent = Dataset({a: [0] for a in DOMAIN}, DOMAIN)
+    release = aim(independent, budget=Budget(rho="1/1000"), unsafe_seed=1)
+    steps = {a["stddev"] / b["stddev"] for a, b in itertools.pairwise(release.log[:-1])}
+    assert max(steps) == pytest.approx(2, rel=1e-6)
+    assert all(min(abs(step - 1), abs(step - 2)) < 1e-6 for step in steps)
+
+
+def test_with_a_huge_budget_the_dependent_pairs_come_first_and_are_exact():
+    release = aim(DATA, budget=Budget(rho=10**7))
+    chosen = [row["clique"] for row in release.log]
+    assert chosen[0] == ("b", "c")
+    for clique in set(chosen):
+        np.testing.assert_allclose(release.project(clique).values, DATA.project(clique).values, atol=2)
+
+
+def test_candidates_are_what_the_workload_holds():
+    work = workloads.Workload(DOMAIN, [("a", "b", "c")])
+    release = aim(DATA, budget=Budget(rho=10), workload=work)
+    held = {c for k in (1, 2, 3) for c in itertools.combinations("abc", k)}
+    assert {m.clique for m in release.measurements} <= held
+    assert [m.clique for m in release.measurements[:3]] == [("a",), ("b",), ("c",)]
+    assert "rounds" not in release.options
+
+
+def test_a_small_tree_stays_a_forest_of_single_attributes():
+    release = aim(DATA, budget=Budget(rho=10), tree_bytes=1)
+    assert {len(m.clique) for m in release.measurements} == {1}
+    wider = aim(DATA, budget=Budget(rho=10), tree_bytes=1, oracle="region_graph")
+    assert {len(m.clique) for m in wider.measurements} == {1, 2}
+
+
+def test_the_log_is_kept_in_the_file(tmp_path):
+    release = aim(DATA, epsilon=1, delta=1e-9, rounds=4)
+    release.save(tmp_path / "release.pgm")
+    assert pypgm.load(tmp_path / "release.pgm").log == release.log
+    assert set(release.log[0]) == {"clique", "stddev", "learnt", "candidates"}
+
+
+def test_a_callback_that_ends_an_estimate_ends_the_rounds():
+    release = aim(DATA, epsilon=1, delta=1e-9, callback=lambda state: True)
+    assert release.log == ()
+    assert len(release.measurements) == 4
+    assert release.ledger.spent() < release.ledger.budget.limit
+
+
+def test_attributes_of_one_value_under_replace_leave_nothing_to_measure():
+    data = Dataset({"a": [0] * 5}, Domain({"a": 1}))
+    release = aim(data, epsilon=1, delta=1e-9, neighbours="replace")
+    assert release.measurements == ()
+    assert release.ledger.spent() == 0
+    assert release.project("a").values.tolist() == [5]
+
+
+def test_an_open_table_with_earlier_measurements_is_taken():
+    table = PrivateTable(DATA, Privacy(), Ledger(Budget(rho=3)))
+    earlier = table.measure(("b", "c"), rho=1)
+    release = aim(table, measurements=[earlier], rounds=8)
+    assert release.measurements[0] is earlier or release.measurements[0].clique == ("b", "c")
+    assert table.ledger.spent() == pytest.approx(3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"epsilon": 1}, ValueError, "delta"),
+        ({"epsilon": 1, "delta": 1e-9, "rounds": 0}, ValueError, "rounds must be at least 1"),
+        ({"epsilon": 1, "delta": 1e-9, "tree_bytes": 0}, ValueError, "tree_bytes must be positive"),
+        (
+            {"epsilon": 1, "delta": 1e-9, "workload": workloads.Workload(Domain({"z": 2}), [("z",)])},
+            ValueError,
+            "the workload is over",
+        ),
+    ],
+)
+def test_refused_before_anything_is_spent(monkeypatch, options, error, match):
+    monkeypatch.setattr(Ledger, "charge", lambda *_: pytest.fail("something was charged"))
+    with pytest.raises(error, match=match):
+        aim(DATA, **options)
+
+
+def test_a_domain_without_attributes_is_refused():
+    with pytest.raises(ValueError, match="at least one attribute"):
+        aim(Dataset({}, Domain({}), weights=None), epsilon=1, delta=1e-9)
