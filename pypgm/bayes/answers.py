@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from pypgm.bayes.comparison import check_domains, divergence
 from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 
@@ -94,7 +95,7 @@ def compare_answers(
     >>> compare_answers(first, second, ["a", ("b", {"a": 1}), ("b", ["a"])]).l1.tolist()
     [0.0, 0.0, 1.0]
     """
-    _check_domains(reference, other)
+    check_domains(reference, other)
     rows = [_distances(*_answers(reference, other, query, max_bytes)) for query in queries]
     numbers = np.array(rows, dtype=np.float64).reshape(-1, 7).T
     return AnswerComparison(*numbers[:5], *numbers[5:].astype(np.int64))
@@ -142,7 +143,7 @@ def map_agreement(
     >>> map_agreement(first, second)
     1.0
     """
-    _check_domains(reference, other)
+    check_domains(reference, other)
     asked = None if targets is None else as_clique(targets)
     same = []
     for known in evidence:
@@ -152,11 +153,6 @@ def map_agreement(
             continue
         same.append(one == two)
     return float(np.mean(same)) if same else float("nan")
-
-
-def _check_domains(reference: BayesianNetwork, other: BayesianNetwork) -> None:
-    if reference.domain != other.domain:
-        raise ValueError(f"the networks must be over one domain, got {reference.domain!r} and {other.domain!r}")
 
 
 def _answers(
@@ -200,13 +196,6 @@ def _distances(true: NDArray[np.float64], answer: NDArray[np.float64], skipped: 
     l1 = float(np.abs(answer - true).sum())
     unsupported = int(((answer > 0) & (true == 0)).sum())
     mixed = [(1 - _MIXED) * table + _MIXED / table.shape[1] for table in (true, answer)]
-    kl = np.inf if unsupported else _divergence(true, answer)
+    kl = np.inf if unsupported else divergence(true, answer)
     agrees = float((true.argmax(axis=1) == answer.argmax(axis=1)).mean())
-    return l1, l1 / n, kl, _divergence(*mixed), agrees, unsupported, skipped
-
-
-def _divergence(true: NDArray[np.float64], answer: NDArray[np.float64]) -> float:
-    """Return KL(answer || true) of a row in nats, in the mean over the rows."""
-    both = (answer > 0) & (true > 0)
-    log_ratio = np.log(answer[both]) - np.log(true[both])  # a ratio itself may leave the doubles
-    return max(0.0, float((answer[both] * log_ratio).sum())) / len(true)
+    return l1, l1 / n, kl, divergence(*mixed), agrees, unsupported, skipped

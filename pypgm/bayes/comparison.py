@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.bayes.conditional_tables import ConditionalTables
 
-__all__ = ["TableComparison", "compare_tables"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["TableComparison", "check_domains", "compare_tables", "divergence"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,7 @@ def compare_tables(reference: ConditionalTables, other: ConditionalTables) -> Ta
     >>> compare_tables(first, second).l1
     {'a': 0.5}
     """
-    if reference.domain != other.domain:
-        raise ValueError(f"the networks must be over one domain, got {reference.domain!r} and {other.domain!r}")
+    check_domains(reference, other)
     found = TableComparison({}, {}, {}, {})
     for child, parents in reference.parents.items():
         if set(parents) != set(other.parents[child]):
@@ -72,8 +75,26 @@ def compare_tables(reference: ConditionalTables, other: ConditionalTables) -> Ta
         found.l1[child] = float(np.abs(values - true).sum())
         found.mean_l1[child] = found.l1[child] / len(true)
         found.unsupported[child] = int(((values > 0) & (true == 0)).sum())
-        both = (values > 0) & (true > 0)
-        log_ratio = np.log(values[both]) - np.log(true[both])  # a ratio itself may leave the doubles
-        divergence = max(0.0, float((values[both] * log_ratio).sum())) / len(true)
-        found.mean_kl[child] = np.inf if found.unsupported[child] else divergence
+        found.mean_kl[child] = np.inf if found.unsupported[child] else divergence(true, values)
     return found
+
+
+def check_domains(reference: ConditionalTables, other: ConditionalTables) -> None:
+    """Raise ``ValueError`` unless two networks are over the same domain."""
+    if reference.domain != other.domain:
+        raise ValueError(f"the networks must be over one domain, got {reference.domain!r} and {other.domain!r}")
+
+
+def divergence(true: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    """Return the Kullback-Leibler divergence of a row of values from the true one, in nats, in the mean over the rows.
+
+    Cells that are 0 in either are left out.
+
+    Parameters
+    ----------
+    true, values : ndarray of float64, shape (n_rows, n_values)
+        Rows that sum to 1.
+    """
+    both = (values > 0) & (true > 0)
+    log_ratio = np.log(values[both]) - np.log(true[both])  # a ratio itself may leave the doubles
+    return max(0.0, float((values[both] * log_ratio).sum())) / len(true)
