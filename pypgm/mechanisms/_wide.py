@@ -19,6 +19,7 @@ from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.one_way import nearest, smoothed
 from pypgm.mechanisms.resolution import GRID, GROUPS_SENSITIVITY, Resolution, resolutions, risk
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.second_start import estimate_from_better_start
 from pypgm.models import GraphicalModel
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -62,8 +63,9 @@ def wide(
     A part of the budget measures single attributes. For each pair one exponential mechanism then chooses what to ask:
     nothing, all cells, or sums over groups of cells, by how far the independent model is from the records and by what
     noise would hide. What is left measures all choices at once with exact discrete Gaussian noise, of each pair the
-    interaction alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less. One estimate, which
-    starts from the independent model, explains all measurements. Attributes may be hundreds: no junction tree has to
+    interaction alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less. One estimate
+    explains all measurements; it starts from the independent model, or from a tree of the pairs that depend most where
+    that explains held-out answers better. Attributes may be hundreds: no junction tree has to
     hold the pairs.
 
     Parameters
@@ -128,9 +130,8 @@ def wide(
         left = run.table.ledger.remaining()
         measured += _measure(run, asked, weights, left) if asked else _of_singles(run, left)
     run.close()
-    return run.release(
-        run.estimate(measured, prior=start.model(run.domain)), measured, workload=workload, ordered=ordered
-    )
+    model = estimate_from_better_start(run, measured, start.model(run.domain))
+    return run.release(model, measured, workload=workload, ordered=ordered)
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:

@@ -206,11 +206,17 @@ class Run:
         self, measurements: Sequence[LinearMeasurement], prior: GraphicalModel | None = None
     ) -> GraphicalModel | RegionGraphModel:
         """Return the model that explains measurements of this run, and those it was given, best; near a prior one."""
+        return self.fit([*self.given, *measurements], prior)
+
+    def fit(
+        self, measurements: Sequence[LinearMeasurement], prior: GraphicalModel | None = None, part: float = 1.0
+    ) -> GraphicalModel | RegionGraphModel:
+        """Return the model that explains these measurements alone, in at most a part of the seconds that are left."""
         # Where there are publicly no records the answers are noise alone.
-        fitted = [] if self.total == 0 else [*self.given, *measurements]
-        oracle = self._planned([m.clique for m in fitted])
-        how = self._how | {"time_limit": self._seconds_left(), "n_threads": self._n_threads, "prior": prior}
-        return estimate(self.domain, fitted, self.total, oracle=oracle, **how)
+        fitted = [] if self.total == 0 else measurements
+        oracle, seconds = self._planned([m.clique for m in fitted]), self._seconds_left()
+        how = self._how | {"time_limit": None if seconds is None else part * seconds, "prior": prior}
+        return estimate(self.domain, fitted, self.total, oracle=oracle, n_threads=self._n_threads, **how)
 
     def _planned(self, cliques: Sequence[Clique]) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""

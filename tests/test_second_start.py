@@ -1,0 +1,101 @@
+"""The start of an estimate: a tree of pairs where that explains held-out answers better, the independent model else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Budget, Dataset, Domain, workloads
+from pypgm.mechanisms import second_start, wide
+from pypgm.mechanisms.run import Run
+from pypgm.mechanisms.second_start import spanning_forest
+
+
+def chain(n, strength, attributes=6, values=8, seed=0):
+    """Return records of attributes each of which copies the one before with a probability."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, values, n)]
+    for _ in range(attributes - 1):
+        columns.append(np.where(rng.random(n) < strength, columns[-1], rng.integers(0, values, n)))
+    domain = Domain({f"x{i}": values for i in range(attributes)})
+    return Dataset(dict(zip(domain, columns, strict=True)), domain)
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Count the estimates of a run, with the potentials of the pairs that each started from."""
+    own, found = Run.fit, []
+
+    def fit(run, measurements, prior=None, part=1.0):
+        found.append(max(map(len, prior.cliques)))
+        return own(run, measurements, prior, part)
+
+    monkeypatch.setattr(Run, "fit", fit)
+    return found
+
+
+def test_a_forest_holds_the_heaviest_pairs_without_a_cycle():
+    domain = Domain(dict.fromkeys("abcde", 2))
+    weights = {("a", "b"): 3.0, ("b", "c"): 2.0, ("a", "c"): 2.5, ("c", "d"): 0.0, ("a", "d"): 1.0}
+    assert spanning_forest(domain, weights) == {("a", "b"), ("a", "c"), ("a", "d")}
+    assert spanning_forest(domain, {}) == set()
+
+
+def test_pairs_that_depend_much_are_estimated_from_a_tree_of_them(fits, monkeypatch):
+    data = chain(20_000, 0.9)
+    release = wide(data, epsilon=1, delta=1e-9, unsafe_seed=3)
+    assert fits == [1, 1, 1, 2, 1, 2]
+    pairs = workloads.all_k_way(data.domain, 2)
+    error = pypgm.evaluate(release.model, cliques=pairs, unsafe_data=data).mean
+    monkeypatch.setattr(second_start, "_misfit", lambda *_: 0.0)
+    from_independent = wide(data, epsilon=1, delta=1e-9, unsafe_seed=3)
+    assert fits[6:] == [1, 1, 1, 2]
+    assert error < 0.95 * pypgm.evaluate(from_independent.model, cliques=pairs, unsafe_data=data).mean
+
+
+def test_pairs_that_noise_hides_are_estimated_from_the_independent_model(fits):
+    wide(chain(2000, 0.3, values=20), epsilon=1, delta=1e-9, unsafe_seed=3)
+    assert fits == [1, 1, 1, 2]
+
+
+def test_where_all_pairs_are_a_tree_or_an_estimate_was_ended_there_is_one_start(fits):
+    wide(chain(500, 0.9, attributes=2), epsilon=1, delta=1e-9)
+    assert fits == [1]
+    release = wide(chain(500, 0.9), epsilon=1, delta=1e-9, callback=lambda _: True)
+    assert release.model.fit.status == "callback"
+    assert wide(chain(500, 0.9), epsilon=1, delta=1e-9, time_limit=1e-6).model.fit.status == "time"
+    assert wide(chain(500, 0.9), epsilon=1, delta=1e-9, iterations=5).model.fit.status == "iterations"
+    domain = chain(1, 1).domain
+    empty = Dataset({a: [] for a in domain}, domain)
+    wide(empty, epsilon=1, delta=1e-9, neighbours="replace")
+    assert fits == [1] * 5
+
+
+@pytest.mark.parametrize("ended", [1, 2, 3, 4, 5])
+def test_an_estimate_that_is_ended_later_leaves_the_first_answer(monkeypatch, ended):
+    """Whichever estimate but the first does not end by itself, the answer is that of the first."""
+    data, own, models = chain(20_000, 0.9), Run.fit, []
+
+    def fit(run, measurements, prior=None, part=1.0):
+        model = own(run, measurements, prior, part)
+        if len(models) == ended:
+            model.fit = None
+        models.append(model)
+        return model
+
+    monkeypatch.setattr(Run, "fit", fit)
+    release = wide(data, epsilon=1, delta=1e-9, unsafe_seed=3)
+    trees = {2, 4}  # whose estimates are starts, whatever ended them
+    assert (release.model is models[0]) == (ended not in trees)
+
+
+def test_earlier_measurements_are_explained_too():
+    data = chain(20_000, 0.9)
+    first = wide(data, budget=Budget(rho="1/2"), unsafe_seed=1)
+    table = first.resume(data, Budget(rho=1), unsafe_seed=2)
+    second = wide(table, measurements=first.measurements)
+    assert second.measurements[: len(first.measurements)] == first.measurements
+    pairs = workloads.all_k_way(data.domain, 2)
+    errors = [pypgm.evaluate(r.model, cliques=pairs, unsafe_data=data).mean for r in (first, second)]
+    assert errors[1] < errors[0]
