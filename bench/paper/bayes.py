@@ -48,6 +48,7 @@ ON_RECORDS = {
     "PrivBayes, joint": privbayes,
     "published": lambda data, epsilon: learn_private(data, PrivateStructure(), epsilon, paper=True),
     "ours": lambda data, epsilon: learn_private(data, PrivateStructure(), epsilon),
+    "uniform, joint": lambda data, epsilon: learn_private(data, PrivateStructure(), epsilon, allocation="uniform"),
 }
 MEASURES = ("L1", "KL", "MAP")
 

@@ -147,7 +147,8 @@ def learn_private(
         Chance of each record to take part in the first stage. Below 1 the noise of the first stage is that of a larger
         epsilon, but its counts are smaller by more; needs add-remove neighbours with one record a person.
     allocation : {"data-dependent", "uniform"}
-        "uniform" gives every table the same part of the whole budget, and has no first stage.
+        "uniform" gives every table the same part of the whole budget, and has no first stage. It is better for
+        marginals and synthetic records; the other is made for conditional tables, each row of which counts the same.
     consistency : {"variance", "epsilon"}, optional
         How tables are weighted where they are made to agree, if the estimator is "tables": by the inverse of their
         variance or by the square root of it. None leaves them as they are.
