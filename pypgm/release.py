@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pypgm._core import __version__
+from pypgm.clock import Clock
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
+from pypgm.factor import Factor
 from pypgm.models._load import model_of_archive
+from pypgm.models.base import Model
+from pypgm.models.expected_error import Simulation, expected_total_variation
 from pypgm.models.origin import packed_measurements, unpacked_measurements
 from pypgm.models.storage import archive_bytes, parse_archive, read_archive, write_archive
 from pypgm.privacy.budget import Budget
@@ -24,16 +31,17 @@ from pypgm.report import model_lines
 if TYPE_CHECKING:
     import os
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from pypgm.data import Dataset
-    from pypgm.factor import Factor
     from pypgm.models.kinds import ReleasedModel
 
 __all__ = ["RELEASES", "Release", "load"]
 
 _VERSION = 1
+_PAIRS = 30  # of attributes whose error the report tells
+_CELLS = 10**6  # of such a pair at most
+_SECONDS = 20.0  # of an estimate that the report is ready to do again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +110,56 @@ class Release:
             Where the draws come from.
         """
         return self.model.synthetic_data(rows, rng)
+
+    def error(
+        self,
+        clique: str | Iterable[str],
+        records: Dataset,
+        *,
+        draws: int = 20,
+        rng: np.random.Generator | int | None = 0,
+        time_limit: float | None = None,
+    ) -> Factor:
+        """Return the error to expect of each count of synthetic records: the root mean square distance from the truth.
+
+        It is the expected error of the model and, exactly, how far the records are from the model.
+
+        Parameters
+        ----------
+        clique : str or sequence of str
+            Attributes, in any order.
+        records : Dataset
+            Drawn from this release; of another number than the model has they count in proportion.
+        draws, rng, time_limit
+            As for `GraphicalModel.expected_error`.
+
+        Returns
+        -------
+        Factor
+            In counts of the model's total; inf where an attribute was never measured.
+
+        Raises
+        ------
+        ValueError
+            If the records are over another domain, or the model does not hold its measurements.
+        TypeError
+            If it is of a kind that does not know its errors.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> data = pypgm.Dataset({"a": [0, 1, 1] * 100}, pypgm.Domain({"a": 2}))
+        >>> release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
+        >>> bool((release.error("a", release.synthetic_data(rng=0)).values > 1).all())
+        True
+        """
+        if records.domain != self.model.domain:
+            raise ValueError(f"the release is over {self.model.domain!r}, the records are over {records.domain!r}")
+        if not isinstance(self.model, Model):
+            raise TypeError(f"a {type(self.model).__name__} does not know its errors")
+        expected = self.model.expected_error(clique, draws=draws, rng=rng, time_limit=time_limit)
+        counts = records.project(clique).values * (self.model.total / max(1, len(records)))
+        return Factor(expected.domain, np.hypot(expected.values, counts - self.model.project(clique).values))
 
     def resume(
         self,
@@ -210,7 +268,27 @@ class Release:
         >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).report().splitlines()[0]
         'guarantee: epsilon 1.0, delta 1e-09'
         """
-        return "\n".join([f"guarantee: {self.guarantee}", self.summary(), *model_lines(self.model)])
+        owner = [f"guarantee: {self.guarantee}", f"protects: {self.privacy.sentence}", *self._error_lines()]
+        return "\n".join([*owner, self.summary(), *model_lines(self.model)])
+
+    def _error_lines(self) -> list[str]:
+        """Return what error of pairs of attributes is to be expected, and a warning where it is about all."""
+        model = self.model
+        pairs = list(itertools.combinations(model.domain.attributes, 2))
+        small = [p for p in pairs if model.domain.size(p) <= _CELLS]
+        slow = model.fit is not None and model.fit.seconds > _SECONDS
+        if not isinstance(model, Model) or model.origin is None or not small or slow:
+            return []
+        asked = [small[i] for i in np.random.default_rng(0).permutation(len(small))[:_PAIRS]]
+        with Clock() as clock:
+            error = expected_total_variation(model, asked, Simulation(1, 0, 0, clock))
+        lines = [f"expected error: {100 * error:.2g} percentage points of a pair of attributes (mean total variation)"]
+        uniform, independent = np.mean([_distances(model.project(p)) for p in asked], axis=0)
+        if error >= uniform:
+            lines.append("warning: about all of this release is noise; its answers say hardly more than nothing")
+        elif error >= independent:
+            lines.append("warning: what it says of attributes together is about all noise; they could be independent")
+        return lines
 
     @property
     def guarantee(self) -> str:
@@ -228,6 +306,13 @@ class Release:
 
 RELEASES: dict[str, type[Release]] = {}
 """The class that a mechanism's releases are loaded as, where it is one of their own."""
+
+
+def _distances(pair: Factor) -> tuple[float, float]:
+    """Return the total variation distances of a table from the uniform one and from the product of its sums."""
+    shares = pair.values / max(float(pair.values.sum()), 1e-300)
+    product = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
+    return 0.5 * float(np.abs(shares - 1 / shares.size).sum()), 0.5 * float(np.abs(shares - product).sum())
 
 
 def _shown(value: Fraction) -> str:

@@ -36,10 +36,13 @@ def test_answers_as_json(folder, capsys):
     assert cli.main(["query", "people.pgm", "age", "--given", "sex=F", "--out", "age.json", "--draws", "2"]) == 0
     (table,) = json.loads((folder / "age.json").read_text())
     assert table["given"] == {"sex": ["F"]}
+    assert table["basis"] in {"measured", "unmeasured"}
     assert sum(cell["probability"] for cell in table["cells"]) == pytest.approx(1)
-    assert all(cell["standard_error"] >= 0 for cell in table["cells"])
+    assert all(cell["expected_error"] >= 0 for cell in table["cells"])
     assert cli.main(["query", "people.pgm", "age", "--out", "age.json", "--format", "csv", "--draws", "0"]) == 0
     assert (folder / "age.json").read_text().startswith("age,count\n")
+    assert cli.main(["query", "people.pgm", "sex", "--given", "sex=F", "--draws", "2"]) == 0
+    assert capsys.readouterr().out.startswith("sex,probability,expected_error,basis\nF,")
 
 
 def test_compare(folder, capsys):

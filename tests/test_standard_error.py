@@ -199,13 +199,13 @@ def test_query_prints_errors_beside_the_answers(tmp_path, capsys):
     name = str(tmp_path / "m.pgm")
     assert cli.main(["query", name, "b", "--draws", "4"]) == 0
     header, *lines = capsys.readouterr().out.splitlines()
-    assert header == "b,count,standard_error"
+    assert header == "b,count,expected_error,basis"
     model = pypgm.load(name)
-    errors = model.standard_error("b", draws=4).values
+    errors = model.expected_error("b", draws=4).values
     for line, count, error in zip(lines, model.project("b").values, errors, strict=True):
-        assert [float(x) for x in line.split(",")[1:]] == pytest.approx([count, error], rel=5e-3)
+        assert [float(x) for x in line.split(",")[1:3]] == pytest.approx([count, error], rel=5e-3)
     assert cli.main(["query", name, "b", "--given", "a=1", "--draws", "3"]) == 0
-    assert capsys.readouterr().out.startswith("b,probability,standard_error")
+    assert capsys.readouterr().out.startswith("b,probability,expected_error")
     assert cli.main(["query", name, "b", "--draws", "0"]) == 0
     assert capsys.readouterr().out.startswith("b,count\n")
     assert cli.main(["query", name, "b", "--draws", "1"]) == 2

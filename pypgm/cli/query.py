@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from pypgm.bayes import BayesianNetwork
 from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, clique_named, evidence_given, model_in
 from pypgm.data.files import replacing_text
-from pypgm.models import GraphicalModel
+from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.report import cells
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 _ABOUT = """\
-Print marginals of a model as CSV or JSON: for each cell its expected number of records, and the standard error that the
-noise of the measurements leaves it.
+Print marginals of a model as CSV or JSON: for each cell its expected number of records, and the error to expect of it,
+which is how far it may be from the records for the noise and for all that was not measured. Nothing is known of an
+attribute that was never measured: inf. Beside it stands what the answer rests on: measured, merged (only together with
+other values), unmeasured (the attributes were never measured together) or unknown.
 
 With --given it prints conditional probabilities instead. Any attributes can be asked for together, measured or not.
 """
@@ -53,8 +55,7 @@ def add_to(commands: Verbs) -> None:
         metavar="N",
         type=_draws,
         default=20,
-        help="estimates by which the standard errors are told where there is no formula (default 20, known to 16 %%; "
-        "0: no standard errors)",
+        help="estimates by which the expected errors are told (default 20, known to 16 %%; 0: no errors)",
     )
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")
     query.add_argument(
@@ -84,18 +85,21 @@ def _query(arguments: argparse.Namespace) -> None:
     else:
         answers, unit = [model.project(clique) for clique in cliques], "count"
     errors: list[Factor | None] = [None] * len(cliques)
-    if arguments.draws and isinstance(model, GraphicalModel) and model.origin is not None:
-        errors = [*model.standard_errors(cliques, evidence or None, draws=arguments.draws)]
+    bases = [""] * len(cliques)
+    if arguments.draws and isinstance(model, GraphicalModel | RegionGraphModel) and model.origin is not None:
+        talks = sys.stderr.isatty()
+        errors = [*model.expected_errors(cliques, evidence or None, draws=arguments.draws, progress=talks)]
+        bases = [model.basis(tuple(dict.fromkeys([*clique, *evidence]))) for clique in cliques]
     as_json = arguments.format == "json" or (arguments.format is None and (arguments.out or "").endswith(".json"))
     with _output(arguments.model, arguments.out) as file:
         if as_json:
-            tables = zip(answers, errors, strict=True)
+            tables = zip(answers, errors, bases, strict=True)
             json.dump([_json_table(*table, unit, evidence) for table in tables], file, ensure_ascii=False, indent=1)
             file.write("\n")
             return
         for i, answer in enumerate(answers):
             file.write("\n" if i else "")
-            _write_answer(file, answer, unit, errors[i])
+            _write_answer(file, answer, unit, errors[i], bases[i])
 
 
 @contextlib.contextmanager
@@ -109,15 +113,16 @@ def _output(model: str, out: str | None) -> Iterator[TextIO]:
         yield file
 
 
-def _json_table(answer: Factor, errors: Factor | None, unit: str, evidence: Evidence) -> dict[str, Any]:
+def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, evidence: Evidence) -> dict[str, Any]:
     """Return an answer as JSON holds it: labels as they are, a number for each cell."""
-    numbers = {unit: answer.datavector()} | ({} if errors is None else {"standard_error": errors.datavector()})
+    numbers = {unit: answer.datavector()} | ({} if errors is None else {"expected_error": errors.datavector()})
     values = [_values(answer.domain, a) for a in answer.domain]
     rows = [
         dict(zip(answer.domain.attributes, cell, strict=True)) | {n: float(v[i]) for n, v in numbers.items()}
         for i, cell in enumerate(itertools.product(*values))
     ]
-    return {"attributes": list(answer.domain.attributes), "given": dict(evidence), "cells": rows}
+    known = {"given": dict(evidence)} | ({"basis": basis} if basis else {})
+    return {"attributes": list(answer.domain.attributes), **known, "cells": rows}
 
 
 def _values(domain: Domain, attribute: str) -> Sequence[Label]:
@@ -125,12 +130,12 @@ def _values(domain: Domain, attribute: str) -> Sequence[Label]:
     return range(domain.size((attribute,))) if labels is None else labels
 
 
-def _write_answer(file: TextIO, answer: Factor, unit: str, errors: Factor | None) -> None:
+def _write_answer(file: TextIO, answer: Factor, unit: str, errors: Factor | None, basis: str) -> None:
     writer = csv.writer(file, lineterminator="\n")
     if errors is None:
         writer.writerow([*answer.domain.attributes, unit])
         writer.writerows(cells(answer))
         return
-    writer.writerow([*answer.domain.attributes, unit, "standard_error"])
+    writer.writerow([*answer.domain.attributes, unit, "expected_error", "basis"])
     beside = (f"{error:.3g}" for error in errors.datavector())
-    writer.writerows((*cell, error) for cell, error in zip(cells(answer), beside, strict=True))
+    writer.writerows((*cell, error, basis) for cell, error in zip(cells(answer), beside, strict=True))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     _Cells = list[NDArray[np.float64]]
 
-__all__ = ["independent_potentials"]
+__all__ = ["independent_potentials", "nearest"]
 
 _DRAWS = 8  # of what answers to a general query allow: variances within a half suffice
 _SEED = 0
@@ -142,3 +142,11 @@ def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cel
 
 def _sums(codes: NDArray[np.int64], amounts: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     return np.bincount(codes, amounts, size).astype(np.float64)
+
+
+def nearest(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Return the non-negative counts of sum `total` that are nearest to noisy ones of equal variances."""
+    falling = np.sort(counts)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, counts.size + 1)
+    above = np.flatnonzero(falling > excess)  # none where one count towers over the total by more than doubles resolve
+    return np.asarray(np.maximum(0.0, counts - excess[above[-1] if above.size else 0]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.estimation.independence import nearest
+
 __all__ = ["nearest", "smoothed"]
 
 Array = NDArray[np.float64]
@@ -13,14 +15,6 @@ _SHIFTS = 8
 _SIGNALS = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512])[:, None, None]  # standard deviations, in noise's
 _RATES = np.array([0.05, 0.2, 0.5, 0.8, 1.0])[:, None]  # of coefficients that are not zero
 _PENALTY = 0.5  # of the log-likelihood: what fitting rate and deviation gains by chance
-
-
-def nearest(counts: Array, total: float) -> Array:
-    """Return the non-negative counts of sum `total` that are nearest to noisy ones of equal variances."""
-    falling = np.sort(counts)[::-1]
-    excess = (np.cumsum(falling) - total) / np.arange(1, counts.size + 1)
-    above = np.flatnonzero(falling > excess)  # none where one count towers over the total by more than doubles resolve
-    return np.asarray(np.maximum(0.0, counts - excess[above[-1] if above.size else 0]))
 
 
 def smoothed(counts: Array, stddev: float) -> Array:

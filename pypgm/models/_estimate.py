@@ -291,16 +291,18 @@ def estimate_again(
     origin, how = model.origin, dict(model.origin.options)
     loss, method = _LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
     options = Options(**how, n_threads=n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
-    posed: dict[str, Any] = {"method": method, "folding": model.folding, "masks": model.masks, "prior": origin.prior}
+    posed: dict[str, Any] = {"method": method, "folding": model.folding, "masks": model.masks}
     if isinstance(model, RegionGraphModel):
         posed["oracle"] = graph or model.graph
     else:
         posed |= {"oracle": "exact", "tree": model.tree}
 
-    def estimated(measurements: Sequence[LinearMeasurement]) -> GraphicalModel | RegionGraphModel:
+    def estimated(
+        measurements: Sequence[LinearMeasurement], prior: CliqueVector | None = origin.prior
+    ) -> GraphicalModel | RegionGraphModel:
         total = model.total if origin.total_is_known else estimate_total(model.folding.inner, measurements)[0]
         check_range(measurements, total)
-        return _solved(loss.refitted(measurements) or loss, measurements, total, options, **posed)[0]
+        return _solved(loss.refitted(measurements) or loss, measurements, total, options, **posed, prior=prior)[0]
 
     return estimated
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pypgm.models.origin import Origin
     from pypgm.models.uncertain import Uncertain
 
-__all__ = ["standard_errors"]
+__all__ = ["drawn_noise", "standard_errors"]
 
 _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
 
@@ -109,7 +109,7 @@ def _bootstrap(
     estimated = origin.again(model, n_threads, clock)
     seen: list[list[NDArray[np.float64]]] = []
     while len(seen) < draws and not clock.tick(lambda: f"{len(seen)}/{draws} estimates"):
-        noisy = [m.answered(e + _noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
+        noisy = [m.answered(e + drawn_noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
         drawn = estimated(noisy)
         if drawn.fit is None or drawn.fit.status != "time":
             seen.append(answers(drawn))
@@ -118,6 +118,7 @@ def _bootstrap(
     return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]
 
 
-def _noise(m: LinearMeasurement, rng: np.random.Generator) -> NDArray[np.float64]:
+def drawn_noise(m: LinearMeasurement, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return noise such as a measurement has, for simulations."""
     spread = m.spread()
     return rng.laplace(0.0, spread / np.sqrt(2)) if m.noise == "laplace" else rng.normal(0.0, spread)

@@ -23,9 +23,10 @@ __all__ = ["Origin", "packed_measurements", "unpacked_measurements"]
 _DENSE_ENTRIES = 1 << 22
 
 Arrays = dict[str, "NDArray[Any]"]
-Again = Callable[..., Callable[[Sequence[LinearMeasurement]], "Model[Any]"]]
-"""Returns how to make a model like one given from other answers to the same queries: by a number of threads, within a
-clock's time (its fit says whether that ended it), and on another region graph where one is given."""
+Again = Callable[..., Callable[..., "Model[Any]"]]
+"""Returns how to make a model like one given from other answers to the same queries, and another prior where one is
+given: by a number of threads, within a clock's time (its fit says whether that ended it), and on another region graph
+where one is given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

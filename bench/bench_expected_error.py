@@ -1,0 +1,77 @@
+"""How often intervals of expected errors hold the truth: `wide` on tables of PYPGM_DATA, released with fresh noise.
+
+    PYPGM_DATA=... python bench/bench_expected_error.py [--tables adult titanic] [--epsilons 1] [--seeds 10]
+
+For each table and epsilon a line for each kind of answer: cells within 1.645 expected errors of the records' counts (of
+all cells, of those above 0, of those at 0), and the expected mean total variation of pairs over the true one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import pypgm
+from pypgm.clock import Clock
+from pypgm.models.expected_error import Simulation, expected_total_variation
+
+TABLES = ["adult", "titanic", "msnbc", "fire", "loans"]
+PAIRS = 40  # that are asked
+MOST_PAIRS = 300  # that are measured
+
+
+def rows(name: str, epsilon: float, seed: int, draws: int) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield for each answer its kind and covered shares, then the predicted over the true total variation of pairs."""
+    folder = Path(os.environ["PYPGM_DATA"]) / name
+    domain = pypgm.read_domain(folder / "domain.json")
+    data = pypgm.read_table(folder / f"{name}.csv.gz", domain)
+    pairs = list(itertools.combinations(domain.attributes, 2))
+    chosen = [pairs[i] for i in np.random.default_rng(seed).permutation(len(pairs))[:PAIRS]]
+    work = pypgm.workloads.random_k_way(domain, 2, MOST_PAIRS) if len(pairs) > MOST_PAIRS else None
+    model = pypgm.mechanisms.wide(data, epsilon=epsilon, delta=1e-9, workload=work).model
+    asked = [*((a,) for a in domain), *chosen]
+    for clique, errors in zip(asked, model.expected_errors(asked, draws=draws), strict=True):
+        true = data.project(clique).datavector()
+        held = np.abs(model.project(clique).datavector() - true) <= 1.645 * errors.datavector()
+        kind = f"{len(clique)}-way {model.basis(clique)}"
+        yield kind, tuple(_mean(held[own]) for own in (true >= 0, true > 0, true == 0))
+    predicted = expected_total_variation(model, chosen, Simulation(2, 0, 0, Clock()))
+    yield "2-way", (predicted / pypgm.evaluate(model, cliques=chosen, unsafe_data=data).mean,)
+
+
+def _mean(values: Sequence[bool]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", default=TABLES)
+    parser.add_argument("--epsilons", nargs="+", type=float, default=[0.1, 1.0, 10.0])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--draws", type=int, default=20)
+    given = parser.parse_args()
+    print("| table | epsilon | answers | covered | above 0 | at 0 |\n|---|---|---|---|---|---|")
+    for name, epsilon in itertools.product(given.tables, given.epsilons):
+        found: dict[str, list[tuple[float, ...]]] = {}
+        for seed in range(given.seeds):
+            for kind, numbers in rows(name, epsilon, seed, given.draws):
+                found.setdefault(kind, []).append(numbers)
+        ratio = np.median(found.pop("2-way"))
+        for kind, each in sorted(found.items()):
+            covered = " | ".join(_shown([x for x in column if not np.isnan(x)]) for column in zip(*each, strict=True))
+            print(f"| {name} | {epsilon:g} | {kind} ({len(each)}) | {covered} |")
+        print(f"| {name} | {epsilon:g} | total variation of pairs, predicted / true | {ratio:.2f} | | |", flush=True)
+
+
+def _shown(shares: Sequence[float]) -> str:
+    return f"{100 * np.mean(shares):.0f} %" if shares else ""
+
+
+if __name__ == "__main__":
+    main()

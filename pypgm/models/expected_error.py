@@ -1,0 +1,183 @@
+"""How far answers of a model may be from the records: noise, and all that the estimate itself leaves or adds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.data import Dataset
+from pypgm.estimation.independence import nearest
+from pypgm.factor import Factor
+from pypgm.graphs.evidence import log_likelihoods
+from pypgm.models.error_bars import drawn_noise
+from pypgm.numeric import checked_integer, checked_threads
+from pypgm.queries import Contrasts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pypgm.clock import Clock
+    from pypgm.domain import Clique
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.graphs.evidence import Evidence
+    from pypgm.models.base import Model
+    from pypgm.models.origin import Origin
+
+__all__ = ["Basis", "Simulation", "basis", "expected_errors", "expected_total_variation"]
+
+Basis = Literal["measured", "merged", "unmeasured", "unknown"]
+
+_RECORDS = 10**6  # of a world at most; of more, each stands for several
+_LEAST = 0.3  # records: no count is expected to be nearer, unless all noise is smaller
+_FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """How errors are simulated: how many tables, from which numbers, on how many threads, until when."""
+
+    draws: int
+    rng: np.random.Generator | int | None
+    n_threads: int
+    clock: Clock
+
+
+def basis(model: Model[Any], clique: Clique) -> Basis:
+    """Return what an answer rests on; see `Uncertain.basis`."""
+    measurements = _origin(model).measurements
+    inner = set(model.folding.clique(clique))
+    found: set[Basis] = {_of_measurement(m, inner) for m in measurements if inner <= set(m.clique)}
+    if "measured" in found or not inner:
+        return "measured"
+    if "merged" in found:
+        return "merged"
+    return "unmeasured" if inner <= {a for m in measurements for a in m.clique} else "unknown"
+
+
+def _of_measurement(m: LinearMeasurement, inner: set[str]) -> Basis:
+    """Return what a measurement of a clique tells about attributes it has."""
+    query = m.linear_map
+    if isinstance(query, Contrasts):
+        if len(inner) < len(m.clique):  # the interaction of a clique says nothing about a part of it
+            return "unmeasured"
+        return "merged" if any(len(set(g)) < len(g) for g in query.value_groups) else "measured"
+    groups = query.groups
+    return "merged" if groups is not None and np.unique(groups).size < groups.size else "measured"
+
+
+def expected_errors(
+    model: Model[Any], cliques: Sequence[Clique], evidence: Evidence | None, how: Simulation
+) -> list[Factor]:
+    """Return a table of expected errors for each clique; see `Uncertain.expected_error`."""
+    checked_integer("draws", how.draws, 2)
+    unknown = [basis(model, c) == "unknown" for c in cliques]
+    squares = [np.zeros(model.domain.size(c)) for c in cliques]
+    done = 0
+    for answers, true in _worlds(model, cliques, evidence, how):
+        done += 1
+        squares = [s + np.square(a - t) for s, a, t in zip(squares, answers, true, strict=True)]
+    if done < 2:
+        raise TimeoutError(f"two estimates of made-up records take longer than time_limit={how.clock.time_limit:g}")
+    noise = min((float(np.min(m.stddev)) for m in _origin(model).measurements), default=0.0)
+    least = min(_LEAST, noise) / (max(1.0, model.total) if evidence else 1.0)
+    errors = [
+        np.full(s.size, np.inf) if u else np.maximum(np.sqrt(s / done), least)
+        for s, u in zip(squares, unknown, strict=True)
+    ]
+    return [Factor(model.domain.project(c), e) for c, e in zip(cliques, errors, strict=True)]
+
+
+def expected_total_variation(model: Model[Any], cliques: Sequence[Clique], how: Simulation) -> float:
+    """Return the mean total variation distance of cliques between answers and records that is expected, 0 .. 1."""
+    checked_integer("draws", how.draws, 1)
+    found = []
+    for answers, true in _worlds(model, cliques, None, how):
+        shares = ((a / max(a.sum(), 1.0), t / max(t.sum(), 1.0)) for a, t in zip(answers, true, strict=True))
+        found.append(np.mean([0.5 * np.abs(a - t).sum() for a, t in shares]))
+    if not found:
+        raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={how.clock.time_limit:g}")
+    return float(np.mean(found))
+
+
+def _worlds(
+    model: Model[Any], cliques: Sequence[Clique], evidence: Evidence | None, how: Simulation
+) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
+    """Yield answers of the model of a made-up table, and the table's own, as often as asked and as time allows.
+
+    A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
+    """
+    origin, source = _origin(model), np.random.default_rng(how.rng)
+    threads = checked_threads(how.n_threads)
+    rows = min(max(1, round(model.total)), _RECORDS)
+    records = model.synthetic_data(rows, source)
+    likelihoods = log_likelihoods(model.domain, evidence)
+    estimated = origin.again(model, threads, how.clock)
+    for done in range(how.draws):
+        if how.clock.tick(partial("{}/{} made-up tables".format, done, how.draws)):
+            return
+        chosen = source.integers(0, rows, rows)
+        world = Dataset({a: np.asarray(records.columns[a])[chosen] for a in model.domain}, model.domain)
+        exact = world.count([m.clique for m in origin.measurements], threads)
+        scale = max(model.total, 0.0) / rows
+        noisy = [
+            m.answered(m.linear_map.matvec(e * scale) + drawn_noise(m, source))
+            for m, e in zip(origin.measurements, exact, strict=True)
+        ]
+        drawn = estimated(noisy, _start(model, origin, noisy))
+        if drawn.fit is not None and drawn.fit.status == "time":
+            return
+        if not likelihoods:
+            answers = [np.asarray(t.datavector()) for t in drawn.project_many(cliques, n_threads=threads)]
+            yield answers, [c.astype(np.float64) * scale for c in world.count(cliques, threads)]
+        elif (weights := _weights(world, likelihoods)).sum() > 0:
+            weighted = Dataset(world.columns, model.domain, weights=weights / weights.sum())
+            answers = [drawn.query(c, evidence).datavector() for c in cliques]
+            yield answers, [weighted.project(c).datavector() for c in cliques]
+
+
+def _weights(world: Dataset, likelihoods: Sequence[tuple[int, NDArray[np.float64]]]) -> NDArray[np.float64]:
+    """Return the likelihood of evidence for each record."""
+    attributes = world.domain.attributes
+    logs = sum((table[np.asarray(world.columns[attributes[i]])] for i, table in likelihoods), np.zeros(len(world)))
+    return np.asarray(np.exp(logs))
+
+
+def _start(model: Model[Any], origin: Origin, measurements: Sequence[LinearMeasurement]) -> CliqueVector | None:
+    """Return the prior of an estimate with the attributes that were measured alone read off other answers.
+
+    A prior made of the answers has their noise; other parts of it, and one that stands on its own, stay.
+    """
+    prior = origin.prior
+    if prior is None:
+        return None
+    moved = CliqueVector(prior.domain, prior.cliques, prior.values.copy())
+    for attribute in prior.domain:
+        own = [m for m in measurements if m.clique == (attribute,) and m.linear_map.is_identity]
+        homes = [i for i, c in enumerate(prior.cliques) if attribute in c]
+        if not own or not homes or (model.is_exact and (attribute,) not in prior.cliques):
+            continue
+        precisions = [float(np.mean(m.stddev)) ** -2 for m in own]
+        counts = np.average([m.values for m in own], axis=0, weights=precisions)
+        new = np.maximum(nearest(counts, max(model.total, 1.0)), _FLOOR * math.fsum(precisions) ** -0.5)
+        home = prior[(attribute,)] if (attribute,) in prior.cliques else prior[prior.cliques[homes[0]]]
+        old = home.logsumexp([a for a in home.domain if a != attribute]).datavector()
+        change = np.log(new / new.sum()) - (old - np.logaddexp.reduce(old))
+        # Regions hold marginals each; the potentials of a tree's cliques multiply.
+        for clique in [(attribute,)] if model.is_exact else [prior.cliques[i] for i in homes]:
+            shape = [-1 if a == attribute else 1 for a in clique]
+            moved[clique].values[...] += change.reshape(shape)
+    return moved
+
+
+def _origin(model: Model[Any]) -> Origin:
+    if model.origin is None:
+        raise ValueError("the model does not hold the measurements it was estimated from, so its errors are not known")
+    return model.origin

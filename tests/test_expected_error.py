@@ -1,0 +1,189 @@
+"""Expected errors: they cover on both oracles, say what they rest on, and are honest about what was never measured."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Budget, Constraint, Dataset, Domain, LinearMeasurement, demo, mechanisms, queries
+from pypgm.models import expected_error
+
+DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})
+CYCLE = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
+
+
+def people(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 3, n)
+    columns = {}
+    for name, size in zip(DOMAIN.attributes, DOMAIN.shape, strict=True):
+        own = rng.dirichlet(np.full(size, 0.5), 3)
+        columns[name] = (rng.random(n)[:, None] > own[kind].cumsum(axis=1)).sum(axis=1).clip(0, size - 1)
+    return Dataset(columns, DOMAIN)
+
+
+def chain(seed):
+    """Records in which each attribute depends on the one before it alone."""
+    rng = np.random.default_rng(seed)
+    columns, before, n_before = {}, np.zeros(3000, dtype=int), 1
+    for name, size in zip(DOMAIN.attributes, DOMAIN.shape, strict=True):
+        table = rng.dirichlet(np.full(size, 0.5), n_before).cumsum(axis=1)
+        before, n_before = (rng.random(3000)[:, None] > table[before]).sum(axis=1).clip(0, size - 1), size
+        columns[name] = before
+    return Dataset(columns, DOMAIN)
+
+
+def measured(data, cliques, stddev, seed):
+    rng = np.random.default_rng(seed)
+    counts = [data.project(c).values for c in cliques]
+    return [
+        LinearMeasurement(t + rng.normal(0, stddev, t.shape), c, stddev) for c, t in zip(cliques, counts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("oracle", ["exact", "region_graph"])
+@pytest.mark.parametrize("stddev", [5.0, 60.0])
+def test_intervals_hold_the_truth(oracle, stddev):
+    """Of measured pairs, and of others where the model's independences hold; squared errors are about as expected."""
+    pairs = list(itertools.combinations(DOMAIN, 2))
+    held, squares = {}, {}
+    for seed in range(6):
+        data = chain(seed)
+        model = pypgm.estimate(DOMAIN, measured(data, CYCLE[:3], stddev, seed), len(data), oracle=oracle)
+        for clique, errors in zip(pairs, model.expected_errors(pairs, draws=12), strict=True):
+            off = np.abs(model.project(clique).values - data.project(clique).values)
+            held.setdefault(model.basis(clique), []).extend((off <= 1.645 * errors.values).ravel())
+            squares.setdefault(model.basis(clique), []).append([np.square(off).sum(), np.square(errors.values).sum()])
+    for basis in ("measured", "unmeasured"):
+        assert 0.8 <= np.mean(held[basis]) <= 0.97
+        true, expected = np.sum(squares[basis], axis=0)
+        assert 0.4 < expected / true < 2.5
+
+
+def test_the_noise_of_a_prior_made_of_the_answers_is_counted():
+    """What `wide` starts from are its own answers: without their noise errors of attributes were half as large."""
+    found = []
+    for seed in range(4):
+        data = people(seed=seed)
+        release = mechanisms.wide(data, budget=Budget(rho=2e-4), unsafe_seed=seed)
+        singles = [(a,) for a in DOMAIN]
+        for clique, errors in zip(singles, release.model.expected_errors(singles, draws=12), strict=True):
+            off = release.project(clique).values - data.project(clique).values
+            found.append([np.square(off).sum(), np.square(errors.values).sum()])
+    true, expected = np.sum(found, axis=0)
+    assert 0.5 < expected / true < 2.5
+
+
+def test_total_variation_is_foretold():
+    data = demo.titanic()
+    pairs = list(itertools.combinations(data.domain.attributes, 2))
+    ratios = []
+    for seed in range(6):
+        model = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=seed).model
+        with pypgm.clock.Clock() as clock:
+            how = expected_error.Simulation(2, 0, 0, clock)
+            expected = expected_error.expected_total_variation(model, pairs, how)
+        ratios.append(expected / pypgm.evaluate(model, cliques=pairs, unsafe_data=data).mean)
+    assert 0.7 < np.median(ratios) < 1.4
+
+
+def estimate_of(*given, **options):
+    return pypgm.estimate(DOMAIN, [LinearMeasurement(np.ones(q.shape[0]), c, query=q) for c, q in given], 10, **options)
+
+
+def test_what_answers_rest_on():
+    groups = queries.Partition([0, 0, 1, 1, 1])
+    contrasts = queries.Contrasts([2, 3], groups=[[0, 0, 1, 1], [0, 1, 2]])
+    whole, single = queries.Contrasts([5, 3]), queries.Identity(3)
+    model = estimate_of((("b",), groups), (("a", "c"), contrasts), (("b", "c"), whole), (("c",), single))
+    kinds = {c: model.basis(c) for c in ["b", "c", "a", ("c", "a"), ("c", "b"), ("a", "b"), ("a", "d"), "d", ()]}
+    assert kinds == {
+        "b": "merged",
+        "c": "measured",
+        "a": "unmeasured",
+        ("c", "a"): "merged",
+        ("c", "b"): "measured",
+        ("a", "b"): "unmeasured",
+        ("a", "d"): "unknown",
+        "d": "unknown",
+        (): "measured",
+    }
+    assert (model.expected_error("d", draws=2).values == np.inf).all()
+    assert np.isfinite(model.expected_error(("a", "b"), draws=2).values).all()
+    with pytest.raises(ValueError, match="unknown attribute"):
+        model.basis("z")
+
+
+def test_a_function_rests_on_what_it_follows_from():
+    coarse = Constraint(("b", "d"), mapping=[0, 0, 1, 1, 1])
+    m = [LinearMeasurement([5, 1, 2, 3, 4], "b", 2.0)]
+    model = pypgm.estimate(DOMAIN, m, 15, constraints=[coarse])
+    assert (model.basis("d"), model.basis("a")) == ("measured", "unknown")
+    assert np.isfinite(model.expected_error("d", draws=3).values).all()
+
+
+def test_the_same_every_time_and_from_a_file(tmp_path):
+    data = people()
+    model = pypgm.estimate(DOMAIN, measured(data, CYCLE, 20.0, 1))
+    model.save(tmp_path / "m.pgm")
+    first = model.expected_error(("b", "a"), draws=3).values
+    assert first.shape == (5, 4)
+    assert np.array_equal(first, model.expected_error(("b", "a"), draws=3, n_threads=1).values)
+    assert np.array_equal(first, pypgm.load(tmp_path / "m.pgm").expected_error(("b", "a"), draws=3).values)
+    assert not np.array_equal(first, model.expected_error(("b", "a"), draws=3, rng=1).values)
+
+
+def test_evidence():
+    data = people()
+    model = pypgm.estimate(DOMAIN, measured(data, CYCLE, 20.0, 1), len(data))
+    known = {"a": [0, 1]}
+    errors = model.expected_error("b", known, draws=10).values
+    chosen = np.isin(data.columns["a"], [0, 1])
+    true = np.bincount(np.asarray(data.columns["b"])[chosen], minlength=5) / chosen.sum()
+    off = np.abs(model.query("b", known).values - true)
+    assert (off < 4 * errors).all()
+    assert errors.max() < 0.1
+
+
+def test_no_records():
+    model = pypgm.estimate(DOMAIN, [], 0)
+    assert (model.expected_error((), draws=2).values == 0).all()
+
+
+def test_refused():
+    data = people(100)
+    model = pypgm.estimate(DOMAIN, measured(data, CYCLE, 20.0, 1))
+    with pytest.raises(ValueError, match="draws"):
+        model.expected_error("a", draws=1)
+    with pytest.raises(TimeoutError, match="two estimates of made-up records"):
+        model.expected_error("a", time_limit=1e-9)
+    bare = pypgm.GraphicalModel(model.potentials, 10.0)
+    with pytest.raises(ValueError, match="does not hold the measurements"):
+        bare.expected_error("a")
+
+
+def test_the_error_of_records():
+    release = mechanisms.mst(people(), epsilon=1, delta=1e-9, unsafe_seed=1)
+    records = release.synthetic_data(rng=0)
+    found = release.error(("b", "a"), records, draws=3).values
+    counts = records.project(("b", "a")).values * release.model.total / len(records)
+    model = release.model.expected_error(("b", "a"), draws=3).values
+    assert found == pytest.approx(np.sqrt(model**2 + (counts - release.project(("b", "a")).values) ** 2))
+    with pytest.raises(ValueError, match="the records are over"):
+        release.error("a", Dataset({"a": [0]}, Domain({"a": 2})))
+    network = pypgm.bayes.learn_private(people(), [("a", "b")], epsilon=1)
+    with pytest.raises(TypeError, match="does not know its errors"):
+        network.error("a", records)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "warning"), [(10, ""), (0.01, "attributes together is"), (1e-4, "about all of this")]
+)
+def test_the_report_warns_of_noise(epsilon, warning):
+    lines = mechanisms.wide(demo.titanic(), epsilon=epsilon, delta=1e-9, unsafe_seed=3).report().splitlines()
+    assert lines[1].startswith("protects: whether any one person")
+    assert lines[2].startswith("expected error: ")
+    assert [warning in line for line in lines if line.startswith("warning: ")] == ([True] if warning else [])
