@@ -29,7 +29,7 @@ from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.unknown_keys import sparse_histogram
 
-__all__ = ["check_closed", "check_samples", "check_unknown_keys"]
+__all__ = ["check_closed", "check_samples", "check_unknown_keys", "lone_key_passes"]
 
 Found = Iterator[tuple[str, str]]
 Drawn = tuple[str, NDArray[np.int64], Fraction]
@@ -82,7 +82,7 @@ def check_unknown_keys(privacies: Sequence[Privacy] = _PRIVACIES) -> Finding:
         name = "scale" if law == "discrete Laplace" else "variance"
         if line.noise != law or line.parameters.get(name) != parameter:
             found.append(("scale differs from the charge", f"{where}: drawn is {law} of {name} {parameter}"))
-        passes = _passes(law, parameter, least, privacy.records_per_person)
+        passes = lone_key_passes(law, parameter, least, privacy.records_per_person)
         if passes > float(line.delta) * (1 + 1e-9):
             found.append(
                 ("threshold", f"{where}: a lone key passes with {passes:.3e}, {float(line.delta):.3e} charged")
@@ -122,12 +122,12 @@ def _lower(line: Charge, where: str) -> Found:
             Charge(line.what, line.on, line.noise, given | {"threshold": threshold}, delta=line.delta)
         except ValueError:
             return
-        if _passes(line.noise, parameter, threshold, k) > float(line.delta) * (1 + 1e-9):
+        if lone_key_passes(line.noise, parameter, threshold, k) > float(line.delta) * (1 + 1e-9):
             yield "unchecked import", f"{where}: a line with the threshold {threshold} is taken"
             return
 
 
-def _passes(law: str, parameter: Fraction, least: int, k: int) -> float:
+def lone_key_passes(law: str, parameter: Fraction, least: int, k: int) -> float:
     """Return the chance that one of a person's keys reaches `least`, k records spread over keys in the worst way."""
     tail = laplace_tail if law == "discrete Laplace" else gaussian_tail
     each = [tail(parameter, least - count) for count in range(1, k + 1)]

@@ -27,6 +27,7 @@ from pypgm.audit.attacks import (
     check_precision_of_draws,
     check_precision_of_releases,
 )
+from pypgm.audit.blocks import check_stability
 from pypgm.audit.budgets import check_budgets
 from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
 from pypgm.audit.command import check_command, check_table_errors
@@ -120,7 +121,7 @@ def _deterministic() -> list[Check]:
     checks += [check_composed_loss, check_guarantees, check_exported_events]
     checks += [check_large_entries, check_large_scores, check_large_stated, check_contexts, check_odd_laws]
     checks += [check_strange_values, check_strange_scores, check_record_order, check_callers, check_marks]
-    checks += [check_unknown_keys, check_samples, check_closed]
+    checks += [check_unknown_keys, check_samples, check_stability, check_closed]
     checks += [check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]

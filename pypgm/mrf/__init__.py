@@ -3,6 +3,7 @@
 from pypgm.mrf.companions import fit_logistic, fit_pseudo_likelihood, fit_sparsitron
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
 from pypgm.mrf.field import MarkovRandomField
+from pypgm.mrf.field_release import FieldRelease
 from pypgm.mrf.private_learning import learn_ising, learn_pairwise, learn_t_wise
 from pypgm.mrf.sample_size import (
     BlockSize,
@@ -13,18 +14,22 @@ from pypgm.mrf.sample_size import (
     structure_sample_size,
 )
 from pypgm.mrf.sampling import Sample, sample
+from pypgm.mrf.structure import Structure, learn_structure
 
 __all__ = [
     "BlockSize",
+    "FieldRelease",
     "MarkovRandomField",
     "Sample",
     "SampleSize",
+    "Structure",
     "effective_sample_size",
     "fit_logistic",
     "fit_pseudo_likelihood",
     "fit_sparsitron",
     "learn_ising",
     "learn_pairwise",
+    "learn_structure",
     "learn_t_wise",
     "parameter_sample_size",
     "sample",

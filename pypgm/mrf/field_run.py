@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pypgm.mrf.field import MarkovRandomField
+from pypgm.mrf.field_release import FieldRelease
 from pypgm.numeric import checked_integer
 from pypgm.privacy.arguments import as_budget, as_privacy
 from pypgm.privacy.frank_wolfe import MOST_STEPS, Regressions
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import isqrt_down
-from pypgm.release import Release
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
@@ -80,7 +80,7 @@ class FieldRun:
         """Attributes and sizes."""
         return self.table.domain
 
-    def learn(self, plan: Plan, steps: int | None) -> Release:
+    def learn(self, plan: Plan, steps: int | None) -> FieldRelease:
         """Spend the budget: a hundredth on the total where that is private, equal parts of the rest on all nodes."""
         if steps is not None:
             checked_integer("steps", steps, 1)
@@ -92,10 +92,14 @@ class FieldRun:
         n_steps = steps or default_steps(plan, amounts, float(total or 0), pure=self._pure)
         asked = Regressions(plan.features, plan.nodes, plan.radius, n_steps)
         weights = self.table.frank_wolfe(asked).solve(amounts) if plan.nodes else []
+        self.close()
+        model = MarkovRandomField(plan.read(weights), float(total or 0))
+        return FieldRelease(model, tuple(measured), self.table.ledger, self.name)
+
+    def close(self) -> None:
+        """Let go of the records: what follows needs released numbers alone. A table that came open stays so."""
         if self._is_own:
             self.table.close()
-        model = MarkovRandomField(plan.read(weights), float(total or 0))
-        return Release(model, tuple(measured), self.table.ledger, self.name)
 
     @property
     def _pure(self) -> bool:

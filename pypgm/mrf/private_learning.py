@@ -9,13 +9,13 @@ from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
 from pypgm.numeric import checked_integer, checked_real
 
 if TYPE_CHECKING:
+    from pypgm.mrf.field_release import FieldRelease
     from pypgm.privacy.budget import Budget
     from pypgm.privacy.charged_noise import NoiseBackend
     from pypgm.privacy.private_table import Counts, PrivateTable
     from pypgm.privacy.rational import Number
     from pypgm.privacy.relation import Privacy
     from pypgm.queries import Neighbours
-    from pypgm.release import Release
 
 __all__ = ["learn_ising", "learn_pairwise", "learn_t_wise"]
 
@@ -33,7 +33,7 @@ def learn_ising(
     n_threads: int = 0,
     noise: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
-) -> Release:
+) -> FieldRelease:
     r"""Release an Ising model: the couplings and fields of binary attributes.
 
     Each attribute has one logistic regression on the signs of all others and an intercept, with
@@ -72,7 +72,7 @@ def learn_ising(
 
     Returns
     -------
-    Release
+    FieldRelease
         Its model is a `MarkovRandomField`.
 
     Raises
@@ -126,7 +126,7 @@ def learn_pairwise(
     n_threads: int = 0,
     noise: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
-) -> Release:
+) -> FieldRelease:
     r"""Release a pairwise Markov random field of attributes with any number of values.
 
     Each two codes of an attribute have one logistic regression on the records that have one of them: which of the two
@@ -145,7 +145,7 @@ def learn_pairwise(
 
     Returns
     -------
-    Release
+    FieldRelease
         Its model is a `MarkovRandomField`.
 
     Raises
@@ -198,7 +198,7 @@ def learn_t_wise(
     n_threads: int = 0,
     noise: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
-) -> Release:
+) -> FieldRelease:
     r"""Release a binary Markov random field with interactions of up to `order` attributes.
 
     The log-density is a multilinear polynomial h of the signs. Each attribute has one logistic regression on the
@@ -216,7 +216,7 @@ def learn_t_wise(
 
     Returns
     -------
-    Release
+    FieldRelease
         Its model is a `MarkovRandomField`.
 
     Raises

@@ -24,6 +24,7 @@ from pypgm.privacy.private_column import PrivateColumn, TableColumn
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.selector import Selector, StatedSelector
+from pypgm.privacy.stability import Edges, Stability
 from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
 from pypgm.privacy.trusted_query import trusted_query
 from pypgm.queries import Identity, LinearQuery, Products
@@ -173,8 +174,6 @@ class PrivateTable(Guarded):
         weights: Sequence[Number] | None = None,
     ) -> list[LinearMeasurement]:
         """Charge discrete Gaussian noise on many cliques, count all of them, add noise.
-
-        The records are counted for several cliques in one pass, in batches of 4 million cells.
 
         Parameters
         ----------
@@ -332,6 +331,10 @@ class PrivateTable(Guarded):
     def frank_wolfe(self, asked: Regressions) -> FrankWolfe:
         """Return sparse logistic regressions between attributes, as yet unsolved; reads nothing."""
         return FrankWolfe(self, asked, self.__records)
+
+    def stability(self, vote: Callable[[Dataset], Edges], n_blocks: int) -> Stability:
+        """Return the votes of blocks of the records for graphs, as yet uncounted; reads nothing."""
+        return Stability(self, vote, n_blocks, self.__records)
 
     def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
         """Charge, then keep every record independently with one probability, behind a pure ledger of its own.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutate import Mutant
 
 from pypgm import mrf
+from pypgm.audit.blocks import check_stability
 from pypgm.audit.fields import check_regressions
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import binary_pairs, neighbour_pairs
@@ -155,7 +156,39 @@ _RUN = [
     ),
 ]
 
+_STABILITY = [
+    (
+        "the threshold of a stable graph is for twice the delta",
+        "if noisy[best] >= noise.threshold else",
+        "if noisy[best] >= 1 + noise.reach(2 * delta) else",
+        check_stability,
+        "threshold",
+    ),
+    (
+        "a record more or less takes a vote and moves none",
+        'votes_of = Privacy("replace", ',
+        'votes_of = Privacy("add-remove", ',
+        check_stability,
+        "sensitivity",
+    ),
+    (
+        "a person is in one block",
+        'votes_of = Privacy("replace", table.privacy.records_per_person)',
+        'votes_of = Privacy("replace")',
+        check_stability,
+        "lost user bound",
+    ),
+    (
+        "votes have the noise of one block more or less",
+        "scale=Fraction(votes_of.l1_sensitivity(Identity(2))) / epsilon",
+        "scale=Fraction(votes_of.records_per_person) / epsilon",
+        check_stability,
+        "overspent",
+    ),
+]
+
 MUTANTS = [
     *(Mutant(name, "pypgm.privacy.frank_wolfe", old, new, check, d) for name, old, new, check, d in _PLACES),
+    *(Mutant(name, "pypgm.privacy.stability", old, new, check, d) for name, old, new, check, d in _STABILITY),
     *(Mutant(name, "pypgm.mrf.field_run", old, new, check, d) for name, old, new, check, d in _RUN),
 ]

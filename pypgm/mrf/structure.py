@@ -1,0 +1,243 @@
+"""The graph of a Markov random field, learned under differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pypgm.mrf.companions import fit_logistic
+from pypgm.mrf.field_run import FieldRun
+from pypgm.mrf.pictures import draw_edges
+from pypgm.mrf.regression_plans import pairwise_plan
+from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.rational import Number, isqrt_down
+from pypgm.privacy.thresholds import laplace_threshold
+
+if TYPE_CHECKING:
+    import networkx
+    from matplotlib.axes import Axes
+
+    from pypgm.data import Dataset
+    from pypgm.mrf.field_release import FieldRelease
+    from pypgm.privacy.charged_noise import NoiseBackend
+    from pypgm.privacy.ledger_report import LedgerReport
+    from pypgm.privacy.private_table import Counts, PrivateTable
+    from pypgm.privacy.relation import Privacy
+    from pypgm.privacy.stability import Edges
+    from pypgm.queries import Neighbours
+
+__all__ = ["Structure", "learn_structure"]
+
+_BLOCKS_A_THRESHOLD = 3
+_BITS = 40
+_TOLERANCE = 1e-4  # of a block's regressions, in nats a record: edges are told apart by far more
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Structure:
+    """A released graph.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    edges : mapping of (str, str) to float, optional
+        The strength of each edge: its largest absolute weight in the centred gauge, or 1 where only the graph was
+        released. None where no graph was stable.
+    ledger : LedgerReport
+        What was spent.
+    release : FieldRelease, optional
+        The field that the graph was read from.
+    threshold : float
+        Strength, or noisy votes, that were needed.
+    n_blocks : int
+        Blocks that voted; 0 where none did.
+    scale : float
+        Of the noise on votes; 0 without votes.
+    """
+
+    attributes: tuple[str, ...]
+    edges: dict[tuple[str, str], float] | None
+    ledger: LedgerReport
+    release: FieldRelease | None
+    threshold: float
+    n_blocks: int = 0
+    scale: float = 0.0
+
+    @property
+    def graph(self) -> networkx.Graph[str] | None:
+        """The graph, edges with their strength as ``weight``; None where no graph was stable."""
+        import networkx
+
+        if self.edges is None:
+            return None
+        graph: networkx.Graph[str] = networkx.Graph()
+        graph.add_nodes_from(self.attributes)
+        graph.add_edges_from((a, b, {"weight": strength}) for (a, b), strength in self.edges.items())
+        return graph
+
+    def none_probability(self, votes: Sequence[int]) -> float:
+        """Return with what probability no graph is released, if blocks vote as supposed.
+
+        Parameters
+        ----------
+        votes : sequence of int
+            Supposed votes of each graph that has some, at least 1 each, all blocks together.
+
+        Raises
+        ------
+        ValueError
+            If no blocks voted, or votes are not those of so many blocks.
+        """
+        counts = [checked_integer("votes", v, 1) for v in votes]
+        if self.n_blocks == 0 or sum(counts) != self.n_blocks:
+            raise ValueError(f"votes must be those of {self.n_blocks} blocks, at least one, got {sum(counts)}")
+        return math.prod(1 - _reaches(self.scale, int(self.threshold) - count) for count in counts)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the attributes on a circle, edges the wider the stronger.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones by default.
+
+        Raises
+        ------
+        ValueError
+            If no graph was stable.
+        ImportError
+            If matplotlib, the extra ``plot``, is not there.
+        """
+        if self.edges is None:
+            raise ValueError("no graph was stable: there is none to draw")
+        return draw_edges(self.attributes, self.edges, ax)
+
+
+def _reaches(scale: float, t: int) -> float:
+    """Return P(Z >= t) of discrete Laplace noise."""
+    q = math.exp(-1 / scale)
+    return q**t / (1 + q) if t >= 1 else 1 - q ** (1 - t) / (1 + q)
+
+
+def learn_structure(
+    data: Counts | PrivateTable,
+    radius: float,
+    eta: float,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    method: Literal["threshold", "stability"] = "threshold",
+    budget: Budget | None = None,
+    steps: int | None = None,
+    blocks: int | None = None,
+    neighbours: Neighbours | None = None,
+    privacy: Privacy | None = None,
+    n_threads: int = 0,
+    noise: NoiseBackend = "pypgm",
+    unsafe_seed: int | None = None,
+) -> Structure:
+    r"""Release the graph of a pairwise Markov random field: which attributes interact, given all others.
+
+    "threshold" learns a field by `learn_pairwise` and keeps the edges of at least half of the least strength.
+    "stability" learns no weights: the records are split at random into blocks, in each of which `fit_logistic` votes
+    for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, else none.
+    Where blocks are large enough to agree this takes fewer records by far; where they are not it says nothing.
+
+    Parameters
+    ----------
+    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed
+        As for `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure noise
+        and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget or an open table needs
+        a `reserved_delta`.
+    radius : float
+        :math:`\lambda`, public: at least the width of the model.
+    eta : float
+        Public: the least strength that an edge has, its largest absolute weight in the centred gauge.
+    method : {"threshold", "stability"}
+    blocks : int, optional
+        Of "stability": by default three times the votes that are needed. `simulated_block_size` tells how many
+        records one takes.
+
+    Returns
+    -------
+    Structure
+        Its `graph` is None where no graph was stable; `Structure.none_probability` tells how probable that is.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, an option is of the other method, "stability" has no delta, or as `learn_pairwise`.
+    TypeError
+        As `learn_pairwise`.
+
+    References
+    ----------
+    H. Zhang, G. Kamath, J. Kulkarni, Z. S. Wu, Privately Learning Markov Random Fields, ICML 2020.
+
+    Examples
+    --------
+    >>> from pypgm import CliqueVector, Domain
+    >>> from pypgm.mrf import sample
+    >>> domain = Domain({"a": 2, "b": 2, "c": 2})
+    >>> ising = CliqueVector(domain, [("a", "b"), ("b", "c")], [0.4, -0.4, -0.4, 0.4] * 2)
+    >>> data = sample(ising, 200_000, rng=0).data
+    >>> sorted(learn_structure(data, 1.0, 0.4, epsilon=2, delta=1e-6).edges)
+    [('a', 'b'), ('b', 'c')]
+    >>> sorted(learn_structure(data, 1.0, 0.4, epsilon=2, delta=1e-6, method="stability").edges)
+    [('a', 'b'), ('b', 'c')]
+    """
+    width, least = checked_real("radius", radius), checked_real("eta", eta) / 2
+    stable = method == "stability"
+    if method not in {"threshold", "stability"}:
+        raise ValueError(f"method must be 'threshold' or 'stability', got {method!r}")
+    if (steps if stable else blocks) is not None:
+        raise ValueError("steps are for the method 'threshold', blocks for 'stability'")
+    if stable and budget is None and epsilon is not None:
+        budget, epsilon, delta = Budget(epsilon=epsilon, reserved_delta=delta or 0), None, None
+    run = FieldRun(
+        "mrf.learn_structure",
+        data,
+        epsilon,
+        delta,
+        budget=budget,
+        neighbours=neighbours,
+        privacy=privacy,
+        n_threads=n_threads,
+        noise=noise,
+        unsafe_seed=unsafe_seed,
+    )
+    if stable:
+        return _stable(run, _voter(width, least), blocks)
+    release = run.learn(pairwise_plan(run.domain, width), steps)
+    return Structure(run.domain.attributes, release.edges(least), release.ledger, release, least)
+
+
+def _voter(radius: float, least: float) -> Callable[[Dataset], Edges]:
+    def vote(block: Dataset) -> Edges:
+        strengths = fit_logistic(block, radius, tolerance=_TOLERANCE).strengths()
+        return tuple((i, j) for i, j in np.argwhere(np.triu(strengths >= least, 1)).tolist())
+
+    return vote
+
+
+def _stable(run: FieldRun, vote: Callable[[Dataset], Edges], blocks: int | None) -> Structure:
+    table = run.table
+    ledger, fail = table.ledger, table.ledger.remaining_delta()
+    if fail <= 0:
+        raise ValueError("stability fails with a probability: it needs a delta above 0, reserved by the budget")
+    pure = ledger.budget.unit == "epsilon"
+    amount = ledger.remaining()
+    epsilon = amount if pure else isqrt_down(2 * amount, _BITS)
+    k = table.privacy.records_per_person
+    needed = k + laplace_threshold(2 * k / epsilon, fail / k)
+    n_blocks = _BLOCKS_A_THRESHOLD * needed if blocks is None else checked_integer("blocks", blocks, 1)
+    found = table.stability(vote, n_blocks).release(epsilon=epsilon, delta=fail)
+    run.close()
+    names = table.domain.attributes
+    edges = None if found.edges is None else {(names[i], names[j]): 1.0 for i, j in found.edges}
+    return Structure(names, edges, ledger.snapshot(), None, found.threshold, n_blocks, float(found.scale))

@@ -1,0 +1,142 @@
+"""What most blocks of the records agree on, released where it is stable: subsample and aggregate."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm import _core
+from pypgm.data import Dataset
+from pypgm.privacy.charged_noise import charge_noise
+from pypgm.privacy.relation import Privacy
+from pypgm.queries import Identity
+
+if TYPE_CHECKING:
+    from pypgm.privacy.counts import Counts
+    from pypgm.privacy.private_table import PrivateTable
+
+__all__ = ["Agreement", "Edges", "Stability"]
+
+Edges = tuple[tuple[int, int], ...]
+"""A graph: pairs of positions, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The graph with most votes by noisy counts, if it has enough.
+
+    Attributes
+    ----------
+    edges : tuple of (int, int), optional
+        None where no graph has enough votes.
+    threshold : int
+        Noisy votes that are needed.
+    scale : Fraction
+        Of the discrete Laplace noise on votes.
+    """
+
+    edges: Edges | None
+    threshold: int
+    scale: Fraction
+
+
+class Stability:
+    r"""Votes of blocks of the records for graphs; made by `PrivateTable.stability`.
+
+    Every record gets a block by itself, uniformly, from the secure source. Given all assignments, a person with k
+    records, added, removed or replaced, changes at most k blocks, and each of them moves one vote from a graph to
+    another: votes are neighbours under "replace" with k records a person, whatever the relation of the records. They
+    get discrete Laplace noise of scale 2 k / epsilon, and a graph is released if it has the most noisy votes, at least
+    a threshold that a graph with votes of one person alone reaches with probability at most delta.
+
+    References
+    ----------
+    Nissim, Raskhodnikova and Smith 2007, "Smooth Sensitivity and Sampling" (subsample and aggregate); Thakurta and
+    Smith 2013, "Differentially Private Feature Selection via Stability Arguments".
+    """
+
+    def __init__(
+        self, table: PrivateTable, vote: Callable[[Dataset], Edges], n_blocks: int, records: Callable[[], Counts]
+    ) -> None:
+        if not isinstance(records(), Dataset):
+            raise TypeError("blocks need the records of a Dataset, a table of counts is not enough")
+        if n_blocks < 1:
+            raise ValueError(f"stability needs at least one block, got {n_blocks}")
+        self._table = table
+        self._vote = vote
+        self._n_blocks = n_blocks
+        self._records = records
+
+    def release(self, *, epsilon: Fraction, delta: Fraction) -> Agreement:
+        """Charge, let every block vote, add noise.
+
+        Parameters
+        ----------
+        epsilon, delta : Fraction
+            What it costs, at most, in a pure epsilon and in the probability of failure.
+
+        Raises
+        ------
+        BudgetError
+            If the charge does not fit; then nothing was read.
+        """
+        table = self._table
+        votes_of = Privacy("replace", table.privacy.records_per_person)
+        noise = charge_noise(
+            table.ledger,
+            votes_of,
+            Identity(2),
+            "stability",
+            f"graphs of {self._n_blocks} blocks",
+            scale=Fraction(votes_of.l1_sensitivity(Identity(2))) / epsilon,
+            variance=None,
+            delta=delta,
+            words=table._words,
+            backend=table._noise,
+        )
+        votes = Counter(self._votes())
+        graphs = sorted(votes)
+        noisy = noise.add(np.array([votes[graph] for graph in graphs], dtype=np.int64))
+        best = int(np.argmax(noisy))
+        return Agreement(graphs[best] if noisy[best] >= noise.threshold else None, noise.threshold, noise.parameter)
+
+    def _votes(self) -> list[Edges]:
+        records = self._records()
+        columns = records.columns if isinstance(records, Dataset) else {}
+        blocks = _blocks(records.n_records, self._n_blocks, self._table._words)
+        return [
+            self._voted(Dataset({name: column[blocks == b] for name, column in columns.items()}, records.domain))
+            for b in range(self._n_blocks)
+        ]
+
+    def _voted(self, block: Dataset) -> Edges:
+        """Return the vote of a block; where there is none, that for no edge: neither errors nor warnings may tell."""
+        with warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")
+            return self._vote(block)
+        return ()
+
+
+def _blocks(n_records: int, n_blocks: int, words: _core.SeededWords | None) -> NDArray[np.int64]:
+    """Return a block for each record, independent and uniform: exact coins split blocks in halves."""
+    found = np.zeros(n_records, dtype=np.int64)
+
+    def split(of: NDArray[np.int64], first: int, count: int) -> None:
+        if count == 1:
+            found[of] = first
+            return
+        left = count // 2
+        coins = _core.flip_coins(of.size, left, count, words).astype(bool)
+        split(of[coins], first, left)
+        split(of[~coins], first + left, count - left)
+
+    split(np.arange(n_records), 0, n_blocks)
+    return found
