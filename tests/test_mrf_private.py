@@ -346,6 +346,22 @@ def test_steps_follow_the_rule():
     assert release.ledger.lines[0].parameters["draws"] == n_steps
 
 
+def test_standard_errors_are_those_of_learning_again():
+    """The bootstrap's spread is about that of fresh records and noise."""
+    seeds = iter(range(10**6))
+
+    def learn(data):
+        return mrf.learn_ising(data, 1.0, budget=Budget(rho="1/10"), steps=20, unsafe_seed=next(seeds))
+
+    fresh = [learn(spins(5000, seed)).model.weights[1, 3] for seed in range(40)]
+    weights, fields = learn(spins(5000)).standard_error(learn, 40, rng=0)
+    assert weights.shape == (8, 8)
+    assert fields.shape == (8,)
+    assert 0.5 < weights[1, 3] / np.std(fresh, ddof=1) < 2
+    with pytest.raises(ValueError, match="replicates"):
+        learn(spins(10)).standard_error(learn, 1)
+
+
 SMALL = table_of([[0, 1], [1, 0], [1, 1]])
 
 

@@ -8,11 +8,16 @@ import numpy as np
 
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.pictures import draw_edges
-from pypgm.numeric import checked_real
+from pypgm.numeric import checked_integer, checked_real
 from pypgm.release import RELEASES, Release
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from pypgm.data import Dataset
 
 __all__ = ["FieldRelease"]
 
@@ -43,6 +48,51 @@ class FieldRelease(Release):
         least, strengths, names = checked_real("threshold", threshold), self.model.strengths(), self.model.domain
         pairs = np.argwhere(np.triu(strengths >= least, 1)).tolist()
         return {(names.attributes[i], names.attributes[j]): float(strengths[i, j]) for i, j in pairs}
+
+    def standard_error(
+        self,
+        learn: Callable[[Dataset], FieldRelease],
+        replicates: int = 20,
+        rng: np.random.Generator | int | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return standard errors of weights and fields by the parametric bootstrap: of sampling, noise and steps.
+
+        As many records as the model is of are drawn from it, and learned from in the same way, again and again.
+
+        Parameters
+        ----------
+        learn : callable
+            The same learner with the same options, on other records; what is drawn from a release needs no privacy.
+        replicates : int
+            At least 2.
+        rng : Generator or int, optional
+            Source of the records.
+
+        Returns
+        -------
+        weights, fields : ndarray of float64, shapes (D, D) and (D,)
+            As `MarkovRandomField.weights` and `fields`.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two replicates, or the model has tables over more than two attributes.
+
+        Examples
+        --------
+        >>> from pypgm import CliqueVector, Domain
+        >>> from pypgm.mrf import learn_ising, sample
+        >>> ising = CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], [0.4, -0.4, -0.4, 0.4])
+        >>> data = sample(ising, 20_000, rng=0).data
+        >>> learn = lambda records: learn_ising(records, 1.0, epsilon=2, delta=1e-9, steps=30)
+        >>> weights, _ = learn(data).standard_error(learn, rng=0)
+        >>> bool(0.001 < weights[1, 3] < 0.2)
+        True
+        """
+        n, source = checked_integer("replicates", replicates, 2), np.random.default_rng(rng)
+        models = [learn(self.model.synthetic_data(rng=source)).model for _ in range(n)]
+        weights, fields = (np.stack(found) for found in zip(*((m.weights, m.fields) for m in models), strict=True))
+        return weights.std(axis=0, ddof=1), fields.std(axis=0, ddof=1)
 
     def plot(self, threshold: float, ax: Axes | None = None) -> Axes:
         """Draw the attributes on a circle, and the edges of at least some strength the wider the stronger.
