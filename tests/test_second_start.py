@@ -59,7 +59,7 @@ def test_pairs_that_noise_hides_are_estimated_from_the_independent_model(fits):
     assert fits == [1, 1, 1, 2]
 
 
-def test_where_all_pairs_are_a_tree_or_an_estimate_was_ended_there_is_one_start(fits):
+def test_where_all_pairs_are_a_tree_or_an_estimate_was_ended_there_is_one_start(fits, monkeypatch):
     wide(chain(500, 0.9, attributes=2), epsilon=1, delta=1e-9)
     assert fits == [1]
     release = wide(chain(500, 0.9), epsilon=1, delta=1e-9, callback=lambda _: True)
@@ -69,7 +69,9 @@ def test_where_all_pairs_are_a_tree_or_an_estimate_was_ended_there_is_one_start(
     domain = chain(1, 1).domain
     empty = Dataset({a: [] for a in domain}, domain)
     wide(empty, epsilon=1, delta=1e-9, neighbours="replace")
-    assert fits == [1] * 5
+    monkeypatch.setattr(second_start, "_MAX_PAIRS", 14)
+    wide(chain(500, 0.9), epsilon=1, delta=1e-9)
+    assert fits == [1] * 6
 
 
 @pytest.mark.parametrize("ended", [1, 2, 3, 4, 5])

@@ -25,6 +25,7 @@ __all__ = ["estimate_from_better_start", "spanning_forest"]
 _SEED = 0x73746172  # its own: an estimate thins what it is given again
 _PARTS = 0.4, 0.5, 0.5, 1.0  # of the seconds left, that each of the four estimates gets at most
 _ENDED = {"validated", "converged"}
+_MAX_PAIRS = 10_000  # above it there is one start: four estimates, and a tree's answers to all pairs, take minutes
 
 
 def estimate_from_better_start(
@@ -62,8 +63,9 @@ def estimate_from_better_start(
 
 
 def _can_have_a_tree(run: Run, measurements: Sequence[LinearMeasurement]) -> bool:
-    """Return whether there are more pairs than a tree holds, and records to explain."""
-    return run.total != 0 and len({frozenset(m.clique) for m in measurements if len(m.clique) == 2}) >= len(run.domain)
+    """Return whether there are more pairs than a tree holds, not too many, and records to explain."""
+    pairs = {frozenset(m.clique) for m in measurements if len(m.clique) == 2}
+    return run.total != 0 and len(run.domain) <= len(pairs) <= _MAX_PAIRS
 
 
 def _ended(model: Estimated) -> bool:

@@ -217,7 +217,8 @@ class PrivateTable(Guarded):
             if self._privacy.squared_l2_sensitivity(done) == 0:
                 raise ValueError(f"no record changes the answers on {_named(clique)}: they need no noise, and no rho")
         total, records = as_fraction("rho", rho), self.__records()
-        each = [total * share / sum(shares) for share in shares]
+        unit = total / sum(shares)
+        each = [unit * share for share in shares]
         with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
             noises = [
                 self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)
