@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["RELEASES", "Release", "load"]
 
 _VERSION = 1
+_MUCH = 30  # epsilon: who has seen the release may be sure, whatever was thought before
+_OFTEN = 1e-2  # delta: of a hundred people one may be shown as he is
 _PAIRS = 30  # of attributes whose error the report tells
 _CELLS = 10**6  # of such a pair at most
 _SECONDS = 20.0  # of an estimate that the report is ready to do again
@@ -268,7 +270,10 @@ class Release:
         >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).report().splitlines()[0]
         'guarantee: epsilon 1.0, delta 1e-09'
         """
-        owner = [f"guarantee: {self.guarantee}", f"protects: {self.privacy.sentence}", *self._error_lines()]
+        owner = [f"guarantee: {self.guarantee}", f"protects: {self.privacy.sentence}"]
+        if (self.ledger.budget.epsilon or 0) > _MUCH or (self.ledger.budget.delta or 0) > _OFTEN:
+            owner.append("warning: a guarantee as weak as this protects hardly anybody")
+        owner += self._error_lines()
         return "\n".join([*owner, self.summary(), *model_lines(self.model)])
 
     def _error_lines(self) -> list[str]:
@@ -279,7 +284,7 @@ class Release:
         slow = model.fit is not None and model.fit.seconds > _SECONDS
         if not isinstance(model, Model) or model.origin is None or not small or slow:
             return []
-        asked = [small[i] for i in np.random.default_rng(0).permutation(len(small))[:_PAIRS]]
+        asked = small[:: -(-len(small) // _PAIRS)]
         with Clock() as clock:
             error = expected_total_variation(model, asked, Simulation(1, 0, 0, clock))
         lines = [f"expected error: {100 * error:.2g} percentage points of a pair of attributes (mean total variation)"]

@@ -25,7 +25,7 @@ ORDER = [
     {"release", "workloads"},
     {"bayes"},
     {"mrf"},
-    {"mechanisms"},
+    {"mechanisms", "planning"},
     {"io"},
     {"audit"},
 ]

@@ -47,6 +47,10 @@ class Parser(argparse.ArgumentParser):
         raise ValueError(f"{message} (see {self.prog} --help)")
 
 
+_DIGITS = 400  # of a number before its exponent, and
+_EXPONENT = 5  # of that: beyond them a float is 0 or infinite
+
+
 def add_verb(
     commands: Verbs,
     name: str,
@@ -90,10 +94,13 @@ def add_given(command: argparse.ArgumentParser) -> None:
 
 def as_number(text: str) -> Fraction:
     """Return the exact number of a decimal text."""
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise argparse.ArgumentTypeError(f"needs a number such as 0.1 or 1e-9, got {text!r}") from None
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(mantissa) <= _DIGITS and len(exponent) <= _EXPONENT:  # the fraction of others could fill memory
+        with contextlib.suppress(ValueError, ZeroDivisionError, OverflowError):
+            number = Fraction(text)
+            float(number)
+            return number
+    raise argparse.ArgumentTypeError(f"needs a number such as 0.1 or 1e-9, got {text[:40]!r}")
 
 
 def as_rows(text: str) -> int:

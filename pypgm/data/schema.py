@@ -42,6 +42,8 @@ def read_domain(path: str | os.PathLike[str]) -> Domain:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"{name} must be JSON, and is not at {where}: {error.msg}") from None
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deep to hold attributes") from None
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if not isinstance(attributes, dict) or not attributes:

@@ -88,6 +88,8 @@ def write_table(data: Dataset, path: str | os.PathLike[str]) -> None:
     --------
     >>> write_table(release.synthetic_data(), "synthetic.csv")  # doctest: +SKIP
     """
+    if not isinstance(data, Dataset):
+        raise TypeError(f"data needs a pypgm.Dataset, got {type(data).__name__}")
     if data.weights is not None:
         raise ValueError("a table file has no place for weights; write records without them")
     texts = {name: label_texts(data.domain, name) for name in data.domain}

@@ -7,8 +7,8 @@ from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._mst import mst
 from pypgm.mechanisms._privbayes import privbayes
 from pypgm.mechanisms._wide import wide
-from pypgm.mechanisms.planning import Plan, plan
 from pypgm.mechanisms.run import Options
+from pypgm.planning import Plan, plan
 from pypgm.release import Release
 
 __all__ = ["Options", "Plan", "Release", "aim", "hdmm", "mst", "plan", "privbayes", "wide"]

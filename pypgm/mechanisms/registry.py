@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
+import sys
 from collections.abc import Callable
 
 from pypgm.release import Release
@@ -22,7 +22,7 @@ def mechanism_names() -> list[str]:
     >>> "mst" in mechanism_names()
     True
     """
-    package = importlib.import_module("pypgm.mechanisms")
+    package = sys.modules[__package__]
     functions = {n: f for n in package.__all__ if inspect.isfunction(f := getattr(package, n))}
     return sorted(n for n, f in functions.items() if next(iter(inspect.signature(f).parameters), "") == "data")
 
@@ -43,7 +43,7 @@ def mechanism_named(name: str) -> Callable[..., Release]:
     names = mechanism_names()
     if name not in names:
         raise ValueError(f"mechanism must be one of {', '.join(names)}, got {name!r}")
-    found: Callable[..., Release] = getattr(importlib.import_module("pypgm.mechanisms"), name)
+    found: Callable[..., Release] = getattr(sys.modules[__package__], name)
     return found
 
 

@@ -20,6 +20,7 @@ __all__ = ["archive_bytes", "parse_archive", "read_archive", "write_archive"]
 
 _FORMAT = "pypgm model"
 _VERSION = 1
+_ARCHIVE = b"PK\x03\x04"  # that an .npz file begins with
 
 
 def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -30,7 +31,7 @@ def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: 
 
 def archive_bytes(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     """Return the bytes of a model file."""
-    marked = {"format": _FORMAT, "version": _VERSION, **header}
+    marked = {"format": _FORMAT, "version": _VERSION, **header, "arrays": sorted(arrays)}
     text = np.frombuffer(json.dumps(marked, default=_plain).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     save: Callable[..., None] = np.savez_compressed  # whose own options are keywords beside the names of arrays
@@ -61,17 +62,24 @@ def parse_archive(file: BinaryIO, name: str) -> tuple[dict[str, Any], dict[str, 
     ValueError
         If the file is not a model file, is truncated, or is of another version.
     """
+    start = file.read(len(_ARCHIVE))
+    file.seek(0)
+    if start != _ARCHIVE:
+        kind = "it is of another kind" if start else "it is empty"
+        raise ValueError(f"{name}: not a whole pypgm model file ({kind})")
     try:
         with np.load(file, allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes().decode())
             arrays = {key: archive[key] for key in archive.files if key != "header"}
-    except Exception as error:
-        # One damaged byte makes the readers of archives raise errors of a dozen kinds.
-        raise ValueError(f"{name}: not a whole pypgm model file ({error})") from error
+    except Exception:
+        # One damaged byte makes the readers of archives raise errors of a dozen kinds, and NumPy's advise to unpickle.
+        raise ValueError(f"{name}: not a whole pypgm model file (cut off, damaged, or of another kind)") from None
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ValueError(f"{name}: not a pypgm model file")
     if header.get("version") != _VERSION:
         raise ValueError(f"{name}: model files of version {_VERSION} can be read, got version {header.get('version')}")
+    if header.pop("arrays", sorted(arrays)) != sorted(arrays):
+        raise ValueError(f"{name}: not a whole pypgm model file (arrays are missing)")
     return header, arrays
 
 
