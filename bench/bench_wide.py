@@ -1,4 +1,4 @@
-"""Errors of `mechanisms.wide` over all pairs of public tables at several budgets: of the model and of records, beside MST.
+"""Errors of `mechanisms.wide` over all pairs of public tables at several budgets: model and records, beside MST.
 
 Run: PYPGM_DATA=... python bench/bench_wide.py [--tables adult,titanic,msnbc,fire] [--epsilons .03,.1,1,10] [--seeds 5]
      [--random-pairs 300] [--mst] [--no-records]
