@@ -50,7 +50,7 @@ def estimate_from_better_start(
     first = run.fit(everything, independent, _PARTS[0])
     if not _can_have_a_tree(run, everything) or not _ended(first):
         return first
-    fitted = thinned(everything, np.random.default_rng(_SEED))
+    fitted = thinned(everything, _SEED)
     held_out = left_to_validate(everything, fitted)
     rough = run.fit(fitted, independent, _PARTS[1])
     if not _ended(rough):
