@@ -101,7 +101,7 @@ void sample_potentials(const PotentialModel& model, const GibbsPlan& plan, std::
   const std::size_t n_sweeps = plan.burn_in + plan.thin * plan.n_draws;
   const std::size_t work = plan.n_chains * n_sweeps * kTermWork * (n_nodes + model.n_terms());
   parallel_for(plan.n_chains, threads_for(work, n_threads), [&](std::size_t chain) {
-    Xoshiro random(stream_seed(plan.seed, chain, 0));
+    Xoshiro random{stream_seed(plan.seed, chain, 0)};
     std::vector<double> scratch(256);
     std::vector<std::uint8_t> state(n_nodes);
     for (std::size_t node = 0; node < n_nodes; ++node) {

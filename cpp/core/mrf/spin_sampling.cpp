@@ -50,7 +50,7 @@ bool meet(const SpinModel& model, std::uint64_t seed, std::size_t block, std::si
   std::fill(low.begin(), low.end(), -1.0);
   std::fill(high.begin(), high.end(), 1.0);
   for (std::size_t from = n_sweeps; from > 0; from /= 2) {
-    RandomChains random(stream_seed(seed, block, from));
+    RandomChains random{stream_seed(seed, block, from)};
     for (std::size_t s = from / 2; s < from && !watch.is_over(); ++s) {
       spin_kernels().sweep_both(model, random.data(), low.data(), high.data());
     }
@@ -70,7 +70,7 @@ void sample_spins(const SpinModel& model, const GibbsPlan& plan, std::span<std::
     std::vector<double> spins(model.n * kSpinChains);
     Xoshiro start(stream_seed(plan.seed, b, 1));
     for (double& spin : spins) spin = start.uniform() < 0.5 ? -1.0 : 1.0;
-    RandomChains random(stream_seed(plan.seed, b, 0));
+    RandomChains random{stream_seed(plan.seed, b, 0)};
     for (std::size_t s = 0; s < n_sweeps && !watch.is_over(); ++s) {
       spin_kernels().sweep(model, random.data(), spins.data());
       if (s < plan.burn_in || (s - plan.burn_in + 1) % plan.thin != 0) continue;
