@@ -1,6 +1,8 @@
 // Bindings of the sums of private Frank-Wolfe; checks of features, labels and the range of margins.
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "bindings.hpp"

@@ -111,6 +111,11 @@ def _select(epsilon: Fraction) -> Callable[[Ledger], Any]:
     return lambda ledger: ledger.charge_exponential("select", "a", epsilon=epsilon, score_range=2)
 
 
+def _selections(epsilon: Fraction, draws: int, composed: int) -> Callable[[Ledger], Any]:
+    repeated = draws, composed
+    return lambda ledger: ledger.charge_exponential("do", "a", epsilon=epsilon, score_range=2, repeated=repeated)
+
+
 def _flip(epsilon: Fraction) -> Callable[[Ledger], Any]:
     return lambda ledger: ledger.charge_permute_and_flip("select", "a", epsilon=epsilon, score_range=2)
 
@@ -147,6 +152,8 @@ def _cases() -> tuple[Case, ...]:
         Case("a Laplace of one answer by 4", [_noise(b, 4, 4)], _laplace(b, 4)),
         Case("a Laplace of one answer, as far as is known", [_noise(b, 4, None)], _laplace(b, 4)),
         *(Case(f"{n} selections, {part}", [_select(e)] * n, _times(_range(e, part), n)) for n, part in some),
+        Case("15 selections in one line", [_selections(e, 15, 15)], _times(_range(e, 0.5), 15)),
+        Case("15 selections of 30 in one line", [_selections(e, 30, 15)], _times(_range(e / 2, 0.5), 30)),
         Case("10 permute-and-flips", [_flip(e)] * 10, _times(_response(e), 10)),
         Case("a stated epsilon", [_stated(epsilon=e)], _response(e)),
         Case("a sample", [_sample(third, Fraction(2))], _one(third, Fraction(2))),

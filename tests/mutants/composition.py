@@ -70,16 +70,23 @@ _COMPOSED = [
     (
         "every pure step has a loss of bounded range",
         "pld",
-        'return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], 1',
-        'return "range", given["epsilon"], 1',
+        'return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], copies',
+        'return "range", given["epsilon"], copies',
         "10 permute-and-flips",
     ),
     (
         "selections have a loss of half their range",
         "pld",
-        'return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], 1',
-        'return "response", given["epsilon"] / 2, 1',
+        'return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], copies',
+        'return "response", given["epsilon"] / 2, copies',
         "1 selections, 0.9",
+    ),
+    (
+        "draws of one line are composed once",
+        "pld",
+        'copies = int(given.get("composed", 1))',
+        "copies = 1",
+        "15 selections in one line",
     ),
     (
         "a Gaussian loss is centred",

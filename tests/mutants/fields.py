@@ -187,8 +187,19 @@ _STABILITY = [
     ),
 ]
 
+_CHARGE = [
+    (
+        "many draws of a line cost as much as one",
+        'times = parameters.get("composed", Fraction(1))',
+        "times = Fraction(1)",
+        _spins,
+        "wrong charge",
+    ),
+]
+
 MUTANTS = [
     *(Mutant(name, "pypgm.privacy.frank_wolfe", old, new, check, d) for name, old, new, check, d in _PLACES),
     *(Mutant(name, "pypgm.privacy.stability", old, new, check, d) for name, old, new, check, d in _STABILITY),
+    *(Mutant(name, "pypgm.privacy.charge", old, new, check, d) for name, old, new, check, d in _CHARGE),
     *(Mutant(name, "pypgm.mrf.field_run", old, new, check, d) for name, old, new, check, d in _RUN),
 ]
