@@ -193,8 +193,8 @@ MUTANTS = [
     Mutant(
         "an overdraw of many cliques is found after their count",
         TABLE,
-        "        each = [total * share / sum(shares) for share in shares]\n",
-        "        each = [total * share / sum(shares) for share in shares]\n"
+        "        each = [unit * share for share in shares]\n",
+        "        each = [unit * share for share in shares]\n"
         "        records.count([clique for clique, _, _ in asked])\n",
         check_refusals,
         "read before the charge",
