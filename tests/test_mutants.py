@@ -11,6 +11,9 @@ from mutate import Mutant, planted
 from pypgm.audit.finding import Finding
 
 
+pytestmark = pytest.mark.slow
+
+
 def found(check):
     findings = check()
     return [findings] if isinstance(findings, Finding) else findings
