@@ -5,8 +5,8 @@ Run: PYPGM_DATA=... python bench/bench_privbayes.py [--tables titanic,adult,loan
 
 Both estimators get the same noise (one seed), so the same network and the same counts: a ratio is that of the estimates
 alone. Errors are total variation distances from the records, in the mean over random sets of three attributes of at
-most 100,000 cells. Pure budgets, add-remove. Each release is checked to have spent its budget and no more, and both to hold
-the same measurements.
+most 100,000 cells. Pure budgets, add-remove. Each release is checked to have spent its budget and no more, and both to
+hold the same measurements.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from mutate import Mutant, planted
 
 from pypgm.audit.finding import Finding
 
-
 pytestmark = pytest.mark.slow
 
 
