@@ -152,9 +152,9 @@ _ENUMERATED: tuple[tuple[Law, Fraction, float], ...] = (
     ("laplace", Fraction(2), 1e-8),
     ("laplace", Fraction(3, 2), 1e-7),
     ("laplace", Fraction(5), 1e-7),
-    ("gaussian", Fraction(1, 2), 1e-7),
-    ("gaussian", Fraction(1), 1e-7),
-    ("gaussian", Fraction(7, 3), 1e-7),
+    ("gaussian", Fraction(1, 2), 1e-6),
+    ("gaussian", Fraction(1), 1e-6),
+    ("gaussian", Fraction(7, 3), 1e-6),
 )
 
 

@@ -111,8 +111,7 @@ def zcdp_rho(epsilon: Number, delta: Number) -> Fraction:
 def _order(rho: float, epsilon: float) -> float:
     """Return a - 1 for the best a: the root of (2 a - 1) rho - epsilon + log(1 - 1/a), which rises with a."""
     low, high = math.log(1e-300), math.log((epsilon + 1) / (2 * rho) + 2)
-    for _ in range(200):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         excess = math.exp(middle)
         # log(1 - 1/a) = log(excess) - log1p(excess), exact near a = 1.
         if (2 * excess + 1) * rho - epsilon + middle - math.log1p(excess) > 0:
@@ -148,8 +147,7 @@ def _bisect(holds: Callable[[float], bool], *, rising: bool) -> float:
         low /= 2
     while holds(high) != rising and high < 1e300:
         high *= 2
-    for _ in range(100):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         if holds(middle) == rising:
             high = middle
         else:
