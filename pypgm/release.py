@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.data import Dataset
+    from pypgm.graphs.evidence import Evidence
     from pypgm.models.kinds import ReleasedModel
 
 __all__ = ["RELEASES", "Release", "load"]
@@ -101,7 +102,13 @@ class Release:
         """Return the model's marginal of any clique, measured or not, in counts."""
         return self.model.project(clique)
 
-    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
+    def synthetic_data(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+    ) -> Dataset:
         """Return synthetic records drawn from the model.
 
         Parameters
@@ -110,8 +117,26 @@ class Release:
             How many; by default the model's total, rounded.
         rng : numpy.random.Generator or int, optional
             Where the draws come from.
+        evidence : mapping, optional
+            As for `GraphicalModel.query`: all records agree with it, and are distributed as the model's records that
+            do.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ValueError
+            If `rows` is negative, or the evidence names what the domain has not.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> data = pypgm.Dataset({"a": [0, 1, 1] * 100, "b": [0, 1, 0] * 100}, pypgm.Domain({"a": 2, "b": ["F", "M"]}))
+        >>> release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
+        >>> release.synthetic_data(30, evidence={"b": "F"}).project("b").values.tolist()
+        [30.0, 0.0]
         """
-        return self.model.synthetic_data(rows, rng)
+        return self.model.synthetic_data(rows, rng, evidence=evidence)
 
     def error(
         self,

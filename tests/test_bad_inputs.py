@@ -22,6 +22,7 @@ DOMAIN = {"age": 5, "sex": ["F", "M"], "income": ["low", "high"]}
 BUDGET = ["--epsilon", "1", "--delta", "1e-9"]
 GOOD = "age,sex,income\n" + "".join(f"{i % 5},{'FM'[i % 2]},{['low', 'high'][i % 3 == 0]}\n" for i in range(200))
 INPUTS = ["domain.json", "people.csv"]
+HERE = f"import sys; sys.path.insert(0, {str(Path(pypgm.__file__).parents[1])!r}); from pypgm.cli import main\n"
 
 
 @pytest.fixture
@@ -229,20 +230,51 @@ def test_ctrl_c(folder, capsys, monkeypatch, moment):
         assert pypgm.load("out.pgm").measurements
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+WHOLE = "the release, paid for with epsilon 1.0, delta 1e-09, is whole in"
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+
+
+@needs_full
 def test_a_full_disk_keeps_what_was_paid_for(folder, capsys):
     assert cli.main(synth(out="/dev/full")) == 2
     said = capsys.readouterr().err
-    assert (
-        "No space left on device; the release, paid for with epsilon 1.0, delta 1e-09, is whole in people.pgm" in said
-    )
+    assert f"/dev/full: No space left on device; {WHOLE} people.pgm" in said
+    assert said.count("\n") == 1
     assert pypgm.load("people.pgm").measurements
     assert sorted(os.listdir()) == [*INPUTS, "people.pgm"]
 
 
+@needs_full
+@pytest.mark.parametrize("command", [["sample"], ["query", "age"]])
+def test_a_full_disk_is_named(folder, capsys, release, command):
+    release.save("good.pgm")
+    verb, *rest = command
+    refused(capsys, [verb, "good.pgm", *rest, "--out", "/dev/full"], "/dev/full: No space left on device")
+
+
+@pytest.mark.parametrize("limit", [1 << 12, 3 << 19])
+def test_files_that_may_not_grow(folder, limit):
+    """Of 4 KiB no release fits, so nothing is spent; of 1.5 MiB the release does, and 300,000 records do not."""
+    resource = pytest.importorskip("resource")
+    command = [sys.executable, "-c", f"{HERE}sys.exit(main(sys.argv[1:]))", *synth("--rows", "300000")]
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limited)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    if limit == 1 << 12:
+        assert "out.pgm: File too large; nothing was spent" in done.stderr
+        assert sorted(os.listdir()) == INPUTS
+    else:
+        assert f"out.csv: File too large; {WHOLE} out.pgm" in done.stderr
+        assert pypgm.load("out.pgm").measurements
+        assert sorted(os.listdir()) == ["domain.json", "out.pgm", "people.csv"]
+
+
 def test_four_processes_on_one_output(folder):
-    code = f"import sys; sys.path.insert(0, {str(Path(pypgm.__file__).parents[1])!r}); from pypgm.cli import main\n"
-    command = [sys.executable, "-c", f"{code}sys.exit(main(sys.argv[1:]))", *synth()]
+    command = [sys.executable, "-c", f"{HERE}sys.exit(main(sys.argv[1:]))", *synth()]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     said = [process.communicate()[1] for process in running]
     codes = [process.returncode for process in running]
@@ -269,6 +301,8 @@ def calls(release, domain):
         "a path as table": lambda: pypgm.write_table("people.csv", "x.csv"),
         "a dict as clique": lambda: release.project({"age": 1}),
         "a path as clique": lambda: release.project(Path("age")),
+        "a dict of floats as evidence": lambda: release.synthetic_data(3, evidence={"sex": 1.5}),
+        "a path as evidence": lambda: release.synthetic_data(3, evidence=Path("sex")),
         "a tuple as evidence": lambda: release.model.query("age", ("sex", "F")),
         "a tuple as rows": lambda: release.synthetic_data((3,)),
         "1e300 rows": lambda: release.synthetic_data(1e300),

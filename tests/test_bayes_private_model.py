@@ -90,3 +90,15 @@ def test_a_file_with_a_part_missing_is_refused(network, tmp_path, lost):
 def test_a_release_of_a_network_reports_itself(release):
     assert "model: 3 attributes, 3 cliques, 18 parameters" in release.report()
     assert "40 records (noisy)" in release.summary()
+
+
+def test_records_given_evidence(release):
+    """Of the network and of a release that holds it: they agree with what is known, and the rest follows."""
+    known = {"wet": 1, "rain": "yes"}
+    cold = release.model.query("cold", known).values
+    for drawn in (release.model.synthetic_data(900, 1, evidence=known), release.synthetic_data(900, 1, evidence=known)):
+        assert drawn.project("wet").values.tolist() == [0, 900]
+        assert drawn.project("rain").values.tolist() == [0, 900]
+        np.testing.assert_allclose(drawn.project("cold").values, 900 * cold, atol=2)
+    with pytest.raises(ValueError, match="has no label 'maybe'"):
+        release.synthetic_data(3, evidence={"rain": "maybe"})

@@ -293,6 +293,7 @@ def test_few_records_and_constant_columns_are_valid(rows, neighbours):
         model = mrf.learn_pairwise(data, 1.0, 1, 1e-6, neighbours=neighbours, steps=3).model
         assert np.isfinite(model.to_potentials().values).all()
         assert model.synthetic_data(4, rng=0).n_records == 4
+        assert model.synthetic_data(4, rng=0, evidence={"x0": 0}).project("x0").values[0] == 4
         if neighbours == "replace":
             assert model.total == rows
             assert model.synthetic_data(rng=0).n_records == rows

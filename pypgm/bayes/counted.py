@@ -11,6 +11,7 @@ import numpy as np
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
+from pypgm.models import GraphicalModel
 from pypgm.models._load import stored_fit, unpickled
 from pypgm.models.kinds import KINDS
 from pypgm.models.storage import archive_bytes, write_archive
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from pypgm.data import Dataset
     from pypgm.estimation.fit import Fit
+    from pypgm.graphs.evidence import Evidence
 
 __all__ = ["CountedNetwork"]
 
@@ -88,8 +90,14 @@ class CountedNetwork(BayesianNetwork):
         found = self.query(clique)
         return Factor(found.domain, found.values * self.total)
 
-    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
-        """Draw records as `sample` does.
+    def synthetic_data(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+    ) -> Dataset:
+        """Draw records as `sample` does; under evidence by randomised rounding along a junction tree.
 
         Parameters
         ----------
@@ -97,7 +105,11 @@ class CountedNetwork(BayesianNetwork):
             How many; the rounded total by default.
         rng : Generator or int, optional
             The operating system's entropy by default.
+        evidence : mapping, optional
+            As for `query`: all records agree with it.
         """
+        if evidence:
+            return GraphicalModel(self.potentials, self.total).synthetic_data(rows, rng, evidence=evidence)
         return self.sample(round(self.total) if rows is None else rows, rng)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, check_rows, evidence_given, model_in
 from pypgm.data import write_table
-from pypgm.models import GraphicalModel, RegionGraphModel
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from pypgm.cli.arguments import Verbs
     from pypgm.domain import Label
+    from pypgm.models.kinds import ReleasedModel
 
 __all__ = ["add_to"]
 
@@ -53,19 +53,14 @@ def _sample(arguments: argparse.Namespace) -> None:
     evidence = evidence_given(model.domain, arguments.given)
     if arguments.rows is not None:
         check_rows(model.domain, arguments.rows)
-    if not evidence:
-        records = model.synthetic_data(arguments.rows, arguments.seed)
-    elif isinstance(model, GraphicalModel | RegionGraphModel):
-        rows = _expected(model, evidence) if arguments.rows is None else arguments.rows
-        records = model.synthetic_data(rows, arguments.seed, evidence=evidence)
-    else:
-        raise ValueError(f"{arguments.release}: records of a {type(model).__name__} are drawn without --given")
+    rows = _expected(model, evidence) if evidence and arguments.rows is None else arguments.rows
+    records = model.synthetic_data(rows, arguments.seed, evidence=evidence)
     write_table(records, arguments.out)
     if not arguments.quiet:
         sys.stderr.write(f"wrote {records.n_records:,} records to {arguments.out}\n")
 
 
-def _expected(model: GraphicalModel | RegionGraphModel, evidence: Mapping[str, Sequence[Label]]) -> int:
+def _expected(model: ReleasedModel, evidence: Mapping[str, Sequence[Label]]) -> int:
     """Return how many records of a model agree with evidence: its total times one conditional probability each."""
     expected = model.total
     known: dict[str, Sequence[Label]] = {}

@@ -113,7 +113,9 @@ def _synth(arguments: argparse.Namespace) -> None:
     except (Exception, KeyboardInterrupt) as error:
         raise PaidError(error, kept, release.guarantee, arguments.out) from error
     if not arguments.quiet:
-        lines = [*release.report().splitlines(), f"wrote {arguments.out}", f"wrote {kept}"]
+        report = release.report().splitlines()
+        report.insert(2, f"synthetic records: {synthetic.n_records:,}")
+        lines = [*report, f"wrote {arguments.out}", f"wrote {kept}"]
         sys.stderr.write("\n".join([*lines, ""]))
 
 

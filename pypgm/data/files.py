@@ -63,6 +63,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ----------
     path : str or path-like
 
+    Raises
+    ------
+    OSError
+        With the name of the file, whatever part of the writing failed.
+
     Examples
     --------
     >>> import tempfile
@@ -74,21 +79,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     b'hello'
     """
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with target.open("wb") as file:
-            yield file
-        return
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    is_replaced = target.is_file() or not target.exists()
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part") if is_replaced else target
     try:
-        try:
-            file = draft.open("xb")
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-        with file:
+        with draft.open("xb" if is_replaced else "wb") as file:
             yield file
-        draft.replace(target)
+        if is_replaced:
+            draft.replace(target)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     finally:
-        draft.unlink(missing_ok=True)
+        if is_replaced:
+            draft.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

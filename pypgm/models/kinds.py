@@ -58,8 +58,14 @@ class ReleasedModel(Protocol):
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
         """Return the joint probabilities of some attributes, given what is known of others."""
 
-    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
-        """Return records drawn from the model; by default the rounded total."""
+    def synthetic_data(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+    ) -> Dataset:
+        """Return records drawn from the model, given what is known; by default the rounded total."""
 
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the header and the arrays of its file; ``header["kind"]`` is a key of `KINDS`."""

@@ -175,8 +175,14 @@ class MarkovRandomField:
         """Return the joint probabilities of some attributes, given what is known of others."""
         return self.graphical_model.query(targets, evidence)
 
-    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
-        """Draw records: exactly where the junction tree fits, else as `mrf.sample` does.
+    def synthetic_data(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+    ) -> Dataset:
+        """Draw records: exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly.
 
         Parameters
         ----------
@@ -184,7 +190,11 @@ class MarkovRandomField:
             How many; the rounded total by default.
         rng : Generator or int, optional
             The operating system's entropy by default.
+        evidence : mapping, optional
+            As for `query`: all records agree with it; `ModelTooLargeError` where the junction tree does not fit.
         """
+        if evidence:
+            return self.graphical_model.synthetic_data(rows, rng, evidence=evidence)
         n = round(self.total) if rows is None else checked_integer("rows", rows)
         if n == 0:
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
