@@ -63,6 +63,23 @@ def test_intervals_hold_the_truth(oracle, stddev):
         assert 0.4 < expected / true < 2.5
 
 
+@pytest.mark.parametrize(("draws", "quantile"), [(3, 2.353), (5, 2.015), (20, 1.725), (10**6, 1.645)])
+def test_few_tables_widen_intervals_by_students_quantiles(draws, quantile):
+    assert 1.645 * expected_error._inflation(draws) == pytest.approx(quantile, abs=2e-3)
+
+
+def test_intervals_from_few_tables_hold_as_often():
+    """Without Student's quantiles those from 3 tables hold 80 %."""
+    held = []
+    for seed in range(12):
+        data = chain(seed)
+        model = pypgm.estimate(DOMAIN, measured(data, CYCLE[:3], 20.0, seed), len(data), stop="optimum")
+        for clique, errors in zip(CYCLE[:3], model.expected_errors(CYCLE[:3], draws=3, rng=seed), strict=True):
+            off = np.abs(model.project(clique).values - data.project(clique).values)
+            held.extend((off <= 1.645 * errors.values).ravel())
+    assert 0.86 < np.mean(held) < 0.95
+
+
 def test_the_noise_of_a_prior_made_of_the_answers_is_counted():
     """What `wide` starts from are its own answers: without their noise errors of attributes were half as large."""
     found = []

@@ -37,6 +37,7 @@ Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
 _RECORDS = 10**6  # of a world at most; of more, each stands for several
 _LEAST = 0.3  # records: no count is expected to be nearer, unless all noise is smaller
+_Z = 1.6448536269514722  # 95 % of a normal distribution is below
 _FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
 
 
@@ -89,10 +90,26 @@ def expected_errors(
     noise = min((float(np.min(m.stddev)) for m in _origin(model).measurements), default=0.0)
     least = min(_LEAST, noise) / (max(1.0, model.total) if evidence else 1.0)
     errors = [
-        np.full(s.size, np.inf) if u else np.maximum(np.sqrt(s / done), least)
+        np.full(s.size, np.inf) if u else np.maximum(_inflation(done) * np.sqrt(s / done), least)
         for s, u in zip(squares, unknown, strict=True)
     ]
     return [Factor(model.domain.project(c), e) for c, e in zip(cliques, errors, strict=True)]
+
+
+def _inflation(draws: int) -> float:
+    """Return how much wider an interval of 90 % is by Student's t of so many draws than by the normal distribution.
+
+    The quantile of Student's t by its expansion in 1 / draws (Abramowitz and Stegun 26.7.5, 1964): 1 % too small at 2
+    draws, 1e-4 at 10.
+    """
+    z = _Z
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return 1 + sum(term / draws**k for k, term in enumerate(terms, start=1)) / z
 
 
 def expected_total_variation(model: Model[Any], cliques: Sequence[Clique], how: Simulation) -> float:
