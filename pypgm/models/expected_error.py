@@ -109,7 +109,7 @@ def _inflation(draws: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return 1 + sum(term / draws**k for k, term in enumerate(terms, start=1)) / z
+    return 1 + math.fsum(term / float(draws) ** k for k, term in enumerate(terms, start=1)) / z
 
 
 def expected_total_variation(model: Model[Any], cliques: Sequence[Clique], how: Simulation) -> float:
