@@ -62,6 +62,10 @@ def _aim(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _few_rounds(data, budget=budget, privacy=privacy, **more)
 
 
+def _mwem(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return _three_rounds(data, budget=budget, privacy=privacy, **more)
+
+
 def _wide(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return mechanisms.wide(data, budget=budget, privacy=privacy, callback=_stop, **more)
 
@@ -131,8 +135,15 @@ _few_rounds = partial(mechanisms.aim, iterations=2, rounds=5)
 FEWER: dict[str, Mechanism] = {"aim": _aim, "wide": _wide}
 """Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
 
-LEARNERS: dict[str, Mechanism] = {"learn_private": _learn, "privbayes": _privbayes, "learn_pairwise": _pairwise}
-"""Learners of networks and fields, called alike, under pure budgets too; they take the steps of mechanisms."""
+_three_rounds = partial(mechanisms.mwem, iterations=2, rounds=3)
+
+LEARNERS: dict[str, Mechanism] = {
+    "learn_private": _learn,
+    "privbayes": _privbayes,
+    "mwem": _mwem,
+    "learn_pairwise": _pairwise,
+}
+"""Learners and mechanisms that are looked at under pure budgets too."""
 
 SPINS: dict[str, Mechanism] = {"learn_ising": _ising, "learn_t_wise": _t_wise}
 """Learners of fields of attributes with two values; but for the regressions they are `learn_pairwise`."""
@@ -144,6 +155,7 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "wide": partial(mechanisms.wide, callback=_stop),
     "learn_private": partial(_learned, callback=_stop),
     "privbayes": partial(_chosen, callback=_stop),
+    "mwem": _three_rounds,
     "learn_pairwise": _field,
 }
 """The same mechanisms and learners as their users call them."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pypgm.mechanisms._aim import aim
 from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._mst import mst
+from pypgm.mechanisms._mwem import mwem
 from pypgm.mechanisms._privbayes import privbayes
 from pypgm.mechanisms._wide import wide
 from pypgm.mechanisms.run import Options
 from pypgm.planning import Plan, plan
 from pypgm.release import Release
 
-__all__ = ["Options", "Plan", "Release", "aim", "hdmm", "mst", "plan", "privbayes", "wide"]
+__all__ = ["Options", "Plan", "Release", "aim", "hdmm", "mst", "mwem", "plan", "privbayes", "wide"]

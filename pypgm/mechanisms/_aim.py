@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.errors import ModelTooLargeError
-from pypgm.graphs import JunctionTree
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tree_limit import TREE_BYTES, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -32,7 +30,6 @@ __all__ = ["aim"]
 _MEASURING = Fraction(9, 10)  # of what a round costs
 _ROUNDS = 4  # of an attribute; 16 have 8 % more error on adult and 18 % more on titanic
 _SOONER = 4  # times the budget of a round: half the noise, and a choice twice as sharp
-_TREE_BYTES = 2.0**23
 
 
 def aim(
@@ -42,7 +39,7 @@ def aim(
     *,
     workload: Workload | None = None,
     rounds: int | None = None,
-    tree_bytes: float = _TREE_BYTES,
+    tree_bytes: float = TREE_BYTES,
     **options: Unpack[Options],
 ) -> Release:
     r"""Release a model that learns, round by round, the marginals a workload needs most.
@@ -150,7 +147,8 @@ class _Search:
         self.is_last = left <= 2 * self.rate
         rate = left if self.is_last else self.rate
         noise = self._noise(rate)
-        among = self._that_fit()
+        spent = 1 - float(table.ledger.remaining() / self.run.rho)
+        among = that_fit(self.run, self._known(), self.candidates, spent * self.tree_bytes)
         weights = [self.weights[self.candidates[i]] for i in among]
         offsets = [-float(w) * noise * self._cells(i) for w, i in zip(weights, among, strict=True)]
         chosen = self.selector.select(among, rho=rate * (1 - _MEASURING), weights=weights, offsets=offsets)
@@ -178,24 +176,3 @@ class _Search:
         """Return the mean absolute noise of a cell in a round that costs so much."""
         squared = self.run.table.privacy.squared_l2_sensitivity(Identity(2))
         return math.sqrt(squared / (math.pi * float(rate * _MEASURING)))
-
-    def _that_fit(self) -> Sequence[int]:
-        """Return the candidates with which the junction tree is as small as what is spent allows."""
-        if self.run.oracle == "region_graph":
-            return range(len(self.candidates))
-        known = [set(c) for c in self._known()]
-        largest = [c for c in known if not any(c < other for other in known)]
-        spent = 1 - self.run.table.ledger.remaining() / self.run.rho
-        limit = float(spent) * self.tree_bytes
-        held = sorted(self.run.domain.canonical(c) for c in largest)
-        return [
-            i
-            for i, clique in enumerate(self.candidates)
-            if any(set(clique) <= c for c in largest) or self._bytes([*held, clique]) <= limit
-        ]
-
-    def _bytes(self, cliques: Sequence[Clique]) -> float:
-        try:
-            return JunctionTree(self.run.domain, cliques).cost.table_bytes
-        except ModelTooLargeError:
-            return math.inf

@@ -12,6 +12,7 @@ from pypgm.reconstruction.mixture import ProductMixture, relaxed_projection
 from pypgm.reconstruction.public_records import WeightedRecords, reweight
 from pypgm.reconstruction.residuals import Residuals, residual_least_squares
 from pypgm.reconstruction.views import Views, priview
+from pypgm.reconstruction.weights import multiplicative_weights
 
 __all__ = [
     "FullTable",
@@ -22,6 +23,7 @@ __all__ = [
     "WeightedRecords",
     "least_squares",
     "local_least_squares",
+    "multiplicative_weights",
     "priview",
     "relaxed_projection",
     "residual_least_squares",

@@ -6,21 +6,31 @@ from mutate import Mutant
 
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import neighbour_pairs
-from pypgm.audit.subjects import FEWER
+from pypgm.audit.subjects import FEWER, LEARNERS
 from pypgm.audit.whole import followed
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
 
+def _followed(name, mechanism):
+    pairs = neighbour_pairs((Privacy(),))
+    return followed("mutant", name, [run_pairs("rounds", mechanism, Budget(rho=2), pairs)])
+
+
 def rounds():
     """Follow AIM on tables of pairs."""
-    pairs = neighbour_pairs((Privacy(),))
-    return followed("mutant", "aim", [run_pairs("rounds", FEWER["aim"], Budget(rho=2), pairs)])
+    return _followed("aim", FEWER["aim"])
+
+
+def equal_rounds():
+    """Follow MWEM on tables of pairs."""
+    return _followed("mwem", LEARNERS["mwem"])
 
 
 _RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
 
 AIM = "pypgm.mechanisms._aim"
+MWEM = "pypgm.mechanisms._mwem"
 
 MUTANTS = [
     Mutant(
@@ -39,5 +49,22 @@ MUTANTS = [
         f"np.abs(getattr(table, '{_RECORDS}').project(clique).datavector() - before)",
         rounds,
         "read before the charge",
+    ),
+    Mutant(
+        "the number of rounds follows the number of records",
+        MWEM,
+        "n_rounds = min(rounds, len(self.questions))",
+        f"n_rounds = min(rounds, 1 + self.run.table.{_RECORDS}.n_records % 2)",
+        equal_rounds,
+        "path depends on the data",
+    ),
+    Mutant(
+        "the first model has as many records as there are",
+        MWEM,
+        "self.model = self.run.estimate(self.measured)\n        self.selector",
+        f"self.run.total = self.run.table.{_RECORDS}.n_records; "
+        "self.model = self.run.estimate(self.measured)\n        self.selector",
+        equal_rounds,
+        "records counted exactly",
     ),
 ]

@@ -1,0 +1,126 @@
+"""Multiplicative weights on the joint tables of attributes that were measured together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.total import estimate_total
+from pypgm.factor import Factor
+from pypgm.memory import check_fits, short
+from pypgm.models import GraphicalModel
+from pypgm.numeric import checked_integer, checked_real
+from pypgm.reconstruction.marginals import at_least_one
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.estimation import LinearMeasurement
+
+__all__ = ["joined", "multiplicative_weights"]
+
+_TABLES = 4  # of the size of a component, that an update holds
+
+
+def multiplicative_weights(
+    domain: Domain,
+    measurements: Iterable[LinearMeasurement],
+    total: float | None = None,
+    *,
+    sweeps: int = 100,
+    max_bytes: float | None = None,
+    time_limit: float | None = None,
+    progress: bool = False,
+) -> GraphicalModel:
+    r"""Return the model that multiplicative weights learn from measurements, taken in turn again and again.
+
+    Attributes that no chain of measurements joins are independent, so that one table for each joined set does. From
+    uniform tables p, a measurement y of the queries Q changes its table to
+    :math:`p \cdot \exp(Q^T (y - Q p) / 2N)`, scaled to the total N. All measurements count alike, whatever their noise.
+
+    Parameters
+    ----------
+    domain : Domain
+    measurements : sequence of LinearMeasurement
+        Of any queries.
+    total : float, optional
+        Number of records; estimated from the measurements by default.
+    sweeps : int
+        How often all measurements are taken, at least 1.
+    max_bytes : float, optional
+        Memory for the largest table; half of what is available by default.
+    time_limit : float, optional
+        Seconds, after which the model is returned as it is.
+    progress : bool
+        Whether sweeps are shown on standard error.
+
+    Returns
+    -------
+    GraphicalModel
+        Its cliques are the joined sets.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If a joined set has too many cells.
+    ValueError
+        If there is no measurement, one does not fit the domain, or none tells the total.
+
+    References
+    ----------
+    Hardt, Ligett and McSherry 2012, "A Simple and Practical Algorithm for Differentially Private Data Release".
+
+    Examples
+    --------
+    >>> from pypgm import Domain, LinearMeasurement
+    >>> domain = Domain({"a": 2, "b": 2, "c": 3})
+    >>> found = multiplicative_weights(domain, [LinearMeasurement([60, 40], "b")])
+    >>> found.project("b").values.round()
+    array([60., 40.])
+    """
+    asked = at_least_one(domain, measurements)
+    records = estimate_total(domain, asked)[0] if total is None else checked_real("total", total, zero=True)
+    n_sweeps = checked_integer("sweeps", sweeps, 1)
+    parts = joined(domain, [m.clique for m in asked])
+    for part in parts:
+        cells = domain.size(part)
+        what = f"weights of the {short(cells)} cells of {len(part)} attributes that were measured together"
+        check_fits(8 * _TABLES * cells, max_bytes, what, "estimate() needs no such table")
+    tables = {part: Factor(domain.project(part), np.full(domain.size(part), 1 / domain.size(part))) for part in parts}
+    of = {attribute: part for part in parts for attribute in part}
+    told = [m for m in asked if m.clique and records > 0]
+    with Clock("multiplicative weights", time_limit, progress) as clock:
+        for sweep in range(n_sweeps):
+            for m in told:
+                part = of[m.clique[0]]
+                tables[part] = _updated(tables[part], m, records)
+            if clock.tick(partial("{}/{} sweeps".format, sweep + 1, n_sweeps)):
+                break
+    with np.errstate(divide="ignore"):
+        logs = [np.log(tables[part].datavector()) for part in parts]
+    return GraphicalModel(CliqueVector(domain, parts, np.concatenate([np.empty(0), *logs])), records)
+
+
+def joined(domain: Domain, cliques: Iterable[Clique]) -> list[Clique]:
+    """Return the sets of attributes that chains of cliques join, in the domain's order."""
+    import networkx
+
+    graph: networkx.Graph[str] = networkx.Graph()
+    graph.add_nodes_from(domain)
+    for clique in cliques:
+        networkx.add_path(graph, clique)
+    return sorted((domain.canonical(c) for c in networkx.connected_components(graph)), key=domain.indices)
+
+
+def _updated(table: Factor, m: LinearMeasurement, total: float) -> Factor:
+    residual = m.values - m.linear_map.matvec(total * table.project(m.clique).datavector())
+    slopes = Factor(table.domain.project(m.clique), m.linear_map.rmatvec(residual) / (2 * total))
+    exponents: NDArray[np.float64] = slopes.expand(table.domain).datavector()
+    found = table.datavector() * np.exp(exponents - exponents.max())
+    return Factor(table.domain, found / found.sum())
