@@ -45,7 +45,10 @@ def full(*_, **__):
 
 def test_the_release_is_kept_beside_the_records(folder, capsys):
     assert cli.main(SYNTH) == 0
-    assert "wrote out.pgm" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "wrote out.pgm" in said
+    drawn = pypgm.read_table("out.csv", DATA.domain).n_records
+    assert said.splitlines()[2:3] == [f"synthetic records: {drawn}"]
     found = pypgm.load("out.pgm")
     assert (found.mechanism, found.version) == ("wide", pypgm.__version__)
     assert found.options == {"oracle": "auto", "noise": "pypgm"}
