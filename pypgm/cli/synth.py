@@ -136,6 +136,6 @@ def _own_options(domain: Domain, mechanism: str, workload: str | None) -> dict[s
 
 
 def stop_if_interrupted(release: Release) -> None:
-    """Turn an estimate that Ctrl-C ended early into the end of the command: nothing was shown, so nothing was spent."""
+    """Turn an estimate that Ctrl-C ended early into the end of the command: the release is discarded unseen."""
     if release.model.fit is not None and release.model.fit.status == "interrupted":
         raise KeyboardInterrupt
