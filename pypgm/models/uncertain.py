@@ -149,7 +149,7 @@ class Uncertain(Queryable[Table]):
         replacement from records of this model, measured with the same queries and noise and estimated from again, and
         the errors of those estimates are averaged. `basis` says what an answer rests on: the further from the
         measurements, the more the error trusts the model itself. That a few tables tell the error itself only roughly
-        is counted: it is wider by the quantiles of Student's t, so that 1.645 errors hold 90 % with any `draws`.
+        is counted: it is wider by the quantiles of Student's t, so few `draws` hold as often as many.
 
         Parameters
         ----------
@@ -190,7 +190,8 @@ class Uncertain(Queryable[Table]):
         Notes
         -----
         On adult, titanic, msnbc, fire and loans at epsilon .1, 1 and 10, `bench/bench_expected_error.py` counts how
-        often intervals of 1.645 errors hold the truth.
+        often intervals of 1.645 errors hold the truth: 77 to 98 % of the cells of measured, merged and unmeasured
+        answers each, mostly 86 to 94 %; of cells of merged and unmeasured pairs that are not 0 only 65 to 91 %.
 
         Examples
         --------
