@@ -1,4 +1,4 @@
-"""`pypgm synth --mechanism mst` on adult as a whole process: seconds, peak memory, distance of the model from the table.
+"""`pypgm synth --mechanism mst` on adult as a whole process: seconds, peak memory, the distance of model and table.
 
 Run: PYPGM_DATA=... python bench/bench_mst.py
 
