@@ -24,12 +24,16 @@ def checked_integer(name: str, value: object, least: int = 0) -> int:
     >>> checked_integer("iterations", np.int64(5), 1)
     5
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    own = operator.index(value)
+    own = value if type(value) is int else _index_of(name, value)  # plain integers need no look at protocols
     if own < least:
         raise ValueError(f"{name} must be at least {least}, got {own}")
     return own
+
+
+def _index_of(name: str, value: object) -> int:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    return operator.index(value)
 
 
 def checked_threads(n_threads: object) -> int:
