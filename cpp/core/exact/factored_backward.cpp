@@ -78,7 +78,7 @@ class Backward {
   bool wanted(int value) const { return !marginals_.factors.empty() || factored_.leads_home[at(value)] != 0; }
 
   Weights in_spare(const FactoredStep& s, std::size_t cells) {
-    return {{work_.spare.get() + s.spare, cells}, work_.spare_exponents.get() + s.spare};
+    return {{work_.spare + s.spare, cells}, work_.spare_exponents + s.spare};
   }
 
   void derive(int value, const Loops& by, const Weights& derivative, const Weights& other, Weights& place,

@@ -31,10 +31,11 @@ void load_leaf(const JunctionTree& tree, const FactoredTree& factored, std::span
 }  // namespace
 
 FactoredWork::FactoredWork(const FactoredTree& factored)
-    : cells(std::make_unique_for_overwrite<double[]>(factored.cells)),
-      spare(std::make_unique_for_overwrite<double[]>(factored.spare)),
-      exponents(std::make_unique_for_overwrite<double[]>(factored.cells)),
-      spare_exponents(std::make_unique_for_overwrite<double[]>(factored.spare)),
+    : buffer(std::make_unique_for_overwrite<double[]>(2 * (factored.cells + factored.spare))),
+      cells(buffer.get()),
+      spare(cells + factored.cells),
+      exponents(spare + factored.spare),
+      spare_exponents(exponents + factored.cells),
       ranges(factored.values.size()),
       extended(factored.values.size(), 0),
       log_scale(factored.values.size(), 0.0) {}

@@ -22,10 +22,13 @@ struct Observation {
 struct FactoredWork {
   explicit FactoredWork(const FactoredTree& factored);
 
-  std::unique_ptr<double[]> cells;
-  std::unique_ptr<double[]> spare;
-  std::unique_ptr<double[]> exponents;        ///< of the cells, where their table is extended
-  std::unique_ptr<double[]> spare_exponents;  ///< of its cells
+  /// All of the buffers, one behind the other: of several, freed together, the C library returns the memory
+  /// to the system after each run, and touching it anew takes as long as a run on a megabyte.
+  std::unique_ptr<double[]> buffer;
+  double* cells;
+  double* spare;
+  double* exponents;        ///< of the cells, where their table is extended
+  double* spare_exponents;  ///< of its cells
   std::vector<WeightRange>
       ranges;  ///< of the values; in the backward pass, of the derivatives computed so far
   std::vector<std::uint8_t> extended;  ///< likewise: whether each cell has an exponent of its own

@@ -12,13 +12,13 @@ namespace pypgm::passes {
 
 inline std::span<double> cells_of(const FactoredTree& factored, FactoredWork& work, int value) {
   const Value& v = factored.values[at(value)];
-  return {work.cells.get() + v.offset, v.cells};
+  return {work.cells + v.offset, v.cells};
 }
 
 inline Weights weights_of(const FactoredTree& factored, FactoredWork& work, int value) {
   const Value& v = factored.values[at(value)];
-  return {{work.cells.get() + v.offset, v.cells},
-          work.exponents.get() + v.offset,
+  return {{work.cells + v.offset, v.cells},
+          work.exponents + v.offset,
           work.ranges[at(value)],
           work.extended[at(value)] != 0};
 }

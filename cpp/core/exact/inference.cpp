@@ -174,8 +174,7 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
 
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials, ExactWork& work,
                             int n_threads) {
-  return factored_maximum(tree, *tree.factored, potentials, work.nothing(), work.factored().cells.get(),
-                          n_threads);
+  return factored_maximum(tree, *tree.factored, potentials, work.nothing(), work.factored().cells, n_threads);
 }
 
 }  // namespace pypgm
