@@ -89,6 +89,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
+        if error.errno is None:
+            raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     finally:
         if is_replaced:
