@@ -17,6 +17,7 @@ from pypgm import mechanisms, mrf
 from pypgm.audit.answers import exact_rank_scores
 from pypgm.audit.trace import Mechanism, WatchedRecords
 from pypgm.bayes import PrivateStructure, learn_private
+from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -60,6 +61,17 @@ def _hdmm(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
 
 def _aim(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _few_rounds(data, budget=budget, privacy=privacy, **more)
+
+
+def _jam(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return _beside_public(data, budget=budget, privacy=privacy, **more)
+
+
+def _beside_public(data: Any, *arguments: Any, **more: Any) -> Any:
+    """Learn from a few records that are public, and from the private ones."""
+    codes = np.arange(7)
+    public = Dataset({a: codes % data.domain.size((a,)) for a in data.domain}, data.domain)
+    return mechanisms.jam(data, *arguments, public=public, iterations=2, rounds=3, **more)
 
 
 def _mwem(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
@@ -132,7 +144,7 @@ MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 
 _few_rounds = partial(mechanisms.aim, iterations=2, rounds=5)
 
-FEWER: dict[str, Mechanism] = {"aim": _aim, "wide": _wide}
+FEWER: dict[str, Mechanism] = {"aim": _aim, "jam": _jam, "wide": _wide}
 """Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
 
 _three_rounds = partial(mechanisms.mwem, iterations=2, rounds=3)
@@ -152,6 +164,7 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "mst": partial(mechanisms.mst, iterations=2),
     "hdmm": partial(mechanisms.hdmm, callback=_stop),
     "aim": _few_rounds,
+    "jam": _beside_public,
     "wide": partial(mechanisms.wide, callback=_stop),
     "learn_private": partial(_learned, callback=_stop),
     "privbayes": partial(_chosen, callback=_stop),

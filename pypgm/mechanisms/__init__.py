@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pypgm.mechanisms._aim import aim
 from pypgm.mechanisms._hdmm import hdmm
+from pypgm.mechanisms._jam import jam
 from pypgm.mechanisms._mst import mst
 from pypgm.mechanisms._mwem import mwem
 from pypgm.mechanisms._privbayes import privbayes
@@ -12,4 +13,4 @@ from pypgm.mechanisms.run import Options
 from pypgm.planning import Plan, plan
 from pypgm.release import Release
 
-__all__ = ["Options", "Plan", "Release", "aim", "hdmm", "mst", "mwem", "plan", "privbayes", "wide"]
+__all__ = ["Options", "Plan", "Release", "aim", "hdmm", "jam", "mst", "mwem", "plan", "privbayes", "wide"]

@@ -22,6 +22,11 @@ def rounds():
     return _followed("aim", FEWER["aim"])
 
 
+def beside_public():
+    """Follow JAM on tables of pairs."""
+    return _followed("jam", FEWER["jam"])
+
+
 def equal_rounds():
     """Follow MWEM on tables of pairs."""
     return _followed("mwem", LEARNERS["mwem"])
@@ -30,6 +35,7 @@ def equal_rounds():
 _RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
 
 AIM = "pypgm.mechanisms._aim"
+JAM = "pypgm.mechanisms._jam"
 MWEM = "pypgm.mechanisms._mwem"
 
 MUTANTS = [
@@ -65,6 +71,22 @@ MUTANTS = [
         f"self.run.total = self.run.table.{_RECORDS}.n_records; "
         "self.model = self.run.estimate(self.measured)\n        self.selector",
         equal_rounds,
+        "records counted exactly",
+    ),
+    Mutant(
+        "both distances of a public table count as one",
+        JAM,
+        "_CHANGES = 2 ",
+        "_CHANGES = 1 ",
+        beside_public,
+        "score sensitivity",
+    ),
+    Mutant(
+        "what public tables are scaled to is the exact number of records",
+        JAM,
+        "self.total = self.model.total",
+        f"self.total = float(table.{_RECORDS}.n_records)",
+        beside_public,
         "records counted exactly",
     ),
 ]

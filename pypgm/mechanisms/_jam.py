@@ -1,0 +1,200 @@
+"""JAM: round by round, measure a marginal privately or take it from public records of about the same kind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.data import Dataset
+from pypgm.domain import check_kind
+from pypgm.estimation import LinearMeasurement
+from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tree_limit import TREE_BYTES, that_fit
+from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import Number
+from pypgm.queries import Identity
+from pypgm.release import Release
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from pypgm.domain import Clique
+    from pypgm.models import GraphicalModel, RegionGraphModel
+    from pypgm.workloads import Workload
+
+__all__ = ["jam"]
+
+_TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
+_SELECTING = Fraction(1, 5)  # of what a round costs
+_GRID = 1 << 10  # scores are integers in units of 2^-10 records
+_CHANGES = 2  # of a score, in records, by one record more or less: two distances, of which each moves by 1
+
+
+def jam(
+    data: Counts | PrivateTable,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    public: Dataset,
+    workload: Workload | None = None,
+    rounds: int = 30,
+    tree_bytes: float = TREE_BYTES,
+    **options: Unpack[Options],
+) -> Release:
+    r"""Release a model that learns from public records what these tell, and the rest from private measurements.
+
+    Each round selects one marginal and its source by an exact exponential mechanism. A private measurement promises
+    what the model lacks, less the error of its noise; the public table, scaled to as many records, promises what the
+    model lacks less what the public table is off by. A table that is taken from public records costs its selection
+    alone: what it leaves goes to later rounds, and stays unspent behind the last one.
+
+    Parameters
+    ----------
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+    epsilon, delta : number
+        The guarantee; a float means its shortest decimal. `delta` must be more than 0.
+    public : Dataset
+        Records that nobody's privacy asks to protect, over the same domain, at least one.
+    workload : Workload, optional
+        Marginals to be answered well, all pairs of attributes by default. What is selected are they and all smaller
+        ones they hold; queries and weights are left aside.
+    rounds : int
+        At least 1.
+    tree_bytes : float
+        As for `aim`: most that the tables of the junction tree may take in the last round, in others in proportion.
+    **options
+        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
+        means "exact" here. Where the time is over, or Ctrl-C ends an estimate, no round follows, and what is not spent
+        stays unspent.
+
+    Returns
+    -------
+    Release
+        Model, private measurements in the order they were taken, and ledger; ``release.log`` has a line a round, with
+        its ``source``.
+
+    Raises
+    ------
+    ValueError
+        If the budget is pure or out of range, the records are weighted, the public records have another domain or are
+        none, the workload is over another domain, an option is out of range, or the domain has no attributes.
+    TypeError
+        If `public` is no Dataset, or the budget or the relation is given twice or not at all.
+
+    Notes
+    -----
+    Public tables enter the estimate as if they had the noise of the round: how far they are off is private.
+
+    References
+    ----------
+    Fuentes, Mullins, McKenna, Miklau and Sheldon 2024, "Joint Selection: Adaptively Incorporating Public Information
+    for Private Synthetic Data".
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2, "b": 3})
+    >>> data = pypgm.Dataset({"a": [0, 1, 1] * 99, "b": [2, 0, 1] * 99}, domain)
+    >>> public = pypgm.Dataset({"a": [0, 1, 1] * 9, "b": [2, 0, 1] * 9}, domain)
+    >>> release = jam(data, epsilon=1, delta=1e-9, public=public, rounds=3)
+    >>> [row["source"] in {"public", "private"} for row in release.log]
+    [True, True, True]
+    """
+    check_kind("public", public, Dataset, "pypgm.Dataset(columns, domain) makes one")
+    checked_integer("rounds", rounds, 1)
+    checked_real("tree_bytes", tree_bytes, infinite=True)
+    if options.get("oracle", "auto") == "auto":
+        options["oracle"] = "exact"
+    run = Run("jam", data, epsilon, delta, **options)
+    del data  # tracebacks from here on do not hold the records
+    if public.domain != run.domain:
+        raise ValueError(f"the public records are over {public.domain!r}, the private ones over {run.domain!r}")
+    if public.n_records == 0 or len(run.domain) == 0:
+        raise ValueError("jam needs at least one attribute and one public record")
+    search = _Search(run, list(run.asked(workload).closure()), public)
+    search.go(rounds, tree_bytes)
+    run.close()
+    return run.release(
+        search.model, search.measured, search.log, workload=workload, rounds=rounds, tree_bytes=tree_bytes
+    )
+
+
+class _Search:
+    """What was measured or taken so far, and the model of it."""
+
+    def __init__(self, run: Run, cliques: list[Clique], public: Dataset) -> None:
+        self.run = run
+        # Under replace nobody changes a single cell.
+        self.cliques = [c for c in cliques if run.domain.size(c) > 1 or run.total is None]
+        self.public = [public.project(c).datavector() / public.n_records for c in self.cliques]
+        self.measured: list[LinearMeasurement] = []
+        self.taken: list[LinearMeasurement] = []
+        self.used: set[int] = set()
+        self.log: list[dict[str, object]] = []
+        self.model: GraphicalModel | RegionGraphModel
+
+    def go(self, rounds: int, tree_bytes: float) -> None:
+        """Measure the total where it is private, then take the rounds; each may cost an equal part of what is left."""
+        table = self.run.table
+        if self.run.total is None:
+            self.measured.append(table.measure_total(rho=self.run.rho * _TOTAL))
+        self.model = self.run.estimate(self.measured)
+        self.total = self.model.total
+        # A candidate is a position of the cliques: its private form, and behind all of these its public one.
+        twice = [*self.cliques, *self.cliques]
+        sensitivity = _GRID * _CHANGES * (2 if table.privacy.total_is_public else 1)
+        self.selector = table.selector(twice, self._gain(math.inf), sensitivity=sensitivity) if twice else None
+        for number in range(rounds if twice else 0):
+            if self.run.ended(self.model):
+                return
+            known = [m.clique for m in (*self.run.given, *self.measured, *self.taken)]
+            limit = tree_bytes * (number + 1) / rounds
+            fit = that_fit(self.run, known, self.cliques, limit) or that_fit(self.run, known, self.cliques, tree_bytes)
+            if not fit:
+                return
+            self._round(fit, table.ledger.remaining() / (rounds - number))
+
+    def _round(self, fit: Sequence[int], amount: Fraction) -> None:
+        table, n = self.run.table, len(self.cliques)
+        measuring = amount * (1 - _SELECTING)
+        stddev = math.sqrt(table.privacy.squared_l2_sensitivity(Identity(2)) / (2 * float(measuring)))
+        assert self.selector is not None
+        self.selector.compare(self._gain(stddev))
+        among = [*fit, *(n + i for i in fit if i not in self.used)]
+        chosen = self.selector.select(among, rho=amount * _SELECTING)
+        clique, is_public = self.cliques[chosen % n], chosen >= n
+        if is_public:
+            self.used.add(chosen - n)
+            self.taken.append(LinearMeasurement(self.total * self.public[chosen - n], clique, stddev))
+        else:
+            self.measured.append(table.measure(clique, rho=measuring))
+        self.model = self.run.estimate([*self.measured, *self.taken])
+        source = "public" if is_public else "private"
+        self.log.append({"clique": clique, "source": source, "stddev": stddev, "candidates": len(among)})
+
+    def _gain(self, stddev: float) -> Callable[[int, NDArray[np.int64]], int]:
+        """Return what scores a candidate: by how much it would bring the model nearer, in units of the grid."""
+        n = len(self.cliques)
+        expected = [_on_grid(self.model.project(c).datavector()) for c in self.cliques]
+        public = [_on_grid(self.total * p) for p in self.public]
+        noise = math.sqrt(2 / math.pi) * min(stddev, 2.0**40)
+        penalties = [round(_GRID * noise * self.run.domain.size(c)) for c in self.cliques]
+
+        def gain(number: int, counts: NDArray[np.int64]) -> int:
+            lacking = int(np.abs(_GRID * counts - expected[number % n]).sum())
+            if number < n:
+                return lacking - penalties[number]
+            return lacking - int(np.abs(_GRID * counts - public[number - n]).sum())
+
+        return gain
+
+
+def _on_grid(counts: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(_GRID * counts).astype(np.int64)
