@@ -52,9 +52,11 @@ def test_the_noise_is_that_of_a_round():
 
 
 def test_good_public_records_are_taken_where_noise_is_large_and_left_where_it_is_none():
-    noisy = jam(DATA, budget=Budget(rho="1/2000"), public=PUBLIC, rounds=8, unsafe_seed=1)
-    assert np.mean([row["source"] == "public" for row in noisy.log]) > 0.5
-    assert error(noisy) < 0.7 * error(aim(DATA, budget=Budget(rho="1/2000"), unsafe_seed=1))
+    tiny = Budget(rho="1/500")
+    noisy = [jam(DATA, budget=tiny, public=PUBLIC, rounds=8, unsafe_seed=seed) for seed in range(6)]
+    alone = [aim(DATA, budget=tiny, unsafe_seed=seed) for seed in range(6)]
+    assert np.mean([row["source"] == "public" for release in noisy for row in release.log]) > 0.3
+    assert np.mean([*map(error, noisy)]) < 0.9 * np.mean([*map(error, alone)])
     exact = jam(DATA, budget=Budget(rho=10**7), public=PUBLIC, rounds=12)
     assert {row["source"] for row in exact.log[1:7]} == {"private"}
     assert error(exact) < 0.01
