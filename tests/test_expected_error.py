@@ -50,7 +50,7 @@ def test_intervals_hold_the_truth(oracle, stddev):
     """Of measured pairs, and of others where the model's independences hold; squared errors are about as expected."""
     pairs = list(itertools.combinations(DOMAIN, 2))
     held, squares = {}, {}
-    for seed in range(6):
+    for seed in range(16):
         data = chain(seed)
         model = pypgm.estimate(DOMAIN, measured(data, CYCLE[:3], stddev, seed), len(data), oracle=oracle)
         for clique, errors in zip(pairs, model.expected_errors(pairs, draws=12), strict=True):
