@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from pypgm import _waiting as _waiting  # before anything that imports the core
-from pypgm import bayes, mechanisms, mrf, queries, reconstruction, workloads
+from pypgm import data, queries, workloads
 from pypgm._core import __version__, build_info
 from pypgm.clique_vector import CliqueVector
-from pypgm.data import Dataset, read_domain, read_table, write_table
+from pypgm.data import Dataset, Schema, read_domain, read_schema, read_table, write_table
 from pypgm.domain import Domain
 from pypgm.errors import BudgetError, ConditionWarning, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation import Constraint, Fit, LinearMeasurement, losses
@@ -19,6 +23,9 @@ from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate
 from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, PrivateColumn, PrivateTable
 from pypgm.queries import KroneckerQuery
 from pypgm.release import Release, load
+
+if TYPE_CHECKING:
+    from pypgm import bayes, mechanisms, mrf, reconstruction
 
 __all__ = [
     "Answer",
@@ -47,10 +54,12 @@ __all__ = [
     "RegionGraph",
     "RegionGraphModel",
     "Release",
+    "Schema",
     "__version__",
     "bayes",
     "build_info",
     "convex_gbp",
+    "data",
     "estimate",
     "evaluate",
     "load",
@@ -60,6 +69,7 @@ __all__ = [
     "mrf",
     "queries",
     "read_domain",
+    "read_schema",
     "read_table",
     "read_uai",
     "reconstruction",
@@ -68,3 +78,14 @@ __all__ = [
     "write_table",
     "write_uai",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a package where it is used first: an estimate needs none of these, and they take as long as the rest."""
+    if name in {"bayes", "mechanisms", "mrf", "reconstruction"}:
+        return importlib.import_module(f"pypgm.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

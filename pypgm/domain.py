@@ -137,7 +137,7 @@ class Domain:
         """Return the domain of some attributes, in the order given."""
         projected = object.__new__(Domain)  # nothing of it needs to be checked again
         projected.attributes = as_clique(attributes)
-        projected.shape = self.sizes(projected.attributes)
+        projected.shape = tuple([self.shape[i] for i in self.indices(projected.attributes)])
         projected._index = {name: i for i, name in enumerate(projected.attributes)}
         projected._labels = {n: self._labels[n] for n in projected.attributes if n in self._labels}
         return projected

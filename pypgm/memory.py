@@ -6,7 +6,7 @@ import ctypes
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,16 +45,20 @@ def memory_limit(max_bytes: float | None) -> float:
 def check_fits(
     needed: float,
     max_bytes: float | None,
-    what: str,
+    what: str | Callable[[], str],
     way_out: str = _WAY_OUT,
 ) -> None:
-    """Raise ModelTooLargeError, naming the ways out, if `needed` bytes (exact, however many) are more than allowed."""
+    """Raise ModelTooLargeError, naming the ways out, if `needed` bytes (exact, however many) are more than allowed.
+
+    What is too large may be a function, called for an error alone: its text takes longer than a small answer.
+    """
     if max_bytes is None and needed <= _ALWAYS:
         return
     limit = memory_limit(max_bytes)
     if needed > limit:
         gib = short(needed >> 30) if isinstance(needed, int) and needed >> 40 else f"{needed / _GIB:.3g}"
-        raise ModelTooLargeError(f"{what}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
+        told = what if isinstance(what, str) else what()
+        raise ModelTooLargeError(f"{told}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
 
 
 def check_sizes(domain: Domain) -> None:

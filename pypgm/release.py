@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import io
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from pypgm._core import __version__
-from pypgm.clock import Clock
+from pypgm.data import Schema
+from pypgm.data import as_frame as framed
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.models._load import model_of_archive
 from pypgm.models.base import Model
-from pypgm.models.expected_error import Simulation, expected_total_variation
+from pypgm.models.error_report import error_lines
 from pypgm.models.origin import packed_measurements, unpacked_measurements
+from pypgm.models.sampling import as_generator
 from pypgm.models.storage import archive_bytes, parse_archive, read_archive, write_archive
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.data import Dataset
+    from pypgm.data.frames import Frame
     from pypgm.graphs.evidence import Evidence
     from pypgm.models.kinds import ReleasedModel
 
@@ -42,9 +44,6 @@ __all__ = ["RELEASES", "Release", "load"]
 _VERSION = 1
 _MUCH = 30  # epsilon: who has seen the release may be sure, whatever was thought before
 _OFTEN = 1e-2  # delta: of a hundred people one may be shown as he is
-_PAIRS = 30  # of attributes whose error the report tells
-_CELLS = 10**6  # of such a pair at most
-_SECONDS = 20.0  # of an estimate that the report is ready to do again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +70,9 @@ class Release:
     log : tuple of mapping
         What each round of an adaptive mechanism chose and learnt, released facts alone;
         ``pandas.DataFrame(release.log)`` makes a frame of it. Empty where there are no rounds.
+    schema : Schema, optional
+        Of the table that the records came from, public: ``release.schema.decode(records)`` gives values as that table
+        has them. ``dataclasses.replace(release, schema=schema)`` adds it.
     """
 
     model: ReleasedModel
@@ -80,12 +82,15 @@ class Release:
     options: Mapping[str, Any] = field(default_factory=dict)
     version: str = __version__
     log: tuple[Mapping[str, Any], ...] = ()
+    schema: Schema | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.ledger, Ledger):
             object.__setattr__(self, "ledger", self.ledger.snapshot())
         if self.ledger.privacy is None:
             raise ValueError("a release needs a ledger that a private table has bound to its relation")
+        if self.schema is not None:
+            self.schema.check_domain(self.model.domain)
         self.model.not_private = joined_marks([self.ledger, self.model])
 
     @property
@@ -102,13 +107,34 @@ class Release:
         """Return the model's marginal of any clique, measured or not, in counts."""
         return self.model.project(clique)
 
+    @overload
     def synthetic_data(
         self,
         rows: int | None = None,
         rng: np.random.Generator | int | None = None,
         *,
         evidence: Evidence | None = None,
-    ) -> Dataset:
+        as_frame: Literal[False] = False,
+    ) -> Dataset: ...
+
+    @overload
+    def synthetic_data(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+        as_frame: Literal[True],
+    ) -> Frame: ...
+
+    def synthetic_data(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+        as_frame: bool = False,
+    ) -> Dataset | Frame:
         """Return synthetic records drawn from the model.
 
         Parameters
@@ -120,6 +146,9 @@ class Release:
         evidence : mapping, optional
             As for `GraphicalModel.query`: all records agree with it, and are distributed as the model's records that
             do.
+        as_frame : bool
+            Return a data frame of pandas instead: with a schema of values as its tables have them, else of labels and
+            codes. `Dataset.to_frame` makes one of other libraries.
 
         Raises
         ------
@@ -127,6 +156,8 @@ class Release:
             If the evidence has probability zero.
         ValueError
             If `rows` is negative, or the evidence names what the domain has not.
+        ImportError
+            If a frame is asked for, and pandas is not installed.
 
         Examples
         --------
@@ -136,9 +167,12 @@ class Release:
         >>> release.synthetic_data(30, evidence={"b": "F"}).project("b").values.tolist()
         [30.0, 0.0]
         """
-        if evidence is None:  # what any model answers
-            return self.model.synthetic_data(rows, rng)
-        return self.model.synthetic_data(rows, rng, evidence=evidence)
+        draws = as_generator(rng)
+        given = {} if evidence is None else {"evidence": evidence}  # any model draws records, not all take evidence
+        records = self.model.synthetic_data(rows, draws, **given)
+        if not as_frame:
+            return records
+        return records.to_frame() if self.schema is None else framed(self.schema.decode(records, draws))
 
     def error(
         self,
@@ -268,6 +302,7 @@ class Release:
             raise ValueError("a query of the release is too large to be written as a matrix; save its model")
         own = {"version": _VERSION, "mechanism": self.mechanism, "ledger": self.ledger.to_dict()}
         own |= {"options": dict(self.options), "pypgm": self.version, "log": list(self.log)}
+        own |= {} if self.schema is None else {"schema": self.schema.to_dict()}
         return header | {"release": own | {"measurements": packed[0]}}, arrays | packed[1]
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
@@ -300,27 +335,8 @@ class Release:
         owner = [f"guarantee: {self.guarantee}", f"protects: {self.privacy.sentence}"]
         if (self.ledger.budget.epsilon or 0) > _MUCH or (self.ledger.budget.delta or 0) > _OFTEN:
             owner.append("warning: a guarantee as weak as this protects hardly anybody")
-        owner += self._error_lines()
+        owner += error_lines(self.model)
         return "\n".join([*owner, self.summary(), *model_lines(self.model)])
-
-    def _error_lines(self) -> list[str]:
-        """Return what error of pairs of attributes is to be expected, and a warning where it is about all."""
-        model = self.model
-        pairs = list(itertools.combinations(model.domain.attributes, 2))
-        small = [p for p in pairs if model.domain.size(p) <= _CELLS]
-        slow = model.fit is not None and model.fit.seconds > _SECONDS
-        if not isinstance(model, Model) or model.origin is None or not small or slow:
-            return []
-        asked = small[:: -(-len(small) // _PAIRS)]
-        with Clock() as clock:
-            error = expected_total_variation(model, asked, Simulation(1, 0, 0, clock))
-        lines = [f"expected error: {100 * error:.2g} percentage points of a pair of attributes (mean total variation)"]
-        uniform, independent = np.mean([_distances(model.project(p)) for p in asked], axis=0)
-        if error >= uniform:
-            lines.append("warning: about all of this release is noise; its answers say hardly more than nothing")
-        elif error >= independent:
-            lines.append("warning: what it says of attributes together is about all noise; they could be independent")
-        return lines
 
     @property
     def guarantee(self) -> str:
@@ -338,13 +354,6 @@ class Release:
 
 RELEASES: dict[str, type[Release]] = {}
 """The class that a mechanism's releases are loaded as, where it is one of their own."""
-
-
-def _distances(pair: Factor) -> tuple[float, float]:
-    """Return the total variation distances of a table from the uniform one and from the product of its sums."""
-    shares = pair.values / max(float(pair.values.sum()), 1e-300)
-    product = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
-    return 0.5 * float(np.abs(shares - 1 / shares.size).sum()), 0.5 * float(np.abs(shares - product).sum())
 
 
 def _shown(value: Fraction) -> str:
@@ -388,7 +397,8 @@ def _of_archive(header: dict[str, Any], arrays: dict[str, Any], name: str) -> Re
         ledger = LedgerReport.from_dict(stored["ledger"])
         made = dict(stored.get("options", {})), str(stored.get("pypgm", ""))
         log = tuple({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored.get("log", ()))
-        return kind(model, measurements, ledger, mechanism, *made, log)
+        schema = Schema.from_dict(stored["schema"]) if "schema" in stored else None
+        return kind(model, measurements, ledger, mechanism, *made, log, schema)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({error})") from error
 

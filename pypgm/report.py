@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.schema import label_texts
+from pypgm.data.codebook import label_texts
 from pypgm.domain import Domain
 from pypgm.memory import short
 

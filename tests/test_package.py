@@ -48,3 +48,23 @@ def test_import_leaves_heavy_packages_alone():
     imported = set(done.stdout.split())
     assert "pypgm" in imported
     assert not imported & {"matplotlib", "scipy", "networkx"}
+
+
+def test_a_file_imports_the_package_that_its_model_is_of(tmp_path):
+    data = pypgm.Dataset({"a": [0, 1] * 50, "b": [1, 0] * 50}, pypgm.Domain({"a": 2, "b": 2}))
+    pypgm.bayes.learn_private(data, [("a", "b")], 1).save(tmp_path / "network.pgm")
+    pypgm.mrf.learn_ising(data, 1.0, 1, 1e-6, steps=2).save(tmp_path / "field.pgm")
+    code = """
+import sys, pypgm
+packages = {"pypgm.bayes", "pypgm.mrf", "pypgm.mechanisms", "pypgm.reconstruction"}
+print(sorted(packages & set(sys.modules)))
+for path in sys.argv[1:]:
+    release = pypgm.load(path)
+    print(type(release).__name__, type(release.model).__name__)
+"""
+    paths = [str(tmp_path / name) for name in ("network.pgm", "field.pgm")]
+    told = subprocess.run([sys.executable, "-I", "-c", code, *paths], check=True, capture_output=True, text=True).stdout
+    assert told.splitlines() == ["[]", "NetworkRelease CountedNetwork", "FieldRelease MarkovRandomField"]
+    with pytest.raises(AttributeError, match="module 'pypgm' has no attribute 'bayesian'"):
+        pypgm.bayesian  # noqa: B018 - asked for its error
+    assert {"bayes", "mechanisms", "mrf", "reconstruction"} <= set(dir(pypgm))

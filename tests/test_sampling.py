@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pypgm
 from pypgm import _core
 from pypgm.domain import Domain
-from pypgm.models.sampling import Step, draw_records
+from pypgm.models.sampling import Step, draw_records, steps_along
 
 MEASURED_SIZES = [85, 9, 100, 16, 7, 15, 6, 5, 2, 42]
 
@@ -433,3 +434,26 @@ def test_the_binding_checks_shapes(arguments, match):
         _core.RecordSampler(3, 1, 0).draw(np.ones(2), *arguments)
     with pytest.raises(ValueError, match="attribute 1 is out of range"):
         _core.RecordSampler(3, 1, 0).column(1)
+
+
+def test_few_records_of_a_large_clique_are_refined():
+    """A cycle of pairs has cliques of three: 20 times as many cells as records, and its pairs come out right."""
+    names = ("a", "b", "c", "d")
+    domain = pypgm.Domain(dict.fromkeys(names, 20))
+    pairs = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
+    draws = np.random.default_rng(0).normal(0, 2, 400 * len(pairs))
+    draws[:20] = -np.inf
+    model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, pairs, draws), 400.0)
+
+    def distance(columns):
+        data = pypgm.Dataset(columns, domain)
+        return sum(np.abs(data.project(p).values - model.project(p).values).sum() for p in pairs) / 800
+
+    tables = model.tree.tables(model.potentials, 400.0)
+    drawn = draw_records(domain, steps_along(model.tree, tables), 400, rng=1)
+    refined = model.synthetic_data(rng=1)
+    assert distance(refined.columns) < 0.6 * distance(drawn)
+    assert refined.project(("a", "b")).values[0].sum() == 0
+    given = model.synthetic_data(rng=1, evidence={"c": 3})
+    assert set(given.columns["c"]) == {3}
+    assert given.project(("a", "b")).values[0].sum() == 0

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pypgm.data import Dataset, read_domain, read_table, write_table
+from pypgm.data.codebook import Codebook, label_texts
 from pypgm.data.files import replacing, replacing_text
-from pypgm.data.schema import Codebook, label_texts
 from pypgm.domain import Domain
 
 DOMAIN = Domain({"age": 85, "sex": ["F", "M"]})

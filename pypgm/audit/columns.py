@@ -29,7 +29,7 @@ from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.unknown_keys import sparse_histogram
 
-__all__ = ["check_closed", "check_samples", "check_unknown_keys", "lone_key_passes"]
+__all__ = ["check_closed", "check_samples", "check_unknown_keys", "lone_key_passes", "scripted"]
 
 Found = Iterator[tuple[str, str]]
 Drawn = tuple[str, NDArray[np.int64], Fraction]
@@ -45,7 +45,7 @@ _DELTA = Fraction(1, 10**5)
 
 
 @contextmanager
-def _scripted(outcome: Callable[[NDArray[np.int64]], Any]) -> Iterator[list[Drawn]]:
+def scripted(outcome: Callable[[NDArray[np.int64]], Any]) -> Iterator[list[Drawn]]:
     """Replace the noise of the core by given outcomes, and note what it was asked for."""
     drawn: list[Drawn] = []
 
@@ -103,7 +103,7 @@ def _threshold(
     outcomes[[0, -1]] = -(10**12), 10**12  # far beyond the number of records
     ledger = Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10)))
     values: list[object] = [None, 2.5, *range(600), object()]
-    with _scripted(lambda _: outcomes) as drawn:
+    with scripted(lambda _: outcomes) as drawn:
         released = sparse_histogram(PrivateColumn(values, privacy, ledger), delta=_DELTA, **how)
     least = min(released.values(), default=501)
     if released != {key: out for key, out in enumerate(outcomes.tolist()) if out >= least} or len(drawn) != 1:
@@ -144,7 +144,7 @@ def _shared(privacy: Privacy, how: dict[str, Any], where: str) -> Found:
     lines, counts = [], []
     for own in (["tea"] * k, ["milk"] * k if privacy.neighbours == "replace" else []):
         ledger = Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10)))
-        with _scripted(lambda given: given) as drawn:
+        with scripted(lambda given: given) as drawn:
             sparse_histogram(PrivateColumn([*others, *own], privacy, ledger), delta=_DELTA, **how)
         lines.append(ledger.lines[0])
         counts.append(drawn[0][1])
@@ -197,7 +197,7 @@ def _sampled(rate: Fraction, epsilon: Fraction, budget: Budget) -> Found:
     if flipped != [(coins.size, rate)] * 2:
         yield "scale differs from the charge", f"{where}: coins {flipped}"
     limit = sample.ledger.budget.limit
-    with _scripted(lambda given: given) as drawn:
+    with scripted(lambda given: given) as drawn:
         sample.measure("a", scale=1 / limit)
         second.measure("a", scale=1 / limit)
     for (_, counts, _), kept in zip(drawn, ([3, 0, 1], [6, 0, 0]), strict=True):

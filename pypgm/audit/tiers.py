@@ -60,6 +60,7 @@ from pypgm.audit.roundings import check_amplification, check_roundings, check_ta
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws, check_selection_loss
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
+from pypgm.audit.settled import check_open_sets
 from pypgm.audit.shapes import CHOOSING, SHAPES, check_batches, check_shapes
 from pypgm.audit.spellings import check_spelling
 from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
@@ -121,7 +122,7 @@ def _deterministic() -> list[Check]:
     checks += [check_composed_loss, check_guarantees, check_exported_events]
     checks += [check_large_entries, check_large_scores, check_large_stated, check_contexts, check_odd_laws]
     checks += [check_strange_values, check_strange_scores, check_record_order, check_callers, check_marks]
-    checks += [check_unknown_keys, check_samples, check_stability, check_closed]
+    checks += [check_unknown_keys, check_open_sets, check_samples, check_stability, check_closed]
     checks += [check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]

@@ -13,8 +13,8 @@ from pypgm.bayes.bif import format_bif, parse_bif
 from pypgm.bayes.checks import EXACT, NetworkError, check_family, checked_table, ordered, row_error
 from pypgm.bayes.sampling import draw_ancestral
 from pypgm.data import Dataset
+from pypgm.data.codebook import label_texts
 from pypgm.data.files import open_text, replacing_text
-from pypgm.data.schema import label_texts
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import Factor
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm.bayes.allocation import children_of
 from pypgm.bayes.checks import ordered
-from pypgm.data.schema import label_texts
+from pypgm.data.codebook import label_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

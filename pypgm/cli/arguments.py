@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from pypgm import load
-from pypgm.data.schema import Codebook
+from pypgm.data.codebook import Codebook
+from pypgm.data.parquet import check_parquet
+from pypgm.data.schema import Schema, read_schema
 from pypgm.domain import Clique, Domain, Label, as_clique
 from pypgm.memory import memory_limit
 from pypgm.release import Release
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Parser",
     "add_budget",
+    "add_dialect",
     "add_given",
+    "add_reading",
     "add_verb",
     "as_number",
     "as_rows",
@@ -34,8 +38,11 @@ __all__ = [
     "check_places",
     "check_rows",
     "clique_named",
+    "dialect",
     "evidence_given",
     "model_in",
+    "reading",
+    "schema_in",
 ]
 
 
@@ -92,6 +99,30 @@ def add_given(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_reading(command: argparse.ArgumentParser) -> None:
+    """Add how a table is read."""
+    command.add_argument("--ignore-extra", action="store_true", help="leave out columns that are not declared")
+    add_dialect(command)
+
+
+def add_dialect(command: argparse.ArgumentParser) -> None:
+    """Add how a table is written."""
+    command.add_argument("--delimiter", metavar="C", default=",", help="between fields (default a comma; tab is a tab)")
+    command.add_argument("--encoding", default="utf-8", help="of the table, such as latin-1 (default utf-8)")
+    command.add_argument("--decimal", metavar="C", default=".", help="the mark of decimals: . (the default) or ,")
+
+
+def reading(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how a table is read, as `pypgm.read_table` takes it."""
+    return dialect(arguments) | {"ignore_extra": arguments.ignore_extra}
+
+
+def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how a table is written, as `pypgm.read_table` takes it."""
+    delimiter = {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)
+    return {"delimiter": delimiter, "encoding": arguments.encoding, "decimal": arguments.decimal}
+
+
 def as_number(text: str) -> Fraction:
     """Return the exact number of a decimal text."""
     mantissa, _, exponent = text.lower().partition("e")
@@ -121,6 +152,10 @@ def as_seconds(text: str) -> float:
 def check_places(inputs: Sequence[str], outputs: Sequence[str | None]) -> None:
     """Refuse, before any work is done, to write where nothing can be written or something precious is."""
     given = [path for path in outputs if path is not None]
+    try:
+        check_parquet([*inputs, *given])
+    except ImportError as error:
+        raise ValueError(str(error)) from None
     taken = [Path(path).resolve() for path in inputs]
     for path in given:
         place = Path(path).resolve()
@@ -149,25 +184,45 @@ def clique_named(text: str) -> Clique:
     return as_clique(next(csv.reader([text]), ()))
 
 
-def model_in(path: str) -> ReleasedModel:
-    """Return the model in a file, of a release the one that explains it."""
+def model_in(path: str) -> tuple[ReleasedModel, Schema | None]:
+    """Return the model in a file, of a release the one that explains it, and the schema of its table if it is there."""
     found = load(path)
-    return found.model if isinstance(found, Release) else found
+    return (found.model, found.schema) if isinstance(found, Release) else (found, None)
 
 
-def evidence_given(domain: Domain, given: Sequence[str]) -> dict[str, list[Label]]:
-    """Return the values each attribute may have, as labels where it has them, else as codes."""
+def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None = None) -> dict[str, list[Label]]:
+    """Return the values each attribute may have, as labels where it has them, else as codes.
+
+    With a schema a value stands for the label of its bin.
+    """
     evidence: dict[str, list[Label]] = {}
     for text in given:
         # An attribute's own name may hold "=".
         name = max((a for a in domain if text.startswith(f"{a}=")), key=len, default=None)
         if name is None:
             raise ValueError(f"--given needs NAME=VALUE with an attribute of the model, got {text!r}")
-        book = Codebook(domain, name)
-        try:
-            code = book[text[len(name) + 1 :]]
-        except KeyError:
-            raise ValueError(f"--given {text!r}: attribute {name!r} needs {book.allowed}") from None
+        code, needed = _code_of(domain, name, text[len(name) + 1 :], schema)
+        if code is None:
+            raise ValueError(f"--given {text!r}: attribute {name!r} needs {needed}")
         labels = domain.labels.get(name)
         evidence.setdefault(name, []).append(code if labels is None else labels[code])
     return evidence
+
+
+def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tuple[int | None, str]:
+    """Return the code of a label or, by a schema, of a value, if it has one, and what would have one."""
+    book = Codebook(domain, name)
+    with contextlib.suppress(KeyError):
+        return book[value], book.allowed
+    if schema is None:
+        return None, book.allowed
+    codes, problem = schema.columns[name].encode([value])
+    return (None if problem else int(codes[0])), schema.columns[name].allowed
+
+
+def schema_in(path: str) -> Schema:
+    """Return the schema in a file; where a package is missing to read it, that is one line too."""
+    try:
+        return read_schema(path)
+    except ImportError as error:
+        raise ValueError(str(error)) from None

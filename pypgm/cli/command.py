@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pypgm import __version__
-from pypgm.cli import compare, demo, info, plan, query, sample, synth
+from pypgm.cli import compare, demo, info, plan, query, sample, schema, synth
 from pypgm.cli.arguments import Parser
 from pypgm.cli.synth import PaidError
 
@@ -27,20 +27,22 @@ _EXAMPLES = """\
 examples:
   pypgm demo
       the whole way on a small table that is built in; nothing to prepare
-  pypgm synth people.csv --domain domain.json --epsilon 1 --delta 1e-9 --out synthetic.csv --model people.pgm
+  pypgm schema init people.csv --out schema.json
+      a draft of what is to be declared of a table, to be edited
+  pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv --model people.pgm
       synthetic records, and the release for later questions
   pypgm sample people.pgm --rows 1000 --given sex=F --out women.csv
       more records, at no cost
   pypgm query people.pgm age,sex --given income=high
       the probabilities of age and sex among people of high income
-  pypgm plan domain.json --records 50000 --epsilon 1 --delta 1e-9
+  pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9
       what that budget would buy, before anything is spent
   pypgm info people.pgm
       what a release guarantees, measured and holds
 
 exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted
 """
-_VERBS = (plan, synth, sample, query, info, compare, demo)
+_VERBS = (schema, plan, synth, sample, query, info, compare, demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

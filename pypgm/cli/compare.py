@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.cli.arguments import add_verb, model_in
+from pypgm.cli.arguments import add_reading, add_verb, model_in, reading
 from pypgm.data import read_table
 from pypgm.evaluation import evaluate
 
@@ -42,14 +42,14 @@ def add_to(commands: Verbs) -> None:
     compare.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
     compare.add_argument("table", metavar="TABLE", help="the records it was made of: a .csv or .csv.gz file")
     compare.add_argument("--unsafe", action="store_true", help="print numbers that are not private")
-    compare.add_argument("--ignore-extra", action="store_true", help="leave out columns that the release has not")
+    add_reading(compare)
 
 
 def _compare(arguments: argparse.Namespace) -> None:
     if not arguments.unsafe:
         raise ValueError("compare prints numbers that are not private; say --unsafe if they stay with you")
-    model = model_in(arguments.release)
-    data = read_table(arguments.table, model.domain, ignore_extra=arguments.ignore_extra)
+    model, schema = model_in(arguments.release)
+    data = read_table(arguments.table, schema or model.domain, **reading(arguments))
     lines = ["NOT PRIVATE: these numbers come from the records themselves; they must not be published"]
     pairs = [c for c in itertools.combinations(model.domain.attributes, 2) if model.domain.size(c) <= _CELLS]
     for name, cliques in (("attributes", [(a,) for a in model.domain]), ("pairs", pairs)):

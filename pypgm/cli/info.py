@@ -47,6 +47,8 @@ def _release_lines(release: Release) -> list[str]:
     if noise:
         most, clique = max(noise)
         lines.append(f"largest error: {most:.3g} records in each number of {', '.join(clique)}, by noise alone")
+    if release.schema is not None and release.schema.drop:
+        lines.append(f"left out of the table: {', '.join(release.schema.drop)}")
     return lines
 
 

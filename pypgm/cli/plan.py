@@ -7,9 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from pypgm import mechanisms
-from pypgm.cli.arguments import add_budget, add_verb, as_rows
+from pypgm.cli.arguments import add_budget, add_verb, as_rows, schema_in
 from pypgm.cli.workload import HELP, workload_named
-from pypgm.data import read_domain
 from pypgm.mechanisms.registry import BEST, mechanism_names
 from pypgm.privacy import Budget, Privacy
 
@@ -25,15 +24,15 @@ guessed of it.
 """
 _EXAMPLES = """\
 examples:
-  pypgm plan domain.json --records 50000 --epsilon 1 --delta 1e-9
-  pypgm plan domain.json --records 50000 --epsilon 1 --delta 1e-9 --mechanism hdmm --workload up-to-2
+  pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9
+  pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9 --mechanism hdmm --workload up-to-2
 """
 
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
     plan = add_verb(commands, "plan", _plan, summary="what a budget would buy", about=_ABOUT, examples=_EXAMPLES)
-    plan.add_argument("domain", metavar="DOMAIN", help="the attributes: a .json file")
+    plan.add_argument("domain", metavar="SCHEMA", help="the columns: a .json or .yaml file")
     plan.add_argument("--records", metavar="N", type=_records, required=True, help="how many records there are, about")
     add_budget(plan)
     plan.add_argument(
@@ -54,8 +53,9 @@ def _records(text: str) -> int:
 
 def _plan(arguments: argparse.Namespace) -> None:
     budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
-    domain = read_domain(arguments.domain)
+    schema = schema_in(arguments.domain)
+    domain = schema.domain
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)
-    privacy = Privacy(arguments.neighbours)
+    privacy = Privacy(arguments.neighbours, schema.records_per_person)
     found = mechanisms.plan(arguments.mechanism, domain, budget, work, arguments.records, privacy=privacy)
     sys.stdout.write(f"{found}\n")

@@ -77,8 +77,8 @@ def _query(arguments: argparse.Namespace) -> None:
     if arguments.out is not None and len(cliques) != 1:
         raise ValueError(f"--out holds one marginal, got {len(cliques)}; ask for them one at a time")
     is_network = arguments.model.endswith((".bif", ".bif.gz"))
-    model = BayesianNetwork.read_bif(arguments.model) if is_network else model_in(arguments.model)
-    evidence = evidence_given(model.domain, arguments.given)
+    model, schema = (BayesianNetwork.read_bif(arguments.model), None) if is_network else model_in(arguments.model)
+    evidence = evidence_given(model.domain, arguments.given, schema)
     # All are asked before one is shown: an error leaves no half an answer.
     if isinstance(model, BayesianNetwork) or evidence:
         answers, unit = [model.query(clique, evidence) for clique in cliques], "probability"

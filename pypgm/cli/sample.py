@@ -38,7 +38,7 @@ def add_to(commands: Verbs) -> None:
     summary = "more synthetic records from a release"
     sample = add_verb(commands, "sample", _sample, summary=summary, about=_ABOUT, examples=_EXAMPLES)
     sample.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
-    sample.add_argument("--out", metavar="FILE", required=True, help="where the records go: .csv or .csv.gz")
+    sample.add_argument("--out", metavar="FILE", required=True, help="where the records go: .csv, .csv.gz or .parquet")
     sample.add_argument("--rows", metavar="N", type=as_rows, help="how many (default: as many as the release has)")
     add_given(sample)
     sample.add_argument(
@@ -49,13 +49,13 @@ def add_to(commands: Verbs) -> None:
 
 def _sample(arguments: argparse.Namespace) -> None:
     check_places([arguments.release], [arguments.out])
-    model = model_in(arguments.release)
-    evidence = evidence_given(model.domain, arguments.given)
+    model, schema = model_in(arguments.release)
+    evidence = evidence_given(model.domain, arguments.given, schema)
     if arguments.rows is not None:
         check_rows(model.domain, arguments.rows)
     rows = _expected(model, evidence) if evidence and arguments.rows is None else arguments.rows
     records = model.synthetic_data(rows, arguments.seed, evidence=evidence)
-    write_table(records, arguments.out)
+    write_table(records, arguments.out, schema, arguments.seed)
     if not arguments.quiet:
         sys.stderr.write(f"wrote {records.n_records:,} records to {arguments.out}\n")
 

@@ -3,42 +3,60 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pypgm.cli.arguments import add_budget, add_verb, as_rows, as_seconds, check_places, check_rows
+from pypgm.cli.arguments import (
+    add_budget,
+    add_reading,
+    add_verb,
+    as_rows,
+    as_seconds,
+    check_places,
+    check_rows,
+    reading,
+    schema_in,
+)
 from pypgm.cli.keeping import Place, default_place
 from pypgm.cli.workload import HELP, workload_named
-from pypgm.data import read_domain, read_table, write_table
+from pypgm.data import OpenSet, read_table, write_table
+from pypgm.data.table import read_open_table
+from pypgm.domain import listed
+from pypgm.estimation import Constraint
 from pypgm.mechanisms.registry import BEST, mechanism_named, mechanism_names, takes
-from pypgm.privacy import Budget
+from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, settle
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from pathlib import Path
 
     from pypgm.cli.arguments import Verbs
+    from pypgm.data import Schema
     from pypgm.domain import Domain
     from pypgm.release import Release
 
 __all__ = ["PaidError", "add_to", "stop_if_interrupted"]
 
+_RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
 _ABOUT = """\
 Read a table, spend a privacy budget on it once, and write synthetic records.
 
-TABLE is a CSV file with a header, plain or gzip. DOMAIN is a JSON file with a size or a list of labels for each
-attribute, written from what is publicly known and never from the records:
+TABLE is a CSV file with a header, plain or gzip, or a Parquet file. SCHEMA is a JSON or YAML file that declares its
+columns, written from what is publicly known and never from the records; pypgm schema init drafts one:
 
-    {"age": 85, "sex": ["F", "M"]}
+    {"columns": {"age": {"kind": "integer", "low": 0, "high": 99, "width": 5}, "sex": ["F", "M"]}, "drop": ["name"]}
 
-Columns are matched by name. An attribute with labels has labels in the table, one with a size has the codes
-0 .. size - 1. The synthetic table looks like the real one.
+Columns are matched by name. The synthetic table looks like the real one; numbers and dates are drawn within their bins.
+A file with only a size or a list of labels for each attribute, {"age": 85, "sex": ["F", "M"]}, is a schema too: one
+with a size has the codes 0 .. size - 1 in the table.
 """
 _EXAMPLES = """\
 examples:
-  pypgm synth people.csv --domain domain.json --epsilon 1 --delta 1e-9 --out synthetic.csv
-  pypgm synth people.csv.gz --domain domain.json --epsilon 0.5 --delta 1e-9 --out synthetic.csv.gz \\
+  pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv
+  pypgm synth people.csv.gz --schema schema.json --epsilon 0.5 --delta 1e-9 --out synthetic.csv.gz \\
       --model people.pgm --rows 10000 --neighbours replace
-  pypgm synth people.csv --domain domain.json --epsilon 1 --delta 1e-9 --out synthetic.csv \\
+  pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv \\
       --mechanism hdmm --workload up-to-2
 """
 
@@ -47,9 +65,13 @@ def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "private synthetic records from a table"
     synth = add_verb(commands, "synth", _synth, summary=summary, about=_ABOUT, examples=_EXAMPLES)
-    synth.add_argument("table", metavar="TABLE", help="the records: a .csv or .csv.gz file with a header")
-    synth.add_argument("--domain", metavar="DOMAIN", required=True, help="the attributes: a .json file")
-    synth.add_argument("--out", metavar="FILE", required=True, help="where synthetic records go: .csv or .csv.gz")
+    synth.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz or .parquet file")
+    synth.add_argument(
+        "--schema", "--domain", dest="schema", metavar="SCHEMA", required=True, help="the columns: .json or .yaml"
+    )
+    synth.add_argument(
+        "--out", metavar="FILE", required=True, help="where synthetic records go: .csv, .csv.gz or .parquet"
+    )
     add_budget(synth)
     synth.add_argument(
         "--release",
@@ -75,7 +97,7 @@ def add_to(commands: Verbs) -> None:
         help="what is protected: whether a person is in the table at all (add-remove, the default: the number of "
         "records stays private), or what a person's record holds (replace: the number is public)",
     )
-    synth.add_argument("--ignore-extra", action="store_true", help="leave out columns that the domain does not name")
+    add_reading(synth)
     synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="end the estimate after so long")
     synth.add_argument("--quiet", action="store_true", help="no progress and no summary")
 
@@ -90,33 +112,70 @@ class PaidError(Exception):
 
 
 def _synth(arguments: argparse.Namespace) -> None:
-    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
-    check_places([arguments.table, arguments.domain], [arguments.out])
+    check_places([arguments.table, arguments.schema], [arguments.out])
     file = arguments.model or default_place(arguments.table, arguments.out)
-    check_places([arguments.table, arguments.domain, arguments.out], [file])
-    talks = sys.stderr.isatty() and not arguments.quiet
-    domain = read_domain(arguments.domain)
+    check_places([arguments.table, arguments.schema, arguments.out], [file])
+    schema = schema_in(arguments.schema)
+    domain = schema.provisional.domain
     check_rows(domain, arguments.rows or 0)
-    options = _own_options(domain, arguments.mechanism, arguments.workload)
-    options |= {"time_limit": arguments.time_limit, "progress": talks}
-    mechanism = mechanism_named(arguments.mechanism)
-    data = read_table(arguments.table, domain, ignore_extra=arguments.ignore_extra)
+    _own_options(domain, arguments.mechanism, arguments.workload)
+    mechanism_run = _open_run(arguments, schema) if schema.open else _closed_run(arguments, schema)
     with Place(file, _bytes_of_pairs(domain)) as place:
-        release = mechanism(data, budget=budget, neighbours=arguments.neighbours, **options)
+        release = mechanism_run()
         # From here on nothing depends on the records but through the release.
-        del data
+        del mechanism_run
         stop_if_interrupted(release)
         kept = place.keep(release)
+    schema = release.schema or schema
     try:
         synthetic = release.synthetic_data(arguments.rows)
-        write_table(synthetic, arguments.out)
+        write_table(synthetic, arguments.out, schema)
     except (Exception, KeyboardInterrupt) as error:
         raise PaidError(error, kept, release.guarantee, arguments.out) from error
     if not arguments.quiet:
         report = release.report().splitlines()
         report.insert(2, f"synthetic records: {synthetic.n_records:,}")
+        if schema.warned:
+            named = listed(schema.warned)
+            report.insert(2, f"warning: the schema says what was read from the records, not protected: {named}")
         lines = [*report, f"wrote {arguments.out}", f"wrote {kept}"]
         sys.stderr.write("\n".join([*lines, ""]))
+
+
+def _closed_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
+    """Read the table, and return what spends the budget on it."""
+    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
+    mechanism, options = mechanism_named(arguments.mechanism), _options(arguments, schema)
+    k, neighbours = schema.records_per_person, arguments.neighbours
+    relation = {"neighbours": neighbours} if k == 1 else {"privacy": Privacy(neighbours, k)}
+    data = read_table(arguments.table, schema, **reading(arguments))
+    return lambda: replace(mechanism(data, budget=budget, **relation, **options), schema=schema)
+
+
+def _open_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
+    """Read the table, and return what spends the budget on what is open in the schema, and then on the records."""
+    has_sets = any(isinstance(column, OpenSet) for column in schema.open.values())
+    reserved = arguments.delta / _RESERVED if has_sets else 0
+    ledger = Ledger(Budget(epsilon=arguments.epsilon, delta=arguments.delta, reserved_delta=reserved))
+    privacy = Privacy(arguments.neighbours, schema.records_per_person)
+    table = read_open_table(arguments.table, schema, **reading(arguments))
+
+    def run() -> Release:
+        settled = settle(schema, table.texts, privacy, ledger)
+        with PrivateTable(table.encode(settled), privacy, ledger) as records:
+            release = mechanism_named(arguments.mechanism)(records, **_options(arguments, settled))
+        return replace(release, schema=settled)
+
+    return run
+
+
+def _options(arguments: argparse.Namespace, schema: Schema) -> dict[str, Any]:
+    """Return what a mechanism takes beside records and budget."""
+    talks = sys.stderr.isatty() and not arguments.quiet
+    own = _own_options(schema.domain, arguments.mechanism, arguments.workload)
+    if schema.rules:
+        own["constraints"] = Constraint.of_rules(schema)
+    return own | {"time_limit": arguments.time_limit, "progress": talks}
 
 
 def _bytes_of_pairs(domain: Domain) -> int:

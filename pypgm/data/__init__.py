@@ -2,8 +2,39 @@
 
 from __future__ import annotations
 
+from pypgm.data.closed import Boolean, Categorical, Codes
+from pypgm.data.codebook import read_domain
+from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
-from pypgm.data.schema import read_domain
+from pypgm.data.dates import Date
+from pypgm.data.engine import EngineTable
+from pypgm.data.frames import as_frame
+from pypgm.data.numbers import Integer, Real
+from pypgm.data.rules import Rule
+from pypgm.data.schema import Schema, read_schema
+from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import read_table, write_table
+from pypgm.data.unsettled import OpenSet, QuantileBins
 
-__all__ = ["Dataset", "read_domain", "read_table", "write_table"]
+__all__ = [
+    "Boolean",
+    "Categorical",
+    "Codes",
+    "Column",
+    "Dataset",
+    "Date",
+    "EngineTable",
+    "Integer",
+    "OpenSet",
+    "QuantileBins",
+    "Real",
+    "Rule",
+    "Schema",
+    "StreamedTable",
+    "as_frame",
+    "read_domain",
+    "read_schema",
+    "read_table",
+    "scan",
+    "write_table",
+]

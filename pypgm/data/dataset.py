@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.data import tabulate
+from pypgm.data.encoding import columns_of, encoded
+from pypgm.data.frames import Frame, Library, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain
 from pypgm.factor import Factor
 
@@ -61,6 +63,67 @@ class Dataset:
         _check_lengths(self.columns)
         tabulate.check_codes(self.columns, domain)
         self.weights = None if weights is None else _as_weights(weights, self._length(weights))
+
+    @classmethod
+    def from_frame(cls, frame: Frame, domain: Domain, *, ignore_extra: bool = False) -> Dataset:
+        """Return the records of a data frame; columns are matched by name, and labels become codes.
+
+        Parameters
+        ----------
+        frame : data frame, or mapping of str to sequence
+            Of pandas, polars, pyarrow, or what else offers the Arrow C stream; needs the extra ``[frames]``.
+        domain : Domain
+            A column of the frame holds labels where its attribute has them, else codes. For other columns, such as
+            numbers to be put into bins, dates and nulls, see `pypgm.Schema.encode`.
+        ignore_extra : bool
+            Leave out columns that the domain has not, instead of refusing them.
+
+        Raises
+        ------
+        ValueError
+            With all that is wrong: columns missing or unknown, and for each column the first row whose value does not
+            fit, never the value.
+        TypeError
+            If it is no frame.
+        ImportError
+            If narwhals is not installed.
+
+        Examples
+        --------
+        >>> Dataset.from_frame({"sex": ["M", "F"], "age": [31, 7]}, Domain({"age": 85, "sex": ["F", "M"]}))
+        Dataset(2 records; age: 85, sex: 2)
+        """
+        return cls(encoded(columns_of(domain), frame, ignore_extra=ignore_extra), domain)
+
+    def to_frame(self, library: Library = "pandas") -> Frame:
+        """Return the records as a data frame of labels, or of codes where an attribute has no labels.
+
+        With a schema ``schema.decode(data)`` gives the values that its tables have, `pypgm.data.as_frame` a frame of
+        them.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}
+            Whose frame; it must be installed.
+
+        Raises
+        ------
+        ValueError
+            If the library is another one, or the records have weights.
+        ImportError
+            If it is not installed.
+
+        Examples
+        --------
+        >>> Dataset({"sex": [1, 0]}, Domain({"sex": ["F", "M"]})).to_frame()  # doctest: +SKIP
+          sex
+        0   M
+        1   F
+        """
+        if self.weights is not None:
+            raise ValueError("a frame has no place for weights")
+        columns = {name: column.decode(self.columns[name]) for name, column in columns_of(self.domain).items()}
+        return as_frame(columns, library)
 
     @property
     def n_records(self) -> int:

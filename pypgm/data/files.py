@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import io
@@ -18,38 +19,53 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 @contextlib.contextmanager
-def open_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """Open a text file in UTF-8, plain or compressed with gzip, and say what is wrong with it in plain words.
+def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[TextIO]:
+    """Open a text file, plain or compressed with gzip, and say what is wrong with it in plain words.
 
     Parameters
     ----------
     path : str or path-like
         Whether the file is compressed is told by its first bytes, not by its name.
+    encoding : str, default "utf-8"
+        As Python names it; of UTF-8 a byte order mark is left out.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
-        If the file is not UTF-8 text, or its compressed data are broken or end too early.
+        If the file is not text in that encoding, no encoding has that name, or compressed data are broken or end too
+        early.
 
     Examples
     --------
     >>> with open_text("table.csv.gz") as file:  # doctest: +SKIP
     ...     header = file.readline()
     """
+    codec = _codec(encoding)
     with Path(path).open("rb") as file:
         packed = file.peek(2)[:2] == _GZIP_MAGIC
         raw = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
         try:
-            with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+            with io.TextIOWrapper(raw, encoding="utf-8-sig" if codec == "utf-8" else codec, newline="") as text:
                 yield text
         except EOFError:
             raise ValueError(f"{os.fspath(path)} is truncated: its compressed data end too early") from None
         except (gzip.BadGzipFile, zlib.error):
             raise ValueError(f"{os.fspath(path)} is damaged: its compressed data do not unpack") from None
-        except UnicodeDecodeError:
-            raise ValueError(f"{os.fspath(path)} must be text in UTF-8, and is not") from None
+        except UnicodeError:
+            shown = "UTF-8" if codec == "utf-8" else encoding
+            raise ValueError(f"{os.fspath(path)} must be text in {shown}, and is not") from None
+
+
+def _codec(encoding: str) -> str:
+    """Return the name of an encoding of text."""
+    try:
+        found = codecs.lookup(encoding)
+        "".encode(found.name)
+    except (LookupError, TypeError):
+        raise ValueError(f"no text encoding is called {encoding!r}; latin-1, cp1252 and utf-16 are some") from None
+    return found.name
 
 
 @contextlib.contextmanager

@@ -1,148 +1,313 @@
-"""What is public about a table before it is read: its attributes, and the text of their values."""
+"""What is publicly known of a table before it is read: a declaration of each column."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from pypgm.data.files import open_text
-from pypgm.domain import Domain, Label
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Codebook", "label_texts", "read_domain"]
+from pypgm.data.columns import Column
+from pypgm.data.dataset import Dataset
+from pypgm.data.encoding import as_column, columns_of, encoded, problems_error
+from pypgm.data.files import replacing_text
+from pypgm.data.frames import Frame
+from pypgm.data.rules import Counted, Rule, broken_rules
+from pypgm.data.schema_file import declarations, read_object
+from pypgm.data.unsettled import Unsettled
+from pypgm.domain import Domain, Label, listed
+
+__all__ = ["Schema", "as_schema", "read_schema"]
 
 
-def read_domain(path: str | os.PathLike[str]) -> Domain:
-    """Read a domain from a JSON file: an object with a size or a list of labels for each attribute.
+class Schema:
+    """What is publicly known of a table: how the values of each column become codes, and codes values again.
 
-    A domain is public: write it from what is known about the attributes, never from the records.
+    Nothing of it may come from the records: it is not protected.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column, int or sequence
+        A declaration for each column: `Integer`, `Real`, `Boolean`, `Date`, `Categorical` or `Codes` of `pypgm.data`,
+        or, to be found privately, `OpenSet` or `QuantileBins`; a size stands for `Codes`, a list of labels for
+        `Categorical`. Their order is that of the attributes.
+    drop : sequence of str
+        Columns of the table that are left out, such as names and numbers of persons.
+    rules : sequence of Rule
+        Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none.
+    records_per_person : int
+        Records that one person has at most.
+    warned : sequence of str
+        Columns whose declaration a draft read from the records, where it says so still.
+
+    Raises
+    ------
+    ValueError
+        If there are no columns, one is dropped too, or open ones cost more than the budget.
+    TypeError
+        If a declaration is none.
+
+    Examples
+    --------
+    >>> from pypgm.data import Date, Integer
+    >>> schema = Schema({"age": Integer(0, 99, width=10), "sex": ["F", "M"], "hired": Date("2020-01-01", "2024-12-31")})
+    >>> schema.domain
+    Domain(age: 10, sex: 2, hired: 1827)
+    >>> data = schema.encode({"age": ["31", "7"], "sex": ["M", "M"], "hired": ["2024-02-29", "2020-01-01"]})
+    >>> data.columns["age"].tolist(), schema.decode(data, rng=0)["age"].tolist()
+    ([3, 0], [38, 6])
+    """
+
+    __slots__ = ("_domain", "declared", "drop", "records_per_person", "rules", "warned")
+
+    declared: Mapping[str, Column | Unsettled]
+    drop: tuple[str, ...]
+    records_per_person: int
+    rules: tuple[Rule, ...]
+    warned: tuple[str, ...]
+
+    def __init__(
+        self,
+        columns: Mapping[str, Column | Unsettled | int | Sequence[Label]],
+        *,
+        drop: Iterable[str] = (),
+        rules: Iterable[Rule] = (),
+        records_per_person: int = 1,
+        warned: Iterable[str] = (),
+    ) -> None:
+        self.declared = {name: as_column(name, given) for name, given in columns.items()}
+        self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
+        self.records_per_person = records_per_person
+        self.warned = tuple(warned)
+        self.rules = tuple(rules)
+        if not self.declared:
+            raise ValueError("a schema needs at least one column")
+        both = [name for name in self.drop if name in self.declared]
+        if both:
+            raise ValueError(f"column {both[0]!r} is declared and dropped")
+        if type(records_per_person) is not int or records_per_person < 1:
+            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {records_per_person!r}")
+        if sum(Fraction(str(column.share)) for column in self.open.values()) > 1:
+            raise ValueError("the shares of open columns come to more than the budget")
+        sizes = {n: c.size if (labels := c.labels) is None else labels for n, c in self._closed.items()}
+        self._domain = Domain(sizes)
+        for rule in self.rules:
+            rule.mask(self._closed)
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The declaration of each column; ``ValueError`` where one is open still."""
+        self._check_settled()
+        return self._closed
+
+    @property
+    def domain(self) -> Domain:
+        """Names, sizes and labels of the codes; ``ValueError`` where a column is open still."""
+        self._check_settled()
+        return self._domain
+
+    @property
+    def open(self) -> dict[str, Unsettled]:
+        """Columns of which something has to be found privately before records can be encoded."""
+        return {name: column for name, column in self.declared.items() if isinstance(column, Unsettled)}
+
+    @property
+    def provisional(self) -> Schema:
+        """The schema with open columns as they are before anything is found."""
+        return self.settled({name: column.provisional for name, column in self.open.items()})
+
+    def settled(self, found: Mapping[str, Column]) -> Schema:
+        """Return the schema with other declarations of some columns."""
+        columns = {name: found.get(name, column) for name, column in self.declared.items()}
+        rest: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
+        return Schema(columns, **rest, records_per_person=self.records_per_person)
+
+    def _check_settled(self) -> None:
+        if self.open:
+            raise ValueError(
+                f"what is open in {listed([repr(n) for n in self.open])} has to be found privately first: "
+                "pypgm.privacy.settle does it, and pypgm synth"
+            )
+
+    @property
+    def _closed(self) -> dict[str, Column]:
+        return {name: column for name, column in self.declared.items() if isinstance(column, Column)}
+
+    @property
+    def ordinal(self) -> tuple[str, ...]:
+        """Columns whose values are in an order that means something."""
+        return tuple(name for name, column in self.columns.items() if column.is_ordinal)
+
+    def encode(self, table: Frame, *, ignore_extra: bool = False) -> Dataset:
+        """Return the records of raw columns as codes.
+
+        Parameters
+        ----------
+        table : mapping of str to sequence or ndarray of shape (n_records,), or data frame
+            Texts, numbers, dates; a column for each of the schema. A frame is one of pandas, polars, pyarrow, or what
+            else offers the Arrow C stream, and needs the extra ``[frames]``.
+        ignore_extra : bool
+            Leave out columns that the schema has not, instead of refusing them. Those of `drop` are left out always.
+
+        Raises
+        ------
+        ValueError
+            With all that is wrong: columns missing or unknown, and for each column the first row whose value does not
+            fit. The value is never told.
+
+        Examples
+        --------
+        >>> Schema({"sex": ["F", "M"], "age": 85}).encode({"sex": ["F", "X"], "age": [3, ""]})
+        Traceback (most recent call last):
+        ValueError: the table has 2 problems:
+          column 'sex', row 1 (the first is 0): needs one of 'F', 'M', and has another value;
+          column 'age', row 1 (the first is 0): needs an integer from 0 to 84, and has another value
+        """
+        data = Dataset(encoded(self.columns, table, drop=self.drop, ignore_extra=ignore_extra), self.domain)
+        self.check_rules(data)
+        return data
+
+    def decode(self, data: Dataset, rng: np.random.Generator | int | None = None) -> dict[str, NDArray[Any]]:
+        """Return records as columns of values, drawn within bins as each column declares.
+
+        Parameters
+        ----------
+        data : Dataset
+            Over the domain of the schema.
+        rng : numpy.random.Generator or int, optional
+            Where values within bins are drawn from.
+
+        Raises
+        ------
+        ValueError
+            If the records are over another domain.
+        """
+        self.check_domain(data.domain)
+        draws = np.random.default_rng(rng)
+        return {name: column.decode(data.columns[name], draws) for name, column in self.columns.items()}
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise ``ValueError`` where a domain is not that of the schema."""
+        if domain != self.domain:
+            raise ValueError(f"the schema is of {self.domain!r}, the records are over {domain!r}")
+
+    def check_rules(self, table: Counted, name: str = "the table") -> None:
+        """Raise ``ValueError`` where records, wherever they are, have a combination that a rule forbids."""
+        problems = broken_rules(self.rules, self._closed, table) if self.rules else []
+        if problems:
+            raise problems_error(name, problems)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a schema file has; `Schema.from_dict` reads it."""
+        told: dict[str, Any] = {"columns": {name: column.to_dict() for name, column in self.declared.items()}}
+        for name in self.warned:
+            told["columns"][name]["warning"] = "read from the records"
+        if self.drop:
+            told["drop"] = list(self.drop)
+        if self.rules:
+            told["rules"] = [rule.to_dict() for rule in self.rules]
+        return told | ({} if self.records_per_person == 1 else {"records_per_person": self.records_per_person})
+
+    @classmethod
+    def from_dict(cls, told: object, name: str = "the schema") -> Schema:
+        """Return the schema of a parsed file.
+
+        Parameters
+        ----------
+        told : mapping
+            ``{"columns": {…}, "drop": […], "records_per_person": 1}``, or the columns alone.
+        name : str
+            What errors call it.
+
+        Raises
+        ------
+        ValueError
+            With all that is wrong.
+
+        Examples
+        --------
+        >>> Schema.from_dict({"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]})
+        Schema(age: integer 10, sex: categorical 2)
+        """
+        columns, rest, problems = declarations(told)
+        if problems:
+            raise problems_error(name, problems)
+        try:
+            return cls(columns, **rest)
+        except (TypeError, ValueError) as error:
+            raise problems_error(name, [str(error)]) from None
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema from a file, see `read_schema`."""
+        return cls.from_dict(read_object(path), os.fspath(path))
+
+    @classmethod
+    def of(cls, domain: Domain) -> Schema:
+        """Return the schema of a domain: labels are values, sizes are codes."""
+        return cls(columns_of(domain))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
+        with replacing_text(path) as file:
+            json.dump(self.to_dict(), file, indent=1, ensure_ascii=False)
+            file.write("\n")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schema):
+            return NotImplemented
+        mine = (list(self.declared.items()), self.drop, self.rules, self.records_per_person)
+        return mine == (list(other.declared.items()), other.drop, other.rules, other.records_per_person)
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.declared), self.drop))
+
+    def __repr__(self) -> str:
+        told = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
+        return f"Schema({listed([f'{name}: {what}' for name, what in told.items()], 12)})"
+
+
+def read_schema(path: str | os.PathLike[str]) -> Schema:
+    """Read a schema from a JSON or YAML file.
+
+    A schema is public: write it from what is known about the columns, never from the records. A file of `read_domain`
+    is one too.
 
     Parameters
     ----------
     path : str or path-like
-        For example ``{"age": 85, "sex": ["F", "M"]}``. The order of the names is the order of the attributes.
+        YAML where the name ends in ``.yaml`` or ``.yml``, which needs the extra ``[yaml]``. For example ``{"columns":
+        {"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]}, "drop": ["id"]}``. Each
+        kind takes what its class takes: "categorical", "boolean", "codes", "integer", "real", "date". A "comment" or a
+        "warning" may stand anywhere.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
-        If the file is not such an object; the message names the attribute and what it needs.
+        With all that is wrong with it.
+    ImportError
+        If the file is YAML, and PyYAML is not installed.
 
     Examples
     --------
-    >>> read_domain("domain.json")  # doctest: +SKIP
-    Domain(age: 85, sex: 2)
+    >>> read_schema("schema.json")  # doctest: +SKIP
+    Schema(age: integer 10, sex: categorical 2)
     """
-    name = os.fspath(path)
-    with open_text(path) as file:
-        text = file.read()
-    try:
-        attributes = json.loads(text, object_pairs_hook=_distinct)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"{name} must be JSON, and is not at {where}: {error.msg}") from None
-    except RecursionError:
-        raise ValueError(f"{name} is nested too deep to hold attributes") from None
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-    if not isinstance(attributes, dict) or not attributes:
-        raise ValueError(f'{name} needs an object of attributes, such as {{"age": 85, "sex": ["F", "M"]}}')
-    try:
-        for attribute, values in attributes.items():
-            _check_values(attribute, values)
-        return Domain(attributes)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: {error}") from None
+    return Schema.read(path)
 
 
-def label_texts(domain: Domain, attribute: str) -> list[str] | None:
-    """Return the text of each label of an attribute, or None if it has no labels.
-
-    Parameters
-    ----------
-    domain : Domain
-    attribute : str
+def as_schema(given: Schema | Domain) -> Schema:
+    """Return a schema, of a domain that of its labels and sizes.
 
     Raises
     ------
-    ValueError
-        If two labels have the same text, as 1 and "1" do: a text file could not tell them apart.
-
-    Examples
-    --------
-    >>> label_texts(Domain({"size": [1, 2.5, "more"]}), "size")
-    ['1', '2.5', 'more']
+    TypeError
+        If it is neither.
     """
-    labels = domain.labels.get(attribute)
-    if labels is None:
-        return None
-    texts = [str(label) for label in labels]
-    if len(set(texts)) != len(texts):
-        raise ValueError(f"attribute {attribute!r} has two labels that read the same as text")
-    return texts
-
-
-class Codebook(dict[str, int]):
-    """The code of each text an attribute's values may have.
-
-    Looking up a text that is not allowed raises a ``KeyError`` that does not hold it.
-
-    Parameters
-    ----------
-    domain : Domain
-    attribute : str
-
-    Examples
-    --------
-    >>> Codebook(Domain({"sex": ["F", "M"]}), "sex")["M"]
-    1
-    >>> book = Codebook(Domain({"age": 85}), "age")
-    >>> book["07"], book.allowed
-    (7, 'an integer from 0 to 84')
-    """
-
-    def __init__(self, domain: Domain, attribute: str) -> None:
-        texts = label_texts(domain, attribute)
-        super().__init__((text, code) for code, text in enumerate(texts or ()))
-        self._size = domain.shape[domain.index(attribute)]
-        self._coded = texts is None
-        self.allowed = f"an integer from 0 to {self._size - 1}" if texts is None else f"one of {_listed(texts)}"
-
-    def __missing__(self, text: str) -> int:
-        """Accept spaces around a value, and any way to write a code; keep what was found for the next time."""
-        bare = text.strip()
-        code = self._code(bare) if self._coded else self.get(bare, -1)
-        if not 0 <= code < self._size:
-            raise KeyError
-        self[text] = code
-        return code
-
-    @staticmethod
-    def _code(text: str) -> int:
-        return int(text) if text.isascii() and text.removeprefix("+").isdigit() and len(text) <= 20 else -1
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"attribute {repeated!r} comes more than once")
-    return found
-
-
-def _check_values(attribute: str, values: object) -> None:
-    if isinstance(values, list):
-        for value in values:
-            if not isinstance(value, Label):
-                raise TypeError(f"attribute {attribute!r} needs labels that are text or numbers, got {value!r}")
-        if not values:
-            raise ValueError(f"attribute {attribute!r} needs at least one label, got an empty list")
-    elif isinstance(values, bool) or not isinstance(values, int):
-        raise TypeError(f"attribute {attribute!r} needs a size or a list of labels, got {json.dumps(values)}")
-
-
-def _listed(texts: list[str], limit: int = 8) -> str:
-    shown = ", ".join(map(repr, texts[:limit]))
-    return shown if len(texts) <= limit else f"{shown}, … ({len(texts)} labels)"
+    return given if isinstance(given, Schema) else Schema.of(given)

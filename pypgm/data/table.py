@@ -1,39 +1,65 @@
-"""Tables of records in text files."""
+"""Tables of records in files."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TextIO
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.codebook import label_texts
+from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
+from pypgm.data.encoding import name_problems, problems_error
 from pypgm.data.files import open_text, replacing_text
-from pypgm.data.schema import Codebook, label_texts
-from pypgm.domain import Domain, check_domain
+from pypgm.data.numbers import Integer, Real
+from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
+from pypgm.data.schema import Schema, as_schema
+from pypgm.domain import Domain, listed
 
-__all__ = ["read_table", "write_table"]
+__all__ = ["DecimalMark", "OpenTable", "check_marks", "read_open_table", "read_table", "separator_hint", "write_table"]
+
+DecimalMark = Literal[".", ","]
 
 _CHUNK = 8192  # records held as text at a time
+_SEPARATORS = ";\t|"  # that a table with one column may have been meant to have
 
 
-def read_table(path: str | os.PathLike[str], domain: Domain, *, ignore_extra: bool = False) -> Dataset:
-    """Read records from a CSV file with a header, plain or compressed with gzip.
+def read_table(
+    path: str | os.PathLike[str],
+    domain: Schema | Domain,
+    *,
+    ignore_extra: bool = False,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    decimal: DecimalMark = ".",
+) -> Dataset:
+    """Read records from a CSV file with a header, plain or compressed with gzip, or from a Parquet file.
 
-    Columns are matched by name; labels become codes. Where an attribute has no labels the file holds its codes.
+    Columns are matched by name; values become codes as the schema declares. Of a domain labels become codes, and where
+    an attribute has no labels the file holds its codes.
 
     Parameters
     ----------
     path : str or path-like
-        The file, in UTF-8. Blank lines are skipped.
-    domain : Domain
-        The attributes to read, known before the file is (see `read_domain`).
+        The file; Parquet where its name ends in ``.parquet`` or ``.pq``, which needs the extra ``[parquet]``. Blank
+        lines are skipped.
+    domain : Schema or Domain
+        The attributes to read, known before the file is (see `read_schema`).
     ignore_extra : bool, default False
-        Leave out columns the domain does not have, instead of refusing the file.
+        Leave out columns that are not declared, instead of refusing the file. Those that the schema drops are left out
+        always.
+    delimiter : str, default ","
+        The one character between fields.
+    encoding : str, default "utf-8"
+        As Python names it, such as "latin-1".
+    decimal : {".", ","}
+        The mark of the decimals of numbers; with a comma no number has a point.
 
     Returns
     -------
@@ -46,43 +72,96 @@ def read_table(path: str | os.PathLike[str], domain: Domain, *, ignore_extra: bo
         If the file cannot be read.
     ValueError
         If the file is truncated, not text, has no header, lacks a column, has one twice or one too many, a row has too
-        few or too many fields, or a value is none of the attribute's. The message names the column, the row (the header
-        is row 0) and the values allowed, never the value.
+        few or too many fields, or a value does not fit. The message names for each column the first row (the header
+        is row 0; a Parquet file has none, and the first row is 0) and what is allowed, never the value.
+    ImportError
+        If the file is Parquet, and pyarrow is not installed.
 
     Examples
     --------
-    >>> read_table("adult.csv.gz", read_domain("domain.json"))  # doctest: +SKIP
+    >>> read_table("adult.csv.gz", read_schema("schema.json"))  # doctest: +SKIP
     Dataset(48842 records; age: 85, workclass: 9, …)
     """
-    check_domain(domain)
-    name = os.fspath(path)
-    with open_text(path) as file:
-        try:
-            columns = _read_columns(file, domain, ignore_extra)
-        except csv.Error:
-            raise ValueError(f"{name} is not a CSV file: a quote does not close, or a field is too long") from None
-        except _TableError as error:
-            raise ValueError(f"{name}{error}") from None
-    return Dataset(columns, domain)
+    schema = as_schema(domain)
+    over = schema.domain if isinstance(domain, Schema) else domain
+    dialect = _Dialect(delimiter, encoding, decimal, ignore_extra)
+    if is_parquet(path):
+        if dialect != _Dialect(",", "utf-8", ".", ignore_extra):
+            raise ValueError(f"{os.fspath(path)} is Parquet: it has no delimiter, encoding or decimal mark")
+        data = read_parquet(path, over, schema.columns, drop=schema.drop, ignore_extra=ignore_extra)
+    else:
+        data = Dataset(_read(path, schema.columns, schema.drop, dialect, {}), over)
+    schema.check_rules(data, os.fspath(path))
+    return data
 
 
-def write_table(data: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write records to a CSV file with a header; a name that ends in ``.gz`` compresses it.
+@dataclass(frozen=True)
+class OpenTable:
+    """Records as far as a schema with open columns encodes them.
 
-    Codes become labels where an attribute has them. The file appears when it is complete, and not at all if writing
-    fails.
+    Attributes
+    ----------
+    texts : dict of str to list of str
+        The raw values of each open column, which `pypgm.privacy.settle` takes.
+    """
+
+    texts: dict[str, list[str]]
+    _codes: dict[str, NDArray[Any]]
+
+    def encode(self, schema: Schema) -> Dataset:
+        """Return the records by a schema in which nothing is open any more."""
+        found = {name: schema.columns[name].encode(values)[0] for name, values in self.texts.items()}
+        return Dataset({name: found.get(name, self._codes[name]) for name in schema.columns}, schema.domain)
+
+
+def read_open_table(
+    path: str | os.PathLike[str],
+    schema: Schema,
+    *,
+    ignore_extra: bool = False,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    decimal: DecimalMark = ".",
+) -> OpenTable:
+    """Read records as `read_table` does, by a schema with open columns; all that may be refused is refused here."""
+    if is_parquet(path):
+        raise ValueError(f"{os.fspath(path)} is Parquet; with open columns a table is read from CSV")
+    texts: dict[str, list[str]] = {name: [] for name in schema.open}
+    dialect = _Dialect(delimiter, encoding, decimal, ignore_extra)
+    codes = _read(path, schema.provisional.columns, schema.drop, dialect, texts)
+    schema.check_rules(Dataset(codes, schema.provisional.domain), os.fspath(path))
+    return OpenTable(texts, codes)
+
+
+def write_table(
+    data: Dataset,
+    path: str | os.PathLike[str],
+    schema: Schema | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> None:
+    """Write records to a CSV file with a header, or to a Parquet file; a name that ends in ``.gz`` compresses it.
+
+    Codes become labels where an attribute has them, and with a schema values as its tables have them. The file appears
+    when it is complete, and not at all if writing fails.
 
     Parameters
     ----------
     data : Dataset
     path : str or path-like
+    schema : Schema, optional
+        The one whose domain the records are over.
+    rng : numpy.random.Generator or int, optional
+        Where values within bins are drawn from.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     ValueError
-        If the records have weights, or two labels of an attribute read the same as text.
+        If the records have weights or are not over the schema's domain, or two labels of an attribute read the same as
+        text.
+    ImportError
+        If the file is Parquet, and pyarrow is not installed.
 
     Examples
     --------
@@ -92,87 +171,145 @@ def write_table(data: Dataset, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"data needs a pypgm.Dataset, got {type(data).__name__}")
     if data.weights is not None:
         raise ValueError("a table file has no place for weights; write records without them")
-    texts = {name: label_texts(data.domain, name) for name in data.domain}
-    columns = [(data.columns[name], None if t is None else np.array(t, dtype=object)) for name, t in texts.items()]
+    if schema is not None:
+        schema.check_domain(data.domain)
+    if is_parquet(path):
+        write_parquet(data, path, as_schema(schema or data.domain).columns, np.random.default_rng(rng))
+        return
+    texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
+    labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
+    draws = np.random.default_rng(rng)
     with replacing_text(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(data.domain.attributes)
         for start in range(0, data.n_records, _CHUNK):
-            writer.writerows(zip(*_decoded(columns, slice(start, start + _CHUNK)), strict=True))
+            codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
+            if schema is None:
+                found = [c if (t := labels[name]) is None else t[c] for name, c in codes.items()]
+            else:
+                found = [schema.columns[name].texts(c, draws) for name, c in codes.items()]
+            writer.writerows(zip(*(column.tolist() for column in found), strict=True))
 
 
-class _TableError(ValueError):
-    """What is wrong with a table, still without the name of its file."""
+def check_marks(delimiter: object, decimal: object) -> None:
+    """Raise ``ValueError`` unless a table may have these marks between fields and before decimals."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ValueError(f"delimiter needs one character, got {delimiter!r}")
+    if decimal not in get_args(DecimalMark):
+        raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
+    if decimal == delimiter:
+        raise ValueError("fields and decimals have the same mark")
 
 
-def _read_columns(file: TextIO, domain: Domain, ignore_extra: bool) -> dict[str, NDArray[Any]]:
-    rows = csv.reader(file, strict=True)
-    header = [name.strip() for name in next(rows, [])]
-    _check_header(header, domain, ignore_extra)
-    books = [(header.index(name), name, Codebook(domain, name)) for name in domain]
-    types = [np.min_scalar_type(min(size, 1 << 63) - 1) for size in domain.shape]
-    parts: list[list[NDArray[Any]]] = [[np.empty(0, dtype=t)] for t in types]
+class _Dialect(NamedTuple):
+    """How a table is written."""
+
+    delimiter: str
+    encoding: str
+    decimal: DecimalMark
+    ignore_extra: bool
+
+
+def _read(
+    path: str | os.PathLike[str],
+    columns: Mapping[str, Column],
+    drop: Sequence[str],
+    how: _Dialect,
+    texts: dict[str, list[str]],
+) -> dict[str, NDArray[Any]]:
+    """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
+    name = os.fspath(path)
+    check_marks(how.delimiter, how.decimal)
+    with open_text(path, how.encoding) as file:
+        rows = csv.reader(file, strict=True, delimiter=how.delimiter)
+        try:
+            header = [field.strip() for field in next(rows, [])]
+            problems = _header_problems(header, columns, drop, how.ignore_extra)
+            codes, wrong = _read_columns(rows, header, columns, how.decimal, texts)
+        except csv.Error:
+            raise ValueError(f"{name} is not a CSV file: a quote does not close, or a field is too long") from None
+    if problems or wrong:
+        raise problems_error(name, problems + wrong)
+    return codes
+
+
+def _read_columns(
+    rows: Iterator[list[str]],
+    header: Sequence[str],
+    columns: Mapping[str, Column],
+    decimal: DecimalMark,
+    texts: dict[str, list[str]],
+) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """Return the codes of each column, and all that is wrong with the records; append the texts of some columns."""
+    problems: list[str] = []
+    if not set(columns).intersection(header):
+        return {}, problems
+    points = {name: _with_points(column, decimal) for name, column in columns.items()}
+    encoders = {name: column.encoder() for name, column in columns.items() if name in header}
+    parts = {name: [np.empty(0, dtype=column.dtype)] for name, column in columns.items()}
+    pools: dict[str, dict[str, str]] = {name: {} for name in texts}  # equal texts are one object
     first_row = 1
-    for chunk in _chunks(rows, len(header), first_row):
+    for chunk, problem in _chunks(rows, len(header), first_row):
         fields = list(zip(*chunk, strict=True))
-        for (place, name, book), dtype, done in zip(books, types, parts, strict=True):
-            done.append(_encode(fields[place], name, book, dtype, first_row))
+        for name, encode in list(encoders.items()) if chunk else ():
+            given = points[name](fields[header.index(name)])
+            codes, wrong = encode(given)
+            parts[name].append(codes)
+            if name in texts:
+                texts[name].extend(map(pools[name].setdefault, given, given))
+            if wrong is not None:
+                problems.append(f"column {name!r}, row {first_row + wrong.row} (the header is row 0): {wrong.what}")
+                del encoders[name]
         first_row += len(chunk)
-    return {name: np.concatenate(done) for name, done in zip(domain, parts, strict=True)}
+        if problem:
+            problems.append(problem)
+            break
+    return {name: np.concatenate(done) for name, done in parts.items()}, problems
 
 
-def _check_header(header: Sequence[str], domain: Domain, ignore_extra: bool) -> None:
-    """Refuse a header that does not fit; a first line that is none is a record, and its content is never shown."""
+def _with_points(column: Column, decimal: DecimalMark) -> Callable[[Sequence[str]], Sequence[str]]:
+    """Return what turns the numbers of a column into such with a decimal point."""
+    if decimal == "." or not isinstance(column, Integer | Real):
+        return lambda texts: texts
+
+    def with_point(text: str) -> str:
+        # A point of such a file is no decimal mark, nor is it known to be anything else.
+        return text if text.strip() in column.nulls else "." if "." in text else text.replace(",", ".")
+
+    return lambda texts: list(map(with_point, texts))
+
+
+def _header_problems(
+    header: Sequence[str], columns: Mapping[str, Column], drop: Sequence[str], ignore_extra: bool
+) -> list[str]:
+    """Return what is wrong with a header; a first line that is none is a record, and its content is never shown."""
     if not any(header):
-        raise _TableError(" is empty; it needs a header line with the names of the columns")
-    missing = [name for name in domain if name not in header]
-    if len(missing) == len(domain):
-        raise _TableError(f" needs a header line that names the columns ({_names(missing)}); the first line has none")
-    if missing:
-        raise _TableError(f" lacks a column for {_names(missing)}")
-    repeated = [name for name in domain if header.count(name) > 1]
-    if repeated:
-        raise _TableError(f" has more than one column for {_names(repeated)}")
-    extra = [name for name in header if name not in domain]
-    if extra and not ignore_extra:
-        way_out = "ignore_extra=True or --ignore-extra leaves them out"
-        raise _TableError(f" has columns that the domain does not: {_names(extra)}; {way_out}")
+        return ["is empty; it needs a header line with the names of the columns"]
+    if not set(columns).intersection(header):
+        names = listed([repr(name) for name in columns])
+        return [
+            f"needs a header line that names the columns ({names}); the first line has none{separator_hint(header)}"
+        ]
+    return name_problems(columns, header, drop=drop, ignore_extra=ignore_extra)
 
 
-def _chunks(rows: Iterator[list[str]], n_fields: int, first_row: int) -> Iterator[list[list[str]]]:
-    """Yield some thousand rows at a time, without blank ones; refuse a row of another number of fields."""
+def separator_hint(header: Sequence[str]) -> str:
+    """Return how to say that columns are separated by something else, where a header of one column looks like it."""
+    found = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0]]
+    return f"; it has {found[0]} in it: delimiter={found[0]} or --delimiter says so" if found else ""
+
+
+def _chunks(rows: Iterator[list[str]], n_fields: int, first_row: int) -> Iterator[tuple[list[list[str]], str]]:
+    """Yield some thousand rows at a time, without blank ones, up to one of other fields, and what is wrong with it."""
     while chunk := list(islice(rows, _CHUNK)):
+        problem = ""
         if any(len(row) != n_fields for row in chunk):
             chunk = [row for row in chunk if row]
             for row, fields in enumerate(chunk, first_row):
                 if len(fields) != n_fields:
-                    raise _TableError(f", row {row} (the header is row 0): needs {n_fields} fields, got {len(fields)}")
-        if chunk:
-            first_row += len(chunk)
-            yield chunk
-
-
-def _encode(texts: Sequence[str], name: str, book: Codebook, dtype: np.dtype[Any], first_row: int) -> NDArray[Any]:
-    try:
-        return np.fromiter(map(book.__getitem__, texts), dtype=dtype, count=len(texts))
-    except KeyError:
-        row = first_row + next(i for i, text in enumerate(texts) if not _known(text, book))
-        where = f"column {name!r}, row {row} (the header is row 0)"
-        raise _TableError(f", {where}: needs {book.allowed}, and has another value") from None
-
-
-def _known(text: str, book: Codebook) -> bool:
-    try:
-        return book[text] >= 0
-    except KeyError:
-        return False
-
-
-def _decoded(columns: Sequence[tuple[NDArray[Any], NDArray[Any] | None]], rows: slice) -> Iterator[list[Any]]:
-    for codes, labels in columns:
-        yield codes[rows].tolist() if labels is None else labels[codes[rows]].tolist()
-
-
-def _names(names: Sequence[str], limit: int = 8) -> str:
-    shown = ", ".join(map(repr, names[:limit]))
-    return shown if len(names) <= limit else f"{shown}, … ({len(names)} in all)"
+                    problem = f"row {row} (the header is row 0): needs {n_fields} fields, got {len(fields)}"
+                    chunk = chunk[: row - first_row]
+                    break
+        first_row += len(chunk)
+        if chunk or problem:
+            yield chunk, problem

@@ -17,6 +17,8 @@ from pypgm.queries.folded import folded
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from pypgm.data import Schema
+
 __all__ = ["Constraint", "Masks", "fold", "folded_measurement", "with_zeros"]
 
 Masks = Sequence[tuple[Clique, "NDArray[np.bool_]"]]
@@ -84,6 +86,11 @@ class Constraint:
         if self.kind == "mapping" and len(self.clique) != 2:
             raise ValueError(f"a mapping needs a clique of a fine and a coarse attribute, got {self.clique}")
         self._given: Any = options[self.kind]
+
+    @classmethod
+    def of_rules(cls, schema: Schema) -> tuple[Constraint, ...]:
+        """Return the rules of a schema in which nothing is open."""
+        return tuple(cls(rule.columns, forbidden=rule.mask(schema.columns)) for rule in schema.rules)
 
     def mask(self, domain: Domain) -> NDArray[np.bool_]:
         """Return whether each cell of the clique, as it is written, may hold records, shape (cells,)."""

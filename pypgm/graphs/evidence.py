@@ -78,7 +78,7 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
 
 
 def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:
-    size = domain.size(attribute)
+    size = domain.shape[domain.index(attribute)]
     given = given.values if isinstance(given, Likelihood) else given
     if isinstance(given, np.ndarray) and given.dtype.kind == "f":
         if given.shape != (size,):
@@ -108,6 +108,7 @@ def code_of(domain: Domain, attribute: str, value: object) -> int:
             raise TypeError(f"attribute {attribute!r} has no labels, so its evidence is a code, got {value!r}")
         shown = ", ".join(repr(x) for x in labels[:10]) + (", …" if len(labels) > 10 else "")
         raise ValueError(f"attribute {attribute!r} has no label {value!r}; its labels are {shown}")
-    if not 0 <= value < domain.size(attribute):
-        raise ValueError(f"codes of {attribute!r} are 0 to {domain.size(attribute) - 1}, got {value}")
+    size = domain.shape[domain.index(attribute)]
+    if not 0 <= value < size:
+        raise ValueError(f"codes of {attribute!r} are 0 to {size - 1}, got {value}")
     return value

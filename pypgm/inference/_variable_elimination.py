@@ -99,7 +99,7 @@ def variable_elimination(
     )
     mass = float(cells.sum())
     check_possible(math.log(mass) if mass > 0 else -math.inf, evidence)
-    return Factor(potentials.domain.project(asked), cells * (total / mass))
+    return Factor.over(potentials.domain.project(asked), cells * (total / mass))
 
 
 def max_elimination(
@@ -147,7 +147,7 @@ def max_elimination(
     """
     asked = as_clique(clique)
     cells = _eliminate(potentials, asked, evidence, maximum=True, order=order, max_bytes=max_bytes, n_threads=n_threads)
-    return Factor(potentials.domain.project(asked), cells)
+    return Factor.over(potentials.domain.project(asked), cells)
 
 
 def log_elimination(
@@ -219,7 +219,7 @@ def _eliminate(
         raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(sequence)}")
     with hopeless_refused(domain, max_bytes, "best order" if order is None else "given order"):
         plan = _core.plan_elimination(domain.shape, [(s, True) for s in scopes], keep, sequence)
-    check_contraction(domain, plan, answer_bytes([domain.sizes(asked)]), max_bytes)
+    check_contraction(domain, plan, answer_bytes([[domain.shape[i] for i in keep]]), max_bytes)
     answers, _ = plan.run(tables, "max" if maximum else "sum", checked_threads(n_threads), exact_tick(plan, clock))
     cells: NDArray[np.float64] = answers[0]
     return cells

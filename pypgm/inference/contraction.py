@@ -38,13 +38,13 @@ def check_contraction(
         Memory it may take; half of what is available by default.
     """
     cost = plan.cost
-    names = tuple(domain.attributes[i] if i < len(domain) else "rows of a query" for i in cost["largest"])
-    check_fits(
-        cost["bytes"] + returned,
-        max_bytes,
-        f"the table over ({listed(names)}) needs {cost['largest_cells']:.3g} cells "
-        f"({cost['largest_cells'] * 8 / 2**30:.3g} GiB)",
-    )
+
+    def largest() -> str:
+        names = tuple(domain.attributes[i] if i < len(domain) else "rows of a query" for i in cost["largest"])
+        cells = cost["largest_cells"]
+        return f"the table over ({listed(names)}) needs {cells:.3g} cells ({cells * 8 / 2**30:.3g} GiB)"
+
+    check_fits(cost["bytes"] + returned, max_bytes, largest)
 
 
 def exact_tick(plan: _core.Contraction, clock: Clock | None) -> Callable[[int], bool] | None:

@@ -178,7 +178,8 @@ class Model(Uncertain[Table]):
         """Draw synthetic records by randomised rounding along a junction tree.
 
         In a tree of pairs every 1- and 2-way count of a clique is within 2 of the model's: far closer than by chance.
-        On a region graph the tree is `RegionGraphModel.prior`, and records are refined towards all marginals.
+        On a region graph the tree is `RegionGraphModel.prior`, and records are refined towards all marginals; in a
+        tree they are refined towards those of the model's cliques where a larger clique has more cells than records.
 
         Parameters
         ----------

@@ -17,8 +17,10 @@ from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
+from pypgm.inference.region_index import RegionIndex
 from pypgm.models.base import Columns, Model
 from pypgm.models.origin import Origin
+from pypgm.models.refinement import refined_records
 from pypgm.models.sampling import draw_records, steps_along
 
 if TYPE_CHECKING:
@@ -143,7 +145,16 @@ class GraphicalModel(Model["Factor"]):
         self, rows: int, rng: np.random.Generator, evidence: Evidence | None, clock: Clock
     ) -> tuple[Columns, bool]:
         steps = steps_along(self.tree, self._tables(evidence))
-        return draw_records(self.tree.domain, steps, rows, rng, clock=clock), False
+        records = draw_records(self.tree.domain, steps, rows, rng, clock=clock)
+        if not self._is_sparse(rows):
+            return records, False
+        own = self.tree.marginals(self.potentials, self._mass, self.folding.evidence(evidence))
+        return refined_records(records, RegionIndex(own, self._mass), rows, rng, clock=clock), True
+
+    def _is_sparse(self, rows: int) -> bool:
+        """Return whether records are rarer than the cells of a clique that joins others: rounding it is all noise."""
+        joined = {node.clique for node in self.tree.nodes} - set(self.cliques)
+        return any(self.tree.domain.size(clique) > rows for clique in joined)
 
     def __repr__(self) -> str:
         private = ", not private" if self.not_private else ""

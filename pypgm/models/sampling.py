@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.graphs.junction_tree import JunctionTree
 
-__all__ = ["Step", "draw_records", "steps_along"]
+__all__ = ["Step", "as_generator", "draw_records", "steps_along"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,3 +211,14 @@ def _code_type(size: int) -> type[np.int8 | np.int16 | np.int32]:
     if size <= 2**7:
         return np.int8
     return np.int16 if size <= 2**15 else np.int32
+
+
+def as_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return one generator for several draws of records and of values within their bins; never for noise.
+
+    Examples
+    --------
+    >>> bool(as_generator(as_generator(3)).random() == as_generator(3).random())
+    True
+    """
+    return np.random.default_rng(rng)

@@ -94,3 +94,12 @@ class Privacy:
         under replace; changes of either sign may meet in one pair of neighbours, so the range is twice that.
         """
         return 2 * (2 if self.neighbours == "replace" else 1) * self.records_per_person
+
+    @property
+    def cell_score_range(self) -> int:
+        """R of scores that are counts of cells, and of the records in all other cells.
+
+        A record more raises each of these by 0 or 1, so the range is 1; a record substituted moves each by at most 1,
+        a cell's and its complement's in opposite directions: 2.
+        """
+        return (2 if self.total_is_public else 1) * self.records_per_person

@@ -1,0 +1,56 @@
+"""``pypgm schema``: schemas of tables."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pypgm.cli.arguments import add_dialect, add_verb, check_places, dialect
+from pypgm.data.draft import draft_schema, draft_text
+from pypgm.data.files import replacing_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pypgm.cli.arguments import Verbs
+
+__all__ = ["add_to"]
+
+_ABOUT = """\
+Draft the schema of a table, to be edited. The draft comes from the records and is NOT private: at everything that was
+read from them it has a warning. Replace it by what is publicly known, delete the warning, and give the file to
+pypgm synth --schema. Columns that have about a value of their own for each record are dropped.
+"""
+_EXAMPLES = """\
+example:
+  pypgm schema init people.csv --out schema.json
+"""
+
+
+def add_to(commands: Verbs) -> None:
+    """Add the verb."""
+    schema = add_verb(commands, "schema", _init, summary="draft the schema of a table (not private)", about=_ABOUT)
+    steps = schema.add_subparsers(metavar="COMMAND", required=True)
+    init = add_verb(steps, "init", _init, summary="draft a schema from a table", about=_ABOUT, examples=_EXAMPLES)
+    init.add_argument("table", metavar="TABLE", help="the records: a .csv or .csv.gz file with a header")
+    init.add_argument("--out", metavar="FILE", help="where the draft goes: a .json file (default: it is printed)")
+    add_dialect(init)
+
+
+def _init(arguments: argparse.Namespace) -> None:
+    if arguments.out is not None:
+        check_places([arguments.table], [arguments.out])
+        if Path(arguments.out).is_file():
+            raise ValueError(f"{arguments.out} is there already, and may be edited: name another file")
+    draft = draft_schema(arguments.table, **dialect(arguments))
+    text = draft_text(draft)
+    if arguments.out is None:
+        sys.stdout.write(text)
+        return
+    with replacing_text(arguments.out) as file:
+        file.write(text)
+    warned = [name for name, column in draft["columns"].items() if "warning" in column]
+    lines = [f"wrote {arguments.out}, NOT private: edit what has a warning: {', '.join(warned)}"]
+    lines += [f"dropped: {', '.join(draft['drop'])}"] if "drop" in draft else []
+    sys.stderr.write("\n".join([*lines, ""]))

@@ -1,0 +1,223 @@
+"""Columns of numbers and dates, put into bins between public bounds."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.columns import Column, Encoder, Problem, Values, as_list, is_missing
+
+__all__ = ["MOST_BINS", "Binned", "Outside", "UnreadableError", "Within", "drawn"]
+
+Outside = Literal["refuse", "clip", "null", "other"]
+Within = Literal["uniform", "middle", "lower"]
+
+MOST_BINS = 1_000_000
+"""Bins of a column at most: each has a label."""
+
+_READ, _MISSING, _EMPTY, _UNREADABLE = range(4)
+Places = tuple[NDArray[np.float64], NDArray[np.int8]]
+"""Where values are on the line, and what became of each: read, missing, empty where that is no null, unreadable."""
+
+
+class UnreadableError(ValueError):
+    """A value is not of the column's kind."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binned(Column):
+    """A column whose values lie on a line, cut into bins.
+
+    Parameters
+    ----------
+    outside : {"refuse", "clip", "null", "other"}
+        What becomes of values beyond the bounds: the table is refused, they move to the nearest bound, or they get the
+        code of nulls or one of their own, "other". The last two take what cannot be read too.
+    within : {"uniform", "middle", "lower"}
+        Which value of a bin a code is decoded to: any, drawn uniformly, its middle, or its lowest.
+    null
+        As in `Column`.
+    """
+
+    outside: Outside = "refuse"
+    within: Within = "uniform"
+
+    @property
+    @abstractmethod
+    def _starts(self) -> NDArray[np.float64]:
+        """Where each bin begins, rising."""
+
+    @property
+    @abstractmethod
+    def _bounds(self) -> tuple[float, float]:
+        """The lowest and the highest value allowed."""
+
+    @property
+    @abstractmethod
+    def _noun(self) -> str:
+        """What a value is, such as ``a number``."""
+
+    @abstractmethod
+    def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the places of an array's values on the line: NaN where there is none; None for another type.
+
+        A place of -inf or inf is beyond the bounds.
+        """
+
+    @abstractmethod
+    def _read(self, value: object) -> float:
+        """Return the place of one value on the line, or raise `UnreadableError`."""
+
+    @abstractmethod
+    def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        """Return a value of the bin of each code."""
+
+    @abstractmethod
+    def _as_texts(self, values: NDArray[Any]) -> list[str]:
+        """Return values as a file has them."""
+
+    @property
+    def n_values(self) -> int:
+        """Number of bins."""
+        return len(self._starts)
+
+    @property
+    def other_label(self) -> str | None:
+        """``other`` where values beyond the bounds have a code of their own."""
+        return "other" if self.outside == "other" else None
+
+    @property
+    def is_ordinal(self) -> bool:
+        """Bins are in order."""
+        return True
+
+    def bounds_and_starts(self) -> tuple[float, float, NDArray[np.float64]]:
+        """Return the lowest and highest value allowed, and where each bin begins, for those who compare elsewhere."""
+        return *self._bounds, self._starts
+
+    def encoder(self) -> Encoder:
+        """Return what puts values into bins."""
+        return self._encoded
+
+    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return a value of the bin of each code, by the policy `within`; ``other`` and None for the other codes.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (n_records,)
+        rng : numpy.random.Generator or int, optional
+            Where values are drawn from.
+
+        Returns
+        -------
+        ndarray, shape (n_records,)
+            Of objects where a column of numbers or dates could not hold all of it.
+        """
+        given = np.asarray(codes, dtype=np.int64)
+        values = self._values(np.minimum(given, self.n_values - 1), np.random.default_rng(rng))
+        if self.other_code is None and self.null_code is None:
+            return values
+        # A float or a date has a null of its own, a whole number none.
+        mixed = values if self.other_code is None and values.dtype.kind in "fM" else values.astype(object)
+        if self.other_code is not None:
+            mixed[given == self.other_code] = self.other_label
+        if self.null_code is not None:
+            mixed[given == self.null_code] = None
+        return mixed
+
+    def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return the text that a file has for each code, shape (n_records,)."""
+        given = np.asarray(codes, dtype=np.int64)
+        values = self._values(np.minimum(given, self.n_values - 1), np.random.default_rng(rng))
+        texts = np.empty(len(given), dtype=object)
+        texts[:] = self._as_texts(values)
+        if self.other_code is not None:
+            texts[given == self.other_code] = self.other_label
+        if self.null_code is not None:
+            texts[given == self.null_code] = self.nulls[0]
+        return texts
+
+    def _encoded(self, values: Values) -> tuple[NDArray[Any], Problem | None]:
+        if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
+            places = self._read_array(values)
+            if places is not None:
+                return self._codes(places, np.where(np.isnan(places), _MISSING, _READ).astype(np.int8))
+        given = as_list(values)
+        try:
+            distinct = dict.fromkeys(given)
+        except TypeError:  # what cannot be a key, such as a list
+            return self._codes(*self._read_each(given))
+        codes, problem = self._codes(*self._read_each(list(distinct)))
+        if problem is not None:
+            return self._codes(*self._read_each(given))
+        book = dict(zip(distinct, codes.tolist(), strict=True))
+        return np.fromiter(map(book.__getitem__, given), self.dtype, len(given)), None
+
+    def _read_each(self, values: Sequence[Any]) -> Places:
+        places, states = np.zeros(len(values)), np.zeros(len(values), dtype=np.int8)
+        for i, value in enumerate(values):
+            bare = value.strip() if isinstance(value, str) else value
+            if is_missing(bare) or (isinstance(bare, str) and bare in self.nulls):
+                states[i] = _MISSING
+            elif isinstance(bare, str) and not bare:
+                states[i] = _EMPTY
+            else:
+                with contextlib.suppress(UnreadableError):
+                    places[i] = self._read(bare)
+                    continue
+                states[i] = _UNREADABLE
+        return places, states
+
+    def _codes(self, places: NDArray[np.float64], states: NDArray[np.int8]) -> tuple[NDArray[Any], Problem | None]:
+        """Return the codes of places on the line, and what is wrong with the first that has none."""
+        low, high = self._bounds
+        is_read = states == _READ
+        within = is_read & (places >= low) & (places <= high)
+        nearest = np.clip(np.where(is_read, places, low), low, high)
+        codes = (np.searchsorted(self._starts, nearest, side="right") - 1).astype(self.dtype)
+        bad = ~within
+        if self.null_code is not None:
+            codes[states == _MISSING] = self.null_code
+            bad &= states != _MISSING
+        elsewhere = {"null": self.null_code, "other": self.other_code}.get(self.outside)
+        if elsewhere is not None:
+            strange = (states == _UNREADABLE) | (is_read & ~within)
+            codes[strange] = elsewhere
+            bad &= ~strange
+        elif self.outside == "clip":
+            bad &= ~is_read
+        if not bad.any():
+            return codes, None
+        row = int(bad.argmax())
+        why = ("is beyond them", "is empty", "is empty", f"is not {self._noun}")[int(states[row])]
+        return codes, Problem(row, f"needs {self.allowed}, and {why}")
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        if self.outside not in get_args(Outside):
+            yield f"outside must be one of {', '.join(get_args(Outside))}"
+        if self.within not in get_args(Within):
+            yield f"within must be one of {', '.join(get_args(Within))}"
+        if self.outside == "null" and not self.nulls:
+            yield 'outside "null" needs null, the texts that mean that there is no value'
+
+
+def drawn(
+    first: NDArray[np.int64], last: NDArray[np.int64], within: Within, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return a whole number from each range, both ends included, by a policy.
+
+    Examples
+    --------
+    >>> drawn(np.array([10, 20]), np.array([19, 20]), "middle", np.random.default_rng()).tolist()
+    [14, 20]
+    """
+    if within == "uniform":
+        return rng.integers(first, last, endpoint=True)
+    return first if within == "lower" else first + (last - first) // 2

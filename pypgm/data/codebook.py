@@ -1,0 +1,163 @@
+"""What is public about a table before it is read: its attributes, and the text of their values."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from pypgm.data.files import open_text
+from pypgm.domain import Domain, Label
+
+__all__ = ["Codebook", "label_texts", "read_domain", "read_json"]
+
+
+def read_domain(path: str | os.PathLike[str]) -> Domain:
+    """Read a domain from a JSON file: an object with a size or a list of labels for each attribute.
+
+    A domain is public: write it from what is known about the attributes, never from the records.
+
+    Parameters
+    ----------
+    path : str or path-like
+        For example ``{"age": 85, "sex": ["F", "M"]}``. The order of the names is the order of the attributes.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the file is not such an object; the message names the attribute and what it needs.
+
+    Examples
+    --------
+    >>> read_domain("domain.json")  # doctest: +SKIP
+    Domain(age: 85, sex: 2)
+    """
+    name = os.fspath(path)
+    attributes = read_json(path)
+    if not isinstance(attributes, dict) or not attributes:
+        raise ValueError(f'{name} needs an object of attributes, such as {{"age": 85, "sex": ["F", "M"]}}')
+    try:
+        for attribute, values in attributes.items():
+            _check_values(attribute, values)
+        return Domain(attributes)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def read_json(path: str | os.PathLike[str]) -> object:
+    """Return what a JSON file holds; an object with a name that comes twice is refused.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is not JSON; the message names the file and the line.
+    """
+    name = os.fspath(path)
+    with open_text(path) as file:
+        text = file.read()
+    try:
+        parsed: object = json.loads(text, object_pairs_hook=_distinct)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"{name} must be JSON, and is not at {where}: {error.msg}") from None
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deep to hold attributes") from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return parsed
+
+
+def label_texts(domain: Domain, attribute: str) -> list[str] | None:
+    """Return the text of each label of an attribute, or None if it has no labels.
+
+    Parameters
+    ----------
+    domain : Domain
+    attribute : str
+
+    Raises
+    ------
+    ValueError
+        If two labels have the same text, as 1 and "1" do: a text file could not tell them apart.
+
+    Examples
+    --------
+    >>> label_texts(Domain({"size": [1, 2.5, "more"]}), "size")
+    ['1', '2.5', 'more']
+    """
+    labels = domain.labels.get(attribute)
+    if labels is None:
+        return None
+    texts = [str(label) for label in labels]
+    if len(set(texts)) != len(texts):
+        raise ValueError(f"attribute {attribute!r} has two labels that read the same as text")
+    return texts
+
+
+class Codebook(dict[str, int]):
+    """The code of each text an attribute's values may have.
+
+    Looking up a text that is not allowed raises a ``KeyError`` that does not hold it.
+
+    Parameters
+    ----------
+    domain : Domain
+    attribute : str
+
+    Examples
+    --------
+    >>> Codebook(Domain({"sex": ["F", "M"]}), "sex")["M"]
+    1
+    >>> book = Codebook(Domain({"age": 85}), "age")
+    >>> book["07"], book.allowed
+    (7, 'an integer from 0 to 84')
+    """
+
+    def __init__(self, domain: Domain, attribute: str) -> None:
+        texts = label_texts(domain, attribute)
+        super().__init__((text, code) for code, text in enumerate(texts or ()))
+        self._size = domain.shape[domain.index(attribute)]
+        self._coded = texts is None
+        self.allowed = f"an integer from 0 to {self._size - 1}" if texts is None else f"one of {_listed(texts)}"
+
+    def __missing__(self, text: str) -> int:
+        """Accept spaces around a value, and any way to write a code; keep what was found for the next time."""
+        bare = text.strip()
+        code = self._code(bare) if self._coded else self.get(bare, -1)
+        if not 0 <= code < self._size:
+            raise KeyError
+        self[text] = code
+        return code
+
+    @staticmethod
+    def _code(text: str) -> int:
+        return int(text) if text.isascii() and text.removeprefix("+").isdigit() and len(text) <= 20 else -1
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"attribute {repeated!r} comes more than once")
+    return found
+
+
+def _check_values(attribute: str, values: object) -> None:
+    if isinstance(values, list):
+        for value in values:
+            if not isinstance(value, Label):
+                raise TypeError(f"attribute {attribute!r} needs labels that are text or numbers, got {value!r}")
+        if not values:
+            raise ValueError(f"attribute {attribute!r} needs at least one label, got an empty list")
+    elif isinstance(values, bool) or not isinstance(values, int):
+        raise TypeError(f"attribute {attribute!r} needs a size or a list of labels, got {json.dumps(values)}")
+
+
+def _listed(texts: list[str], limit: int = 8) -> str:
+    shown = ", ".join(map(repr, texts[:limit]))
+    return shown if len(texts) <= limit else f"{shown}, … ({len(texts)} labels)"

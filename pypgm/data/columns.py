@@ -1,0 +1,195 @@
+"""A column: how raw values become codes, and codes values again. All is declared, nothing guessed."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.domain import Label
+
+__all__ = ["Column", "Encoder", "Problem", "Values", "as_list", "is_missing", "is_plain", "taken"]
+
+Values = Sequence[Any] | NDArray[Any]
+"""Raw values of one column: texts of a file, or an array of any type."""
+
+
+class Problem(NamedTuple):
+    """The first value of a column that does not fit: where it is, and why; the value is never told."""
+
+    row: int
+    what: str
+
+
+Encoder = Callable[[Values], tuple[NDArray[Any], Problem | None]]
+"""What turns values into codes, and remembers the spellings it met: for a table that is read in pieces."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column(ABC):
+    """What is publicly known of one column.
+
+    The codes of its values come first; then, where they are declared, one code for all other values, and one for nulls.
+
+    Parameters
+    ----------
+    null : bool, str or sequence of str
+        Texts that mean that there is no value, and get a code of their own; True is the empty text. None, NaN and NaT
+        are nulls always. Without it nulls are refused.
+    """
+
+    null: bool | str | Sequence[str] = ()
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        texts = {True: ("",), False: ()}[self.null] if isinstance(self.null, bool) else self.null
+        object.__setattr__(self, "null", (texts,) if isinstance(texts, str) else tuple(texts))
+        if problems := list(self._problems()):
+            raise ValueError("; ".join(problems))
+
+    @property
+    def nulls(self) -> tuple[str, ...]:
+        """Texts that mean that there is no value; the first is the one that is written."""
+        return self.null if isinstance(self.null, tuple) else ()
+
+    @property
+    @abstractmethod
+    def n_values(self) -> int:
+        """Number of codes without those of other values and of nulls."""
+
+    @property
+    @abstractmethod
+    def value_labels(self) -> tuple[Label, ...] | None:
+        """Labels of those codes; None where the codes are their own."""
+
+    @property
+    def other_label(self) -> str | None:
+        """Label of all values that are not declared; None where they have no code."""
+        return None
+
+    @property
+    @abstractmethod
+    def is_ordinal(self) -> bool:
+        """Whether the codes of the values are in an order that means something."""
+
+    @property
+    @abstractmethod
+    def allowed(self) -> str:
+        """What a value has to be, in words."""
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return self.n_values + (self.other_label is not None) + bool(self.nulls)
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...] | None:
+        """A readable label for each code; None where the codes are their own."""
+        extra: list[Label] = [*([] if self.other_label is None else [self.other_label]), *self.nulls[:1]]
+        values = self.value_labels
+        if values is None:
+            return (*range(self.n_values), *extra) if extra else None
+        return (*values, *extra)
+
+    @property
+    def null_code(self) -> int | None:
+        """The code of nulls, the last one; None where they are refused."""
+        return self.size - 1 if self.nulls else None
+
+    @property
+    def other_code(self) -> int | None:
+        """The code of other values; None where they are refused."""
+        return None if self.other_label is None else self.n_values
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned type that holds the codes."""
+        return np.min_scalar_type(min(self.size, 1 << 63) - 1)
+
+    @abstractmethod
+    def encoder(self) -> Encoder:
+        """Return what turns values into codes piece by piece."""
+
+    def encode(self, values: Values) -> tuple[NDArray[Any], Problem | None]:
+        """Return the code of each value, and what is wrong with the first that has none.
+
+        Parameters
+        ----------
+        values : sequence or ndarray, shape (n_records,)
+
+        Returns
+        -------
+        codes : ndarray of unsigned int, shape (n_records,)
+            Without meaning where there is a problem.
+        problem : Problem or None
+
+        Examples
+        --------
+        >>> from pypgm.data import Categorical
+        >>> codes, problem = Categorical(["F", "M"], null="?").encode(["M", "?", None, " F"])
+        >>> codes.tolist(), problem
+        ([1, 2, 2, 0], None)
+        >>> Categorical(["F", "M"]).encode(["M", "zebra"])[1]
+        Problem(row=1, what="needs one of 'F', 'M', and has another value")
+        """
+        return self.encoder()(values)
+
+    @abstractmethod
+    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return a value for each code; nulls are None, NaN or NaT.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (n_records,)
+        rng : numpy.random.Generator or int, optional
+            Where values within a bin are drawn from.
+        """
+
+    def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return the text that a file has for each code, shape (n_records,)."""
+        del rng
+        return taken(list(map(str, self.labels or range(self.size))), codes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a schema file has for the column."""
+        told = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+        return {"kind": self.kind, **plain}
+
+    def _problems(self) -> Iterator[str]:
+        """Yield what is wrong with the declaration of nulls and other values."""
+        if not all(isinstance(text, str) for text in self.nulls):
+            yield "null needs texts"
+        if len(set(self.nulls)) != len(self.nulls):
+            yield "a text of null comes more than once"
+        if self.other_label is not None and self.other_label in self.nulls:
+            yield f"{self.other_label!r} is a null and the label of other values"
+
+
+def taken(values: Sequence[object], codes: NDArray[Any]) -> NDArray[Any]:
+    """Return the value of each code, as objects."""
+    found: NDArray[Any] = np.array([*values, None], dtype=object)[codes]
+    return found
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is none: None, NaN, NaT, or what pandas has for it."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float | np.floating | np.datetime64) and bool(operator.ne(value, value))
+
+
+def is_plain(values: Values, kinds: str) -> TypeGuard[NDArray[Any]]:
+    """Return whether values are an array of a type of one of these kinds, with no entry masked."""
+    return isinstance(values, np.ndarray) and values.dtype.kind in kinds and not np.ma.isMaskedArray(values)
+
+
+def as_list(values: Values) -> Sequence[Any]:
+    """Return values as Python objects; what is masked is None."""
+    return values.tolist() if isinstance(values, np.ndarray) else values

@@ -1,0 +1,211 @@
+"""Columns of dates and times between public bounds."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.bins import MOST_BINS, Binned, UnreadableError, drawn
+from pypgm.domain import Label
+
+__all__ = ["Date", "Resolution"]
+
+Resolution = Literal["year", "quarter", "month", "week", "day", "hour"]
+
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?")
+_UNITS = {"year": "Y", "quarter": "M", "month": "M", "day": "D", "hour": "h"}
+_MONDAY = 3  # 1970-01-01 was a Thursday
+_DAY = 86_400  # seconds
+
+
+@dataclass(frozen=True)
+class Date(Binned):
+    """Dates, or dates with times, without time zone.
+
+    Parameters
+    ----------
+    low, high : str
+        The first and the last day allowed, such as ``2010-01-01``: what is publicly known, never what is found in the
+        table. With resolution "hour" a time may follow, ``2010-01-01T06:00``.
+    resolution : {"year", "quarter", "month", "week", "day", "hour"}
+        How fine it is known; weeks begin on Monday. Decoded values are days, with "hour" times to the second.
+    format : str, optional
+        How a file has them, as for ``datetime.strptime``, such as ``%d.%m.%Y``; by default ISO 8601.
+    outside, within, null
+        As in `Binned`.
+
+    Raises
+    ------
+    ValueError
+        If the bounds are no dates or do not rise, or the format does not tell the bins apart.
+
+    Examples
+    --------
+    >>> hired = Date("2023-11-15", "2024-02-10", "month")
+    >>> hired.labels, hired.encode(["2023-12-24", "2024-02-10"])[0].tolist()
+    (('2023-11', '2023-12', '2024-01', '2024-02'), [1, 3])
+    >>> hired.texts([0, 3], rng=0).tolist()
+    ['2023-11-28', '2024-02-07']
+    """
+
+    low: str
+    high: str
+    resolution: Resolution = "day"
+    format: str = ""
+    kind = "date"
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, str(given) if isinstance(given, datetime.date) else given)
+        super().__post_init__()
+
+    @property
+    def value_labels(self) -> tuple[Label, ...]:
+        """The year, quarter, month, week, day or hour."""
+        starts = np.array(self._first).astype(f"datetime64[{self._tick}]")
+        if self.resolution == "quarter":
+            months = starts.astype("datetime64[M]").astype(np.int64)
+            return tuple(f"{1970 + m // 12}-Q{m % 12 // 3 + 1}" for m in months.tolist())
+        if self.resolution == "week":
+            years = [day.isocalendar() for day in starts.tolist()]
+            return tuple(f"{iso[0]}-W{iso[1]:02}" for iso in years)
+        return tuple(map(str, np.datetime_as_string(starts.astype(f"datetime64[{_UNITS[self.resolution]}]")).tolist()))
+
+    @property
+    def allowed(self) -> str:
+        """The bounds, in words."""
+        return f"{self._noun} from {self.low} to {self.high}"
+
+    @property
+    def _noun(self) -> str:
+        time = " with a time" if self.resolution == "hour" else ""
+        return f"a date{time} in the format {self.format}" if self.format else f"an ISO date{time}"
+
+    @property
+    def _tick(self) -> Literal["s", "D"]:
+        return "s" if self.resolution == "hour" else "D"
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float]:
+        low, high = (_iso(text) for text in (self.low, self.high))
+        if self.resolution == "hour":
+            ends_day = _ISO.fullmatch(self.high.strip()) is not None and len(self.high.strip()) == 10
+            return float(_seconds(low)), float(_seconds(high) + (_DAY - 1 if ends_day else 0))
+        return float(_days(low)), float(_days(high))
+
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        """The first day, or second, of each bin; that of the first bin may be later, see `_bounds`."""
+        low, high = (np.datetime64(int(bound), self._tick) for bound in self._bounds)
+        if self.resolution == "week":
+            weeks = [(day.astype(np.int64) + _MONDAY) // 7 for day in (low, high)]
+            return np.arange(weeks[0], weeks[1] + 1, dtype=np.int64) * 7 - _MONDAY
+        unit = _UNITS[self.resolution]
+        step = 3 if self.resolution == "quarter" else 1
+        places = [bound.astype(f"datetime64[{unit}]").astype(np.int64) // step for bound in (low, high)]
+        starts = np.arange(places[0], places[1] + 1, dtype=np.int64) * step
+        return starts.astype(f"datetime64[{unit}]").astype(f"datetime64[{self._tick}]").astype(np.int64)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.float64]:
+        return np.maximum(self._first, self._bounds[0]).astype(np.float64)
+
+    def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
+        if values.dtype.kind != "M" or (self.resolution == "hour" and np.datetime_data(values.dtype)[0] in "YMWD"):
+            return None
+        ticks = values.astype(f"datetime64[{self._tick}]")
+        return np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64).astype(np.float64))
+
+    def _read(self, value: object) -> float:
+        found = self._parsed(value) if isinstance(value, str) else _dated(value)
+        if self.resolution != "hour":
+            return float(_days(found))
+        if not isinstance(found, datetime.datetime):
+            raise UnreadableError
+        return float(_seconds(found))
+
+    def _parsed(self, text: str) -> datetime.date:
+        if not self.format:
+            return _iso(text)
+        try:
+            return _dated(datetime.datetime.strptime(text, self.format))
+        except ValueError:
+            raise UnreadableError from None
+
+    def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        first = self._starts.astype(np.int64)
+        last = np.append(first[1:] - 1, int(self._bounds[1]))
+        return drawn(first[codes], last[codes], self.within, rng).astype(f"datetime64[{self._tick}]")
+
+    def _as_texts(self, values: NDArray[Any]) -> list[str]:
+        if not self.format:
+            return list(map(str, np.datetime_as_string(values).tolist()))
+        return [value.strftime(self.format) for value in values.tolist()]
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        if self.resolution not in get_args(Resolution):
+            yield f"resolution must be one of {', '.join(get_args(Resolution))}"
+            return
+        try:
+            low, high = self._bounds
+        except (UnreadableError, TypeError):
+            yield "low and high need ISO dates, such as 2010-01-31"
+            return
+        if low > high:
+            yield "low must be before high"
+        elif (high - low) / {"hour": 3600, "week": 7, "month": 28, "quarter": 90, "year": 365}.get(
+            self.resolution, 1
+        ) >= MOST_BINS:
+            yield f"needs at most {MOST_BINS:,} bins; make resolution coarser"
+        elif self.format and not self._tells_apart():
+            yield f"the format {self.format} does not tell one {self.resolution} from another"
+
+    def _tells_apart(self) -> bool:
+        """Return whether the text of each bin's first value is read back as of the same bin."""
+        starts = self._starts[:: max(1, self.n_values // 1000)]
+        texts = self._as_texts(starts.astype(np.int64).astype(f"datetime64[{self._tick}]"))
+        try:
+            places = [self._read(text) for text in texts]
+        except UnreadableError:
+            return False
+        found = np.searchsorted(self._starts, places, side="right")
+        return bool((found == np.searchsorted(self._starts, starts, side="right")).all())
+
+
+def _iso(text: object) -> datetime.date:
+    """Return the date of an ISO text, with its time if it has one."""
+    parts = _ISO.fullmatch(text.strip()) if isinstance(text, str) and text.isascii() else None
+    if parts is None:
+        raise UnreadableError
+    day, time = parts.groups()
+    try:
+        found = datetime.date.fromisoformat(day)
+        hours = None if time is None else datetime.time.fromisoformat(time.partition(".")[0])
+    except ValueError:
+        raise UnreadableError from None
+    return found if hours is None else datetime.datetime.combine(found, hours)
+
+
+def _dated(value: object) -> datetime.date:
+    plain = value.astype("datetime64[us]").item() if isinstance(value, np.datetime64) else value
+    if not isinstance(plain, datetime.date) or getattr(plain, "tzinfo", None) is not None:
+        raise UnreadableError
+    return plain
+
+
+def _days(day: datetime.date) -> int:
+    return day.toordinal() - datetime.date(1970, 1, 1).toordinal()
+
+
+def _seconds(time: datetime.date) -> int:
+    hours = time.hour * 3600 + time.minute * 60 + time.second if isinstance(time, datetime.datetime) else 0
+    return _days(time) * _DAY + hours

@@ -1,0 +1,246 @@
+"""A first draft of a schema from a table, to be edited: whatever is read from the records is marked."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from pypgm.data.files import open_text
+from pypgm.data.parquet import is_parquet
+from pypgm.data.table import DecimalMark, check_marks, separator_hint
+
+__all__ = ["draft_schema", "draft_text"]
+
+_ROWS = 8192  # held as text at a time
+_DISTINCT = 100_000  # values of a column that are told apart
+_SHARE = 0.05  # of the budget, to find the values of a column that has more
+_OPENED = 6  # columns of which each may have that share
+_LISTED = 60  # values of a column that are listed
+_BINS = 50  # of a column of numbers, about
+_NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
+_FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
+_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
+_WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,14})")  # what begins with a zero, such as a postcode, is a text
+_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,2})?")
+_COMMENT = (
+    "Drafted from a table. A schema is public: whatever has a warning was read from the records, and nothing protects "
+    "it. Replace it by what is publicly known, and delete the warning."
+)
+_BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
+
+
+def draft_schema(
+    path: str | os.PathLike[str], *, delimiter: str = ",", encoding: str = "utf-8", decimal: DecimalMark = "."
+) -> dict[str, Any]:
+    """Return a first draft of the schema of a table in a CSV file, to be edited. It is NOT private.
+
+    Parameters
+    ----------
+    path : str or path-like
+    delimiter, encoding, decimal
+        As for `read_table`.
+
+    Returns
+    -------
+    dict
+        What a schema file has, with a "warning" at everything that was read from the records.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is no table with a header, a name comes twice in it, or there is no column to declare.
+    """
+    name = os.fspath(path)
+    check_marks(delimiter, decimal)
+    if is_parquet(path):
+        raise ValueError(f"{name} is Parquet; a schema is drafted from CSV")
+    with open_text(path, encoding) as file:
+        rows = csv.reader(file, strict=True, delimiter=delimiter)
+        try:
+            seen = _read(rows, decimal)
+        except csv.Error:
+            raise ValueError(f"{name} is not a CSV file: a quote does not close, or a field is too long") from None
+        except _NoTableError as error:
+            raise ValueError(f"{name} {error}") from None
+    columns = {name: found for name, column in seen.items() if (found := column.declared())}
+    if not columns:
+        raise ValueError(f"{name} has no column to declare: each is empty, or has a value of its own for each record")
+    told: dict[str, Any] = {"comment": _COMMENT, "columns": columns}
+    opened = [column for column in columns.values() if column["kind"] == "open"]
+    for column in opened if len(opened) > _OPENED else ():
+        column["share"] = round(_SHARE * _OPENED / len(opened), 6)
+    dropped = [name for name in seen if name not in columns]
+    return told | ({"drop": dropped} if dropped else {}) | {"records_per_person": 1}
+
+
+def draft_text(draft: dict[str, Any]) -> str:
+    """Return a draft as a file has it, with a line for each column."""
+    lines = [
+        f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps(column, ensure_ascii=False)}"
+        for name, column in draft["columns"].items()
+    ]
+    rest = {name: value for name, value in draft.items() if name not in {"comment", "columns"}}
+    others = [f' "{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in rest.items()]
+    parts = [f' "comment": {json.dumps(draft["comment"])}', ' "columns": {\n' + ",\n".join(lines) + "\n }", *others]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+class _NoTableError(ValueError):
+    """What is wrong with a table, still without the name of its file."""
+
+
+def _read(rows: Iterator[list[str]], decimal: DecimalMark) -> dict[str, _Seen]:
+    header = [name.strip() for name in next(rows, [])]
+    if not any(header):
+        raise _NoTableError("is empty; it needs a header line with the names of the columns")
+    if len(set(header)) != len(header) or not all(header):
+        raise _NoTableError("needs a header line with a name for each column, each once")
+    if hint := separator_hint(header):
+        raise _NoTableError(f"has one column{hint}")
+    seen = {name: _Seen(decimal) for name in header}
+    while chunk := list(islice(rows, _ROWS)):
+        chunk = [row for row in chunk if row]
+        if any(len(row) != len(header) for row in chunk):
+            raise _NoTableError(f"has rows that have more or fewer than {len(header)} fields")
+        for column, texts in zip(seen.values(), zip(*chunk, strict=True), strict=False):
+            column.add(text.strip() for text in texts)
+    return seen
+
+
+class _Seen:
+    """What was seen of one column: how often each value came, and what all values can be read as."""
+
+    def __init__(self, decimal: DecimalMark) -> None:
+        self.counts: Counter[str] = Counter()
+        self.rows = 0
+        self.decimal = decimal
+        self.decimals = 0
+        readers: dict[str, Callable[[str], Any]] = {"integer": self._whole, "real": self._number, "": _iso}
+        readers |= {form: partial(_of_format, form) for form in _FORMATS}
+        self.readers = readers
+        self.ranges: dict[str, tuple[Any, Any]] = {}
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Count values, and give up each way to read them that fails."""
+        came = Counter(texts)
+        self.rows += came.total()
+        new = [text for text in came if text not in self.counts and text not in _NULLS]
+        for kind, read in list(self.readers.items()):
+            try:
+                values = [read(text) for text in new]
+            except ValueError:
+                del self.readers[kind]
+                continue
+            if values:
+                low, high = self.ranges.get(kind, (values[0], values[0]))
+                self.ranges[kind] = (min(low, *values), max(high, *values))
+        for text, count in came.items():
+            if text in self.counts or len(self.counts) < _DISTINCT:
+                self.counts[text] += count
+
+    def declared(self) -> dict[str, Any] | None:
+        """Return a declaration of the column; None where it is better dropped."""
+        nulls = [text for text in self.counts if text in _NULLS]
+        values = [text for text in self.counts if text not in _NULLS]
+        able = [kind for kind in self.readers if kind in self.ranges]
+        pair = {text.casefold() for text in values}
+        found = next(([f, t] for f, t in _FALSE_TRUE if pair == {f, t}), None)
+        if not values:
+            return None
+        if found is not None and len(values) == 2:
+            told: dict[str, Any] = {"kind": "boolean", "values": found}
+        elif able:
+            told = self._binned(able, len(values))
+        elif len(values) > _LISTED and 2 * len(values) > self.rows - sum(self.counts[n] for n in nulls):
+            return None  # about a value a record: names, numbers of persons, free text
+        else:
+            told = self._listed(values)
+        return told | ({"null": sorted(nulls)} if nulls else {})
+
+    def _listed(self, values: list[str]) -> dict[str, Any]:
+        warning = "values are those of the records: replace them by what is publicly known"
+        if len(values) <= _LISTED:
+            return {"kind": "categorical", "values": sorted(values), "warning": warning}
+        return {"kind": "open", "share": _SHARE}  # found privately: nothing of it is read from the records
+
+    def _binned(self, able: Sequence[str], distinct: int) -> dict[str, Any]:
+        kind = able[0]
+        low, high = self.ranges[kind]
+        warning = _BOUNDS
+        if distinct == self.rows > _LISTED:
+            warning += "; no value comes twice: if it is the number of a person, drop the column"
+        if kind == "integer":
+            width = max(1, _nice((high - low) / _BINS)) if high - low > 2 * _BINS else 1
+            low, high = math.floor(low / width) * width, math.ceil((high + 1) / width) * width - 1
+            return {"kind": kind, "low": low, "high": high, "width": width, "warning": warning}
+        if kind == "real":
+            width = _nice((high - low) / _BINS) if high > low else 1.0
+            first, last = math.floor(low / width), max(math.floor(low / width) + 1, math.ceil(high / width))
+            ends = {"low": _rounded(first * width), "high": _rounded(last * width), "bins": last - first}
+            places = {"decimals": self.decimals} if self.decimals <= 6 else {}
+            return {"kind": kind, **ends, **places, "warning": warning}
+        dates = [k for k in able if k not in {"integer", "real"}]
+        if len(dates) > 1:
+            warning += f"; the format may be {' or '.join(dates)}"
+        ends = _date_ends(low, high)
+        return {"kind": "date", **ends, **({"format": kind} if kind else {}), "warning": warning}
+
+    def _whole(self, text: str) -> int:
+        if not _WHOLE.fullmatch(text):
+            raise ValueError
+        return int(text)
+
+    def _number(self, text: str) -> float:
+        found = _NUMBER.fullmatch(text.replace(",", ".") if self.decimal == "," and "." not in text else text)
+        if not found:
+            raise ValueError
+        self.decimals = max(self.decimals, 7 if found[3] else len(found[2] or ".") - 1)
+        return float(found[0])
+
+
+def _of_format(form: str, text: str) -> datetime.datetime:
+    return datetime.datetime.strptime(text, form)
+
+
+def _iso(text: str) -> datetime.datetime:
+    if len(text) < 10:
+        raise ValueError
+    found = datetime.datetime.fromisoformat(text)
+    if found.tzinfo is not None or text[4] != "-":
+        raise ValueError
+    return found
+
+
+def _date_ends(low: datetime.datetime, high: datetime.datetime) -> dict[str, Any]:
+    """Return bounds that are about those of dates, and a resolution of some dozens of bins."""
+    days = (high - low).days
+    has_times = any(time.time() != datetime.time() for time in (low, high))
+    steps = ((2 if has_times else -1, "hour"), (92, "day"), (366 * 6, "month"), (366 * 20, "quarter"))
+    resolution = next((name for most, name in steps if days <= most), "year")
+    first, last = low.date(), high.date()
+    if resolution not in {"hour", "day"}:
+        first, last = first.replace(month=1, day=1), last.replace(month=12, day=31)
+    return {"low": first.isoformat(), "high": last.isoformat(), "resolution": resolution}
+
+
+def _nice(width: float) -> int | float:
+    """Return the next of 1, 2, 5, 10, 20, ... and of their tenths."""
+    unit = 10.0 ** math.floor(math.log10(width)) if width > 0 else 1.0
+    found = next(unit * step for step in (1, 2, 5, 10) if unit * step >= width * (1 - 1e-9))
+    return int(found) if found >= 1 else found
+
+
+def _rounded(number: float) -> int | float:
+    found = float(f"{number:.12g}")
+    return int(found) if found.is_integer() else found

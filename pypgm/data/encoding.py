@@ -1,0 +1,132 @@
+"""Tables of raw columns become codes, and all that is wrong with them is told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.closed import Categorical, Codes
+from pypgm.data.columns import Column
+from pypgm.data.frames import Frame, as_columns
+from pypgm.data.unsettled import Unsettled
+from pypgm.domain import Domain, Label, check_domain, listed
+
+__all__ = ["as_column", "columns_of", "encoded", "encoded_pieces", "name_problems", "problems_error"]
+
+
+def encoded(
+    columns: Mapping[str, Column], table: Frame, *, drop: Sequence[str] = (), ignore_extra: bool = False
+) -> dict[str, NDArray[Any]]:
+    """Return the codes of a table's columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        What is declared.
+    table : mapping of str to sequence, or data frame
+        Raw values.
+    drop : sequence of str
+        Columns that are left out.
+    ignore_extra : bool
+        Leave out all others that are not declared, instead of refusing them.
+
+    Raises
+    ------
+    ValueError
+        With all that is wrong; a value is never told.
+    """
+    given = as_columns(table)
+    problems = name_problems(columns, list(given), drop=drop, ignore_extra=ignore_extra)
+    codes: dict[str, NDArray[Any]] = {}
+    for name, column in columns.items():
+        if name in given:
+            codes[name], problem = column.encode(given[name])
+            if problem is not None:
+                problems.append(f"column {name!r}, row {problem.row} (the first is 0): {problem.what}")
+    if problems:
+        raise problems_error("the table", problems)
+    return codes
+
+
+def encoded_pieces(
+    columns: Mapping[str, Column], pieces: Iterable[Frame], what: str
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """Yield the codes of a table's columns piece by piece; `what` is what an error calls the table.
+
+    Raises
+    ------
+    ValueError
+        With all that is wrong in the first piece that does not fit.
+    """
+    encoders = {name: column.encoder() for name, column in columns.items()}
+    first = 0
+    for piece in pieces:
+        given, codes, problems = as_columns(piece), {}, []
+        for name, encode in encoders.items():
+            codes[name], problem = encode(given[name])
+            if problem is not None:
+                problems.append(f"column {name!r}, row {first + problem.row} (the first is 0): {problem.what}")
+        if problems:
+            raise problems_error(what, problems)
+        first += len(next(iter(codes.values()), ()))
+        yield codes
+
+
+def name_problems(
+    columns: Mapping[str, object], names: Sequence[str], *, drop: Sequence[str] = (), ignore_extra: bool = False
+) -> list[str]:
+    """Return what is wrong with the names of a table's columns."""
+    missing = [repr(name) for name in columns if name not in names]
+    repeated = [repr(name) for name in columns if names.count(name) > 1]
+    extra = [repr(name) for name in names if name not in columns and name not in drop]
+    problems = [f"lacks a column for {listed(missing)}"] if missing else []
+    problems += [f"has more than one column for {listed(repeated)}"] if repeated else []
+    # Where a name is missing, what stands there may be no name but a value of a record: it is not told.
+    if extra and not missing and not ignore_extra:
+        way_out = "ignore_extra=True or --ignore-extra leaves them out"
+        problems.append(f"has columns that the domain does not: {listed(extra)}; {way_out}")
+    return problems
+
+
+def problems_error(name: str, problems: Sequence[str]) -> ValueError:
+    """Return the error that tells all that is wrong with a file or a table."""
+    if len(problems) > 1:
+        return ValueError(f"{name} has {len(problems)} problems:\n  " + ";\n  ".join(problems))
+    verb = problems[0].split(" ", 1)[0] in {"is", "lacks", "has", "needs"}
+    return ValueError(f"{name}{' ' if verb else ': '}{problems[0]}")
+
+
+def columns_of(domain: Domain) -> dict[str, Column]:
+    """Return the columns of a domain: labels are values, sizes are codes."""
+    check_domain(domain)
+    found: dict[str, Column] = {}
+    for name, size in zip(domain.attributes, domain.shape, strict=True):
+        labels = domain.labels.get(name)
+        found[name] = Codes(size) if labels is None else Categorical([_as_label(label) for label in labels])
+    return found
+
+
+def as_column(name: str, given: object) -> Column | Unsettled:
+    """Return a column of its declaration; a size stands for `Codes`, labels for `Categorical`.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    """
+    if isinstance(given, Column | Unsettled):
+        return given
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+        return Categorical(given)
+    if isinstance(given, int) and not isinstance(given, bool):
+        return Codes(given)
+    raise TypeError(f"column {name!r} needs a column of pypgm.data, a size or a list of labels, got {given!r}")
+
+
+def _as_label(label: object) -> Label:
+    """Return a label that is a number of NumPy's as Python's, and one of another kind as text."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return plain if isinstance(plain, Label) else str(plain)

@@ -1,0 +1,98 @@
+"""Data frames in and out: pandas, polars, pyarrow, and whatever speaks Arrow."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.columns import Values
+
+__all__ = ["Library", "as_columns", "as_frame", "imported"]
+
+Library = Literal["pandas", "polars", "pyarrow"]
+Frame: TypeAlias = Any
+
+
+def as_columns(frame: object) -> dict[str, Values]:
+    """Return the columns of a table: arrays, with None, NaN or NaT where there is no value.
+
+    Parameters
+    ----------
+    frame : mapping of str to sequence, or data frame
+        Of pandas, polars, pyarrow, or any other that narwhals knows or that offers the Arrow C stream (which needs
+        pyarrow).
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    ValueError
+        If two columns have one name.
+    ImportError
+        If it is a frame, and narwhals is not installed.
+
+    Examples
+    --------
+    >>> as_columns({"age": [31, 7]})
+    {'age': [31, 7]}
+    """
+    if isinstance(frame, Mapping):
+        return dict(frame)
+    narwhals = imported("narwhals", "a data frame", "frames")
+    try:
+        known = narwhals.from_native(frame, eager_only=True)
+    except TypeError:
+        if not hasattr(frame, "__arrow_c_stream__"):
+            needed = "a mapping of columns, or a data frame of pandas, polars, pyarrow or the Arrow C stream"
+            raise TypeError(f"a table needs {needed}, got {type(frame).__name__}") from None
+        known = narwhals.from_arrow(frame, backend=imported("pyarrow", "the Arrow C stream", "frames"))
+    return {name: _values(known[name]) for name in known.columns}
+
+
+def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -> Frame:
+    """Return columns as a data frame.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray
+    library : {"pandas", "polars", "pyarrow"}
+        Whose frame; it must be installed.
+
+    Raises
+    ------
+    ValueError
+        If the library is another one.
+    ImportError
+        If it is not installed.
+    """
+    if library not in get_args(Library):
+        raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
+    module = imported(library, "such a frame", "frames")
+    make = module.table if library == "pyarrow" else module.DataFrame
+    # Arrow and polars take a column of one kind of object for what it is from a list alone.
+    plain = columns if library == "pandas" else {n: c.tolist() if c.dtype == object else c for n, c in columns.items()}
+    return make(plain)
+
+
+def imported(module: str, what: str, extra: str) -> Any:  # noqa: ANN401 - a module that may be missing has no type
+    """Import a package that is an extra; ``ImportError`` says which one."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise ImportError(f"{what} needs {module.partition('.')[0]}: pip install pypgm[{extra}]") from None
+
+
+def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
+    """Return a column as an array; of objects where it holds text, or integers with nulls."""
+    if series.null_count() == 0 and (series.dtype.is_numeric() or str(series.dtype) == "Boolean"):
+        found: NDArray[Any] = series.to_numpy()
+        return found if found.dtype != object else np.array(series.to_list())
+    if series.dtype.is_temporal() and str(series.dtype).startswith("Datetime"):
+        return np.array(series.to_list(), dtype="datetime64[us]")
+    values = np.empty(len(series), dtype=object)
+    values[:] = series.to_list()
+    return values

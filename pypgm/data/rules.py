@@ -1,0 +1,118 @@
+"""Rules across columns: combinations of values that no record can have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pypgm.data.columns import Column
+from pypgm.domain import Clique, Label
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Entry = Label | Sequence[Label] | Mapping[str, Label]
+
+__all__ = ["Counted", "Rule", "broken_rules"]
+
+
+class Counted(Protocol):
+    """A table that can be counted."""
+
+    def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        """Count the records of each cell of some cliques' tables."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Combinations that no record can have, known from what the columns mean, never from the records.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        At least two.
+    forbidden : sequence of sequences
+        Of each combination what each of the columns has: a value or a label, a list of them for any of these, or
+        ``{"from": value, "to": value}`` for all between two, in the order of the codes; either end may be left out. A
+        number stands for its bin.
+
+    Examples
+    --------
+    >>> from pypgm.data import Categorical, Integer
+    >>> columns = {"age": Integer(0, 99, width=10), "married": Categorical(["no", "yes"])}
+    >>> Rule(["age", "married"], [[{"to": 9}, "yes"]]).mask(columns).sum(axis=0).tolist()
+    [0, 1]
+    """
+
+    columns: Sequence[str]
+    forbidden: Sequence[Sequence[Entry]]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.columns, str) or len(set(self.columns)) != len(self.columns) or len(self.columns) < 2:
+            raise ValueError("a rule needs columns, two different ones or more")
+        object.__setattr__(self, "columns", tuple(self.columns))
+        plain = [tuple(tuple(e) if isinstance(e, list) else e for e in cell) for cell in self.forbidden]
+        object.__setattr__(self, "forbidden", tuple(plain))
+        if not self.forbidden or any(len(cell) != len(self.columns) for cell in self.forbidden):
+            raise ValueError(f"the rule on {', '.join(self.columns)} needs combinations of {len(self.columns)} entries")
+
+    def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
+        """Return whether each combination of codes is forbidden, in the order of the rule's columns.
+
+        Raises
+        ------
+        ValueError
+            If a column is unknown, or does not have a value.
+        """
+        found = np.zeros([_column(columns, name).size for name in self.columns], dtype=bool)
+        for cell in self.forbidden:
+            codes = [_codes(name, columns[name], entry) for name, entry in zip(self.columns, cell, strict=True)]
+            found[np.ix_(*codes)] = True
+        if found.all():
+            raise ValueError(f"the rule on {', '.join(self.columns)} leaves no record possible")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a schema file has for the rule."""
+        cells = [[list(e) if isinstance(e, tuple) else e for e in cell] for cell in self.forbidden]
+        return {"columns": list(self.columns), "forbidden": cells}
+
+
+def broken_rules(rules: Sequence[Rule], columns: Mapping[str, Column], table: Counted) -> list[str]:
+    """Return which rules a table breaks."""
+    counts = table.count([tuple(rule.columns) for rule in rules])
+    return [
+        f"columns {', '.join(map(repr, rule.columns))}: records have a combination that a rule forbids"
+        for rule, found in zip(rules, counts, strict=True)
+        if found[rule.mask(columns).reshape(-1)].any()
+    ]
+
+
+def _column(columns: Mapping[str, Column], name: str) -> Column:
+    if name not in columns:
+        raise ValueError(f"a rule needs columns that are declared, and not open: {name!r} is none")
+    return columns[name]
+
+
+def _codes(name: str, column: Column, entry: Entry) -> list[int]:
+    if isinstance(entry, Mapping):
+        if not entry or set(entry) - {"from", "to"}:
+            raise ValueError(f"a rule on {name!r} has a range that is not {{'from': value, 'to': value}}")
+        low = _code(name, column, entry["from"]) if "from" in entry else 0
+        return list(range(low, (_code(name, column, entry["to"]) if "to" in entry else column.n_values - 1) + 1))
+    values = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
+    return [_code(name, column, value) for value in values]
+
+
+def _code(name: str, column: Column, value: Label) -> int:
+    """Return the code of a label, or of a value."""
+    labels = [str(label) for label in column.labels or ()]
+    if str(value) in labels:
+        return labels.index(str(value))
+    codes, problem = column.encode([value])
+    if problem is not None:
+        raise ValueError(f"a rule on {name!r} needs {column.allowed}, or one of its labels")
+    return int(codes[0])

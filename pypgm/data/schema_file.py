@@ -1,0 +1,165 @@
+"""Schema files: what a parsed JSON or YAML file declares, and all that is wrong with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from pypgm.data.closed import Boolean, Categorical, Codes
+from pypgm.data.codebook import read_json
+from pypgm.data.columns import Column
+from pypgm.data.dates import Date
+from pypgm.data.files import open_text
+from pypgm.data.numbers import Integer, Real
+from pypgm.data.rules import Rule
+from pypgm.data.unsettled import OpenSet, QuantileBins, Unsettled
+from pypgm.domain import listed
+
+__all__ = ["declarations", "read_object"]
+
+KINDS: dict[str, type[Column | OpenSet]] = {
+    **{kind.kind: kind for kind in (Categorical, Boolean, Codes, Integer, Real, Date)},
+    "open": OpenSet,
+}
+_Declared = Column | Unsettled
+_NOTES = {"comment", "warning"}
+_TOP = ("columns", "drop", "rules", "records_per_person")
+_EXAMPLE = '{"age": 85, "sex": ["F", "M"]}'
+
+
+def read_object(path: str | os.PathLike[str]) -> object:
+    """Return what a JSON or, by its name, YAML file holds.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is not what it should be, or a name comes twice in an object.
+    ImportError
+        If it is YAML, and PyYAML is not installed.
+    """
+    if not os.fspath(path).endswith((".yaml", ".yml")):
+        return read_json(path)
+    try:
+        import yaml
+    except ImportError:
+        raise ImportError(f"{os.fspath(path)} is YAML, which needs the extra: pip install pypgm[yaml]") from None
+    with open_text(path) as file:
+        text = file.read()
+    try:
+        _check_names(yaml.compose(text, yaml.SafeLoader))
+        parsed: object = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = "" if mark is None else f" at line {mark.line + 1}, column {mark.column + 1}"
+        raise ValueError(f"{os.fspath(path)} must be YAML, and is not{where}") from None
+    except (RecursionError, ValueError) as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from None
+    return parsed
+
+
+def _check_names(node: object) -> None:
+    """Refuse an object that has a name twice, of which PyYAML would take the last."""
+    for entry in getattr(node, "value", ()) if getattr(node, "id", "scalar") != "scalar" else ():
+        for part in entry if isinstance(entry, tuple) else (entry,):
+            _check_names(part)
+    if getattr(node, "id", "") == "mapping":
+        names = [key.value for key, _ in getattr(node, "value", ())]
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise ValueError(f"attribute {repeated[0]!r} comes more than once")
+
+
+def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], list[str]]:
+    """Return the columns a parsed file declares, its other entries, and all that is wrong."""
+    if not isinstance(told, Mapping) or not told:
+        return {}, {}, [f"needs an object of attributes, such as {_EXAMPLE}"]
+    is_whole = isinstance(told.get("columns"), Mapping) and "kind" not in told["columns"]
+    given = told["columns"] if is_whole else told
+    rest = {n: v for n, v in told.items() if n != "columns" and n not in _NOTES} if is_whole else {}
+    warned = [n for n, spec in given.items() if isinstance(spec, Mapping) and spec.get("warning")]
+    columns: dict[str, _Declared] = {}
+    problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]
+    drop = rest.get("drop", [])
+    if not isinstance(drop, list) or not all(isinstance(name, str) for name in drop):
+        problems.append("drop needs a list of names")
+    rules, wrong_rules = _rules(rest.get("rules", []))
+    problems += wrong_rules
+    if not given:
+        problems.append("columns needs at least one column")
+    for name, spec in given.items():
+        if not isinstance(name, str):
+            problems.append(f"names of columns are text, got {name!r}")
+        elif name not in _NOTES or not isinstance(spec, str):
+            column, wrong = _column(spec)
+            problems += [f"attribute {name!r}{' ' if w.startswith('needs') else ': '}{w}" for w in wrong]
+            if column is not None:
+                columns[name] = column
+    return columns, rest | {"warned": warned, "rules": rules}, problems
+
+
+def _rules(told: object) -> tuple[list[Rule], list[str]]:
+    """Return the rules of a parsed file, and what is wrong with them."""
+    rules: list[Rule] = []
+    wrong: list[str] = []
+    for rule in told if isinstance(told, list) else [told]:
+        entries = {n: v for n, v in rule.items() if n not in _NOTES} if isinstance(rule, Mapping) else {}
+        if set(entries) != {"columns", "forbidden"} or not all(isinstance(v, list) for v in entries.values()):
+            wrong.append("rules needs a list of objects with columns and forbidden, each a list")
+            continue
+        try:
+            rules.append(Rule(**entries))
+        except (TypeError, ValueError) as error:
+            wrong.append(str(error))
+    return rules, wrong
+
+
+def _column(spec: object) -> tuple[_Declared | None, list[str]]:
+    """Return the column that an entry declares, or all that is wrong with it."""
+    if isinstance(spec, list):
+        return _made(Categorical, {"values": spec})
+    if isinstance(spec, int) and not isinstance(spec, bool):
+        return _made(Codes, {"codes": spec})
+    if not isinstance(spec, Mapping):
+        came = json.dumps(spec, default=str)
+        return None, [f"needs a size or a list of labels, got {came}, or an object with a kind"]
+    kind = KINDS.get(spec["kind"]) if isinstance(spec.get("kind"), str) else None
+    if kind is None:
+        return None, [f"needs a kind: one of {', '.join(KINDS)}"]
+    entries = {"codes" if n == "size" else n: v for n, v in spec.items() if n != "kind" and n not in _NOTES}
+    entries = {n: v for n, v in entries.items() if v is not None}
+    if kind in {Integer, Real} and isinstance(entries.get("bins"), Mapping):
+        rest = {n: v for n, v in entries.items() if n != "bins"}
+        return _made(partial(_quantile_bins, kind, rest), {n: v for n, v in entries["bins"].items() if n not in _NOTES})
+    wanted = {f.name: f.default is dataclasses.MISSING for f in dataclasses.fields(kind)}
+    shown = {"codes": "size"}
+    unknown = [n for n in entries if n not in wanted]
+    wrong = [f"{spec['kind']} has no {listed([repr(n) for n in unknown])}"] if unknown else []
+    missing = [shown.get(n, n) for n, needed in wanted.items() if needed and n not in entries]
+    wrong += [f"needs {listed(missing)}"] if missing else []
+    return (None, wrong) if wrong else _made(kind, entries)
+
+
+def _made(kind: Callable[..., _Declared], entries: Mapping[str, Any]) -> tuple[_Declared | None, list[str]]:
+    try:
+        return kind(**entries), []
+    except (TypeError, ValueError) as error:
+        return None, str(error).split("; ")
+
+
+def _quantile_bins(
+    kind: Callable[..., Any], entries: Mapping[str, Any], quantiles: int, share: float | str
+) -> QuantileBins:
+    """Return the column of an entry whose bins are ``{"quantiles": 8, "share": 0.05}``."""
+    if "width" in entries or "edges" in entries:
+        raise ValueError("bins by quantiles need no width and no edges")
+    low, high = entries.get("low"), entries.get("high")
+    one: dict[str, Any] = {} if kind is Integer else {"bins": 1}
+    if kind is Integer and type(low) is int and type(high) is int and low <= high:
+        one = {"width": high - low + 1}
+    return QuantileBins(kind(**entries, **one), quantiles, share)

@@ -1,0 +1,148 @@
+"""Columns of which something has to be found out privately before they can be encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.data.closed import Categorical
+from pypgm.data.numbers import Integer, Real
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["OpenSet", "QuantileBins", "Unsettled"]
+
+Share = int | float | str | Fraction
+_CANDIDATES = 1000  # points among which a quantile is chosen
+
+
+@dataclass(frozen=True)
+class OpenSet:
+    """Values that nobody can list: those that many people have are found privately, all else is one value, "other".
+
+    Parameters
+    ----------
+    share : number
+        Of the budget, more than 0: what it costs to find them.
+    other : str
+        Label of all other values.
+    null
+        As in `Column`.
+
+    Examples
+    --------
+    >>> employer = OpenSet(share="0.05", null=True)
+    >>> employer.closed(["acme", "other", "bank"]).labels
+    ('acme', 'bank', 'other', '')
+    """
+
+    share: Share
+    other: str = "other"
+    null: bool | str | Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        _check_share(self.share)
+        object.__setattr__(self, "null", self.provisional.nulls)
+
+    @property
+    def provisional(self) -> Categorical:
+        """The column before any value is found: all values are other ones."""
+        return Categorical((), other=self.other, null=self.null)
+
+    def closed(self, found: Iterable[object]) -> Categorical:
+        """Return the column of the values that were found."""
+        values = {str(value).strip() for value in found} - {self.other, "", *self.provisional.nulls}
+        return Categorical(sorted(values), other=self.other, null=self.null)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a schema file has for the column."""
+        told = {"kind": "open", "share": _plain(self.share)}
+        told |= {} if self.other == "other" else {"other": self.other}
+        return told | ({"null": list(self.null)} if isinstance(self.null, tuple) and self.null else {})
+
+
+@dataclass(frozen=True)
+class QuantileBins:
+    """Numbers in bins that hold about as many records each; where they begin is found privately.
+
+    Parameters
+    ----------
+    column : Integer or Real
+        Bounds, nulls and all else; its own bins do not matter.
+    quantiles : int
+        Number of bins at most: some become one where many records have one number.
+    share : number
+        Of the budget, more than 0: what it costs to find them.
+
+    Examples
+    --------
+    >>> wage = QuantileBins(Real(0, 1000, bins=1, decimals=2), quantiles=4, share="0.05")
+    >>> wage.closed([200, 350.5, 350.5]).labels
+    ('[0, 200)', '[200, 350.5)', '[350.5, 1000]')
+    """
+
+    column: Integer | Real
+    quantiles: int
+    share: Share
+
+    def __post_init__(self) -> None:
+        _check_share(self.share)
+        if not isinstance(self.column, Integer | Real):
+            raise TypeError(f"quantiles are of an Integer or a Real, got {type(self.column).__name__}")
+        if type(self.quantiles) is not int or self.quantiles < 2:
+            raise ValueError("quantiles needs a whole number, 2 or more")
+        object.__setattr__(self, "column", self.provisional)
+
+    @property
+    def provisional(self) -> Integer | Real:
+        """The column before its bins are found: all values are in one."""
+        if isinstance(self.column, Integer):
+            return replace(self.column, width=self.column.high - self.column.low + 1, edges=())
+        return replace(self.column, bins=1, edges=())
+
+    @property
+    def grid(self) -> NDArray[np.float64]:
+        """Where bins may begin: public points between the bounds, evenly spaced."""
+        column = self.column
+        points = np.linspace(column.low, column.high, _CANDIDATES + 2)[1:-1]
+        if isinstance(column, Integer):
+            return np.unique(np.clip(np.rint(points), column.low + (column.high > column.low), column.high))
+        least = column.low if column.decimals is None else column.low + 10.0**-column.decimals
+        rounded = np.unique(points if column.decimals is None else np.round(points, column.decimals))
+        within = rounded[(rounded > column.low) & (rounded >= least) & (rounded < column.high)]
+        return within if within.size else np.array([(column.low + column.high) / 2])
+
+    def closed(self, found: ArrayLike) -> Integer | Real:
+        """Return the column with bins that begin at points of the grid."""
+        points = [p for p in np.unique(np.asarray(found, dtype=np.float64)).tolist() if p > self.column.low]
+        if not points:
+            return self.provisional
+        if isinstance(self.column, Integer):
+            return replace(self.column, width=1, edges=tuple(map(int, points)))
+        return replace(self.column, bins=None, edges=tuple(points))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a schema file has for the column."""
+        told = {name: value for name, value in self.column.to_dict().items() if name not in {"width", "edges"}}
+        return told | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share)}}
+
+
+Unsettled = OpenSet | QuantileBins
+
+
+def _check_share(share: object) -> None:
+    try:
+        fits = not isinstance(share, bool) and 0 < Fraction(str(share)) <= 1
+    except (ValueError, ZeroDivisionError):
+        fits = False
+    if not fits:
+        raise ValueError("share needs a part of the budget, more than 0 and at most 1")
+
+
+def _plain(share: Share) -> int | float | str:
+    return share if isinstance(share, int | float | str) else str(share)

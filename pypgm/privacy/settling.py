@@ -1,0 +1,106 @@
+"""Find out privately what a schema leaves open: values that nobody can list, and bins by quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pypgm.data.unsettled import OpenSet, Unsettled
+from pypgm.privacy.private_column import PrivateColumn
+from pypgm.privacy.quantiles import private_quantiles
+from pypgm.privacy.rational import as_fraction
+from pypgm.privacy.unknown_keys import sparse_histogram
+
+if TYPE_CHECKING:
+    from pypgm.data import Categorical, Integer, Real, Schema
+    from pypgm.data.columns import Values
+    from pypgm.privacy.ledger import Ledger
+    from pypgm.privacy.relation import Privacy
+
+__all__ = ["settle"]
+
+
+def settle(schema: Schema, columns: Mapping[str, Values], privacy: Privacy, ledger: Ledger) -> Schema:
+    """Return a schema with nothing left open, for what each open column says of the budget.
+
+    The values of an `OpenSet` are those whose noisy count reaches the threshold of `sparse_histogram`; all open sets
+    together may take the delta that the budget reserves. The bins of `QuantileBins` begin at `private_quantiles` of its
+    public grid.
+
+    Parameters
+    ----------
+    schema : Schema
+    columns : mapping of str to sequence, shape (n_records,)
+        The raw values of each open column. None is looked at before it is charged for.
+    privacy : Privacy
+        The neighbour relation.
+    ledger : Ledger
+        Where all is charged; what it has left is for the records.
+
+    Raises
+    ------
+    BudgetError
+        If the shares are more than what is left; nothing is charged then.
+    ValueError
+        If a column is missing, or there are open sets and the budget reserves no delta, or has none; before anything
+        is charged.
+
+    Examples
+    --------
+    >>> from pypgm import Budget, Ledger, Privacy, Schema
+    >>> from pypgm.data import Integer, OpenSet, QuantileBins
+    >>> schema = Schema({"job": OpenSet(share=0.5), "age": QuantileBins(Integer(0, 99), 2, share=0.25)})
+    >>> ledger = Ledger(Budget(rho=8, reserved_delta=1e-6))
+    >>> raw = {"job": ["cook"] * 500 + ["spy"], "age": [20] * 250 + [60] * 251}
+    >>> found = settle(schema, raw, Privacy(), ledger)
+    >>> found.columns["job"].labels, found.columns["age"].edges[0] > 20
+    (('cook', 'other'), True)
+    >>> ledger.remaining() >= 2
+    True
+    """
+    missing = [name for name in schema.open if name not in columns]
+    if missing:
+        raise ValueError(f"column {missing[0]!r} is open and its values are missing")
+    n_sets = sum(isinstance(column, OpenSet) for column in schema.open.values())
+    if n_sets and (ledger.budget.unit != "rho" or not ledger.remaining_delta()):
+        raise ValueError(
+            "values that nobody lists are found with a probability of failure: "
+            "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
+        )
+    deltas = ledger.remaining_delta() if n_sets else Fraction(0)
+    amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
+    found = {}
+    with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
+        for name, column in schema.open.items():
+            delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
+            with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
+                values = PrivateColumn(_Values(columns[name], column), privacy, part)
+                found[name] = _settled(column, values, amounts[name], delta)
+    return schema.settled(found)
+
+
+def _settled(
+    column: Unsettled, values: PrivateColumn, amount: Fraction, delta: Fraction
+) -> Categorical | Integer | Real:
+    """Return a column with nothing left open, found for an amount of the budget."""
+    if isinstance(column, OpenSet):
+        return column.closed(sparse_histogram(values, delta=delta, rho=amount))
+    cost = {"rho": amount} if values.ledger.budget.unit == "rho" else {"epsilon": amount}
+    steps = [Fraction(i, column.quantiles) for i in range(1, column.quantiles)]
+    return column.closed(private_quantiles(values, steps, column.grid, **cost))
+
+
+class _Values:
+    """Values of a column as they are asked for: nulls are None, texts have no space around them."""
+
+    def __init__(self, values: Values, column: Unsettled) -> None:
+        self._values, self._nulls = values, frozenset(column.provisional.nulls)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[object]:
+        for value in self._values:
+            bare = value.strip() if isinstance(value, str) else value
+            yield None if isinstance(bare, str) and bare in self._nulls else bare

@@ -1,0 +1,33 @@
+"""Open columns of schemas that show or cost something else in one place."""
+
+from __future__ import annotations
+
+from mutate import Mutant
+
+from pypgm.audit.settled import check_open_sets
+
+_OPEN = [
+    # name, old, new, defect
+    (
+        "an open set lists all values that occur",
+        "return column.closed(sparse_histogram(values, delta=delta, rho=amount))",
+        "return column.closed({*sparse_histogram(values, delta=delta, rho=amount), *values._keys()})",
+        "threshold",
+    ),
+    (
+        "an open column costs twice its share",
+        'as_fraction("share", c.share) * ledger.budget.limit',
+        'as_fraction("share", c.share) * ledger.budget.limit * 2',
+        "overspent",
+    ),
+    (
+        "values are looked at before their charge",
+        "deltas = ledger.remaining_delta() if n_sets else",
+        "deltas = ledger.remaining_delta() if n_sets and all({*columns[n]} for n in schema.open) else",
+        "read before the charge",
+    ),
+]
+
+MUTANTS = [
+    Mutant(name, "pypgm.privacy.settling", old, new, check_open_sets, defect) for name, old, new, defect in _OPEN
+]

@@ -1,0 +1,156 @@
+"""Drafts of schemas: what is guessed from a table, marked, and good enough to be read back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import pytest
+
+import pypgm
+from pypgm import Schema, cli
+from pypgm.data.draft import draft_schema, draft_text
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(columns, **how):
+        path = tmp_path / "t.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file, **how)
+            rows.writerow(columns)
+            rows.writerows(zip(*columns.values(), strict=True))
+        return path
+
+    return write
+
+
+def without_warnings(draft):
+    return {name: {k: v for k, v in c.items() if k != "warning"} for name, c in draft["columns"].items()}
+
+
+N = 200
+TABLE = {
+    "id": [f"P{i}" for i in range(N)],
+    "name": [f"n {i % 150}" for i in range(N)],
+    "age": [17 + i % 70 for i in range(N)],
+    "wage": [f"{i * 100.25:.2f}" for i in range(N)],
+    "big": [i * 10**6 for i in range(N)],
+    "tiny": [f"{i * 1e-9:.3e}" for i in range(N)],
+    "same": ["5.5"] * N,
+    "born": [f"{1950 + i % 50}-03-{1 + i % 28:02}" for i in range(N)],
+    "seen": [f"2024-01-01 {i % 24:02}:30:00" for i in range(N)],
+    "day": [f"{1 + i % 28:02}.01.2024" for i in range(N)],
+    "us": [f"0{1 + i % 9}/0{1 + i % 5}/2024" for i in range(N)],
+    "active": ["Yes" if i % 3 else "No" for i in range(N)],
+    "bit": [i % 2 for i in range(N)],
+    "job": [["cook", "clerk", "?"][i % 3] for i in range(N)],
+    "zip": [f"0{i % 30:04}" for i in range(N)],
+    "town": [f"town {i % 80}" for i in range(N)],
+    "void": [""] * N,
+}
+
+
+def test_kinds_are_guessed(write):
+    draft = draft_schema(write(TABLE))
+    found = without_warnings(draft)
+    assert draft["drop"] == ["id", "name", "void"]
+    assert found["age"] == {"kind": "integer", "low": 17, "high": 86, "width": 1}
+    assert found["wage"] == {"kind": "real", "low": 0, "high": 20000, "bins": 40, "decimals": 2}
+    assert found["big"] == {"kind": "integer", "low": 0, "high": 199_999_999, "width": 5_000_000}
+    assert found["tiny"] == {"kind": "real", "low": 0, "high": 2e-7, "bins": 40}
+    assert found["same"] == {"kind": "real", "low": 5, "high": 6, "bins": 1, "decimals": 1}
+    assert found["born"] == {"kind": "date", "low": "1950-01-01", "high": "1999-12-31", "resolution": "year"}
+    assert found["seen"] == {"kind": "date", "low": "2024-01-01", "high": "2024-01-01", "resolution": "hour"}
+    assert found["day"] == {
+        "kind": "date",
+        "low": "2024-01-01",
+        "high": "2024-01-28",
+        "resolution": "day",
+        "format": "%d.%m.%Y",
+    }
+    assert found["us"]["format"] == "%d/%m/%Y"
+    assert "the format may be %d/%m/%Y or %m/%d/%Y" in draft["columns"]["us"]["warning"]
+    assert found["active"] == {"kind": "boolean", "values": ["no", "yes"]}
+    assert found["bit"] == {"kind": "boolean", "values": ["0", "1"]}
+    assert found["job"] == {"kind": "categorical", "values": ["clerk", "cook"], "null": ["?"]}
+    assert found["zip"]["kind"] == "categorical"
+    assert found["town"] == {"kind": "open", "share": 0.05}
+    assert {n for n, c in draft["columns"].items() if "warning" not in c} == {"active", "bit", "town"}
+    assert "no value comes twice" in draft["columns"]["big"]["warning"]
+    assert "no value comes twice" not in draft["columns"]["age"]["warning"]
+
+
+def test_a_draft_reads_its_table(write, tmp_path):
+    path = write(TABLE)
+    (tmp_path / "s.json").write_text(draft_text(draft_schema(path)), encoding="utf-8")
+    schema = pypgm.read_schema(tmp_path / "s.json").provisional
+    data = pypgm.read_table(path, schema)
+    assert data.n_records == N
+    assert schema.warned == tuple(n for n in schema.columns if n not in {"active", "bit", "town"})
+    assert Schema.from_dict(schema.to_dict()).warned == schema.warned
+    pypgm.write_table(data, tmp_path / "back.csv", schema)
+    again = pypgm.read_table(tmp_path / "back.csv", schema)
+    assert all((again.columns[n] == data.columns[n]).all() for n in data.domain)
+
+
+def test_dialects(write):
+    path = write({"wage": ["1,5", "2,25"] * 50, "age": [1, 2] * 50}, delimiter=";")
+    found = without_warnings(draft_schema(path, delimiter=";", decimal=","))
+    assert found["wage"]["kind"] == "real"
+    assert found["wage"]["decimals"] == 2
+    assert without_warnings(draft_schema(path, delimiter=";"))["wage"]["kind"] == "categorical"
+
+
+def test_many_open_columns_share_what_they_may(write):
+    columns = {f"c{j}": [f"v{i % 70}" for i in range(N)] for j in range(10)}
+    assert {c["share"] for c in draft_schema(write(columns))["columns"].values()} == {0.03}
+
+
+def test_many_rows_and_values(write):
+    values = [str(i) for i in range(120_000)]
+    values[110_000] = "x"
+    assert draft_schema(write({"a": values, "b": ["x"] * 120_000}))["drop"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("a,a\n1,2\n", "needs a header line with a name for each column, each once"),
+        ("a,\n1,2\n", "needs a header line with a name for each column"),
+        ("a,b\n1,2\n1\n", "has rows that have more or fewer than 2 fields"),
+        ('a,b\n1,"2\n', "is not a CSV file"),
+        ("a,b\n", "has no column to declare: each is empty, or has a value of its own for each record"),
+        ("a;b\n1;2\n", "has one column; it has ';' in it: delimiter=';' or --delimiter says so"),
+        (b"a,b\n1,\xff\n", "t.csv must be text in UTF-8, and is not"),
+    ],
+)
+def test_tables_that_are_none(tmp_path, text, message):
+    (tmp_path / "t.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=re.escape(message)):
+        draft_schema(tmp_path / "t.csv")
+
+
+def test_the_command(write, tmp_path, monkeypatch, capsys):
+    write(TABLE)
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["schema", "init", "t.csv"]) == 0
+    printed = capsys.readouterr().out
+    assert cli.main(["schema", "init", "t.csv", "--out", "s.json"]) == 0
+    said = capsys.readouterr().err
+    assert "NOT private: edit what has a warning: age, wage" in said
+    assert "dropped: id, name, void" in said
+    assert (tmp_path / "s.json").read_text(encoding="utf-8") == printed
+    assert json.loads(printed)["comment"].startswith("Drafted from a table")
+    synth = ["synth", "t.csv", "--schema", "s.json", "--out", "o.csv", "--epsilon", "1", "--delta", "1e-9"]
+    assert cli.main([*synth, "--mechanism", "mst"]) == 0
+    assert "warning: the schema says what was read from the records, not protected: age" in capsys.readouterr().err
+    assert cli.main(["schema", "init", "t.csv", "--out", "t.csv"]) == 2
+    assert cli.main(["schema", "init", "t.csv", "--out", "s.json"]) == 2
+    assert "s.json is there already, and may be edited" in capsys.readouterr().err
+    assert cli.main(["schema", "init", "t.parquet"]) == 2
+    assert "t.parquet is Parquet; a schema is drafted from CSV" in capsys.readouterr().err
+    assert cli.main(["schema", "init", "none.csv"]) == 2
+    assert cli.main(["schema"]) == 2

@@ -1,0 +1,122 @@
+"""Data frames in and out: pandas, polars, pyarrow and the Arrow C stream say the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import sys
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm.data import Boolean, Categorical, Date, Integer, as_frame
+
+pytest.importorskip("narwhals")
+
+DOMAIN = pypgm.Domain({"sex": ["F", "M"], "age": 90, "floor": [-1, 0, 1]})
+COLUMNS = {"age": [31, 7, 89], "sex": ["M", "F", "M"], "floor": [1, -1, 0]}
+CODES = {"sex": [1, 0, 1], "age": [31, 7, 89], "floor": [2, 0, 1]}
+LIBRARIES = ["pandas", "polars", "pyarrow"]
+
+
+class Stream:
+    """What offers the Arrow C stream, and nothing else."""
+
+    def __init__(self, table):
+        self.__arrow_c_stream__ = table.__arrow_c_stream__
+
+
+def framed(library, columns):
+    module = pytest.importorskip(library)
+    return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+
+
+def codes(data):
+    return {name: column.tolist() for name, column in data.columns.items()}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_frame_becomes_records_and_a_frame_again(library):
+    frame = framed(library, COLUMNS)
+    data = pypgm.Dataset.from_frame(frame, DOMAIN)
+    assert codes(data) == CODES
+    back = data.to_frame(library)
+    assert type(back) is type(frame)
+    assert codes(pypgm.Dataset.from_frame(back, DOMAIN)) == CODES
+    assert list(back["sex"] if library != "pyarrow" else back["sex"].to_pylist()) == COLUMNS["sex"]
+
+
+def test_the_arrow_stream_and_categories():
+    pandas = pytest.importorskip("pandas")
+    table = framed("pyarrow", COLUMNS)
+    assert codes(pypgm.Dataset.from_frame(Stream(table), DOMAIN)) == CODES
+    frame = pandas.DataFrame(COLUMNS).astype({"sex": "category", "age": "Int64", "floor": "float64"})
+    assert codes(pypgm.Dataset.from_frame(frame, DOMAIN)) == CODES
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_schema_reads_dates_numbers_and_nulls(library):
+    schema = pypgm.Schema(
+        {
+            "hired": Date("2020-01-01", "2021-12-31", "year"),
+            "wage": Integer(0, 99, width=50, null="?"),
+            "active": Boolean(),
+            "job": Categorical(["a", "b"], null="none"),
+        }
+    )
+    columns = {
+        "hired": [datetime.date(2021, 3, 1), datetime.date(2020, 3, 1), datetime.date(2020, 1, 1)],
+        "wage": [10, None, 99],
+        "active": [True, False, True],
+        "job": ["b", None, "a"],
+    }
+    data = schema.encode(framed(library, columns))
+    assert codes(data) == {"hired": [1, 0, 0], "wage": [0, 2, 1], "active": [1, 0, 1], "job": [1, 2, 0]}
+    decoded = schema.decode(data, rng=0)
+    assert codes(schema.encode(as_frame(decoded, library))) == codes(data)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_what_is_wrong_is_told_at_once_and_no_value(library):
+    frame = framed(library, {"age": [31, 7, 99], "sex": ["M", "zebra", None], "other": [1, 2, 3]})
+    with pytest.raises(ValueError, match="3 problems") as caught:
+        pypgm.Dataset.from_frame(frame, DOMAIN)
+    text = str(caught.value)
+    assert "lacks a column for 'floor'" in text
+    assert "column 'sex', row 1 (the first is 0)" in text
+    assert "column 'age', row 2 (the first is 0)" in text
+    assert "zebra" not in text
+    assert "99" not in text
+    with pytest.raises(ValueError, match="columns that the domain does not: 'other'"):
+        pypgm.Dataset.from_frame(framed(library, COLUMNS | {"other": [1, 2, 3]}), DOMAIN)
+    found = pypgm.Dataset.from_frame(framed(library, COLUMNS | {"other": [1, 2, 3]}), DOMAIN, ignore_extra=True)
+    assert codes(found) == CODES
+
+
+def test_refusals(monkeypatch):
+    data = pypgm.Dataset.from_frame(COLUMNS, DOMAIN)
+    with pytest.raises(ValueError, match="library must be 'pandas', 'polars' or 'pyarrow', got 'R'"):
+        data.to_frame("R")
+    with pytest.raises(TypeError, match="a data frame of pandas, polars, pyarrow or the Arrow C stream, got list"):
+        pypgm.Dataset.from_frame([1, 2], DOMAIN)
+    weighted = pypgm.Dataset(data.columns, DOMAIN, weights=np.ones(3))
+    with pytest.raises(ValueError, match="no place for weights"):
+        weighted.to_frame()
+    monkeypatch.setitem(sys.modules, "narwhals", None)
+    with pytest.raises(ImportError, match=r"needs narwhals: pip install pypgm\[frames\]"):
+        pypgm.Dataset.from_frame(object(), DOMAIN)
+
+
+def test_synthetic_records_as_a_frame():
+    pandas = pytest.importorskip("pandas")
+    schema = pypgm.Schema({"sex": ["F", "M"], "age": Integer(0, 99, width=10)})
+    data = schema.encode({"sex": ["F", "M"] * 50, "age": list(range(100))})
+    release = pypgm.mechanisms.mst(data, 10, 1e-9, unsafe_seed=0)
+    frame = release.synthetic_data(rng=0, as_frame=True)
+    assert isinstance(frame, pandas.DataFrame)
+    assert set(frame["sex"]) == {"F", "M"}
+    assert frame["age"].iloc[0] in schema.domain.labels["age"]
+    known = dataclasses.replace(release, schema=schema).synthetic_data(rng=0, as_frame=True)
+    assert known["age"].between(0, 99).all()
+    assert len(known) == len(frame)

@@ -1,0 +1,141 @@
+"""Rules across columns: read, checked on tables, and kept to by models and records."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Budget, Constraint, Schema, cli, mechanisms
+from pypgm.data import Categorical, Date, Integer, OpenSet, Rule, StreamedTable
+from pypgm.data.table import read_open_table
+
+COLUMNS = {
+    "age": Integer(0, 99, width=10),
+    "married": ["no", "yes"],
+    "job": Categorical(["none", "clerk", "cook"], null="?"),
+    "floor": 3,
+}
+YOUNG = Rule(["age", "married"], [[{"to": 17}, "yes"]])
+IDLE = Rule(["job", "age", "floor"], [[["clerk", "cook"], {"to": "[0, 10)"}, {"from": 1}], ["?", 99, 0]])
+SCHEMA = Schema(COLUMNS, rules=[YOUNG, IDLE])
+
+
+def records(n=2000):
+    rng = np.random.default_rng(0)
+    data = {name: rng.integers(0, size, n) for name, size in zip(SCHEMA.domain, SCHEMA.domain.shape, strict=True)}
+    fits = ~forbidden(data)
+    return pypgm.Dataset({name: codes[fits] for name, codes in data.items()}, SCHEMA.domain)
+
+
+def forbidden(codes):
+    age, job, floor = codes["age"], codes["job"], codes["floor"]
+    idle = (np.isin(job, [1, 2]) & (age == 0) & (floor >= 1)) | ((job == 3) & (age == 9) & (floor == 0))
+    return ((age <= 1) & (codes["married"] == 1)) | idle
+
+
+def test_a_rule_forbids_cells():
+    codes = dict(zip(SCHEMA.domain, np.indices(SCHEMA.domain.shape), strict=True))
+    young = YOUNG.mask(SCHEMA.columns)[codes["age"], codes["married"]]
+    idle = IDLE.mask(SCHEMA.columns)[codes["job"], codes["age"], codes["floor"]]
+    assert ((young | idle) == forbidden(codes)).all()
+    dates = {"hired": Date("2020-01-01", "2024-12-31", "year"), "left": Date("2020-01-01", "2024-12-31", "year")}
+    early = Rule(["hired", "left"], [[y, {"to": str(int(y) - 1)}] for y in ("2021", "2022", "2023", "2024")])
+    assert (early.mask(Schema(dates).columns) == np.tri(5, k=-1, dtype=bool)).all()
+
+
+def test_files_have_rules(tmp_path):
+    SCHEMA.save(tmp_path / "s.json")
+    told = json.loads((tmp_path / "s.json").read_text())
+    assert told["rules"][0] == {"columns": ["age", "married"], "forbidden": [[{"to": 17}, "yes"]]}
+    assert Schema.read(tmp_path / "s.json") == SCHEMA
+    assert Schema(COLUMNS) != SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"columns": ["age"], "forbidden": [[3]]}, "a rule needs columns, two different ones or more"),
+        ({"columns": ["age", "age"], "forbidden": [[3, 3]]}, "two different ones"),
+        ({"columns": ["age", "sex"], "forbidden": [[3, 3]]}, "needs columns that are declared, and not open: 'sex'"),
+        ({"columns": ["age", "town"], "forbidden": [[3, "x"]]}, "and not open: 'town' is none"),
+        ({"columns": ["age", "married"], "forbidden": []}, "needs combinations of 2 entries"),
+        ({"columns": ["age", "married"], "forbidden": [[3]]}, "needs combinations of 2 entries"),
+        ({"columns": ["age", "married"], "forbidden": [[3, "maybe"]]}, "a rule on 'married' needs one of 'no', 'yes'"),
+        ({"columns": ["age", "married"], "forbidden": [[{}, "no"]]}, "a rule on 'age' has a range that is not"),
+        ({"columns": ["age", "married"], "forbidden": [[{"at": 3}, "no"]]}, "has a range that is not"),
+        ({"columns": ["age", "married"], "forbidden": [[{"from": 0}, ["no", "yes"]]]}, "leaves no record possible"),
+        ({"columns": ["age", "married"]}, "rules needs a list of objects with columns and forbidden, each a list"),
+        ("none", "rules needs a list of objects"),
+    ],
+)
+def test_rules_that_do_not_fit(rule, message):
+    told = Schema({**COLUMNS, "town": OpenSet(0.1)}).to_dict() | {"rules": [rule]}
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Schema.from_dict(told)
+
+
+def test_records_that_break_a_rule_are_refused(tmp_path):
+    raw = {"age": [30, 17], "married": ["yes", "yes"], "job": ["cook", "cook"], "floor": [0, 0]}
+    broken = "columns 'age', 'married': records have a combination that a rule forbids"
+    with pytest.raises(ValueError, match=broken):
+        SCHEMA.encode(raw)
+    assert SCHEMA.encode(raw | {"age": [30, 20]}).n_records == 2
+    (tmp_path / "t.csv").write_text("age,married,job,floor,town\n30,yes,cook,0,x\n17,yes,cook,0,x\n")
+    with pytest.raises(ValueError, match=r"t\.csv: " + broken):
+        pypgm.read_table(tmp_path / "t.csv", SCHEMA, ignore_extra=True)
+    with pytest.raises(ValueError, match=broken):
+        StreamedTable(lambda *_: iter([raw]), list(raw), SCHEMA)
+    opened = Schema({**COLUMNS, "town": OpenSet(0.1)}, rules=[YOUNG])
+    with pytest.raises(ValueError, match=broken):
+        read_open_table(tmp_path / "t.csv", opened)
+
+
+@pytest.mark.parametrize("oracle", ["exact", "region_graph"])
+@pytest.mark.parametrize("name", ["mst", "hdmm", "aim", "mwem", "wide"])
+def test_models_and_records_keep_to_rules(name, oracle):
+    zeros = Constraint.of_rules(SCHEMA)
+    mechanism = getattr(mechanisms, name)
+    how = {"constraints": zeros, "oracle": oracle, "iterations": 50, "unsafe_seed": 1}
+    release = mechanism(records(), budget=Budget(rho=1), **how)
+    for rule in SCHEMA.rules:
+        table = release.project(rule.columns)
+        assert np.abs(table.values[rule.mask(SCHEMA.columns)]).max() < 1e-6
+    assert not forbidden(release.synthetic_data(3000, 0).columns).any()
+    free = mechanism(records(), budget=Budget(rho=1), **(how | {"constraints": ()}))
+    assert max(np.abs(free.project(r.columns).values[r.mask(SCHEMA.columns)]).max() for r in SCHEMA.rules) > 1e-3
+
+
+def test_constraints_that_a_mechanism_does_not_take():
+    data, zeros = records(), Constraint.of_rules(SCHEMA)
+    budget = {"budget": Budget(rho=1)}
+    with pytest.raises(ValueError, match="cells, allowed or forbidden"):
+        mechanisms.mst(data, constraints=[Constraint(("age", "married"), mapping=[0] * 10)], **budget)
+    with pytest.raises(ValueError, match="unknown attribute 'sex'"):
+        mechanisms.mst(data, constraints=[Constraint("sex", forbidden=[0])], **budget)
+    with pytest.raises(TypeError, match=r"constraints must be pypgm\.Constraint"):
+        mechanisms.mst(data, constraints=[YOUNG], **budget)
+    with pytest.raises(ValueError, match="privbayes takes no constraints"):
+        mechanisms.privbayes(data, constraints=zeros, **budget)
+    with pytest.raises(ValueError, match="multiplicative weights take no constraints"):
+        mechanisms.mwem(data, constraints=zeros, estimator="weights", **budget)
+
+
+def test_the_command_keeps_to_rules(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    SCHEMA.save("s.json")
+    pypgm.write_table(records(), "t.csv", SCHEMA, 0)
+    synth = ["synth", "t.csv", "--schema", "s.json", "--out", "o.csv", "--epsilon", "1", "--delta", "1e-9"]
+    assert cli.main(synth) == 0
+    with open("o.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert not any(int(r["age"]) < 20 and r["married"] == "yes" for r in rows)
+    assert pypgm.load("o.pgm").schema == SCHEMA
+    assert pypgm.read_table("o.csv", SCHEMA).n_records == len(rows)
+    capsys.readouterr()
+    assert cli.main([*synth, "--release", "p.pgm", "--mechanism", "privbayes"]) == 2
+    assert "privbayes takes no constraints" in capsys.readouterr().err

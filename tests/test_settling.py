@@ -1,0 +1,241 @@
+"""What a schema leaves open is found privately, charged, and used."""
+
+from __future__ import annotations
+
+import csv
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pypgm
+from pypgm import Budget, BudgetError, Ledger, Privacy, PrivateTable, Schema, cli
+from pypgm.data import Categorical, Integer, OpenSet, QuantileBins, Real
+from pypgm.data.table import read_open_table
+from pypgm.privacy import settle
+
+OPEN = Schema(
+    {
+        "town": OpenSet("1/4", null="?"),
+        "wage": QuantileBins(Real(0, 1000, bins=1, decimals=2, outside="clip", null=True), 4, "1/8"),
+        "sex": ["F", "M"],
+        "age": QuantileBins(Integer(0, 99), 3, share=0.125),
+    },
+    drop=["id"],
+)
+FILE = {
+    "columns": {
+        "town": {"kind": "open", "share": "1/4", "null": ["?"]},
+        "wage": {
+            "kind": "real",
+            "low": 0,
+            "high": 1000,
+            "bins": {"quantiles": 4, "share": "1/8"},
+            "decimals": 2,
+            "outside": "clip",
+            "null": True,
+        },
+        "sex": ["F", "M"],
+        "age": {"kind": "integer", "low": 0, "high": 99, "bins": {"quantiles": 3, "share": 0.125}},
+    },
+    "drop": ["id"],
+}
+
+
+def raw(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return {
+        "town": [["here", "there", "?"][i % 3] if i > 3 else f"lone {i}" for i in range(n)],
+        "wage": [f"{w:.2f}" if i % 10 else "" for i, w in enumerate(rng.lognormal(5, 1, n))],
+        "sex": ["FM"[i % 2] for i in range(n)],
+        "age": rng.integers(18, 66, n).tolist(),
+    }
+
+
+def test_open_columns_are_found_and_charged():
+    table, ledger = raw(3000), Ledger(Budget(rho=4, reserved_delta=1e-6))
+    found = settle(OPEN, table, Privacy(), ledger)
+    assert found.columns["town"] == Categorical(["here", "there"], other=True, null="?")
+    wages = np.array([float(w) for w in table["wage"] if w])
+    edges = np.array(found.columns["wage"].edges)
+    assert np.allclose([(wages < e).mean() for e in edges], [0.25, 0.5, 0.75], atol=0.05)
+    assert found.columns["wage"].decimals == 2
+    assert np.allclose(found.columns["age"].edges, [34, 50], atol=2)
+    spent = {}
+    for line in ledger.lines:
+        name = line.within.split(" / ")[1]
+        spent[name] = spent.get(name, 0) + line.cost
+    assert {n: float(c) for n, c in spent.items()} == pytest.approx({"town": 1, "wage": 0.5, "age": 0.5}, rel=1e-6)
+    assert ledger.spent() <= 2
+    assert 0 < ledger.spent_delta() <= Fraction(1, 10**6)
+    data = found.encode(table)
+    with PrivateTable(data, Privacy(), ledger) as records:
+        release = pypgm.mechanisms.mst(records)
+    assert release.ledger.lines[: len(ledger.lines)] == ledger.lines
+    assert release.ledger.spent() <= 4
+
+
+def test_pure_budgets_find_bins_but_no_sets():
+    schema = Schema({"age": QuantileBins(Integer(0, 99), 2, "1/2")})
+    ledger = Ledger(Budget(epsilon=4))
+    assert abs(settle(schema, {"age": range(100)}, Privacy(), ledger).columns["age"].edges[0] - 50) < 15
+    assert ledger.spent() <= 2
+
+
+def test_what_cannot_be_settled_costs_nothing():
+    for budget in (Budget(rho=1), Budget(epsilon=1), Budget(epsilon=1, delta=1e-6)):
+        ledger = Ledger(budget)
+        with pytest.raises(ValueError, match="the budget needs delta, and part of it reserved"):
+            settle(OPEN, raw(9), Privacy(), ledger)
+        assert not ledger.lines
+    ledger = Ledger(Budget(rho=1, reserved_delta=1e-6))
+    with pytest.raises(ValueError, match="column 'wage' is open and its values are missing"):
+        settle(OPEN, {"town": ["a"]}, Privacy(), ledger)
+    ledger.charge_laplace("measure", "()", scale=1, sensitivity=Fraction(1))
+    ledger.charge_laplace("measure", "()", scale=2, sensitivity=Fraction(1))
+    before = ledger.lines
+    with pytest.raises(BudgetError):
+        settle(OPEN, raw(9), Privacy(), ledger)
+    assert ledger.lines == before
+
+
+def test_nothing_at_all_is_found_in_few_records():
+    table = {name: values[:2] for name, values in raw(9).items()}
+    found = settle(OPEN, table, Privacy(), Ledger(Budget(rho=4, reserved_delta=1e-6)))
+    assert found.columns["town"].labels == ("other", "?")
+    assert found.encode(table).columns["town"].tolist() == [0, 0]
+
+
+@given(
+    st.floats(-1e6, 1e6),
+    st.floats(0.01, 1e6),
+    st.none() | st.integers(0, 6),
+    st.lists(st.integers(0, 10**6), max_size=6),
+)
+def test_any_points_of_a_grid_are_bins(low, span, decimals, places):
+    try:
+        column = Real(low, low + span, bins=1, decimals=decimals)
+    except ValueError:
+        return  # no number of so many decimals
+    made = QuantileBins(column, 4, "1/2")
+    grid = made.grid
+    assert (np.diff(grid) > 0).all()
+    found = made.closed([grid[p % len(grid)] for p in places])
+    codes = np.arange(found.size)
+    assert (found.encode(found.decode(codes, 0))[0] == codes).all()
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(0, 10**6), st.lists(st.integers(0, 10**6), max_size=6))
+def test_any_points_of_a_grid_are_bins_of_integers(low, span, places):
+    made = QuantileBins(Integer(low, low + span, width=span + 1), 4, "1/2")
+    grid = made.grid
+    assert (np.diff(grid) > 0).all()
+    found = made.closed([grid[p % len(grid)] for p in places])
+    codes = np.arange(found.size)
+    assert (found.encode(found.decode(codes, 0))[0] == codes).all()
+
+
+def test_files_have_open_columns(tmp_path):
+    (tmp_path / "s.json").write_text(json.dumps(FILE))
+    schema = pypgm.read_schema(tmp_path / "s.json")
+    assert schema == OPEN
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert list(schema.open) == ["town", "wage", "age"]
+    assert repr(schema) == "Schema(town: open, wage: open, sex: categorical 2, age: open)"
+    for use in ("columns", "domain", "ordinal"):
+        with pytest.raises(ValueError, match="what is open in 'town', 'wage', 'age' has to be found privately first"):
+            getattr(schema, use)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ({"kind": "open"}, "'a' needs share"),
+        ({"kind": "open", "share": 0}, "share needs a part of the budget, more than 0 and at most 1"),
+        ({"kind": "open", "share": 2}, "share needs a part of the budget"),
+        ({"kind": "open", "share": "much"}, "share needs a part of the budget"),
+        ({"kind": "open", "share": True}, "share needs a part of the budget"),
+        ({"kind": "open", "share": 0.5, "null": "other"}, "label 'other' comes more than once"),
+        (
+            {"kind": "integer", "low": 0, "high": 9, "bins": {"quantiles": 1, "share": 1}},
+            "quantiles needs a whole number",
+        ),
+        ({"kind": "integer", "low": 0, "high": 9, "bins": {"quantiles": 3}}, "share"),
+        ({"kind": "integer", "low": 9, "high": 0, "bins": {"quantiles": 3, "share": 1}}, "low must be below high"),
+        ({"kind": "integer", "low": 0, "bins": {"quantiles": 3, "share": 1}}, "high"),
+        (
+            {"kind": "integer", "low": 0, "high": 9, "width": 2, "bins": {"quantiles": 3, "share": 1}},
+            "bins by quantiles need no width",
+        ),
+        ({"kind": "integer", "low": 0, "high": 9, "bins": 3}, "integer has no 'bins'"),
+    ],
+)
+def test_open_columns_that_do_not_fit(column, message):
+    with pytest.raises(ValueError, match=message):
+        Schema.from_dict({"a": column})
+
+
+def test_open_columns_in_python_that_do_not_fit():
+    with pytest.raises(TypeError, match="quantiles are of an Integer or a Real, got Categorical"):
+        QuantileBins(Categorical(["a"]), 2, 1)
+    with pytest.raises(ValueError, match="shares of open columns come to more than the budget"):
+        Schema({"a": OpenSet("0.7"), "b": OpenSet(0.4)})
+
+
+def test_an_open_table_is_refused_before_anything_is_spent(tmp_path):
+    (tmp_path / "t.csv").write_text("town,wage,sex,age\n,x,F,7\nhere,1,Z,200\n")
+    with pytest.raises(ValueError, match="has 4 problems"):
+        read_open_table(tmp_path / "t.csv", OPEN)
+    with pytest.raises(ValueError, match="has to be found privately first"):
+        pypgm.read_table(tmp_path / "t.csv", OPEN)
+
+
+@pytest.mark.parametrize("dialect", [[], ["--delimiter", ";", "--decimal", ","]])
+def test_the_command_settles(tmp_path, monkeypatch, capsys, dialect):
+    monkeypatch.chdir(tmp_path)
+    table = raw(4000)
+    if dialect:
+        table["wage"] = [w.replace(".", ",") for w in table["wage"]]
+    with open("t.csv", "w", newline="") as file:
+        rows = csv.writer(file, delimiter=dialect[1] if dialect else ",")
+        rows.writerow(table)
+        rows.writerows(zip(*table.values(), strict=True))
+    (tmp_path / "s.json").write_text(json.dumps(FILE))
+    synth = [
+        "synth",
+        "t.csv",
+        "--schema",
+        "s.json",
+        "--out",
+        "o.csv",
+        "--delta",
+        "1e-6",
+        "--mechanism",
+        "mst",
+        *dialect,
+    ]
+    assert cli.main([*synth, "--epsilon", "5"]) == 0
+    said = capsys.readouterr().err
+    assert "guarantee: epsilon 5.0, delta 1e-06" in said
+    for line in ("settle / town", "settle / wage", "settle / age"):
+        assert line in said
+    release = pypgm.load("o.pgm")
+    assert release.schema.columns["town"].labels == ("here", "there", "other", "?")
+    assert release.ledger.spent() <= release.ledger.budget.limit
+    assert release.ledger.budget.delta == Fraction(1, 10**6)
+    with open("o.csv", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert {r["town"] for r in found} <= {"here", "there", "other", "?"}
+    assert "lone" not in (tmp_path / "o.csv").read_text()
+    assert abs(np.mean([float(r["wage"]) < 150 for r in found if r["wage"]]) - 0.5) < 0.1
+    assert cli.main([*synth, "--epsilon", "5", "--release", "p.pgm", "--delta", "0"]) == 2
+    assert cli.main(["plan", "s.json", "--records", "99", "--epsilon", "1", "--delta", "1e-6"]) == 2
+    assert "has to be found privately first" in capsys.readouterr().err
+
+
+def test_open_columns_are_not_read_from_parquet(tmp_path):
+    with pytest.raises(ValueError, match="with open columns a table is read from CSV"):
+        read_open_table(tmp_path / "t.parquet", OPEN)

@@ -1,0 +1,122 @@
+"""Tables read in pieces: the same counts, and the same releases, as in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm.data import StreamedTable, scan
+
+DOMAIN = pypgm.Domain({"a": 5, "sex": ["F", "M", "x"], "c": 40})
+CLIQUES = [("a", "sex"), ("c", "a"), (), ("sex",), ("c", "sex", "a")]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    return pypgm.Dataset(
+        {"a": rng.integers(0, 5, 7000), "sex": rng.integers(0, 3, 7000), "c": rng.integers(0, 40, 7000)}, DOMAIN
+    )
+
+
+def raw(data):
+    return {"c": data.columns["c"], "a": data.columns["a"], "sex": np.array(["F", "M", "x"])[data.columns["sex"]]}
+
+
+def in_pieces(columns, size=999):
+    n = len(columns["a"])
+
+    def pieces(names, rows):
+        assert rows >= 1
+        for first in range(0, n, size):
+            yield {name: columns[name][first : first + size] for name in names}
+
+    return pieces
+
+
+def same_counts(table, data):
+    assert table.n_records == len(table) == data.n_records
+    assert table.domain == data.domain
+    for found, expected in zip(table.count(CLIQUES), data.count(CLIQUES), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_counts_and_releases_are_those_of_the_records(data):
+    table = StreamedTable(in_pieces(raw(data)), ["c", "a", "sex"], DOMAIN)
+    same_counts(table, data)
+    assert repr(table) == "StreamedTable(7000 records; a: 5, sex: 3, c: 40)"
+    for mechanism in (pypgm.mechanisms.mst, pypgm.mechanisms.wide):
+        one, other = (mechanism(source, 1, 1e-9, unsafe_seed=3) for source in (data, table))
+        assert [line.cost for line in one.ledger.lines] == [line.cost for line in other.ledger.lines]
+        for m, n in zip(one.measurements, other.measurements, strict=True):
+            assert m.clique == n.clique
+            np.testing.assert_array_equal(m.values, n.values)
+
+
+def test_what_needs_records_says_so(data):
+    table = StreamedTable(in_pieces(raw(data)), ["c", "a", "sex"], DOMAIN)
+    private = pypgm.PrivateTable(table, pypgm.Privacy(), pypgm.Ledger(pypgm.Budget(epsilon=1)))
+    with pytest.raises(TypeError, match="only a Dataset can be sampled"):
+        private.subsample(0.5, epsilon=0.1)
+    assert private.ledger.spent() == 0
+
+
+def test_a_table_that_does_not_fit_is_refused_at_the_beginning(data):
+    columns = raw(data)
+    columns["c"] = columns["c"].copy()
+    columns["c"][3000] = 40
+    columns["sex"] = columns["sex"].astype(object)
+    columns["sex"][1234] = "zebra"
+    with pytest.raises(ValueError, match="column 'sex', row 1234") as caught:
+        StreamedTable(in_pieces(columns), ["c", "a", "sex"], DOMAIN)
+    assert "zebra" not in str(caught.value)
+    with pytest.raises(ValueError, match="column 'c', row 3000"):
+        StreamedTable(in_pieces({**columns, "sex": raw(data)["sex"]}), ["c", "a", "sex"], DOMAIN)
+    with pytest.raises(ValueError, match="lacks a column for 'sex'"):
+        StreamedTable(in_pieces(columns), ["c", "a"], DOMAIN)
+
+
+def test_a_table_that_changes_is_noticed(data):
+    columns = raw(data)
+    table = StreamedTable(in_pieces(columns), ["c", "a", "sex"], DOMAIN)
+    columns["a"] = columns["a"][:-1]
+    with pytest.raises(ValueError, match="the table changed while it was counted"):
+        table.count([("a",)])
+
+
+@pytest.fixture(scope="module")
+def files(data, tmp_path_factory):
+    pytest.importorskip("duckdb")
+    arrow = pytest.importorskip("pyarrow")
+    folder = tmp_path_factory.mktemp("scan")
+    table = arrow.table(raw(data))
+    from pyarrow import csv, parquet
+
+    parquet.write_table(table.slice(0, 4000), folder / "one.parquet")
+    parquet.write_table(table.slice(4000), folder / "two.parquet")
+    csv.write_csv(table, folder / "all.csv")
+    return folder
+
+
+def test_files_are_scanned(data, files):
+    import duckdb
+
+    same_counts(scan([files / "one.parquet", files / "two.parquet"], DOMAIN), data)
+    same_counts(scan(str(files / "*.parquet"), DOMAIN), data)
+    same_counts(scan(files / "all.csv", DOMAIN), data)
+    connection = duckdb.connect()
+    same_counts(scan(connection.sql(f"select *, 1 as one from '{files}/*.parquet'"), DOMAIN, ignore_extra=True), data)
+    few = scan(connection.sql(f"select * from '{files}/*.parquet' where a < 2"), DOMAIN)
+    assert len(few) == int((data.columns["a"] < 2).sum())
+
+
+def test_scans_are_refused(files):
+    with pytest.raises(ValueError, match=r"column 'sex', row \d+ .*: needs one of 'F', 'M'"):
+        scan(files / "all.csv", pypgm.Domain({"a": 5, "sex": ["F", "M"], "c": 40}))
+    with pytest.raises(FileNotFoundError, match="no such file can be read"):
+        scan(files / "none.parquet", DOMAIN)
+    with pytest.raises(ValueError, match="files of one kind"):
+        scan([files / "all.csv", files / "one.parquet"], DOMAIN)
+    with pytest.raises(ValueError, match="columns that the domain does not: 'c'"):
+        scan(files / "all.csv", DOMAIN.project(("a", "sex")))
