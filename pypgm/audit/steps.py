@@ -21,6 +21,7 @@ from pypgm.audit.trace import Trace
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import L1Selector, PrivateTable
@@ -85,6 +86,14 @@ def _lie(size: int) -> LinearQuery:
     return _Lying(list(range(size)))
 
 
+def _cells(table: PrivateTable) -> CellSelector:
+    return table.cell_selector(_PAIRS)
+
+
+def _offsets(table: PrivateTable) -> list[Any]:
+    return [np.arange(table.domain.size(pair)) * 1.3 - 2 for pair in _PAIRS]
+
+
 def _refused(ask: Callable[[], Any]) -> str:
     """Return a fixed text for what is refused: a refusal is an answer that costs nothing."""
     try:
@@ -106,6 +115,8 @@ ASKED: dict[str, tuple[str, Ask]] = {
             lambda: t.l1_selector(_PAIRS, _estimate, lambda p: Prefix(t.domain.size(p))).select([0, 1, 2], rho=x)
         ),
     ),
+    "draws of counts": ("rho", lambda t, x: _cells(t).draw(-3, _offsets(t), 17.6, 4, rho=x)),
+    "a draw of counts, odd epsilon": ("epsilon", lambda t, x: _cells(t).draw(1, _offsets(t), 3, epsilon=x)),
     "permute-and-flip": ("rho", lambda t, x: _selector(t).permute_and_flip([0, 1, 2], rho=x)),
     "a screen": ("rho", lambda t, x: _selector(t).screen([2, 0, 2, 2], rho=x, weights=["1/9", 1, "1/9", "1/2"])),
     "a screen by a stated score": (

@@ -17,7 +17,7 @@ from pypgm import mechanisms, mrf
 from pypgm.audit.answers import exact_rank_scores
 from pypgm.audit.trace import Mechanism, WatchedRecords
 from pypgm.bayes import PrivateStructure, learn_private
-from pypgm.data import Dataset
+from pypgm.data import Dataset, Integer, QuantileBins, Schema
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -25,6 +25,7 @@ from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import L1Selector, PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.settling import settle
 from pypgm.queries import Contrasts, Partition, Prefix
 
 __all__ = [
@@ -76,6 +77,14 @@ def _beside_public(data: Any, *arguments: Any, **more: Any) -> Any:
 
 def _mwem(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _three_rounds(data, budget=budget, privacy=privacy, **more)
+
+
+def _dualquery(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return _few_draws(data, budget=budget, privacy=privacy, **more)
+
+
+def _fem(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return _few_leaders(data, budget=budget, privacy=privacy, **more)
 
 
 def _wide(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
@@ -148,11 +157,15 @@ FEWER: dict[str, Mechanism] = {"aim": _aim, "jam": _jam, "wide": _wide}
 """Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
 
 _three_rounds = partial(mechanisms.mwem, iterations=2, rounds=3)
+_few_draws = partial(mechanisms.dualquery, iterations=2, rounds=3, samples=2, rate="1/10")
+_few_leaders = partial(mechanisms.fem, iterations=2, rounds=3, samples=2)
 
 LEARNERS: dict[str, Mechanism] = {
     "learn_private": _learn,
     "privbayes": _privbayes,
     "mwem": _mwem,
+    "dualquery": _dualquery,
+    "fem": _fem,
     "learn_pairwise": _pairwise,
 }
 """Learners and mechanisms that are looked at under pure budgets too."""
@@ -169,6 +182,8 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "learn_private": partial(_learned, callback=_stop),
     "privbayes": partial(_chosen, callback=_stop),
     "mwem": _three_rounds,
+    "dualquery": _few_draws,
+    "fem": _few_leaders,
     "learn_pairwise": _field,
 }
 """The same mechanisms and learners as their users call them."""
@@ -307,6 +322,19 @@ def _quantiles(times: int) -> Mechanism:
     return mechanism
 
 
+def _settled(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    """Find the bins of a column by quantiles, for all of the budget."""
+    ledger, first = Ledger(budget), next(iter(data.domain))
+    column = QuantileBins(Integer(0, data.domain.size((first,)) - 1), 3, share=1)
+    found = settle(Schema({first: column}), {first: data.unnoted(first)}, privacy, ledger)
+
+    def hidden(records: WatchedRecords) -> Sequence[Any]:
+        thirds = (Fraction(1, 3), Fraction(2, 3))
+        return [exact_rank_scores(records.unnoted(first), q, column.grid.tolist()) for q in thirds]
+
+    return SimpleNamespace(ledger=ledger, measurements=[], found=found.to_dict(), hidden=hidden)
+
+
 def _bounds(data: Any, budget: Budget, privacy: Privacy) -> Any:
     ledger, first = Ledger(budget), next(iter(data.domain))
     grid = [*_grid(data), float(data.domain.size((first,)))]
@@ -346,6 +374,7 @@ STEPS: dict[str, Mechanism] = {
     "quantiles": _quantiles(1),
     "the same quantiles again": _quantiles(2),
     "bounds": _bounds,
+    "bins of a schema": _settled,
 }
 """Single steps, looked at in the same way as whole mechanisms; budgets are in rho."""
 

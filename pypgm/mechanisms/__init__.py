@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pypgm.mechanisms._aim import aim
+from pypgm.mechanisms._dualquery import dualquery
+from pypgm.mechanisms._fem import fem
 from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._jam import jam
 from pypgm.mechanisms._mst import mst
@@ -13,4 +15,18 @@ from pypgm.mechanisms.run import Options
 from pypgm.planning import Plan, plan
 from pypgm.release import Release
 
-__all__ = ["Options", "Plan", "Release", "aim", "hdmm", "jam", "mst", "mwem", "plan", "privbayes", "wide"]
+__all__ = [
+    "Options",
+    "Plan",
+    "Release",
+    "aim",
+    "dualquery",
+    "fem",
+    "hdmm",
+    "jam",
+    "mst",
+    "mwem",
+    "plan",
+    "privbayes",
+    "wide",
+]

@@ -94,7 +94,8 @@ def mwem(
     ------
     ValueError
         If the budget is out of range, the records are weighted, the workload is over another domain or asks what is no
-        sum over cells, an option is out of range, or `measurements` or regions come with "weights".
+        sum over cells, an option is out of range, or `measurements`, constraints or regions come with
+        "weights".
     TypeError
         If the budget or the relation is given twice or not at all.
 
@@ -120,6 +121,8 @@ def mwem(
     checked_real("tree_bytes", tree_bytes, infinite=True)
     if estimator == "weights" and (options.get("measurements") or options.get("oracle", "auto") != "auto"):
         raise ValueError("multiplicative weights rest on the run's own measurements: pass no measurements or oracle")
+    if estimator == "weights" and options.get("constraints"):
+        raise ValueError("multiplicative weights take no constraints")
     if options.get("oracle", "auto") == "auto":
         options["oracle"] = "exact"
     run = Run("mwem", data, epsilon, delta, pure=True, **options)

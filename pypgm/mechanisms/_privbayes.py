@@ -74,7 +74,7 @@ def privbayes(
     ------
     ValueError
         If the budget is out of range, the records are weighted, the domain has no attributes, the score is none for
-        these attributes or this relation, or `measurements` come with "tables".
+        these attributes or this relation, or `measurements` come with "tables", or there are constraints.
     TypeError
         If the budget or the relation is given twice or not at all.
 
@@ -102,6 +102,8 @@ def privbayes(
         raise ValueError(f"estimator must be one of {get_args(Estimator)}, got {estimator!r}")
     if estimator == "tables" and options.get("measurements"):
         raise ValueError("conditional tables are read from the measurements of the run alone: estimator='model'")
+    if options.get("constraints"):
+        raise ValueError("privbayes takes no constraints: conditional tables could not keep to them")
     run = Run("privbayes", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
     if len(run.domain) == 0:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 from pypgm.clock import Clock
 from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
-from pypgm.estimation import fit
+from pypgm.estimation import Constraint, fit
+from pypgm.estimation.constraint import fold
+from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import checked_measurements, estimate
@@ -66,6 +68,9 @@ class Options(_How, total=False):
     measurements : sequence of LinearMeasurement, optional
         Taken before or elsewhere: the estimate rests on them too, and the release holds them first. Their cost is in
         its ledger where they come with a resumed table, see `Release.resume`.
+    constraints : sequence of Constraint
+        Structural zeros, as in `pypgm.estimate`: cells that no record can have, as is publicly known. The model and its
+        records have none there.
     oracle : {"auto", "exact", "region_graph"}
         As in `pypgm.estimate`; "auto" is exact where the tables of the junction tree take at most 32 MiB.
     iterations, tolerance, max_bytes, callback, progress, n_threads
@@ -83,6 +88,7 @@ class Options(_How, total=False):
     neighbours: Neighbours | None
     privacy: Privacy | None
     measurements: Sequence[LinearMeasurement]
+    constraints: Sequence[Constraint]
     oracle: Oracle
     time_limit: float | None
     n_threads: int
@@ -100,6 +106,14 @@ def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
     given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
     fit.Options(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
     return given
+
+
+def _checked_zeros(domain: Domain, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """Return structural zeros, checked before anything is spent."""
+    if any(isinstance(c, Constraint) and c.kind == "mapping" for c in constraints):
+        raise ValueError("constraints of a mechanism are cells, allowed or forbidden; pypgm.estimate takes mappings")
+    fold(domain, constraints)
+    return tuple(constraints)
 
 
 class Run:
@@ -132,6 +146,8 @@ class Run:
         As in `Options`.
     given : tuple of LinearMeasurement
         Those taken before.
+    constraints : tuple of Constraint
+        Structural zeros.
 
     Raises
     ------
@@ -154,6 +170,7 @@ class Run:
         neighbours: Neighbours | None = None,
         privacy: Privacy | None = None,
         measurements: Sequence[LinearMeasurement] = (),
+        constraints: Sequence[Constraint] = (),
         oracle: Oracle = "auto",
         noise: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
@@ -180,6 +197,7 @@ class Run:
             self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.rho: Fraction = self.table.ledger.remaining()
         self.total = self.table.public_total
+        self.constraints = _checked_zeros(self.domain, constraints)
         self.given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
 
     @property
@@ -216,11 +234,23 @@ class Run:
         fitted = [] if self.total == 0 else measurements
         oracle, seconds = self._planned([m.clique for m in fitted]), self._seconds_left()
         how = self._how | {"time_limit": None if seconds is None else part * seconds, "prior": prior}
+        how |= {"constraints": self.constraints}
         return estimate(self.domain, fitted, self.total, oracle=oracle, n_threads=self._n_threads, **how)
+
+    def fit_loss(
+        self, loss: Loss, cliques: Sequence[Clique], total: float, start: GraphicalModel | RegionGraphModel
+    ) -> GraphicalModel | RegionGraphModel:
+        """Return the model of the least loss over the marginals of cliques and what the run was given, from a start."""
+        oracle, seconds = self._planned([*cliques, *(m.clique for m in self.given)]), self._seconds_left()
+        whole = loss + L2(self.given) if self.given else loss
+        how = self._how | {"time_limit": seconds, "stop": "optimum", "warm_start": start}
+        how |= {"constraints": self.constraints}
+        return estimate(self.domain, [], total, loss=whole, oracle=oracle, n_threads=self._n_threads, **how)
 
     def _planned(self, cliques: Sequence[Clique]) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
         most = self._how.get("max_bytes")
+        cliques = [*cliques, *(c.clique for c in self.constraints)]
         if self.oracle == "exact" or not any(cliques):  # a region graph needs a region
             check_estimate_fits(JunctionTree(self.domain, cliques, max_bytes=most), (), "accelerated", most)
             return "exact"

@@ -26,7 +26,7 @@ def that_fit(run: Run, known: Iterable[Clique], candidates: Sequence[Clique], li
     """
     if run.oracle == "region_graph":
         return range(len(candidates))
-    sets = [set(c) for c in known]
+    sets = [set(c) for c in (*known, *(ruled.clique for ruled in run.constraints))]
     largest = [c for c in sets if not any(c < other for other in sets)]
     held = sorted(run.domain.canonical(c) for c in largest)
     return [

@@ -13,7 +13,7 @@ from pypgm.estimation.fit import Fit
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
 from pypgm.models._estimate import estimate_again
-from pypgm.models.kinds import KINDS, Reader, ReleasedModel
+from pypgm.models.kinds import Reader, ReleasedModel, reader_of
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Origin
 from pypgm.models.region_model import RegionGraphModel
@@ -55,7 +55,7 @@ def load(path: str | os.PathLike[str]) -> ReleasedModel:
 def model_of_archive(header: dict[str, Any], arrays: dict[str, Any], path: str) -> ReleasedModel:
     """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
     try:
-        read: Reader = KINDS.get(header.get("kind", ""), _estimated_model)
+        read: Reader = reader_of(header.get("kind", "")) or _estimated_model
         model = read(header, arrays)
         model.not_private = header.get("not_private", "")
     except (KeyError, TypeError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["KINDS", "Reader", "ReleasedModel"]
+__all__ = ["KINDS", "Reader", "ReleasedModel", "reader_of"]
 
 
 class ReleasedModel(Protocol):
@@ -82,3 +83,13 @@ KINDS: dict[str, Reader] = {}
 A package adds its own where the model is defined. A reader raises `KeyError`, `TypeError` or `ValueError` where the
 file is not whole; `not_private` is restored by the caller.
 """
+
+_HOMES = {"bayesian network": "pypgm.bayes", "markov random field": "pypgm.mrf"}
+"""Packages that are imported where they are used first, and the kinds they add."""
+
+
+def reader_of(kind: str) -> Reader | None:
+    """Return the reader of files of a kind, None where there is none."""
+    if kind in _HOMES:
+        importlib.import_module(_HOMES[kind])
+    return KINDS.get(kind)

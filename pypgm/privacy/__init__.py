@@ -16,6 +16,7 @@ from pypgm.privacy.real_queries import RealAnswers, measure_real
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.screen import Screen
 from pypgm.privacy.selector import Selector, StatedSelector
+from pypgm.privacy.settling import settle
 from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
@@ -37,6 +38,7 @@ __all__ = [
     "private_bounds",
     "private_quantiles",
     "realised_pld_epsilon",
+    "settle",
     "sparse_histogram",
     "zcdp_delta",
     "zcdp_epsilon",

@@ -13,6 +13,7 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.counts import Counts
@@ -79,7 +80,7 @@ class PrivateTable(Guarded):
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         super().__init__(privacy, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.__data: Counts | None = data
-        self.__views: WeakSet[Selector[Any] | PrivateTable] = WeakSet()
+        self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
         self._domain = data.domain
 
     @property
@@ -326,6 +327,19 @@ class PrivateTable(Guarded):
         self.__records()
         stated = (sensitivity, 2 * sensitivity if score_range is None else score_range)
         selector = StatedSelector(self, candidates, score, self.__counted, stated)
+        self.__views.add(selector)
+        return selector
+
+    def cell_selector(self, cliques: Sequence[Clique]) -> CellSelector:
+        """Return a way to select among the counts of all cells of cliques and their complements; reads nothing yet.
+
+        Parameters
+        ----------
+        cliques : sequence of clique
+            Chosen without looking at the data.
+        """
+        self.__records()
+        selector = CellSelector(self, cliques, self.__counted)
         self.__views.add(selector)
         return selector
 

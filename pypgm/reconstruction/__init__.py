@@ -9,7 +9,7 @@ from __future__ import annotations
 from pypgm.reconstruction.full_table import FullTable, least_squares
 from pypgm.reconstruction.local import LocalTables, local_least_squares
 from pypgm.reconstruction.mixture import ProductMixture, relaxed_projection
-from pypgm.reconstruction.public_records import WeightedRecords, reweight
+from pypgm.reconstruction.public_records import reweight
 from pypgm.reconstruction.residuals import Residuals, residual_least_squares
 from pypgm.reconstruction.views import Views, priview
 from pypgm.reconstruction.weights import multiplicative_weights
@@ -20,7 +20,6 @@ __all__ = [
     "ProductMixture",
     "Residuals",
     "Views",
-    "WeightedRecords",
     "least_squares",
     "local_least_squares",
     "multiplicative_weights",

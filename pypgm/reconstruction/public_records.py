@@ -12,6 +12,7 @@ from pypgm.clock import Clock
 from pypgm.data import Dataset
 from pypgm.domain import check_kind
 from pypgm.estimation.total import estimate_total
+from pypgm.models.weighted_records import WeightedRecords
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
@@ -20,50 +21,8 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
     from pypgm.estimation import LinearMeasurement
-    from pypgm.factor import Factor
 
-__all__ = ["WeightedRecords", "reweight"]
-
-
-class WeightedRecords:
-    """Public records, each with a weight.
-
-    Parameters
-    ----------
-    data : Dataset
-        With weights.
-
-    Attributes
-    ----------
-    data : Dataset
-    domain : Domain
-    total : float
-        Sum of the weights: the number of private records, estimated.
-    """
-
-    def __init__(self, data: Dataset) -> None:
-        self.data = data
-        self.domain = data.domain
-        self._weights = np.ones(data.n_records) if data.weights is None else data.weights
-        self.total = float(self._weights.sum())
-
-    def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the table of any clique in counts, axes as asked."""
-        return self.data.project(clique)
-
-    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
-        """Draw public records, with chances in proportion to their weights.
-
-        Parameters
-        ----------
-        rows : int, optional
-            How many; the rounded total by default.
-        rng : Generator or int, optional
-            The operating system's entropy by default.
-        """
-        n = checked_integer("rows", round(self.total) if rows is None else rows)
-        drawn = np.random.default_rng(rng).choice(self._weights.size, n, p=self._weights / self.total)
-        return Dataset({a: column[drawn] for a, column in self.data.columns.items()}, self.domain)
+__all__ = ["reweight"]
 
 
 def reweight(

@@ -32,11 +32,29 @@ def equal_rounds():
     return _followed("mwem", LEARNERS["mwem"])
 
 
+def drawn_queries():
+    """Follow DualQuery on tables of pairs."""
+    return _followed("dualquery", LEARNERS["dualquery"])
+
+
+def perturbed_leaders():
+    """Follow FEM on tables of pairs."""
+    return _followed("fem", LEARNERS["fem"])
+
+
+def replaced_queries():
+    """Follow DualQuery on tables in which a record is replaced."""
+    pairs = neighbour_pairs((Privacy("replace"),))
+    return followed("mutant", "dualquery", [run_pairs("rounds", LEARNERS["dualquery"], Budget(rho=2), pairs)])
+
+
 _RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
 
 AIM = "pypgm.mechanisms._aim"
 JAM = "pypgm.mechanisms._jam"
 MWEM = "pypgm.mechanisms._mwem"
+CELLS = "pypgm.privacy.cell_selector"
+QUERIES = "pypgm.mechanisms.drawn_queries"
 
 MUTANTS = [
     Mutant(
@@ -88,5 +106,53 @@ MUTANTS = [
         f"self.total = float(table.{_RECORDS}.n_records)",
         beside_public,
         "records counted exactly",
+    ),
+    Mutant(
+        "draws among counts are charged as if records counted once, whatever their weight",
+        CELLS,
+        "unit = abs(weight) * self._table.privacy.cell_score_range",
+        "unit = self._table.privacy.cell_score_range",
+        drawn_queries,
+        "score sensitivity",
+    ),
+    Mutant(
+        "complements are counted without the records",
+        CELLS,
+        "others = np.array([min(total - c, _COUNT_LIMIT) for c in counts.tolist()], dtype=np.int64)",
+        "others = -np.minimum(counts, _COUNT_LIMIT)",
+        drawn_queries,
+        "score sensitivity",
+    ),
+    Mutant(
+        "many draws among counts are charged as one",
+        CELLS,
+        "repeated=None if count == 1 else (count, count),",
+        "repeated=None,",
+        drawn_queries,
+        "uncharged draw",
+    ),
+    Mutant(
+        "a replaced record moves a count and its complement alike",
+        "pypgm.privacy.relation",
+        "return (2 if self.total_is_public else 1) * self.records_per_person",
+        "return self.records_per_person",
+        replaced_queries,
+        "score sensitivity",
+    ),
+    Mutant(
+        "DualQuery's rounds follow the exact number of records",
+        QUERIES,
+        "total, measured = _measured_total(run)",
+        f"total, measured = float(run.table.{_RECORDS}.n_records), _measured_total(run)[1]",
+        drawn_queries,
+        "records counted exactly",
+    ),
+    Mutant(
+        "FEM compares with the exact number of records",
+        QUERIES,
+        "return max(1.0, float(found.values[0])), [found]",
+        f"return max(1.0, float(table.{_RECORDS}.n_records)), [found]",
+        perturbed_leaders,
+        "score sensitivity",
     ),
 ]

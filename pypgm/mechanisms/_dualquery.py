@@ -1,0 +1,172 @@
+"""DualQuery: draw queries that the records so far answer badly, and add the record that answers them best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_options, release_of
+from pypgm.mechanisms.run import Options, Run
+from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import Number, as_fraction
+from pypgm.reconstruction.best_records import Optimiser, RecordSearch
+from pypgm.release import Release
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from pypgm.domain import Clique
+    from pypgm.privacy.cell_selector import Drawn
+    from pypgm.workloads import Workload
+
+__all__ = ["dualquery"]
+
+_SEED = 0x6475616C  # of the first round, which no record has a part in, and of the optimiser's starts
+_MOST_ROUNDS = 1000  # a likelihood of as many rounds takes all queries as often
+
+
+def dualquery(
+    data: Counts | PrivateTable,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    workload: Workload | None = None,
+    rounds: int | None = None,
+    samples: int = 50,
+    rate: Number = 2,
+    estimator: Estimator = "model",
+    optimiser: Optimiser = "ascent",
+    **options: Unpack[Options],
+) -> Release:
+    r"""Release a model that learns from queries drawn by how badly synthetic records answer them.
+
+    A query is the share of the records in one cell of a marginal, or in all its other cells. Each round draws some of
+    them with probabilities in proportion to exp of `rate` times the sum of what all records so far answer too much, by
+    exact exponential mechanisms, and adds the record that satisfies most of what was drawn least. Where the number of
+    records is private it is measured first.
+
+    Parameters
+    ----------
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; of an open table all that its ledger has left may be spent.
+    epsilon, delta : number
+        The guarantee; a float means its shortest decimal. Without `delta` it is pure.
+    workload : Workload, optional
+        Of whole marginals; all pairs of attributes by default. Weights are left aside.
+    rounds : int, optional
+        At most; by default as many as the budget pays for, and no more than 1,000. The first is free, each later one
+        dearer. What is not spent stays unspent.
+    samples : int
+        Queries a round, at least 1.
+    rate : number
+        More than 0: how fast queries that are answered badly become likely.
+    estimator : {"model", "records"}
+        "model" explains all that was drawn by a graphical model of maximum likelihood; "records" is DualQuery as
+        published: the records themselves.
+    optimiser : {"ascent", "exact"}
+        How records are found, see `pypgm.reconstruction.best_records`.
+    **options
+        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `measurements`,
+        `constraints`, `oracle` and all of the estimate are of the estimator "model" alone, which takes `iterations` of
+        150 by default. Where the time is over no round follows.
+
+    Returns
+    -------
+    Release
+        Model, the measured total where there is one, and ledger; ``release.log`` has a line for each query drawn, with
+        its clique, cell, whether it is the complement, and its round.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If an estimate would not fit; then nothing was spent.
+    ValueError
+        If the budget is out of range, the records are weighted, the workload is over another domain or asks other
+        queries than every cell, or an option is out of range.
+    TypeError
+        If the budget or the relation is given twice or not at all.
+
+    References
+    ----------
+    Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, "Dual Query: Practical Private Query Release for High Dimensional
+    Data"; McKenna, Sheldon and Miklau 2019, "Graphical-model based estimation and inference for differential privacy"
+    (the likelihood).
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2, "b": 3, "c": 2})
+    >>> data = pypgm.Dataset({"a": [0, 1, 1] * 99, "b": [2, 0, 1] * 99, "c": [0] * 297}, domain)
+    >>> release = dualquery(data, epsilon=5, rounds=5, samples=10)
+    >>> len(release.log), release.ledger.spent() <= 5
+    (40, True)
+    """
+    check_options(estimator, optimiser, samples, options)
+    most = _MOST_ROUNDS if rounds is None else checked_integer("rounds", rounds, 1)
+    exact = as_fraction("rate", rate)
+    checked_real("rate", float(exact))
+    run = Run("dualquery", data, epsilon, delta, pure=True, **options)
+    del data  # tracebacks from here on do not hold the records
+
+    def learn(queries: DrawnQueries, total: float) -> list[NDArray[np.int64]]:
+        search = _Search(run, queries, total, samples, optimiser)
+        search.go(exact / Fraction(total), most)
+        return search.records
+
+    own = {"rounds": rounds, "samples": samples, "rate": float(exact), "optimiser": optimiser}
+    return release_of(run, workload, learn, estimator, **own)
+
+
+class _Search:
+    """The records so far, and what was drawn to find them."""
+
+    def __init__(self, run: Run, queries: DrawnQueries, total: float, samples: int, optimiser: Optimiser) -> None:
+        self.run, self.queries, self.total = run, queries, total
+        self.samples, self.search = samples, RecordSearch(run.domain, _SEED, optimiser)
+        self.records: list[NDArray[np.int64]] = []
+
+    def go(self, rate: Fraction, most: int) -> None:
+        """Take the rounds: queries are drawn at a rate for each record that a count differs by."""
+        if not self.queries.cliques:
+            self._add([])
+            return
+        selector = self.run.table.cell_selector(self.queries.cliques)
+        answered = np.zeros(self.queries.cells)
+        self._add(self._first())
+        for number in range(1, self._affordable(rate, most)):
+            answered += self.queries.shares(self.records[-1])
+            spent = rate * number * self.run.table.privacy.cell_score_range
+            offsets = self.queries.split(self.total * answered)
+            drawn = selector.draw(-number, offsets, self.total, self.samples, epsilon=self.samples * spent)
+            scale = float(rate) * self.total
+            self.queries.add(-number * scale, scale * answered, drawn)
+            self._add(drawn)
+            if self.run.clock.tick(f"{number} rounds".__str__):
+                return
+
+    def _affordable(self, rate: Fraction, most: int) -> int:
+        """Return how many rounds the budget pays for, the first of which is free."""
+        ledger, left = self.run.table.ledger, self.run.table.ledger.remaining()
+        for number in range(1, most):
+            epsilon = rate * number * self.run.table.privacy.cell_score_range
+            left -= self.samples * ledger.cost_of_range(epsilon)
+            if left < 0:
+                return number
+        return most
+
+    def _first(self) -> list[Drawn]:
+        """Return queries drawn uniformly, without the records."""
+        return [self.queries.query(i) for i in self.search.uniform(2 * self.queries.cells, self.samples)]
+
+    def _add(self, drawn: Sequence[Drawn]) -> None:
+        """Add the record that satisfies the fewest queries."""
+        values: dict[tuple[Clique, int], float] = {}
+        for clique, cell, is_complement in drawn:
+            place = self.queries.cliques[clique], cell
+            values[place] = values.get(place, 0.0) + (1.0 if is_complement else -1.0)
+        self.records.append(self.search.best(values))

@@ -1,0 +1,159 @@
+"""FEM: records that follow the perturbed leader, and one query a round by how badly these answer it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, get_args
+
+from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_options, release_of
+from pypgm.mechanisms.run import Options, Run
+from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import Number
+from pypgm.reconstruction.best_records import CostLaw, Optimiser, RecordSearch
+from pypgm.release import Release
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from pypgm.domain import Clique
+    from pypgm.workloads import Workload
+
+__all__ = ["fem"]
+
+_SEED = 0x66656D  # of perturbations, which protect nobody, and of the optimiser's starts
+_BITS = 30  # of an epsilon after the point
+
+
+def fem(
+    data: Counts | PrivateTable,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    workload: Workload | None = None,
+    rounds: int = 200,
+    samples: int = 50,
+    perturbation: float = 0.16,
+    law: CostLaw = "exponential",
+    estimator: Estimator = "model",
+    optimiser: Optimiser = "ascent",
+    **options: Unpack[Options],
+) -> Release:
+    r"""Release a model that learns from one query a round, drawn by how badly perturbed best records answer it.
+
+    A query is the share of the records in one cell of a marginal, or in all its other cells. Each round takes some
+    records, each of which satisfies most of the queries so far less a random cost of its values, and draws the query
+    that they answer too low by an exact exponential mechanism. All rounds cost equal parts of the budget. Where the
+    number of records is private it is measured first.
+
+    Parameters
+    ----------
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+    epsilon, delta : number
+        The guarantee; a float means its shortest decimal. Without `delta` it is pure.
+    workload : Workload, optional
+        Of whole marginals; all pairs of attributes by default. Weights are left aside.
+    rounds : int
+        At least 1.
+    samples : int
+        Records a round, at least 1.
+    perturbation : float
+        More than 0: the mean cost of a value, in queries, beside the root of the number of rounds.
+    law : {"exponential", "laplace"}
+        Of the costs: "exponential" is FEM, "laplace" sepFEM, whose separator set are the values of the attributes.
+    estimator : {"model", "records"}
+        "model" explains all that was drawn by a graphical model of maximum likelihood; "records" is FEM as published:
+        the records of all rounds.
+    optimiser : {"ascent", "exact"}
+        How records are found, see `pypgm.reconstruction.best_records`.
+    **options
+        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `measurements`,
+        `constraints`, `oracle` and all of the estimate are of the estimator "model" alone, which takes `iterations` of
+        150 by default. Where the time is over no round follows, and what is not spent stays unspent.
+
+    Returns
+    -------
+    Release
+        Model, the measured total where there is one, and ledger; ``release.log`` has a line a round, with the query's
+        clique, cell, and whether it is the complement.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If an estimate would not fit; then nothing was spent.
+    ValueError
+        If the budget is out of range, the records are weighted, the workload is over another domain or asks other
+        queries than every cell, or an option is out of range.
+    TypeError
+        If the budget or the relation is given twice or not at all.
+
+    References
+    ----------
+    Vietri, Tian, Bun, Steinke and Wu 2020, "New Oracle-Efficient Algorithms for Private Synthetic Data Release";
+    McKenna, Pradhan, Sheldon and Miklau 2021, "Relaxed Marginal Consistency for Differentially Private Query Answering"
+    (the likelihood).
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2, "b": 3, "c": 2})
+    >>> data = pypgm.Dataset({"a": [0, 1, 1] * 99, "b": [2, 0, 1] * 99, "c": [0] * 297}, domain)
+    >>> release = fem(data, epsilon=5, rounds=5, samples=10)
+    >>> len(release.log), release.ledger.spent() <= 5
+    (5, True)
+    """
+    check_options(estimator, optimiser, samples, options)
+    if law not in get_args(CostLaw):
+        raise ValueError(f"law must be one of {get_args(CostLaw)}, got {law!r}")
+    n_rounds, scale = checked_integer("rounds", rounds, 1), checked_real("perturbation", perturbation)
+    run = Run("fem", data, epsilon, delta, pure=True, **options)
+    del data  # tracebacks from here on do not hold the records
+
+    def learn(queries: DrawnQueries, total: float) -> list[NDArray[np.int64]]:
+        search = _Search(run, queries, total, samples, optimiser)
+        search.go(n_rounds, scale * math.sqrt(n_rounds), law)
+        return search.records
+
+    own = {"rounds": rounds, "samples": samples, "perturbation": perturbation, "law": law, "optimiser": optimiser}
+    return release_of(run, workload, learn, estimator, **own)
+
+
+class _Search:
+    """The queries so far, and the records of each round."""
+
+    def __init__(self, run: Run, queries: DrawnQueries, total: float, samples: int, optimiser: Optimiser) -> None:
+        self.run, self.queries, self.total = run, queries, total
+        self.samples, self.search = samples, RecordSearch(run.domain, _SEED, optimiser)
+        self.records: list[NDArray[np.int64]] = []
+
+    def go(self, rounds: int, scale: float, law: CostLaw) -> None:
+        """Take the rounds, each of an equal part of what is left."""
+        table = self.run.table
+        if not self.queries.cliques:
+            self.records.append(self.search.best({}))
+            return
+        selector = table.cell_selector(self.queries.cliques)
+        leader: dict[tuple[Clique, int], float] = {}
+        for number in range(rounds):
+            self.records.append(self.search.best(leader, self.search.costs(self.samples, scale, law)))
+            answered = self.queries.shares(self.records[-1])
+            spent = self._epsilon(table.ledger.remaining() / (rounds - number))
+            ((clique, cell, flag),) = drawn = selector.draw(
+                1, self.queries.split(-self.total * answered), self.total, epsilon=spent
+            )
+            rate = float(spent / table.privacy.cell_score_range) * self.total
+            self.queries.add(rate, -rate * answered, drawn)
+            place = self.queries.cliques[clique], cell
+            leader[place] = leader.get(place, 0.0) + (-1.0 if flag else 1.0)
+            if self.run.clock.tick(f"{number + 1}/{rounds} rounds".__str__):
+                return
+
+    def _epsilon(self, amount: Fraction) -> Fraction:
+        """Return the epsilon that a part of the budget pays for, rounded down."""
+        if self.run.table.ledger.budget.unit == "epsilon":
+            return amount
+        return Fraction(math.isqrt(int(8 * amount * 4**_BITS)), 2**_BITS)

@@ -1,0 +1,201 @@
+"""Queries drawn by exponential mechanisms: what mechanisms that synthesise records learn, and its likelihood."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.data import Dataset, tabulate
+from pypgm.estimation.losses import Custom
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.mechanisms.run import Options, Run
+from pypgm.models.weighted_records import WeightedRecords
+from pypgm.numeric import checked_integer
+from pypgm.reconstruction.best_records import Optimiser
+from pypgm.release import Release
+
+if TYPE_CHECKING:
+    from pypgm.domain import Clique, Domain
+    from pypgm.models import GraphicalModel, RegionGraphModel
+    from pypgm.privacy.cell_selector import Drawn
+    from pypgm.workloads import Workload
+
+__all__ = ["DrawnQueries", "Estimator", "check_options", "release_of"]
+
+Array = NDArray[np.float64]
+Estimator = Literal["model", "records"]
+
+_TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
+_ITERATIONS = 150  # from the records on; a likelihood does not say where noise begins to be fitted
+_START = 0.3  # of the seconds left, that the start of an estimate may take
+_LARGE = 300.0  # scores beyond have an exp whose inverse underflows
+
+
+class DrawnQueries:
+    r"""Cells, or the complements of cells, drawn with probabilities in proportion to exp of a score.
+
+    In round t the score of a query with the answer y (a share of the records) is :math:`s_t (w_t y + o_t)`, o being
+    public. With :math:`n_{tq}` the times that it was drawn, the likelihood of shares y is
+
+    .. math:: \prod_t \prod_q \Bigl(\frac{e^{s_t (w_t y_q + o_{tq})}}{\sum_r e^{s_t (w_t y_r + o_{tr})}}\Bigr)^{n_{tq}},
+
+    whose negative logarithm is convex. The share of a complement is 1 - y.
+
+    Parameters
+    ----------
+    domain : Domain
+    cliques : iterable of clique
+        In the domain's order.
+    """
+
+    def __init__(self, domain: Domain, cliques: Iterable[Clique]) -> None:
+        self.domain, self.cliques = domain, list(cliques)
+        self._starts = np.concatenate([[0], np.cumsum([domain.size(c) for c in self.cliques])])
+        self.log: list[dict[str, object]] = []
+        self._rates: list[float] = []
+        self._offsets: list[Array] = []
+        self._drawn: list[Counter[int]] = []
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of all cliques: half of the queries."""
+        return int(self._starts[-1])
+
+    def shares(self, records: NDArray[np.int64]) -> Array:
+        """Return what part of some records is in each cell."""
+        columns = {a: np.ascontiguousarray(records[:, i]) for i, a in enumerate(self.domain)}
+        tables = tabulate.count(columns, self.domain, self.cliques, 1)
+        return np.concatenate([np.asarray(t, np.float64) for t in tables]) / len(records)
+
+    def split(self, cells: Array) -> list[Array]:
+        """Return numbers of all cells as an array for each clique."""
+        return np.split(cells, self._starts[1:-1])
+
+    def add(self, rate: float, offsets: Array, drawn: Sequence[Drawn]) -> None:
+        """Keep a round: its rate in shares, s w; the offsets s o of the cells' scores; and what was drawn.
+
+        The score of a complement is that of the share 1 - y with the offset ``-rate - offset`` moved to the same
+        constant: the negative of its cell's.
+        """
+        self._rates.append(rate)
+        self._offsets.append(offsets)
+        self._drawn.append(Counter(self._number(query) for query in drawn))
+        told = [(self.cliques[clique], cell, is_complement) for clique, cell, is_complement in drawn]
+        self.log += [
+            {"clique": c, "cell": cell, "complement": flag, "round": len(self._rates)} for c, cell, flag in told
+        ]
+
+    def query(self, number: int) -> Drawn:
+        """Return the query at a position among all cells, and then all complements."""
+        is_complement, flat = divmod(number, self.cells)
+        clique = int(np.searchsorted(self._starts, flat, side="right")) - 1
+        return clique, flat - int(self._starts[clique]), bool(is_complement)
+
+    def _number(self, query: Drawn) -> int:
+        """Return the position of a query among all cells, and then all complements."""
+        clique, cell, is_complement = query
+        return int(self._starts[clique]) + cell + (self.cells if is_complement else 0)
+
+    def loss(self, marginals: CliqueVector, total: float) -> tuple[float, CliqueVector]:
+        """Return the negative log-likelihood of marginals in counts, and its gradient."""
+        shares = marginals.values / total
+        value, slope = 0.0, np.zeros(shares.size)
+        for rate, offsets, drawn in zip(self._rates, self._offsets, self._drawn, strict=True):
+            scores = rate * shares + offsets
+            top = float(np.abs(scores).max())
+            up = np.exp(scores - top)
+            down = np.exp(-2 * top) / up if top < _LARGE else np.exp(-scores - top)
+            mass = float(up.sum() + down.sum())
+            count = sum(drawn.values())
+            value += count * (top + float(np.log(mass)))
+            slope += (count * rate / mass) * (up - down)
+            for query, times in drawn.items():
+                sign, cell = (1, query) if query < self.cells else (-1, query - self.cells)
+                value -= times * sign * float(scores[cell])
+                slope[cell] -= times * sign * rate
+        return value, marginals.like(slope / total)
+
+    def model(
+        self, run: Run, records: Dataset, known: Sequence[LinearMeasurement]
+    ) -> GraphicalModel | RegionGraphModel:
+        """Return the model of maximum likelihood, found from the model of some records on.
+
+        The records satisfy what was drawn: a start that is nearer to the optimum than the uniform one by far. Where
+        nothing was drawn it is the model of what is known besides.
+        """
+        if not self._drawn:
+            return run.estimate(known)
+        total = float(records.project(()).values)
+        stddev = total / math.sqrt(records.n_records)
+        measured = [LinearMeasurement(records.project(c).datavector(), c, stddev) for c in self.cliques]
+        start = run.fit(measured, part=_START)
+        # The gradient of each draw's term is a difference of means of vectors with one entry of the rate.
+        lipschitz = sum(sum(n.values()) * r * r for n, r in zip(self._drawn, self._rates, strict=True)) / total**2
+        loss = Custom(lambda m: self.loss(m, total), self.cliques, lipschitz=max(lipschitz, 1e-300))
+        return run.fit_loss(loss, self.cliques, total, start)
+
+
+def check_options(estimator: Estimator, optimiser: Optimiser, samples: int, options: Options) -> None:
+    """Raise where an option of both mechanisms is out of range; give an estimate its number of iterations."""
+    for name, value, kinds in (("estimator", estimator, Estimator), ("optimiser", optimiser, Optimiser)):
+        if value not in get_args(kinds):
+            raise ValueError(f"{name} must be one of {get_args(kinds)}, got {value!r}")
+    checked_integer("samples", samples, 1)
+    of_models = options.get("measurements"), options.get("constraints"), options.get("oracle", "auto") != "auto"
+    if estimator == "records" and any(of_models):
+        raise ValueError("records rest on the run's own queries: pass no measurements, constraints or oracle")
+    options.setdefault("iterations", _ITERATIONS)
+
+
+def release_of(
+    run: Run,
+    workload: Workload | None,
+    learn: Callable[[DrawnQueries, float], Sequence[NDArray[np.int64]]],
+    estimator: Estimator,
+    **own: object,
+) -> Release:
+    """Return the release of a run: its total is measured where it is private, then it learns, then it estimates.
+
+    Parameters
+    ----------
+    run : Run
+    workload : Workload or None
+        Of whole marginals; ``ValueError`` where it asks other queries.
+    learn : callable
+        Draws queries, which it adds, given the number of records; returns the records it found.
+    estimator : {"model", "records"}
+    **own
+        Options for the release.
+    """
+    asked = run.asked(workload)
+    if any(query is not None for query in asked.queries):
+        raise ValueError("queries are drawn among the cells of whole marginals; the workload asks other queries")
+    queries = DrawnQueries(run.domain, dict.fromkeys(run.domain.canonical(c) for c in asked if run.domain.size(c) > 1))
+    if estimator == "model":
+        run.check_fits(queries.cliques)
+    total, measured = _measured_total(run)
+    found = np.concatenate(learn(queries, total))
+    run.close()
+    columns = {a: np.ascontiguousarray(found[:, i]) for i, a in enumerate(run.domain)}
+    records = Dataset(columns, run.domain, np.full(len(found), total / len(found)))
+    model = WeightedRecords(records) if estimator == "records" else queries.model(run, records, measured)
+    return run.release(model, measured, queries.log, workload=workload, estimator=estimator, **own)
+
+
+def _measured_total(run: Run) -> tuple[float, list[LinearMeasurement]]:
+    """Return the number of records, at least 1, measured where it is private."""
+    if run.total is not None:
+        return max(1.0, float(run.total)), []
+    table, amount = run.table, run.rho * _TOTAL
+    if table.ledger.budget.unit == "epsilon":
+        found = table.measure_total(scale=table.privacy.records_per_person / amount)
+    else:
+        found = table.measure_total(rho=amount)
+    return max(1.0, float(found.values[0])), [found]

@@ -1,0 +1,162 @@
+"""Records with weights as a model: what a table says, without more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.data import Dataset
+from pypgm.domain import Clique, Domain, as_clique
+from pypgm.errors import ImpossibleEvidenceError
+from pypgm.factor import Factor
+from pypgm.graphs.evidence import log_likelihoods
+from pypgm.models._load import unpickled
+from pypgm.models.kinds import KINDS
+from pypgm.models.storage import archive_bytes, write_archive
+from pypgm.numeric import checked_integer
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from pypgm.graphs.evidence import Evidence
+
+__all__ = ["WeightedRecords"]
+
+_KIND = "weighted records"
+
+
+class WeightedRecords:
+    """Records, each with a weight; none may tell of a person who is to be protected.
+
+    Parameters
+    ----------
+    data : Dataset
+        With weights, or one for each record.
+
+    Attributes
+    ----------
+    data : Dataset
+    domain : Domain
+    total : float
+        Sum of the weights: the number of private records, estimated.
+    not_private : str
+        Why the model protects nobody; kept in its file.
+
+    Examples
+    --------
+    >>> data = Dataset({"a": [0, 1], "b": [1, 1]}, Domain({"a": 2, "b": 2}), weights=[3.0, 1.0])
+    >>> model = WeightedRecords(data)
+    >>> model.project("a").values, model.query("a", {"b": 1}).values
+    (array([3., 1.]), array([0.75, 0.25]))
+    """
+
+    fit = None
+
+    def __init__(self, data: Dataset) -> None:
+        self.data = data
+        self.domain = data.domain
+        self._weights = np.ones(data.n_records) if data.weights is None else data.weights
+        self.total = float(self._weights.sum())
+        self.not_private = ""
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """None: the records are no product of tables."""
+        return ()
+
+    @property
+    def potentials(self) -> CliqueVector:
+        """Of no clique."""
+        return CliqueVector(self.domain, [])
+
+    def project(self, clique: str | Iterable[str]) -> Factor:
+        """Return the table of any clique in counts, axes as asked."""
+        return self.data.project(clique)
+
+    def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
+        """Return the joint probabilities of some attributes, given what is known of others.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If no record agrees with the evidence.
+        ValueError
+            If an attribute, label or code is unknown.
+        """
+        self.domain.indices(as_clique(targets))
+        found = Dataset(self.data.columns, self.domain, self._given(evidence)).project(targets)
+        return Factor.over(found.domain, found.datavector() / found.datavector().sum())
+
+    def synthetic_data(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+    ) -> Dataset:
+        """Draw records with chances in proportion to their weights.
+
+        Parameters
+        ----------
+        rows : int, optional
+            How many; the rounded total by default.
+        rng : Generator or int, optional
+            The operating system's entropy by default.
+        evidence : mapping, optional
+            As for `query`: all records agree with it.
+        """
+        n = checked_integer("rows", round(self.total) if rows is None else rows)
+        weights = self._given(evidence)
+        drawn = np.random.default_rng(rng).choice(weights.size, n, p=weights / weights.sum())
+        return Dataset({a: column[drawn] for a, column in self.data.columns.items()}, self.domain)
+
+    def _given(self, evidence: Evidence | None) -> NDArray[np.float64]:
+        """Return the weights of the records given what is known."""
+        weights: NDArray[np.float64] = self._weights.copy()
+        for index, logs in log_likelihoods(self.domain, evidence):
+            weights *= np.exp(logs)[self.data.columns[self.domain.attributes[index]]]
+        if not weights.sum() > 0:
+            raise ImpossibleEvidenceError("no record is left any weight by the evidence")
+        return weights
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the records to a file, whole or not at all; `pypgm.load` reads it.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; nothing is left behind then.
+        """
+        write_archive(path, *self.archive())
+
+    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the header and the arrays of the file."""
+        header = {
+            "kind": _KIND,
+            "attributes": self.domain.attributes,
+            "shape": self.domain.shape,
+            "labels": dict(self.domain.labels),
+            "not_private": self.not_private,
+        }
+        columns = {f"column {i}": column for i, column in enumerate(self.data.columns.values())}
+        return header, columns | {"weights": self._weights}
+
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
+        return unpickled, (archive_bytes(*self.archive()),)
+
+    def __repr__(self) -> str:
+        return f"WeightedRecords({self.data.n_records} records, total {self.total:.6g})"
+
+
+def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> WeightedRecords:
+    domain = Domain(header["attributes"], header["shape"], header["labels"])
+    columns = {a: arrays[f"column {i}"] for i, a in enumerate(domain)}
+    return WeightedRecords(Dataset(columns, domain, arrays["weights"]))
+
+
+KINDS[_KIND] = _read

@@ -1,0 +1,220 @@
+"""Records that satisfy chosen queries best: what mechanisms that synthesise records ask of an optimiser.
+
+No private record is looked at: whatever is found here, only its quality is at stake.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.errors import ModelTooLargeError
+from pypgm.graphs import JunctionTree
+
+if TYPE_CHECKING:
+    from pypgm.domain import Clique, Domain
+
+__all__ = ["CostLaw", "Optimiser", "RecordSearch", "best_records"]
+
+Optimiser = Literal["ascent", "exact"]
+CostLaw = Literal["exponential", "laplace"]
+
+_TREE_CELLS = 1 << 20  # of a junction tree that max-product takes; integer programming above
+_SWEEPS = 20
+_RESTARTS = 4
+
+Values = Mapping["tuple[Clique, int]", float]
+"""What a record is worth that lies in a cell of a clique, added up over cells."""
+Columns = NDArray[np.int64]
+
+
+class RecordSearch:
+    """Best records, random costs and uniform draws of one stream, which protects nobody: it begins at a known number.
+
+    Parameters
+    ----------
+    domain : Domain
+    seed : int
+    optimiser : {"ascent", "exact"}
+        As in `best_records`.
+    """
+
+    def __init__(self, domain: Domain, seed: int, optimiser: Optimiser) -> None:
+        self._domain, self._optimiser = domain, optimiser
+        self._rng = np.random.default_rng(seed)
+
+    def best(self, values: Values, costs: NDArray[np.float64] | None = None) -> Columns:
+        """Return a record for each row of costs, one without any by default."""
+        rows = np.zeros((1, sum(self._domain.shape))) if costs is None else costs
+        return best_records(self._domain, values, rows, self._rng, self._optimiser)
+
+    def costs(self, records: int, scale: float, law: CostLaw) -> NDArray[np.float64]:
+        """Return random costs of all values of all attributes, a row for each record."""
+        shape = (records, sum(self._domain.shape))
+        return self._rng.exponential(scale, shape) if law == "exponential" else self._rng.laplace(0.0, scale, shape)
+
+    def uniform(self, below: int, count: int) -> list[int]:
+        """Return some integers below a number."""
+        return [int(i) for i in self._rng.integers(below, size=count)]
+
+
+def best_records(
+    domain: Domain,
+    values: Values,
+    costs: NDArray[np.float64],
+    rng: np.random.Generator,
+    optimiser: Optimiser = "ascent",
+) -> Columns:
+    """Return for each row of costs a record whose cells are worth most, less the cost of its values.
+
+    Parameters
+    ----------
+    domain : Domain
+    values : mapping of (clique, cell) to float
+        The cell in C order over the clique.
+    costs : ndarray, shape (records, sum of the sizes of all attributes)
+        Of each value of each attribute, for each record asked for.
+    rng : Generator
+        Where ascents start.
+    optimiser : {"ascent", "exact"}
+        "ascent" changes one value at a time from several starts until nothing is gained, for all records together;
+        "exact" is max-product where a junction tree of the cliques is small, else integer programming (HiGHS).
+
+    Returns
+    -------
+    ndarray of int64, shape (records, attributes)
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> domain = Domain({"a": 2, "b": 3})
+    >>> wanted = {(("a", "b"), 5): 1.0, (("b",), 0): 0.5}
+    >>> best_records(domain, wanted, np.zeros((1, 5)), np.random.default_rng(0), "exact")
+    array([[1, 2]])
+    """
+    if optimiser == "ascent":
+        return _ascended(domain, values, costs, rng)
+    cliques = list(dict.fromkeys(clique for clique, _ in values))
+    try:
+        tree = JunctionTree(domain, [*cliques, *((a,) for a in domain)])
+    except ModelTooLargeError:
+        tree = None
+    if tree is not None and tree.cost.cells <= _TREE_CELLS:
+        return np.array([_by_max_product(tree, domain, values, row) for row in costs]).reshape(len(costs), len(domain))
+    return np.array([_by_integer_program(domain, values, row) for row in costs]).reshape(len(costs), len(domain))
+
+
+def _by_max_product(tree: JunctionTree, domain: Domain, values: Values, costs: NDArray[np.float64]) -> list[int]:
+    worth = CliqueVector(domain, tree.cliques)
+    first = {clique: i for i, clique in reversed(list(enumerate(tree.cliques)))}
+    for (clique, cell), value in values.items():
+        own = domain.canonical(clique)
+        codes = np.unravel_index(cell, domain.sizes(clique))
+        place = dict(zip(clique, codes, strict=True))
+        worth.table(first[own])[np.ravel_multi_index([place[a] for a in own], domain.sizes(own))] += value
+    starts = _starts(domain)
+    for i, size in enumerate(domain.shape):
+        worth.table(len(tree.cliques) - len(domain) + i)[:] -= costs[starts[i] : starts[i] + size]
+    best, _ = tree.map(worth)
+    codes_of = [domain.labels.get(a) for a in domain]
+    return [
+        int(best[a]) if labels is None else labels.index(best[a]) for a, labels in zip(domain, codes_of, strict=True)
+    ]
+
+
+def _by_integer_program(domain: Domain, values: Values, costs: NDArray[np.float64]) -> list[int]:
+    """Maximise by HiGHS: a binary variable for each value, one in [0, 1] for each cell.
+
+    A cell's is at most each of its values' variables where it is worth something, and at least their sum less one for
+    all but one where it costs something.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    starts, width = _starts(domain), sum(domain.shape)
+    rows: list[tuple[dict[int, float], float, float]] = []
+    for i, size in enumerate(domain.shape):
+        rows.append((dict.fromkeys(range(starts[i], starts[i] + size), 1.0), 1.0, 1.0))
+    worth = np.concatenate([-costs, np.fromiter(values.values(), np.float64, len(values))])
+    for j, ((clique, cell), value) in enumerate(values.items(), width):
+        codes = np.unravel_index(cell, domain.sizes(clique))
+        own = [starts[domain.index(a)] + int(code) for a, code in zip(clique, codes, strict=True)]
+        if value > 0:
+            rows += [({j: 1.0, v: -1.0}, -math.inf, 0.0) for v in own]
+        else:
+            rows.append(({j: 1.0} | dict.fromkeys(own, -1.0), 1.0 - len(own), math.inf))
+    entries = [(i, v, x) for i, (row, _, _) in enumerate(rows) for v, x in row.items()]
+    at_row, at_column, entry = zip(*entries, strict=True)
+    matrix = csr_array((entry, (at_row, at_column)), shape=(len(rows), worth.size))
+    bounds = LinearConstraint(matrix, [row[1] for row in rows], [row[2] for row in rows])
+    whole = np.arange(worth.size) < width
+    found: Any = milp(-worth, integrality=whole.astype(int), bounds=Bounds(0, 1), constraints=bounds).x
+    return [int(np.argmax(found[s : s + n])) for s, n in zip(starts, domain.shape, strict=True)]
+
+
+def _ascended(domain: Domain, values: Values, costs: NDArray[np.float64], rng: np.random.Generator) -> Columns:
+    """Return the best of some ascents that change one attribute at a time, for each row of costs."""
+    starts, wanted = _starts(domain), len(costs)
+    rows = np.tile(costs, (_RESTARTS, 1))
+    records = np.stack([rng.integers(0, size, len(rows)) for size in domain.shape], axis=1)
+    cells = _Cells(domain, values)
+    worth = np.full(len(rows), -math.inf)
+    for _ in range(_SWEEPS):
+        for i, size in enumerate(domain.shape):
+            gains = cells.gains(records, i) - rows[:, starts[i] : starts[i] + size]
+            records[:, i] = np.argmax(gains, axis=1)
+        now = cells.worth(records) - sum(
+            rows[np.arange(len(rows)), starts[i] + records[:, i]] for i in range(len(domain))
+        )
+        if not (now > worth + 1e-9).any():
+            break
+        worth = now
+    best = np.argmax(worth.reshape(_RESTARTS, wanted), axis=0)
+    found: Columns = records.reshape(_RESTARTS, wanted, len(domain.shape))[best, np.arange(wanted)]
+    return found
+
+
+class _Cells:
+    """The cells that are worth something, as the values that a record in them has."""
+
+    def __init__(self, domain: Domain, values: Values) -> None:
+        self.shape = domain.shape
+        self.value = np.fromiter(values.values(), np.float64, len(values))
+        self.codes = np.full((len(values), len(domain)), -1)
+        for j, (clique, cell) in enumerate(values):
+            for a, code in zip(clique, np.unravel_index(cell, domain.sizes(clique)), strict=True):
+                self.codes[j, domain.index(a)] = code
+        self.of = [np.flatnonzero(self.codes[:, i] >= 0) for i in range(len(domain))]
+
+    def gains(self, records: Columns, attribute: int) -> NDArray[np.float64]:
+        """Return what each value of an attribute makes of each record, shape (records, values)."""
+        own = self.of[attribute]
+        matched = self._matched(records, own, attribute) * self.value[own]
+        members = np.zeros((own.size, self.shape[attribute]))
+        members[np.arange(own.size), self.codes[own, attribute]] = 1.0
+        found: NDArray[np.float64] = matched @ members
+        return found
+
+    def worth(self, records: Columns) -> NDArray[np.float64]:
+        """Return what the cells of each record are worth, shape (records,)."""
+        found: NDArray[np.float64] = self._matched(records, np.arange(len(self.value)), -1) @ self.value
+        return found
+
+    def _matched(self, records: Columns, cells: NDArray[np.intp], but: int) -> NDArray[np.bool_]:
+        """Return which records are in which cells, an attribute left aside, shape (records, cells)."""
+        found = np.ones((len(records), cells.size), dtype=bool)
+        for i in range(records.shape[1]):
+            if i != but:
+                asked = np.flatnonzero(self.codes[cells, i] >= 0)
+                found[:, asked] &= records[:, i, None] == self.codes[cells[asked], i]
+        return found
+
+
+def _starts(domain: Domain) -> list[int]:
+    """Return where the values of each attribute begin among those of all."""
+    return [0, *np.cumsum(domain.shape)[:-1].tolist()]
