@@ -137,15 +137,15 @@ class _Search:
             self.records.append(self.search.best({}))
             return
         selector = table.cell_selector(self.queries.cliques)
+        spent = self._epsilon(table.ledger.remaining() / rounds)
+        rate = float(spent / table.privacy.cell_score_range) * self.total
         leader: dict[tuple[Clique, int], float] = {}
         for number in range(rounds):
             self.records.append(self.search.best(leader, self.search.costs(self.samples, scale, law)))
             answered = self.queries.shares(self.records[-1])
-            spent = self._epsilon(table.ledger.remaining() / (rounds - number))
             ((clique, cell, flag),) = drawn = selector.draw(
                 1, self.queries.split(-self.total * answered), self.total, epsilon=spent
             )
-            rate = float(spent / table.privacy.cell_score_range) * self.total
             self.queries.add(rate, -rate * answered, drawn)
             place = self.queries.cliques[clique], cell
             leader[place] = leader.get(place, 0.0) + (-1.0 if flag else 1.0)

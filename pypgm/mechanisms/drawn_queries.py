@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, get_args
@@ -15,6 +14,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, tabulate
 from pypgm.estimation.losses import Custom
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.mechanisms.alike_rounds import AlikeRounds
 from pypgm.mechanisms.run import Options, Run
 from pypgm.models.weighted_records import WeightedRecords
 from pypgm.numeric import checked_integer
@@ -35,7 +35,6 @@ Estimator = Literal["model", "records"]
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
 _ITERATIONS = 150  # from the records on; a likelihood does not say where noise begins to be fitted
 _START = 0.3  # of the seconds left, that the start of an estimate may take
-_LARGE = 300.0  # scores beyond have an exp whose inverse underflows
 
 
 class DrawnQueries:
@@ -59,9 +58,8 @@ class DrawnQueries:
         self.domain, self.cliques = domain, list(cliques)
         self._starts = np.concatenate([[0], np.cumsum([domain.size(c) for c in self.cliques])])
         self.log: list[dict[str, object]] = []
-        self._rates: list[float] = []
-        self._offsets: list[Array] = []
-        self._drawn: list[Counter[int]] = []
+        self._rounds: dict[float, AlikeRounds] = {}
+        self._n_rounds = 0
 
     @property
     def cells(self) -> int:
@@ -84,13 +82,11 @@ class DrawnQueries:
         The score of a complement is that of the share 1 - y with the offset ``-rate - offset`` moved to the same
         constant: the negative of its cell's.
         """
-        self._rates.append(rate)
-        self._offsets.append(offsets)
-        self._drawn.append(Counter(self._number(query) for query in drawn))
+        rounds = self._rounds.setdefault(rate, AlikeRounds(self.cells))
+        rounds.add(offsets, [(int(self._starts[clique]) + cell, flag) for clique, cell, flag in drawn])
+        self._n_rounds += 1
         told = [(self.cliques[clique], cell, is_complement) for clique, cell, is_complement in drawn]
-        self.log += [
-            {"clique": c, "cell": cell, "complement": flag, "round": len(self._rates)} for c, cell, flag in told
-        ]
+        self.log += [{"clique": c, "cell": cell, "complement": flag, "round": self._n_rounds} for c, cell, flag in told]
 
     def query(self, number: int) -> Drawn:
         """Return the query at a position among all cells, and then all complements."""
@@ -98,29 +94,14 @@ class DrawnQueries:
         clique = int(np.searchsorted(self._starts, flat, side="right")) - 1
         return clique, flat - int(self._starts[clique]), bool(is_complement)
 
-    def _number(self, query: Drawn) -> int:
-        """Return the position of a query among all cells, and then all complements."""
-        clique, cell, is_complement = query
-        return int(self._starts[clique]) + cell + (self.cells if is_complement else 0)
-
     def loss(self, marginals: CliqueVector, total: float) -> tuple[float, CliqueVector]:
         """Return the negative log-likelihood of marginals in counts, and its gradient."""
-        shares = marginals.values / total
-        value, slope = 0.0, np.zeros(shares.size)
-        for rate, offsets, drawn in zip(self._rates, self._offsets, self._drawn, strict=True):
-            scores = rate * shares + offsets
-            top = float(np.abs(scores).max())
-            up = np.exp(scores - top)
-            down = np.exp(-2 * top) / up if top < _LARGE else np.exp(-scores - top)
-            mass = float(up.sum() + down.sum())
-            count = sum(drawn.values())
-            value += count * (top + float(np.log(mass)))
-            slope += (count * rate / mass) * (up - down)
-            for query, times in drawn.items():
-                sign, cell = (1, query) if query < self.cells else (-1, query - self.cells)
-                value -= times * sign * float(scores[cell])
-                slope[cell] -= times * sign * rate
-        return value, marginals.like(slope / total)
+        value, slope = 0.0, np.zeros(self.cells)
+        for rate, rounds in self._rounds.items():
+            part, own = rounds.loss(marginals.values * (rate / total))
+            value += part
+            slope += own * (rate / total)
+        return value, marginals.like(slope)
 
     def model(
         self, run: Run, records: Dataset, known: Sequence[LinearMeasurement]
@@ -130,14 +111,14 @@ class DrawnQueries:
         The records satisfy what was drawn: a start that is nearer to the optimum than the uniform one by far. Where
         nothing was drawn it is the model of what is known besides.
         """
-        if not self._drawn:
+        if not self._rounds:
             return run.estimate(known)
         total = float(records.project(()).values)
         stddev = total / math.sqrt(records.n_records)
         measured = [LinearMeasurement(records.project(c).datavector(), c, stddev) for c in self.cliques]
         start = run.fit(measured, part=_START)
         # The gradient of each draw's term is a difference of means of vectors with one entry of the rate.
-        lipschitz = sum(sum(n.values()) * r * r for n, r in zip(self._drawn, self._rates, strict=True)) / total**2
+        lipschitz = sum(rounds.n_drawn * rate * rate for rate, rounds in self._rounds.items()) / total**2
         loss = Custom(lambda m: self.loss(m, total), self.cliques, lipschitz=max(lipschitz, 1e-300))
         return run.fit_loss(loss, self.cliques, total, start)
 

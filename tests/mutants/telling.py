@@ -16,7 +16,7 @@ from pypgm.audit.whole import followed
 from pypgm.privacy import Budget, Privacy
 
 TABLE, SELECTOR, GUARDED = "pypgm.privacy.private_table", "pypgm.privacy.selector", "pypgm.privacy.guarded"
-MST, CLI, READ = "pypgm.mechanisms._mst", "pypgm.cli.synth", "pypgm.data.table"
+MST, CLI, CLOSED = "pypgm.mechanisms._mst", "pypgm.cli.synth", "pypgm.data.closed"
 RELEASE, BUDGET, QUANTILES = "pypgm.release", "pypgm.privacy.budget", "pypgm.privacy.quantiles"
 PAIRS = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
 RECORDS = "getattr(table, '_PrivateTable__data')"
@@ -34,7 +34,8 @@ def follow(name):
 whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
 
 SELECTED = "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]"
-READ_ALL = "        # From here on nothing depends on the records but through the release.\n        del data\n"
+ROWS = "len(data.columns[schema.domain.attributes[0]])"
+READ_ALL = "    data = read_table(arguments.table, schema, **reading(arguments))\n"
 
 MUTANTS = [
     Mutant(
@@ -83,8 +84,8 @@ MUTANTS = [
     Mutant(
         "the command says how many records it read",
         CLI,
-        "        # From here on nothing depends on the records but through the release.\n",
-        "        sys.stderr.write(f'{len(data.columns[domain.attributes[0]])} records read')\n",
+        READ_ALL,
+        READ_ALL + f"    sys.stderr.write(f'{{{ROWS}}} records read')\n",
         check_command,
         "text tells",
     ),
@@ -92,7 +93,7 @@ MUTANTS = [
         "the command writes as many records as it read under add-remove",
         CLI,
         READ_ALL,
-        "        arguments.rows = arguments.rows or len(data.columns[domain.attributes[0]])\n",
+        READ_ALL + f"    arguments.rows = arguments.rows or {ROWS}\n",
         check_command,
         "records counted exactly",
     ),
@@ -107,32 +108,32 @@ MUTANTS = [
     Mutant(
         "the command takes the word for the relation and passes it on wrongly",
         CLI,
-        "data, budget=budget, neighbours=arguments.neighbours,",
-        "data, budget=budget, neighbours='add-remove',",
+        "    k, neighbours = schema.records_per_person, arguments.neighbours\n",
+        "    k, neighbours = schema.records_per_person, 'add-remove'\n",
         check_command,
         "wrong relation",
     ),
     Mutant(
         "the command adds delta to epsilon",
         CLI,
-        "    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)\n    check_places",
-        "    budget = Budget(epsilon=arguments.epsilon + 1, delta=arguments.delta)\n    check_places",
+        "    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)\n    mechanism, options",
+        "    budget = Budget(epsilon=arguments.epsilon + 1, delta=arguments.delta)\n    mechanism, options",
         check_command,
         "overspent",
     ),
     Mutant(
         "a table's error shows a label",
-        READ,
-        'raise _TableError(f", {where}: needs {book.allowed}, and has another value") from None',
-        'raise _TableError(f", {where}: needs {book.allowed}, got {texts[row - first_row]!r}") from None',
+        CLOSED,
+        'f"needs {self.allowed}, and has another value"',
+        'f"needs {self.allowed}, got {value!r}"',
         check_table_errors,
         "exception tells",
     ),
     Mutant(
         "a table's error tells the length of a label",
-        READ,
-        'raise _TableError(f", {where}: needs {book.allowed}, and has another value") from None',
-        'raise _TableError(f", {where}: needs {book.allowed}, not {len(texts[row - first_row])} letters") from None',
+        CLOSED,
+        'f"needs {self.allowed}, and has another value"',
+        'f"needs {self.allowed}, not {len(str(value))} letters"',
         check_table_errors,
         "exception tells",
     ),
@@ -278,15 +279,15 @@ MUTANTS = [
         "the quiet command speaks of large tables",
         CLI,
         READ_ALL,
-        "        len(data.columns[domain.attributes[0]]) > 25 and print('large')\n",
+        READ_ALL + f"    {ROWS} > 25 and print('large')\n",
         quiet,
         "text tells",
     ),
     Mutant(
         "the command asks twice and keeps the better",
         CLI,
-        READ_ALL,
-        "        mechanism(data, budget=budget, neighbours=arguments.neighbours)\n",
+        "        release = mechanism_run()\n",
+        "        release = mechanism_run()\n        release = mechanism_run()\n",
         check_command,
         "overspent",
     ),
@@ -294,7 +295,7 @@ MUTANTS = [
         "a file beside the model holds the number of records",
         CLI,
         READ_ALL,
-        "        print(len(data.columns[domain.attributes[0]]), file=open('n.txt', 'w'))\n",
+        READ_ALL + f"    print({ROWS}, file=open('n.txt', 'w'))\n",
         check_command,
         "private state kept",
     ),

@@ -1,0 +1,86 @@
+"""The likelihood of what rounds of one rate drew: most of it is the same sum for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AlikeRounds"]
+
+Array = NDArray[np.float64]
+
+_LARGE = 20.0  # a score whose exp may drown the others: 5e8
+
+
+class AlikeRounds:
+    r"""Rounds that drew cells, or their complements, by scores which differ in few cells.
+
+    With scores :math:`b_q + o_{tq}` of the cells, their negatives for the complements, a round has the mass
+    :math:`\sum_q 2 \cosh(b_q + o_{tq})`. Where b is small that is the sum without offsets, which all rounds share, and
+    its changes in the cells that have one: a mass is at least twice the number of cells, so the differences are exact
+    enough. Where b is large the terms are added up one by one.
+
+    Parameters
+    ----------
+    cells : int
+
+    Examples
+    --------
+    >>> rounds = AlikeRounds(3)
+    >>> rounds.add(np.array([0.0, -1.0, 0.0]), [(2, False)])
+    >>> value, slope = rounds.loss(np.zeros(3))
+    >>> bool(np.isclose(value, np.log(4 + np.e + 1 / np.e))), slope.shape
+    (True, (3,))
+    """
+
+    def __init__(self, cells: int) -> None:
+        self._cells: list[NDArray[np.int64]] = []
+        self._offsets: list[Array] = []
+        self._counts: list[int] = []
+        self._drawn = np.zeros(cells)  # how often each cell, less how often its complement
+        self._fixed = 0.0  # offsets of all that was drawn
+
+    @property
+    def n_drawn(self) -> int:
+        """Number of queries drawn in all rounds."""
+        return sum(self._counts)
+
+    def add(self, offsets: Array, drawn: Sequence[tuple[int, bool]]) -> None:
+        """Keep a round: the offset of each cell, and the cells that were drawn or whose complements were."""
+        moved = np.flatnonzero(offsets)
+        moved = moved if moved.size else np.zeros(1, np.int64)  # a round has a cell
+        self._cells.append(moved)
+        self._offsets.append(offsets[moved])
+        self._counts.append(len(drawn))
+        for cell, is_complement in drawn:
+            sign = -1.0 if is_complement else 1.0
+            self._drawn[cell] += sign
+            self._fixed += sign * float(offsets[cell])
+
+    def loss(self, base: Array) -> tuple[float, Array]:
+        """Return the negative log-likelihood for the scores without offsets, and its gradient, shape (cells,)."""
+        cells, counts = np.concatenate(self._cells), np.array(self._counts, np.float64)
+        sizes = [c.size for c in self._cells]
+        rows, begins = np.repeat(np.arange(counts.size), sizes), np.cumsum([0, *sizes[:-1]])
+        is_large = np.abs(base) > _LARGE
+        large, own = np.flatnonzero(is_large), is_large[cells]
+        scores = np.tile(base[large], (counts.size, 1))
+        offsets = np.concatenate(self._offsets)
+        scores[rows[own], np.searchsorted(large, cells[own])] += offsets[own]
+        before = np.where(is_large, 0.0, base)
+        moved = np.where(own, 0.0, base[cells] + offsets)
+        tops = np.maximum(np.maximum.reduceat(np.abs(moved), begins), np.abs(scores).max(axis=1, initial=_LARGE))
+        scales, shift = np.exp(-tops), tops[rows]
+        up, down = np.exp(before), np.exp(-before)
+        more_up = np.exp(moved - shift) - up[cells] * scales[rows]
+        more_down = np.exp(-moved - shift) - down[cells] * scales[rows]
+        scores_up, scores_down = np.exp(scores - tops[:, None]), np.exp(-scores - tops[:, None])
+        mass = scales * float((up + down)[~is_large].sum()) + np.bincount(rows, more_up + more_down)
+        mass += (scores_up + scores_down).sum(axis=1)
+        weights = counts / mass
+        slope: Array = float(weights @ scales) * (up - down) - self._drawn
+        slope += np.bincount(cells, weights[rows] * (more_up - more_down), slope.size)
+        slope[large] += weights @ (scores_up - scores_down)
+        return float(counts @ (tops + np.log(mass)) - self._drawn @ base) - self._fixed, slope
