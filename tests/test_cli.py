@@ -402,6 +402,11 @@ def test_importing_the_package_leaves_pictures_alone():
     assert subprocess.run([sys.executable, "-I", "-c", code], check=False).returncode == 0
 
 
+def test_the_schema_tells_the_mechanism_what_is_ordinal(folder):
+    assert synth() == 0
+    assert pypgm.load("out.pgm").options["ordered"] == ["age"]
+
+
 def test_mechanism_and_workload_reach_the_release(folder, capsys):
     (folder / "asked.json").write_text('[["sex", "age"], ["income"]]')
     assert synth("--mechanism", "hdmm", "--workload", "asked.json", "--model", "people.pgm") == 0

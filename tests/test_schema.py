@@ -23,7 +23,7 @@ WHOLE = {
         "hired": {"kind": "date", "low": "2020-01-01", "high": "2024-12-31", "resolution": "month"},
         "active": {"kind": "boolean", "values": ["no", "yes"]},
         "job": {"kind": "categorical", "values": ["clerk", "cook"], "other": True, "null": ["?", ""]},
-        "grade": {"kind": "codes", "size": 5, "ordinal": True},
+        "grade": {"kind": "codes", "size": 5, "ordinal": False},
     },
     "drop": ["id"],
     "records_per_person": 3,
@@ -56,14 +56,20 @@ def test_a_file_declares_columns(tmp_path):
         "hired": Date("2020-01-01", "2024-12-31", "month"),
         "active": Boolean(["no", "yes"]),
         "job": Categorical(["clerk", "cook"], other=True, null=["?", ""]),
-        "grade": Codes(5, ordinal=True),
+        "grade": Codes(5, ordinal=False),
     }
     assert schema.drop == ("id",)
     assert schema.records_per_person == 3
-    assert schema.ordinal == ("age", "wage", "hired", "grade")
+    assert schema.ordinal == ("age", "floor", "wage", "hired")
     assert schema.domain.shape == (10, 2, 4, 5, 60, 2, 4, 5)
     assert schema.domain.labels["wage"] == ("[0, 250)", "[250, 500)", "[500, 750)", "[750, 1000]", "")
     assert repr(schema).startswith("Schema(age: integer 10, sex: categorical 2, floor: codes 4, ")
+
+
+def test_lists_of_numbers_are_ordinal():
+    assert Schema({"a": [1, 2.5, 4], "b": ["1", "2"], "c": [True, False], "d": 3}).ordinal == ("a", "d")
+    domain = pypgm.Domain({"a": [1, 2.5, 4], "b": ["1", "2"], "d": 3})
+    assert Schema.of(domain).ordinal == ("a", "d")
 
 
 def test_a_schema_goes_both_ways():

@@ -173,6 +173,8 @@ def _options(arguments: argparse.Namespace, schema: Schema) -> dict[str, Any]:
     """Return what a mechanism takes beside records and budget."""
     talks = sys.stderr.isatty() and not arguments.quiet
     own = _own_options(schema.domain, arguments.mechanism, arguments.workload)
+    if takes(arguments.mechanism, "ordered"):
+        own["ordered"] = schema.ordinal
     if schema.rules:
         own["constraints"] = Constraint.of_rules(schema)
     return own | {"time_limit": arguments.time_limit, "progress": talks}

@@ -251,7 +251,7 @@ class Codes(_Closed):
     codes : int
         How many there are.
     ordinal : bool
-        Whether their order means something.
+        Whether their order means something, as it does of ages in years.
     null
         As in `Column`.
 
@@ -262,7 +262,7 @@ class Codes(_Closed):
     """
 
     codes: int
-    ordinal: bool = False
+    ordinal: bool = True
     kind = "codes"
 
     @property

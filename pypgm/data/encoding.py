@@ -105,12 +105,12 @@ def columns_of(domain: Domain) -> dict[str, Column]:
     found: dict[str, Column] = {}
     for name, size in zip(domain.attributes, domain.shape, strict=True):
         labels = domain.labels.get(name)
-        found[name] = Codes(size) if labels is None else Categorical([_as_label(label) for label in labels])
+        found[name] = Codes(size) if labels is None else _listed([_as_label(label) for label in labels])
     return found
 
 
 def as_column(name: str, given: object) -> Column | Unsettled:
-    """Return a column of its declaration; a size stands for `Codes`, labels for `Categorical`.
+    """Return a column of its declaration; a size stands for `Codes`, labels for `Categorical`, ordinal if all numbers.
 
     Raises
     ------
@@ -120,10 +120,15 @@ def as_column(name: str, given: object) -> Column | Unsettled:
     if isinstance(given, Column | Unsettled):
         return given
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        return Categorical(given)
+        return _listed(given)
     if isinstance(given, int) and not isinstance(given, bool):
         return Codes(given)
     raise TypeError(f"column {name!r} needs a column of pypgm.data, a size or a list of labels, got {given!r}")
+
+
+def _listed(labels: Sequence[Label]) -> Categorical:
+    """Return the column of a list of labels, whose order means something where all are numbers."""
+    return Categorical(labels, ordinal=all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels))
 
 
 def _as_label(label: object) -> Label:
