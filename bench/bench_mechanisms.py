@@ -32,6 +32,7 @@ ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "aim": ("aim", {}),
     "aim, regions": ("aim", {"oracle": "region_graph"}),
     "mst": ("mst", {}),
+    "grid": ("grid", {}),
     "mwem": ("mwem", {}),
     "mwem, weights": ("mwem", {"estimator": "weights"}),
     "privbayes": ("privbayes", {}),

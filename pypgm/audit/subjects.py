@@ -64,6 +64,10 @@ def _aim(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _few_rounds(data, budget=budget, privacy=privacy, **more)
 
 
+def _three_steps(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return _plausible(data, budget=budget, privacy=privacy, **more)
+
+
 def _jam(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _beside_public(data, budget=budget, privacy=privacy, **more)
 
@@ -153,7 +157,9 @@ MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 
 _few_rounds = partial(mechanisms.aim, iterations=2, rounds=5)
 
-FEWER: dict[str, Mechanism] = {"aim": _aim, "jam": _jam, "wide": _wide}
+_plausible = partial(mechanisms.grid, iterations=2)
+
+FEWER: dict[str, Mechanism] = {"aim": _aim, "grid": _three_steps, "jam": _jam, "wide": _wide}
 """Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
 
 _three_rounds = partial(mechanisms.mwem, iterations=2, rounds=3)
@@ -177,6 +183,7 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "mst": partial(mechanisms.mst, iterations=2),
     "hdmm": partial(mechanisms.hdmm, callback=_stop),
     "aim": _few_rounds,
+    "grid": _plausible,
     "jam": _beside_public,
     "wide": partial(mechanisms.wide, callback=_stop),
     "learn_private": partial(_learned, callback=_stop),

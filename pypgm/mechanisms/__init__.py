@@ -5,6 +5,7 @@ from __future__ import annotations
 from pypgm.mechanisms._aim import aim
 from pypgm.mechanisms._dualquery import dualquery
 from pypgm.mechanisms._fem import fem
+from pypgm.mechanisms._grid import grid
 from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._jam import jam
 from pypgm.mechanisms._mst import mst
@@ -22,6 +23,7 @@ __all__ = [
     "aim",
     "dualquery",
     "fem",
+    "grid",
     "hdmm",
     "jam",
     "mst",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from pypgm.release import Release
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["mst"]
+__all__ = ["Groups", "low_values_merged", "mst", "nearest_counts", "query_of_groups", "select_tree"]
 
 Groups = dict[str, Partition]
 
@@ -100,8 +101,8 @@ def mst(
     groups = {m.clique[0]: _groups(m, compress) for m in singles}
     read = [_read(m, groups[m.clique[0]]) for m in singles]
     records = estimate_total(domain, read)[0] if run.total is None else float(max(1, run.total))
-    pairs = _select_tree(table, _independent(read, records), groups, rho)
-    doubles = _measure(table, pairs, rho, lambda pair: _pair_query(groups, pair))
+    pairs = select_tree(table, _independent(read, records), groups, rho)
+    doubles = _measure(table, pairs, rho, lambda pair: query_of_groups(groups, pair))
     run.close()
     return run.release(run.estimate([*read, *doubles]), [*singles, *doubles], compress=compress)
 
@@ -121,11 +122,15 @@ def _measure(
 
 def _groups(measurement: LinearMeasurement, compress: bool) -> Partition:
     """Return the groups an attribute's cells are read in: those below three standard deviations make one."""
-    low = measurement.values < 3 * np.asarray(measurement.stddev)
-    if not compress or low.sum() < 2:
+    return low_values_merged(measurement, 3) if compress else Partition(np.arange(measurement.values.size))
+
+
+def low_values_merged(measurement: LinearMeasurement, deviations: float) -> Partition:
+    """Return groups of an attribute's values: those counted below so many standard deviations of the noise make one."""
+    low = measurement.values < deviations * np.asarray(measurement.stddev)
+    if low.sum() < 2:
         return Partition(np.arange(low.size))
-    groups = np.where(low, 0, np.cumsum(~low))
-    return Partition(groups)
+    return Partition(np.where(low, 0, np.cumsum(~low)))
 
 
 def _is_identity(groups: Partition) -> bool:
@@ -141,13 +146,14 @@ def _read(measurement: LinearMeasurement, groups: Partition) -> LinearMeasuremen
     return LinearMeasurement(sums, measurement.clique, stddev, groups, not_private=measurement.not_private)
 
 
-def _pair_query(groups: Groups, pair: Clique) -> LinearQuery | None:
-    """Return the partition of a pair's cells that its attributes' groups make; None if every cell is its own."""
-    first, second = (groups[a] for a in pair)
-    if _is_identity(first) and _is_identity(second):
+def query_of_groups(groups: Groups, clique: Clique) -> Partition | None:
+    """Return the partition of a clique's cells that its attributes' groups make; None if every cell is its own."""
+    if all(_is_identity(groups[a]) for a in clique):
         return None
-    rows, columns = first.shape[0], second.shape[0]
-    return Partition(np.add.outer(first.groups * columns, second.groups).ravel(), rows * columns)
+    cells = np.zeros(1, np.int64)
+    for own in (groups[a] for a in clique):
+        cells = np.add.outer(cells * own.shape[0], own.groups).ravel()
+    return Partition(cells, math.prod(groups[a].shape[0] for a in clique))
 
 
 def _independent(read: Sequence[LinearMeasurement], total: float) -> Callable[[Clique], NDArray[np.float64]]:
@@ -173,16 +179,22 @@ def nearest_counts(measurement: LinearMeasurement, total: float) -> NDArray[np.f
     return counts
 
 
-def _select_tree(
+def select_tree(
     table: PrivateTable,
-    independent: Callable[[Clique], NDArray[np.float64]],
+    estimate: Callable[[Clique], NDArray[np.float64]],
     groups: Groups,
     rho: Fraction,
+    targets: Sequence[str] = (),
 ) -> list[Clique]:
-    """Select a spanning tree: d - 1 exponential mechanisms over the pairs that join two components."""
-    domain = table.domain
+    """Select a spanning tree: exponential mechanisms over the pairs that join two components.
+
+    Scores are L1 distances of a pair, together with the targets, from its estimate, one count a group of cells. There
+    is one draw fewer than attributes beside the targets, for equal parts of rho.
+    """
+    domain = table.domain.project([a for a in table.domain if a not in targets])
     pairs = list(itertools.combinations(domain.attributes, 2))
-    selector = table.l1_selector(pairs, independent, lambda pair: _pair_query(groups, pair))
+    cliques = [table.domain.canonical((*pair, *targets)) for pair in pairs]
+    selector = table.l1_selector(cliques, estimate, lambda clique: query_of_groups(groups, clique))
     component = {a: i for i, a in enumerate(domain)}
     tree: list[Clique] = []
     for _ in range(len(domain) - 1):

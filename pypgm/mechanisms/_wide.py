@@ -5,22 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.total import estimate_total
-from pypgm.mechanisms.one_way import nearest, smoothed
+from pypgm.mechanisms.one_way import Independent, independent, total_of
 from pypgm.mechanisms.resolution import GRID, GROUPS_SENSITIVITY, Resolution, resolutions, risk
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.second_start import estimate_from_better_start
-from pypgm.models import GraphicalModel
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
@@ -40,7 +36,6 @@ _CHOICE = 0.05  # of rho, that choosing resolutions gets at most
 _SHARP = 0.01  # of the records: noise in a risk that is low enough
 _BLUNT = 0.10  # of the records: noise in a risk above which nothing is chosen, and every pair is asked in groups
 _ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
-_FLOOR = 0.03  # of its standard deviation: the least count that the independent model gives a value
 _POWER = 2 / 3  # of the cells: what part of rho minimises the sum of errors
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _MAX_CELLS = 10**6  # of a pair that may be asked for all its cells
@@ -124,7 +119,7 @@ def wide(
     weights = _pairs(run.domain, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])
     measured = _measure_singles(run, weights)
-    start = _independent(run, measured)
+    start = independent(run, measured)
     if weights:
         asked = _choose(run, weights, start, runs) if run.total != 0 else {}
         left = run.table.ledger.remaining()
@@ -171,13 +166,8 @@ def _of_singles(run: Run, rho: Fraction) -> list[LinearMeasurement]:
 def _measure_singles(run: Run, pairs: Mapping[Clique, float]) -> list[LinearMeasurement]:
     """Measure every attribute, and once more where noise would hide the pairs."""
     measured = _of_singles(run, run.rho * Fraction(str(_FIRST)) if pairs else run.rho)
-    more = _share(run, pairs, _total(run, measured)) - _FIRST if pairs else 0.0
+    more = _share(run, pairs, total_of(run, measured)) - _FIRST if pairs else 0.0
     return [*measured, *(_of_singles(run, run.rho * Fraction(more)) if more > 1e-3 else [])]
-
-
-def _total(run: Run, singles: Sequence[LinearMeasurement]) -> float:
-    """Return how many records there are, at least 1."""
-    return estimate_total(run.domain, singles)[0] if run.total is None else max(1.0, float(run.total))
 
 
 def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
@@ -213,54 +203,6 @@ def _noise(privacy: Privacy, rho: float) -> float:
     return math.sqrt(privacy.squared_l2_sensitivity(Identity(2)) / (2 * rho))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Independent:
-    """The independent model: what pairs are compared with, and where the estimate starts.
-
-    Attributes
-    ----------
-    shares : mapping of str to ndarray
-        What parts of the records the values of each attribute have; positive.
-    total : float
-        Number of records.
-    """
-
-    shares: Mapping[str, Array]
-    total: float
-
-    def counts(self, pair: Clique) -> Array:
-        """Return the cells of a pair."""
-        first, second = (self.shares[a] for a in pair)
-        return self.total * np.multiply.outer(first, second).ravel()
-
-    def model(self, domain: Domain) -> GraphicalModel:
-        """Return it as a model."""
-        logs = np.log(np.concatenate([self.shares[a] for a in domain]))
-        return GraphicalModel(CliqueVector(domain, [(a,) for a in domain], logs), self.total)
-
-
-def _independent(run: Run, singles: Sequence[LinearMeasurement]) -> _Independent:
-    """Return the independent model from measurements of attributes, denoised.
-
-    An attribute's is the mean of the counts nearest to the answers and of those nearest to smoothed answers: each is
-    the better one on some attributes, and the mean hardly worse than either.
-    """
-    total = _total(run, singles)
-    shares: dict[str, Array] = {}
-    for attribute, size in zip(run.domain.attributes, run.domain.shape, strict=True):
-        own = [m for m in singles if m.clique == (attribute,)]
-        if not own:  # of one value, in a public number of records
-            shares[attribute] = np.ones(size)
-            continue
-        precisions = [float(m.stddev) ** -2 for m in own]
-        stddev = math.fsum(precisions) ** -0.5
-        counts = np.average([m.values for m in own], axis=0, weights=precisions)
-        kept = 0.5 * (nearest(counts, total) + nearest(smoothed(counts, stddev), total))
-        kept = np.maximum(kept, _FLOOR * stddev)
-        shares[attribute] = kept / kept.sum()
-    return _Independent(shares, total)
-
-
 def _measure(
     run: Run, asked: Mapping[Clique, Resolution], pairs: Mapping[Clique, float], rho: Fraction
 ) -> list[LinearMeasurement]:
@@ -283,7 +225,7 @@ def _cost(privacy: Privacy, contrasts: Contrasts | None) -> float:
 
 
 def _choose(
-    run: Run, pairs: Mapping[Clique, float], start: _Independent, runs: Collection[str]
+    run: Run, pairs: Mapping[Clique, float], start: Independent, runs: Collection[str]
 ) -> dict[Clique, Resolution]:
     """Choose what is asked of each pair, privately where the budget is worth it; pairs left out are not asked."""
     privacy, total = run.table.privacy, start.total
@@ -318,7 +260,7 @@ def _blind(options: Sequence[Resolution]) -> Resolution:
 def _drawn(
     run: Run,
     found: Mapping[Clique, Sequence[Resolution]],
-    start: _Independent,
+    start: Independent,
     noise: Mapping[Clique, float],
     rho: Fraction,
 ) -> dict[Clique, Resolution]:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.independence import nearest
+from pypgm.estimation.total import estimate_total
+from pypgm.models import GraphicalModel
 
-__all__ = ["nearest", "smoothed"]
+if TYPE_CHECKING:
+    from pypgm.domain import Clique, Domain
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.mechanisms.run import Run
+
+__all__ = ["Independent", "independent", "nearest", "smoothed", "total_of"]
 
 Array = NDArray[np.float64]
 
@@ -15,6 +28,7 @@ _SHIFTS = 8
 _SIGNALS = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512])[:, None, None]  # standard deviations, in noise's
 _RATES = np.array([0.05, 0.2, 0.5, 0.8, 1.0])[:, None]  # of coefficients that are not zero
 _PENALTY = 0.5  # of the log-likelihood: what fitting rate and deviation gains by chance
+_FLOOR = 0.03  # of its standard deviation: the least count that the independent model gives a value
 
 
 def smoothed(counts: Array, stddev: float) -> Array:
@@ -61,3 +75,56 @@ def _shrunk(details: Array, stddev: float) -> Array:
     shrinkage = 1 - 1 / variances[signal, 0, 0]
     odds = np.minimum(zero[rate] - normal[signal, rate], 700.0)
     return np.asarray(details * shrinkage / (1 + np.exp(odds)))
+
+
+def total_of(run: Run, singles: Sequence[LinearMeasurement]) -> float:
+    """Return how many records there are, at least 1."""
+    return estimate_total(run.domain, singles)[0] if run.total is None else max(1.0, float(run.total))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Independent:
+    """The independent model: what pairs are compared with, and where the estimate starts.
+
+    Attributes
+    ----------
+    shares : mapping of str to ndarray
+        What parts of the records the values of each attribute have; positive.
+    total : float
+        Number of records.
+    """
+
+    shares: Mapping[str, Array]
+    total: float
+
+    def counts(self, pair: Clique) -> Array:
+        """Return the cells of a pair."""
+        first, second = (self.shares[a] for a in pair)
+        return self.total * np.multiply.outer(first, second).ravel()
+
+    def model(self, domain: Domain) -> GraphicalModel:
+        """Return it as a model."""
+        logs = np.log(np.concatenate([self.shares[a] for a in domain]))
+        return GraphicalModel(CliqueVector(domain, [(a,) for a in domain], logs), self.total)
+
+
+def independent(run: Run, singles: Sequence[LinearMeasurement]) -> Independent:
+    """Return the independent model from measurements of attributes, denoised.
+
+    An attribute's is the mean of the counts nearest to the answers and of those nearest to smoothed answers: each is
+    the better one on some attributes, and the mean hardly worse than either.
+    """
+    total = total_of(run, singles)
+    shares: dict[str, Array] = {}
+    for attribute, size in zip(run.domain.attributes, run.domain.shape, strict=True):
+        own = [m for m in singles if m.clique == (attribute,)]
+        if not own:  # of one value, in a public number of records
+            shares[attribute] = np.ones(size)
+            continue
+        precisions = [float(m.stddev) ** -2 for m in own]
+        stddev = math.fsum(precisions) ** -0.5
+        counts = np.average([m.values for m in own], axis=0, weights=precisions)
+        kept = 0.5 * (nearest(counts, total) + nearest(smoothed(counts, stddev), total))
+        kept = np.maximum(kept, _FLOOR * stddev)
+        shares[attribute] = kept / kept.sum()
+    return Independent(shares, total)

@@ -22,6 +22,11 @@ def rounds():
     return _followed("aim", FEWER["aim"])
 
 
+def plausible_cells():
+    """Follow the adaptive grid on tables of pairs."""
+    return _followed("grid", FEWER["grid"])
+
+
 def beside_public():
     """Follow JAM on tables of pairs."""
     return _followed("jam", FEWER["jam"])
@@ -51,6 +56,7 @@ def replaced_queries():
 _RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
 
 AIM = "pypgm.mechanisms._aim"
+GRID = "pypgm.mechanisms._grid"
 JAM = "pypgm.mechanisms._jam"
 MWEM = "pypgm.mechanisms._mwem"
 CELLS = "pypgm.privacy.cell_selector"
@@ -73,6 +79,25 @@ MUTANTS = [
         f"np.abs(getattr(table, '{_RECORDS}').project(clique).datavector() - before)",
         rounds,
         "read before the charge",
+    ),
+    Mutant(
+        "plausible values are told from the exact counts",
+        GRID,
+        "    groups |= {m.clique[0]: _plausible(m, threshold) for m in singles}\n",
+        f"    exact = table.{_RECORDS}.columns\n"
+        "    rare = {a: np.bincount(exact[a], minlength=domain.size((a,))) < 1 for a in domain}\n"
+        "    groups |= {a: Partition(np.where(low, 0, np.cumsum(~low))) for a, low in rare.items()}\n",
+        plausible_cells,
+        "read before the charge",
+    ),
+    Mutant(
+        "the tree is measured for the budget of all steps",
+        GRID,
+        "tree = _measure(table, cliques, groups, table.ledger.remaining())",
+        f"tree = _measure(type(table)(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)), "
+        "cliques, groups, run.rho)",
+        plausible_cells,
+        "overspent",
     ),
     Mutant(
         "the number of rounds follows the number of records",
