@@ -16,7 +16,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "tables.md"
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["python", "sh", "sh", "json", "sh", "sh", "python"]
+    assert [kind for kind, _ in blocks] == ["python", "sh", "sh", "json", "sh", "sh", "python", "python"]
     Path("staff.py").write_text(blocks[0][1].replace("30_000", "8_000"))
     drafted = []
     for kind, block in blocks[1:]:
@@ -54,5 +54,6 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
         assert not any(r["born"] >= "1990" and r["hired"] < "2006" for r in rows)
     assert {r["job"] for r in rows} == {"nurse"}
     assert len(rows) == 1000
+    assert {file.name for file in Path("both").iterdir()} == {"parents.pgm", "children.pgm"}
     with open("again.csv", newline="") as file:
         assert next(csv.reader(file)) == ["hired", "job", "full time", "salary"]

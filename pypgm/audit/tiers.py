@@ -56,6 +56,7 @@ from pypgm.audit.randomness import (
     noise_words,
 )
 from pypgm.audit.refusals import check_failures, check_refusals
+from pypgm.audit.related import check_related
 from pypgm.audit.roundings import check_amplification, check_roundings, check_tails
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws, check_selection_loss
@@ -117,7 +118,7 @@ def suite(tier: int) -> list[Check]:
 
 
 def _deterministic() -> list[Check]:
-    checks: list[Check] = [check_coins, check_exponential_coins, check_branches]
+    checks: list[Check] = [check_coins, check_exponential_coins, check_branches, check_related]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
     checks += [check_composed_loss, check_guarantees, check_exported_events]
     checks += [check_large_entries, check_large_scores, check_large_stated, check_contexts, check_odd_laws]

@@ -12,6 +12,8 @@ from pypgm.mechanisms._mst import mst
 from pypgm.mechanisms._mwem import mwem
 from pypgm.mechanisms._privbayes import privbayes
 from pypgm.mechanisms._wide import wide
+from pypgm.mechanisms.related import parent_rows, synthesize_related
+from pypgm.mechanisms.related_release import RelatedRelease, RelatedTables
 from pypgm.mechanisms.run import Options
 from pypgm.planning import Plan, plan
 from pypgm.release import Release
@@ -19,6 +21,8 @@ from pypgm.release import Release
 __all__ = [
     "Options",
     "Plan",
+    "RelatedRelease",
+    "RelatedTables",
     "Release",
     "aim",
     "dualquery",
@@ -28,7 +32,9 @@ __all__ = [
     "jam",
     "mst",
     "mwem",
+    "parent_rows",
     "plan",
     "privbayes",
+    "synthesize_related",
     "wide",
 ]

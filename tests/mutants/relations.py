@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutate import Mutant
 
 from pypgm.audit.operators import check_sensitivities
+from pypgm.audit.related import check_related
 
 _PLACES = [
     (
@@ -45,6 +46,37 @@ _PLACES = [
     ),
 ]
 
+_OF_TWO_TABLES = [
+    (
+        "how many children are kept follows the mean number of children",
+        "np.arange(len(order)) - begins < most",
+        "np.arange(len(order)) - begins < min(most, len(order) // max(1, n_parents))",
+        "sensitivity",
+    ),
+    (
+        "whose children are kept depends on how many others have",
+        "np.searchsorted(rows[order], rows[order])",
+        "np.searchsorted(rows[order], rows[order]) // most * most",
+        "sensitivity",
+    ),
+    (
+        "children are released for one record a parent",
+        "(Privacy(), Privacy(records_per_person=bound))",
+        "(Privacy(), Privacy())",
+        "lost user bound",
+    ),
+    (
+        "each of two tables gets the whole budget",
+        "amounts = (first, budget.limit - first)",
+        "amounts = (budget.limit, budget.limit)",
+        "overspent",
+    ),
+]
+
 MUTANTS = [
     Mutant(name, "pypgm.privacy.relation", old, new, check_sensitivities, defect) for name, old, new, defect in _PLACES
+]
+MUTANTS += [
+    Mutant(name, "pypgm.mechanisms.related", old, new, check_related, defect)
+    for name, old, new, defect in _OF_TWO_TABLES
 ]

@@ -1,0 +1,256 @@
+"""Two related tables: parents, and children that each belong to one of them; a parent is protected with all of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pypgm.data import Dataset
+from pypgm.domain import Clique, Domain
+from pypgm.mechanisms.registry import BEST, mechanism_named
+from pypgm.mechanisms.related_release import RelatedRelease
+from pypgm.mechanisms.run import Options
+from pypgm.numeric import checked_integer
+from pypgm.privacy.arguments import as_budget
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.relation import Privacy
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["joined", "parent_rows", "synthesize_related"]
+
+_OF_THE_PAIR = {"budget", "neighbours", "privacy", "measurements", "constraints"}
+
+
+def synthesize_related(
+    parents: Dataset,
+    children: Dataset,
+    parent_of: ArrayLike,
+    *,
+    max_children: int,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    mechanism: str = BEST,
+    context: Sequence[str] | None = None,
+    count: str = "children",
+    parents_share: Number = "1/2",
+    parents_options: Mapping[str, Any] | None = None,
+    children_options: Mapping[str, Any] | None = None,
+    **options: Unpack[Options],
+) -> RelatedRelease:
+    """Release models of two related tables: of parents, and of children given their parent.
+
+    What is protected is whether any one parent, with all their children, is in the tables at all. Parents get one more
+    attribute, how many children they have; children get the context, attributes of their parent. Each table is then
+    released by one run of a mechanism, for its part of the budget.
+
+    Parameters
+    ----------
+    parents, children : Dataset
+        Unweighted records, possibly none, of domains without a common name.
+    parent_of : array_like of int, shape (n_children,)
+        The row of each child's parent, the first is 0; `parent_rows` finds it from keys. A child with any other number
+        belongs to nobody and is left out.
+    max_children : int
+        At least 1, public: the first `max_children` children of a parent, in the order of the table, are kept.
+        It multiplies the sensitivity of the children's table.
+    epsilon, delta : number
+        The guarantee for both tables together; or `budget` among the options.
+    mechanism : str
+        Name of a function of `pypgm.mechanisms`.
+    context : sequence of str, optional
+        What a child's distribution may depend on: attributes of its parent, or `count`, the most important first. All
+        attributes of the parents by default.
+    count : str
+        Name of the attribute that holds the number of children.
+    parents_share : number
+        Part of the budget that goes to the parents, between 0 and 1; the children get the rest.
+    parents_options, children_options : mapping, optional
+        Options of one run alone, such as ``{"workload": ...}``.
+    **options
+        `budget`, and of `pypgm.mechanisms.Options` those that both runs have; a time limit is for each. `neighbours`
+        can only be "add-remove": neighbouring pairs of tables differ by one parent with all their children.
+
+    Returns
+    -------
+    RelatedRelease
+
+    Raises
+    ------
+    ValueError
+        If tables are weighted, names clash, lengths differ, or a number or an option is out of range.
+    TypeError
+        If something is of the wrong kind, or the budget is given twice or not at all.
+
+    Notes
+    -----
+    Which children are kept is decided parent by parent. Without one parent, and all their children, there is one record
+    less of the parents, there are at most `max_children` less of the children, and all others are the same: see "Two
+    related tables" in docs/privacy.md. Given their context, siblings are drawn independently.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> homes = pypgm.Dataset({"tenure": [0, 1, 1]}, pypgm.Domain({"tenure": ["own", "rent"]}))
+    >>> people = pypgm.Dataset({"sex": [0, 1, 1, 0]}, pypgm.Domain({"sex": ["F", "M"]}))
+    >>> release = synthesize_related(
+    ...     homes, people, [0, 0, 1, 2], max_children=4, epsilon=1, delta=1e-9, mechanism="mst"
+    ... )
+    >>> tables = release.synthetic_data(rng=0)
+    >>> len(tables.children) == len(tables.parent_of), tables.parents.domain == homes.domain
+    (True, True)
+    """
+    common = dict(options)
+    neighbours = common.pop("neighbours", None) or "add-remove"
+    if neighbours != "add-remove":
+        raise ValueError(f"related tables are released under add-remove only, got neighbours={neighbours!r}")
+    bound = checked_integer("max_children", max_children, 1)
+    whole = as_budget(epsilon, delta, options.get("budget"))
+    common.pop("budget", None)
+    parts = _parts(whole, parents_share)
+    run = mechanism_named(mechanism)
+    own = [_checked_options(mechanism, {**common, **(o or {})}) for o in (parents_options, children_options)]
+    tables = joined(parents, children, parent_of, max_children=bound, context=context, count=count)
+    used = tables[1].domain.attributes[len(children.domain) :]
+    relations = (Privacy(), Privacy(records_per_person=bound))
+    first, second = (
+        run(table, budget=part, privacy=relation, **given)
+        for table, part, relation, given in zip(tables, parts, relations, own, strict=True)
+    )
+    return RelatedRelease(first, second, whole, bound, used, count)
+
+
+def joined(
+    parents: Dataset,
+    children: Dataset,
+    parent_of: ArrayLike,
+    *,
+    max_children: int,
+    context: Sequence[str] | None = None,
+    count: str = "children",
+) -> tuple[Dataset, Dataset]:
+    """Return the parents with their numbers of children, and the kept children with their context.
+
+    One parent, with all their children, is one record of the first and at most `max_children` of the second, whoever
+    else is in the tables. The arguments are those of `synthesize_related`, which is where their errors are told.
+
+    Examples
+    --------
+    >>> parents = Dataset({"a": [0, 1]}, Domain({"a": 2}))
+    >>> children = Dataset({"b": [2, 1, 0]}, Domain({"b": 3}))
+    >>> [t.columns for t in joined(parents, children, [1, 1, 7], max_children=1)]  # doctest: +NORMALIZE_WHITESPACE
+    [{'a': array([0, 1]), 'children': array([0, 1])}, {'b': array([2]), 'a': array([1])}]
+    """
+    for name, table in (("parents", parents), ("children", children)):
+        if not isinstance(table, Dataset):
+            raise TypeError(f"{name} needs a pypgm.Dataset, got {type(table).__name__}")
+        if table.weights is not None:
+            raise ValueError(f"{name} needs unweighted records: weights have no sensitivity bound")
+    numbered = _extended(parents.domain, Domain({count: max_children + 1}), "the number of children")
+    used = parents.domain.attributes if context is None else _checked_context(numbered, context)
+    domain = _extended(children.domain, numbered.project(used), "the context of the children")
+    kept, rows = _kept(_checked_rows(parent_of, len(children)), len(parents), max_children)
+    columns = {**parents.columns, count: np.bincount(rows, minlength=len(parents))}
+    own = {a: column[kept] for a, column in children.columns.items()}
+    return Dataset(columns, numbered), Dataset({**own, **{a: columns[a][rows] for a in used}}, domain)
+
+
+def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.int64]:
+    """Return the row of the parent that each child's key names, -1 where there is none.
+
+    Parameters
+    ----------
+    primary_keys : array_like, shape (n_parents,)
+        The key of each parent, all different.
+    foreign_keys : array_like, shape (n_children,)
+        The key of each child's parent.
+
+    Raises
+    ------
+    ValueError
+        If a primary key comes twice (the row is named, not the key), or an array has not one dimension.
+
+    Examples
+    --------
+    >>> parent_rows(["x", "y"], ["y", "x", "z", "y"])
+    array([ 1,  0, -1,  1])
+    """
+    keys, asked = np.asarray(primary_keys), np.asarray(foreign_keys)
+    if keys.ndim != 1 or asked.ndim != 1:
+        raise ValueError(f"keys need one dimension, got shapes {keys.shape} and {asked.shape}")
+    found: dict[Any, int] = {}
+    for row, key in enumerate(keys.tolist()):
+        if found.setdefault(key, row) != row:
+            raise ValueError(f"primary keys need to differ: row {row} has that of row {found[key]}")
+    return np.array([found.get(key, -1) for key in asked.tolist()], dtype=np.int64)
+
+
+def _parts(budget: Budget, share: Number) -> tuple[Budget, Budget]:
+    """Return the budgets of the two runs; their limits add up to the whole's exactly."""
+    part = as_fraction("parents_share", share)
+    if not 0 < part < 1:
+        raise ValueError(f"parents_share must lie between 0 and 1, got {share}")
+    first: Fraction = budget.limit * part
+    amounts = (first, budget.limit - first)
+    if budget.unit == "rho":
+        return Budget(rho=amounts[0]), Budget(rho=amounts[1])
+    return Budget(epsilon=amounts[0]), Budget(epsilon=amounts[1])
+
+
+def _checked_options(mechanism: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of one run, refusing by name what could only fail once the other run has spent its part."""
+    stated = sorted(_OF_THE_PAIR & options.keys())
+    if stated:
+        raise TypeError(f"{stated[0]} is not an option of the runs of related tables")
+    known = inspect.signature(mechanism_named(mechanism)).parameters.keys() | _option_names()
+    unknown = sorted(options.keys() - known | options.keys() & {"data", "options"})
+    if unknown:
+        raise TypeError(f"{mechanism} got an unexpected keyword argument {unknown[0]!r}")
+    return dict(options)
+
+
+def _option_names() -> frozenset[str]:
+    return Options.__required_keys__ | Options.__optional_keys__
+
+
+def _checked_context(domain: Domain, context: Sequence[str]) -> Clique:
+    if isinstance(context, str):
+        raise TypeError(f"context needs a sequence of attributes, got the name {context!r}; write [{context!r}]")
+    domain.indices(tuple(context))
+    return tuple(context)
+
+
+def _extended(domain: Domain, other: Domain, what: str) -> Domain:
+    """Return a domain with the attributes of another one after its own."""
+    common = [a for a in other if a in domain]
+    if common:
+        raise ValueError(f"{what} needs names of its own: attribute {common[0]!r} is in the table already")
+    names = (*domain.attributes, *other.attributes)
+    return Domain(names, (*domain.shape, *other.shape), {**domain.labels, **other.labels})
+
+
+def _checked_rows(parent_of: ArrayLike, n_children: int) -> NDArray[Any]:
+    rows = np.asarray(parent_of)
+    rows = rows.astype(np.int64) if rows.size == 0 else rows
+    if rows.shape != (n_children,):
+        raise ValueError(f"parent_of needs one row number for each of the children, got shape {rows.shape}")
+    if rows.dtype.kind not in "iu":
+        raise TypeError(f"parent_of needs integer rows, got dtype {rows.dtype}; parent_rows finds them from keys")
+    return rows
+
+
+def _kept(parent_of: NDArray[Any], n_parents: int, most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Return which children are kept, and their parents' rows: of each parent the first `most` of the table's order."""
+    known = np.flatnonzero((parent_of >= 0) & (parent_of < n_parents))
+    rows = parent_of[known].astype(np.int64)
+    order = np.argsort(rows, kind="stable")
+    begins = np.searchsorted(rows[order], rows[order])  # where the run of the same parent begins
+    chosen = np.sort(order[np.arange(len(order)) - begins < most])
+    return known[chosen], rows[chosen]

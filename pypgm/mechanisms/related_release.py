@@ -1,0 +1,204 @@
+"""The release of two related tables: two releases, one budget, and synthetic tables of both."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data import Dataset
+from pypgm.domain import Clique
+from pypgm.errors import ImpossibleEvidenceError
+from pypgm.estimation.measurement import joined_marks
+from pypgm.models.sampling import as_generator
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import LedgerReport
+from pypgm.privacy.relation import Privacy
+from pypgm.release import Release, load
+
+__all__ = ["RelatedRelease", "RelatedTables"]
+
+_FILES = ("parents.pgm", "children.pgm")
+_KEY = "related"  # of the option that holds what both releases share
+
+
+class RelatedTables(NamedTuple):
+    """Two tables, and whose child each child is.
+
+    Attributes
+    ----------
+    parents, children : Dataset
+    parent_of : ndarray of int64, shape (n_children,)
+        The row of each child's parent; ascending where the tables are synthetic.
+    """
+
+    parents: Dataset
+    children: Dataset
+    parent_of: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RelatedRelease:
+    """What `synthesize_related` returns: the releases of both tables and what they guarantee together.
+
+    Parameters
+    ----------
+    parents, children : Release
+        Of the parents with their number of children, and of the children with their context. Each states the budget
+        that it had itself.
+    budget : Budget
+        Of both together.
+    max_children : int
+    context : tuple of str
+        Attributes of the parent that the children's model has, the most important first.
+    count : str
+        The attribute of the parents' model that holds the number of children.
+    """
+
+    parents: Release
+    children: Release
+    budget: Budget
+    max_children: int
+    context: Clique
+    count: str
+
+    @property
+    def ledger(self) -> LedgerReport:
+        """The charges of both tables, against the budget of both.
+
+        Each line's sensitivity is that of its own table: 1 record a parent, or `max_children`. One parent with all
+        their children is at most ``1 + max_children`` records, which is the relation stated.
+        """
+        lines = [
+            replace(line, within=f"{name} / {line.within}" if line.within else name)
+            for name, release in (("parents", self.parents), ("children", self.children))
+            for line in release.ledger.lines
+        ]
+        relation = Privacy(records_per_person=1 + self.max_children)
+        return LedgerReport(self.budget, lines, relation, self.not_private)
+
+    @property
+    def not_private(self) -> str:
+        """Why the release protects nobody; empty where it does."""
+        return joined_marks([self.parents, self.children])
+
+    def report(self) -> str:
+        """Return what is protected, and both tables' charges, as text."""
+        protected = f"whether any one parent, with all their children (at most {self.max_children} kept)"
+        return f"{self.budget!r} protects {protected}, is in the tables at all\n{self.ledger.report()}"
+
+    def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> RelatedTables:
+        """Return synthetic parents and their children.
+
+        Parents are drawn from their model; the number of children of each is what was drawn for it. The children of
+        all parents with the same context are drawn from the children's model given that context. Where a context has
+        probability zero there, its last attribute is disregarded, then the one before, until what is left is possible.
+
+        Parameters
+        ----------
+        rows : int, optional
+            How many parents; by default their model's total, rounded.
+        rng : numpy.random.Generator or int, optional
+            Where the draws come from.
+
+        Returns
+        -------
+        RelatedTables
+            Over the domains of the original tables.
+
+        Raises
+        ------
+        ValueError
+            If `rows` is negative.
+        """
+        draws = as_generator(rng)
+        parents = self.parents.synthetic_data(rows, draws)
+        parent_of = np.repeat(np.arange(len(parents)), parents.columns[self.count])
+        domain = self.children.model.domain
+        own = domain.project([a for a in domain if a not in self.context])
+        columns = {a: np.zeros(len(parent_of), dtype=np.int64) for a in own}
+        for known, group in self._contexts(parents, parent_of):
+            drawn = self._children(len(group), known, draws)
+            dealt = draws.permutation(group)  # whatever order a model draws records in, siblings are exchangeable
+            for a, column in columns.items():
+                column[dealt] = drawn.columns[a]
+        kept = parents.domain.project([a for a in parents.domain if a != self.count])
+        alone = Dataset({a: parents.columns[a] for a in kept}, kept)
+        return RelatedTables(alone, Dataset(columns, own), parent_of)
+
+    def _contexts(
+        self, parents: Dataset, parent_of: NDArray[np.int64]
+    ) -> Iterator[tuple[tuple[int, ...], NDArray[np.intp]]]:
+        """Yield each context that occurs, as codes, and which children have it."""
+        if not len(parent_of):
+            return
+        codes = np.zeros((len(parent_of), len(self.context)), dtype=np.int64)
+        for i, a in enumerate(self.context):
+            codes[:, i] = parents.columns[a][parent_of]
+        order = np.lexsort(codes.T[::-1]) if self.context else np.arange(len(codes))
+        new = np.flatnonzero((codes[order][1:] != codes[order][:-1]).any(axis=1)) + 1
+        for group in np.split(order, new):
+            yield tuple(codes[group[0]].tolist()), group
+
+    def _children(self, rows: int, known: tuple[int, ...], rng: np.random.Generator) -> Dataset:
+        """Draw children given as much of a context as is possible."""
+        domain = self.children.model.domain
+        for length in range(len(known), 0, -1):
+            pairs = zip(self.context[:length], known[:length], strict=True)
+            given = {
+                a: np.eye(domain.size(a))[code] for a, code in pairs
+            }  # likelihoods: no label is mistaken for a code
+            try:
+                return self.children.synthetic_data(rows, rng, evidence=given)
+            except ImpossibleEvidenceError:
+                continue
+        return self.children.synthetic_data(rows, rng)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write both releases into a directory, ``parents.pgm`` and ``children.pgm``; `load` reads them.
+
+        Each file is a whole release, which `pypgm.load` reads on its own. The directory is made where there is none.
+
+        Raises
+        ------
+        ValueError
+            If a release cannot be written, see `Release.save`.
+        OSError
+            If a file cannot be written.
+        """
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        shared = {
+            "budget": {name: str(value) for name, value in self.budget.arguments().items()},
+            "max_children": self.max_children,
+            "context": list(self.context),
+            "count": self.count,
+        }
+        for name, release in zip(_FILES, (self.parents, self.children), strict=True):
+            told = replace(release, options={**release.options, _KEY: shared})
+            told.save(Path(directory) / name)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> RelatedRelease:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            If the files are not the two halves of one release.
+        OSError
+            If they cannot be read.
+        """
+        loaded = [load(Path(directory) / name) for name in _FILES]
+        found = [r for r in loaded if isinstance(r, Release)]
+        shared = [r.options.get(_KEY) for r in found]
+        if len(found) != len(_FILES) or shared[0] is None or shared[0] != shared[1]:
+            raise ValueError(f"{directory}: not the two files of one release of related tables")
+        first, second = (replace(r, options={k: v for k, v in r.options.items() if k != _KEY}) for r in found)
+        told = shared[0]
+        budget = Budget(**told["budget"])
+        return cls(first, second, budget, told["max_children"], tuple(told["context"]), told["count"])
