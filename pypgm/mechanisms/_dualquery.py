@@ -119,7 +119,7 @@ def dualquery(
         return search.records
 
     own = {"rounds": rounds, "samples": samples, "rate": float(exact), "optimiser": optimiser}
-    return release_of(run, workload, learn, estimator, **own)
+    return release_of(run, workload, learn, estimator, are_independent=False, **own)
 
 
 class _Search:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["fem"]
 
 _SEED = 0x66656D  # of perturbations, which protect nobody, and of the optimiser's starts
+_SHARPNESS, _ROUNDS = 200, (50, 500)  # the published rounds for triples of adult at epsilon 1 have 195
 _BITS = 30  # of an epsilon after the point
 
 
@@ -34,7 +35,7 @@ def fem(
     delta: Number | None = None,
     *,
     workload: Workload | None = None,
-    rounds: int = 200,
+    rounds: int | None = None,
     samples: int = 50,
     perturbation: float = 0.16,
     law: CostLaw = "exponential",
@@ -57,8 +58,9 @@ def fem(
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     workload : Workload, optional
         Of whole marginals; all pairs of attributes by default. Weights are left aside.
-    rounds : int
-        At least 1.
+    rounds : int, optional
+        At least 1. By default as many as still tell a share of all records from none by a factor of exp(200), from 50
+        to 500.
     samples : int
         Records a round, at least 1.
     perturbation : float
@@ -109,17 +111,20 @@ def fem(
     check_options(estimator, optimiser, samples, options)
     if law not in get_args(CostLaw):
         raise ValueError(f"law must be one of {get_args(CostLaw)}, got {law!r}")
-    n_rounds, scale = checked_integer("rounds", rounds, 1), checked_real("perturbation", perturbation)
+    scale = checked_real("perturbation", perturbation)
+    if rounds is not None:
+        checked_integer("rounds", rounds, 1)
     run = Run("fem", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
 
     def learn(queries: DrawnQueries, total: float) -> list[NDArray[np.int64]]:
         search = _Search(run, queries, total, samples, optimiser)
+        n_rounds = search.default_rounds() if rounds is None else rounds
         search.go(n_rounds, scale * math.sqrt(n_rounds), law)
         return search.records
 
     own = {"rounds": rounds, "samples": samples, "perturbation": perturbation, "law": law, "optimiser": optimiser}
-    return release_of(run, workload, learn, estimator, **own)
+    return release_of(run, workload, learn, estimator, are_independent=True, **own)
 
 
 class _Search:
@@ -129,6 +134,13 @@ class _Search:
         self.run, self.queries, self.total = run, queries, total
         self.samples, self.search = samples, RecordSearch(run.domain, _SEED, optimiser)
         self.records: list[NDArray[np.int64]] = []
+
+    def default_rounds(self) -> int:
+        """Return the rounds whose scores range over `_SHARPNESS`, within limits."""
+        table = self.run.table
+        left, ratio = float(table.ledger.remaining()), self.total / float(table.privacy.cell_score_range) / _SHARPNESS
+        found = left * ratio if table.ledger.budget.unit == "epsilon" else 8 * left * ratio**2
+        return round(min(max(found, _ROUNDS[0]), _ROUNDS[1]))
 
     def go(self, rounds: int, scale: float, law: CostLaw) -> None:
         """Take the rounds, each of an equal part of what is left."""

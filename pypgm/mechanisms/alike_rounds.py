@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +60,20 @@ class AlikeRounds:
             self._drawn[cell] += sign
             self._fixed += sign * float(offsets[cell])
 
+    @cached_property
+    def _whole(self) -> tuple[NDArray[np.int64], Array, NDArray[np.int64], NDArray[np.int64]]:
+        """Cells and offsets of all rounds, the round of each, and where a round begins: nothing is added later."""
+        sizes = [c.size for c in self._cells]
+        rows, begins = np.repeat(np.arange(len(sizes)), sizes), np.cumsum([0, *sizes[:-1]])
+        return np.concatenate(self._cells), np.concatenate(self._offsets), rows, begins
+
     def loss(self, base: Array) -> tuple[float, Array]:
         """Return the negative log-likelihood for the scores without offsets, and its gradient, shape (cells,)."""
-        cells, counts = np.concatenate(self._cells), np.array(self._counts, np.float64)
-        sizes = [c.size for c in self._cells]
-        rows, begins = np.repeat(np.arange(counts.size), sizes), np.cumsum([0, *sizes[:-1]])
+        cells, offsets, rows, begins = self._whole
+        counts = np.array(self._counts, np.float64)
         is_large = np.abs(base) > _LARGE
         large, own = np.flatnonzero(is_large), is_large[cells]
         scores = np.tile(base[large], (counts.size, 1))
-        offsets = np.concatenate(self._offsets)
         scores[rows[own], np.searchsorted(large, cells[own])] += offsets[own]
         before = np.where(is_large, 0.0, base)
         moved = np.where(own, 0.0, base[cells] + offsets)

@@ -104,7 +104,7 @@ class DrawnQueries:
         return value, marginals.like(slope)
 
     def model(
-        self, run: Run, records: Dataset, known: Sequence[LinearMeasurement]
+        self, run: Run, records: Dataset, known: Sequence[LinearMeasurement], are_independent: bool
     ) -> GraphicalModel | RegionGraphModel:
         """Return the model of maximum likelihood, found from the model of some records on.
 
@@ -114,13 +114,20 @@ class DrawnQueries:
         if not self._rounds:
             return run.estimate(known)
         total = float(records.project(()).values)
-        stddev = total / math.sqrt(records.n_records)
-        measured = [LinearMeasurement(records.project(c).datavector(), c, stddev) for c in self.cliques]
+        measured = [_answered(records, c, total, are_independent) for c in self.cliques]
         start = run.fit(measured, part=_START)
         # The gradient of each draw's term is a difference of means of vectors with one entry of the rate.
         lipschitz = sum(rounds.n_drawn * rate * rate for rate, rounds in self._rounds.items()) / total**2
         loss = Custom(lambda m: self.loss(m, total), self.cliques, lipschitz=max(lipschitz, 1e-300))
         return run.fit_loss(loss, self.cliques, total, start)
+
+
+def _answered(records: Dataset, clique: Clique, total: float, are_independent: bool) -> LinearMeasurement:
+    """Return what records answer, with the deviation of a cell in the mean; of all records where none is known."""
+    counts = records.project(clique).datavector()
+    variance = (1 - float(((counts / total) ** 2).sum())) / counts.size if are_independent else 1.0
+    variance = max(variance, 1 / records.n_records / counts.size)
+    return LinearMeasurement(counts, clique, total * math.sqrt(variance / records.n_records))
 
 
 def check_options(estimator: Estimator, optimiser: Optimiser, samples: int, options: Options) -> None:
@@ -140,6 +147,7 @@ def release_of(
     workload: Workload | None,
     learn: Callable[[DrawnQueries, float], Sequence[NDArray[np.int64]]],
     estimator: Estimator,
+    are_independent: bool,
     **own: object,
 ) -> Release:
     """Return the release of a run: its total is measured where it is private, then it learns, then it estimates.
@@ -152,6 +160,8 @@ def release_of(
     learn : callable
         Draws queries, which it adds, given the number of records; returns the records it found.
     estimator : {"model", "records"}
+    are_independent : bool
+        Whether records are draws of chance, so that what they answer deviates as in a sample, or each is a best answer.
     **own
         Options for the release.
     """
@@ -166,7 +176,9 @@ def release_of(
     run.close()
     columns = {a: np.ascontiguousarray(found[:, i]) for i, a in enumerate(run.domain)}
     records = Dataset(columns, run.domain, np.full(len(found), total / len(found)))
-    model = WeightedRecords(records) if estimator == "records" else queries.model(run, records, measured)
+    model = (
+        WeightedRecords(records) if estimator == "records" else queries.model(run, records, measured, are_independent)
+    )
     return run.release(model, measured, queries.log, workload=workload, estimator=estimator, **own)
 
 
