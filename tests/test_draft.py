@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 import re
 
@@ -150,7 +151,32 @@ def test_the_command(write, tmp_path, monkeypatch, capsys):
     assert cli.main(["schema", "init", "t.csv", "--out", "t.csv"]) == 2
     assert cli.main(["schema", "init", "t.csv", "--out", "s.json"]) == 2
     assert "s.json is there already, and may be edited" in capsys.readouterr().err
-    assert cli.main(["schema", "init", "t.parquet"]) == 2
-    assert "t.parquet is Parquet; a schema is drafted from CSV" in capsys.readouterr().err
     assert cli.main(["schema", "init", "none.csv"]) == 2
     assert cli.main(["schema"]) == 2
+
+
+def test_parquet_is_drafted_as_the_same_table_in_csv(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    days = [datetime.date(2000, 1, 1) + datetime.timedelta(i % 300) for i in range(500)]
+    table = {
+        "age": [i % 90 for i in range(500)],
+        "job": [["cook", "nurse", None][i % 3] for i in range(500)],
+        "paid": [i % 2 == 0 for i in range(500)],
+        "wage": [(i % 70) / 8 for i in range(500)],
+        "hired": days,
+    }
+    parquet.write_table(arrow.table(table), tmp_path / "t.parquet")
+    lines = [",".join(table)]
+    for row in zip(*table.values(), strict=True):
+        texts = ("" if x is None else str(x).lower() if isinstance(x, bool) else str(x) for x in row)
+        lines.append(",".join(texts))
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    draft = draft_schema(tmp_path / "t.parquet")
+    assert draft == draft_schema(tmp_path / "t.csv")
+    (tmp_path / "s.json").write_text(json.dumps(draft), encoding="utf-8")
+    schema = pypgm.read_schema(tmp_path / "s.json")
+    assert len(pypgm.read_table(tmp_path / "t.parquet", schema)) == 500
+    (tmp_path / "bad.parquet").write_bytes(b"none")
+    with pytest.raises(ValueError, match="is no Parquet file, or is damaged"):
+        draft_schema(tmp_path / "bad.parquet")

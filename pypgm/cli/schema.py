@@ -33,7 +33,7 @@ def add_to(commands: Verbs) -> None:
     schema = add_verb(commands, "schema", _init, summary="draft the schema of a table (not private)", about=_ABOUT)
     steps = schema.add_subparsers(metavar="COMMAND", required=True)
     init = add_verb(steps, "init", _init, summary="draft a schema from a table", about=_ABOUT, examples=_EXAMPLES)
-    init.add_argument("table", metavar="TABLE", help="the records: a .csv or .csv.gz file with a header")
+    init.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz or .parquet file with a header")
     init.add_argument("--out", metavar="FILE", help="where the draft goes: a .json file (default: it is printed)")
     add_dialect(init)
 

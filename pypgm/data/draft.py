@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import json
@@ -15,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from pypgm.data.files import open_text
-from pypgm.data.parquet import is_parquet
+from pypgm.data.parquet import is_parquet, text_rows
 from pypgm.data.table import DecimalMark, check_marks, separator_hint
 
 __all__ = ["draft_schema", "draft_text"]
@@ -41,13 +42,13 @@ _BOUNDS = "low and high are about those of the records: replace them by what is 
 def draft_schema(
     path: str | os.PathLike[str], *, delimiter: str = ",", encoding: str = "utf-8", decimal: DecimalMark = "."
 ) -> dict[str, Any]:
-    """Return a first draft of the schema of a table in a CSV file, to be edited. It is NOT private.
+    """Return a first draft of the schema of a table in a CSV or Parquet file, to be edited. It is NOT private.
 
     Parameters
     ----------
     path : str or path-like
     delimiter, encoding, decimal
-        As for `read_table`.
+        As for `read_table`; a Parquet file, which needs the extra ``[parquet]``, has none of them.
 
     Returns
     -------
@@ -63,12 +64,13 @@ def draft_schema(
     """
     name = os.fspath(path)
     check_marks(delimiter, decimal)
-    if is_parquet(path):
-        raise ValueError(f"{name} is Parquet; a schema is drafted from CSV")
-    with open_text(path, encoding) as file:
-        rows = csv.reader(file, strict=True, delimiter=delimiter)
+    with contextlib.ExitStack() as stack:
         try:
-            seen = _read(rows, decimal)
+            if is_parquet(path):
+                seen = _read(text_rows(path), ".")
+            else:
+                file = stack.enter_context(open_text(path, encoding))
+                seen = _read(csv.reader(file, strict=True, delimiter=delimiter), decimal)
         except csv.Error:
             raise ValueError(f"{name} is not a CSV file: a quote does not close, or a field is too long") from None
         except _NoTableError as error:

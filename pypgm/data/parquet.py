@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from pypgm.data.files import replacing
 from pypgm.data.frames import imported
 from pypgm.domain import Domain
 
-__all__ = ["check_parquet", "is_parquet", "read_parquet", "write_parquet"]
+__all__ = ["check_parquet", "is_parquet", "read_parquet", "text_rows", "write_parquet"]
 
 _ROWS = 1 << 16  # of a piece
 
@@ -62,6 +62,27 @@ def read_parquet(
         raise ValueError(f"{name} is no Parquet file, or is damaged") from None
     codes = {n: np.concatenate([np.empty(0, c.dtype), *(part[n] for part in parts)]) for n, c in columns.items()}
     return Dataset(codes, domain)
+
+
+def text_rows(path: str | os.PathLike[str]) -> Iterator[list[str]]:
+    """Yield the names of a Parquet file's columns, then its rows as the texts a CSV file would have; null is empty."""
+    check_parquet([path])
+    parquet = imported("pyarrow.parquet", "Parquet", "parquet")
+    errors = imported("pyarrow", "Parquet", "parquet").ArrowException
+    try:
+        with parquet.ParquetFile(os.fspath(path)) as file:
+            yield list(file.schema_arrow.names)
+            for piece in file.iter_batches(_ROWS):
+                texts = [[_text(value) for value in column.to_pylist()] for column in piece.columns]
+                yield from map(list, zip(*texts, strict=True))
+    except errors:
+        raise ValueError(f"{os.fspath(path)} is no Parquet file, or is damaged") from None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
 
 
 def write_parquet(
