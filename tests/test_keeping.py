@@ -51,7 +51,7 @@ def test_the_release_is_kept_beside_the_records(folder, capsys):
     assert said.splitlines()[2:3] == [f"synthetic records: {drawn}"]
     found = pypgm.load("out.pgm")
     assert (found.mechanism, found.version) == ("wide", pypgm.__version__)
-    assert found.options == {"oracle": "auto", "noise": "pypgm"}
+    assert found.options == {"ordered": ["a"], "oracle": "auto", "noise": "pypgm"}
 
 
 def test_a_release_is_never_written_over(folder, capsys):

@@ -57,7 +57,7 @@ def _arguments() -> argparse.Namespace:
 
 def _rounds(data: pypgm.Dataset, epsilon: str) -> int:
     """Return how many rounds of the published sharpness a budget pays for."""
-    rho = pypgm.Budget(epsilon=epsilon, delta=Fraction(1, len(data) ** 2)).rho
+    rho = pypgm.Budget(epsilon=epsilon, delta=Fraction(1, len(data) ** 2)).limit
     return int(8 * rho / Fraction(64, 10**6) / Fraction(epsilon))
 
 
