@@ -9,12 +9,12 @@ import numpy as np
 
 from pypgm.domain import Clique
 from pypgm.estimation.thinning import left_to_validate, thinned
+from pypgm.inference.bounded_tree import mutual_information
 from pypgm.models import GraphicalModel
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
-    from pypgm.factor import Factor
     from pypgm.mechanisms.run import Run
     from pypgm.models import RegionGraphModel
 
@@ -78,19 +78,13 @@ def _from_a_tree(
 ) -> Estimated:
     """Return the estimate that starts from a tree of the pairs that depend most by a rough model."""
     pairs = list(dict.fromkeys(run.domain.canonical(m.clique) for m in measurements if len(m.clique) == 2))
-    found = dict(zip(pairs, map(_dependence, rough.project_many(pairs)), strict=True))
+    found = {
+        p: mutual_information(t.values, len(t.values)) for p, t in zip(pairs, rough.project_many(pairs), strict=True)
+    }
     forest = spanning_forest(run.domain, found)
     on_it = [m for m in measurements if len(m.clique) < 2 or run.domain.canonical(m.clique) in forest]
     tree = run.fit(on_it, independent, part / 2)
     return run.fit(measurements, tree, part) if isinstance(tree, GraphicalModel) else rough
-
-
-def _dependence(pair: Factor) -> float:
-    """Return the mutual information of two attributes, nats."""
-    shares = np.maximum(pair.values, 0.0) / max(float(pair.values.sum()), 1e-300)
-    apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
-    kept = shares > 0
-    return float((shares[kept] * np.log(shares[kept] / apart[kept])).sum())
 
 
 def spanning_forest(domain: Domain, weights: dict[Clique, float]) -> set[Clique]:
