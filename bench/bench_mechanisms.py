@@ -33,6 +33,8 @@ ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "aim, regions": ("aim", {"oracle": "region_graph"}),
     "mst": ("mst", {}),
     "grid": ("grid", {}),
+    "screen": ("screen", {}),
+    "screen, regions": ("screen", {"oracle": "region_graph"}),
     "mwem": ("mwem", {}),
     "mwem, weights": ("mwem", {"estimator": "weights"}),
     "privbayes": ("privbayes", {}),

@@ -91,6 +91,10 @@ def _fem(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _few_leaders(data, budget=budget, privacy=privacy, **more)
 
 
+def _screen_pairs(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return mechanisms.screen(data, budget=budget, privacy=privacy, callback=_stop, **more)
+
+
 def _wide(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return mechanisms.wide(data, budget=budget, privacy=privacy, callback=_stop, **more)
 
@@ -159,7 +163,7 @@ _few_rounds = partial(mechanisms.aim, iterations=2, rounds=5)
 
 _plausible = partial(mechanisms.grid, iterations=2)
 
-FEWER: dict[str, Mechanism] = {"aim": _aim, "grid": _three_steps, "jam": _jam, "wide": _wide}
+FEWER: dict[str, Mechanism] = {"aim": _aim, "grid": _three_steps, "jam": _jam, "screen": _screen_pairs, "wide": _wide}
 """Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
 
 _three_rounds = partial(mechanisms.mwem, iterations=2, rounds=3)
@@ -185,6 +189,7 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "aim": _few_rounds,
     "grid": _plausible,
     "jam": _beside_public,
+    "screen": partial(mechanisms.screen, callback=_stop),
     "wide": partial(mechanisms.wide, callback=_stop),
     "learn_private": partial(_learned, callback=_stop),
     "privbayes": partial(_chosen, callback=_stop),

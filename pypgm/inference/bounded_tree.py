@@ -22,7 +22,7 @@ from pypgm.inference.region_index import RegionIndex, maximal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BoundedTree", "Order", "fit_proportionally", "mutual_information", "plan_bounded_tree"]
+__all__ = ["BoundedTree", "Order", "fit_proportionally", "mutual_information", "plan_bounded_tree", "within"]
 
 Order = Literal["information", "measured"]
 
@@ -96,6 +96,18 @@ def mutual_information(table: NDArray[np.float64], rows: int) -> float:
     return float(np.sum(held * (np.log(held) - independent)))
 
 
+def within(domain: Domain, pairs: Sequence[Clique], max_cells: float, forced: int = 0) -> list[Clique]:
+    """Take pairs in their order while the cliques of their junction tree have so many cells; the first are `forced`."""
+    taken = _core.choose_pairs(
+        list(domain.shape),
+        [list(domain.indices(p)) for p in pairs],
+        forced,
+        max_cells,
+        max(_LEAST_PATIENCE, _PATIENCE * len(domain)),
+    )
+    return [p for p, take in zip(pairs, taken, strict=True) if take]
+
+
 def plan_bounded_tree(
     index: RegionIndex,
     measured: Iterable[Clique],
@@ -128,14 +140,7 @@ def plan_bounded_tree(
         new.sort(key=lambda p: -gains[p])
     forest = _joining(kept, new)
     ranked = [*kept, *forest, *(p for p in new if p not in set(forest))]
-    taken = _core.choose_pairs(
-        list(domain.shape),
-        [list(domain.indices(p)) for p in ranked],
-        len(kept) + len(forest),
-        max_cells,
-        max(_LEAST_PATIENCE, _PATIENCE * len(domain)),
-    )
-    chosen = tuple(p for p, take in zip(ranked, taken, strict=True) if take)
+    chosen = tuple(within(domain, ranked, max_cells, forced=len(kept) + len(forest)))
     shape = JunctionTree(domain, chosen)
     constraints = _constraints(domain, [n.clique for n in shape.nodes], index.marginals.cliques)
     tree = JunctionTree(domain, constraints, order=shape.order)

@@ -11,6 +11,7 @@ from pypgm.mechanisms._jam import jam
 from pypgm.mechanisms._mst import mst
 from pypgm.mechanisms._mwem import mwem
 from pypgm.mechanisms._privbayes import privbayes
+from pypgm.mechanisms._screen import screen
 from pypgm.mechanisms._wide import wide
 from pypgm.mechanisms.related import parent_rows, synthesize_related
 from pypgm.mechanisms.related_release import RelatedRelease, RelatedTables
@@ -35,6 +36,7 @@ __all__ = [
     "parent_rows",
     "plan",
     "privbayes",
+    "screen",
     "synthesize_related",
     "wide",
 ]

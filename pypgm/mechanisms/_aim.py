@@ -13,7 +13,6 @@ from pypgm.mechanisms.tree_limit import TREE_BYTES, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.queries import Identity
 from pypgm.release import Release
 
 if TYPE_CHECKING:
@@ -174,5 +173,4 @@ class _Search:
 
     def _noise(self, rate: Fraction) -> float:
         """Return the mean absolute noise of a cell in a round that costs so much."""
-        squared = self.run.table.privacy.squared_l2_sensitivity(Identity(2))
-        return math.sqrt(squared / (math.pi * float(rate * _MEASURING)))
+        return math.sqrt(2 / math.pi) * self.run.stddev(rate * _MEASURING)

@@ -17,7 +17,6 @@ from pypgm.mechanisms.tree_limit import TREE_BYTES, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.queries import Identity
 from pypgm.release import Release
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ class _Search:
     def _round(self, fit: Sequence[int], amount: Fraction) -> None:
         table, n = self.run.table, len(self.cliques)
         measuring = amount * (1 - _SELECTING)
-        stddev = math.sqrt(table.privacy.squared_l2_sensitivity(Identity(2)) / (2 * float(measuring)))
+        stddev = self.run.stddev(measuring)
         assert self.selector is not None
         self.selector.compare(self._gain(stddev))
         among = [*fit, *(n + i for i in fit if i not in self.used)]

@@ -265,7 +265,7 @@ class _Search:
         privacy = self.run.table.privacy
         if self.pure:
             return float(privacy.l1_sensitivity(Identity(2)) / amount)
-        return math.sqrt(privacy.squared_l2_sensitivity(Identity(2)) / (math.pi * float(amount)))
+        return math.sqrt(2 / math.pi) * self.run.stddev(amount)
 
     def _estimate(self) -> GraphicalModel | RegionGraphModel:
         if self.estimator == "model":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
@@ -13,14 +12,15 @@ from numpy.typing import NDArray
 
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.mechanisms.one_way import Independent, independent, total_of
+from pypgm.mechanisms.asked_pairs import asked_pairs
+from pypgm.mechanisms.one_way import POWER, Independent, independent, measure_singles, total_of
 from pypgm.mechanisms.resolution import GRID, GROUPS_SENSITIVITY, Resolution, resolutions, risk
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.second_start import estimate_from_better_start
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Contrasts, Identity, LinearQuery, Partition
+from pypgm.queries import Contrasts, Identity, LinearQuery
 from pypgm.release import Release
 from pypgm.workloads import Workload
 
@@ -36,7 +36,6 @@ _CHOICE = 0.05  # of rho, that choosing resolutions gets at most
 _SHARP = 0.01  # of the records: noise in a risk that is low enough
 _BLUNT = 0.10  # of the records: noise in a risk above which nothing is chosen, and every pair is asked in groups
 _ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
-_POWER = 2 / 3  # of the cells: what part of rho minimises the sum of errors
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _MAX_CELLS = 10**6  # of a pair that may be asked for all its cells
 _MAX_RECORDS = 2.0**40  # above it, noise is all there is, or risks could overflow: nothing is chosen
@@ -116,14 +115,14 @@ def wide(
     if len(run.domain) == 0:
         raise ValueError("wide needs at least one attribute")
     runs = _ordered(run.domain, ordered)
-    weights = _pairs(run.domain, workload)
+    weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])
     measured = _measure_singles(run, weights)
     start = independent(run, measured)
     if weights:
         asked = _choose(run, weights, start, runs) if run.total != 0 else {}
         left = run.table.ledger.remaining()
-        measured += _measure(run, asked, weights, left) if asked else _of_singles(run, left)
+        measured += _measure(run, asked, weights, left) if asked else measure_singles(run, left)
     run.close()
     model = estimate_from_better_start(run, measured, start.model(run.domain))
     return run.release(model, measured, workload=workload, ordered=ordered)
@@ -137,37 +136,11 @@ def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
     return frozenset(domain) - named
 
 
-def _pairs(domain: Domain, workload: Workload | None) -> dict[Clique, float]:
-    """Return the pairs of attributes that a workload's marginals hold, with how much each counts."""
-    if workload is None:
-        weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
-    elif workload.domain != domain:
-        raise ValueError(f"the workload is over {workload.domain!r}, the records are over {domain!r}")
-    elif any(q is not None and not (isinstance(q, Partition) and q.is_identity) for q in workload.queries):
-        raise ValueError("wide answers marginals cell by cell; the workload asks other queries")
-    else:
-        weighted = [(domain.canonical(c), float(w)) for c, w in zip(workload, workload.weights, strict=True)]
-    pairs: dict[Clique, float] = {}
-    for clique, weight in weighted:
-        for pair in itertools.combinations(clique, 2):
-            if min(domain.sizes(pair)) > 1:
-                pairs[pair] = pairs.get(pair, 0.0) + weight
-    return pairs
-
-
-def _of_singles(run: Run, rho: Fraction) -> list[LinearMeasurement]:
-    """Measure every attribute, with what part of rho minimises the sum of their errors."""
-    domain = run.domain
-    cliques = [(a,) for a in domain if domain.size((a,)) > 1 or run.total is None]
-    weights = [domain.size(c) ** _POWER for c in cliques]
-    return run.table.measure_many(cliques, rho=rho, weights=weights) if cliques else []
-
-
 def _measure_singles(run: Run, pairs: Mapping[Clique, float]) -> list[LinearMeasurement]:
     """Measure every attribute, and once more where noise would hide the pairs."""
-    measured = _of_singles(run, run.rho * Fraction(str(_FIRST)) if pairs else run.rho)
+    measured = measure_singles(run, run.rho * Fraction(str(_FIRST)) if pairs else run.rho)
     more = _share(run, pairs, total_of(run, measured)) - _FIRST if pairs else 0.0
-    return [*measured, *(_of_singles(run, run.rho * Fraction(more)) if more > 1e-3 else [])]
+    return [*measured, *(measure_singles(run, run.rho * Fraction(more)) if more > 1e-3 else [])]
 
 
 def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
@@ -177,30 +150,24 @@ def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
     the root of the part w that each gets, ``A / sqrt(w) + B / sqrt(1 - w)`` is least at ``1 / (1 + (B / A)^(2/3))``.
     """
     domain, rho = run.domain, float(run.rho)
-    cost = {a: domain.size((a,)) ** _POWER for a in domain}
+    cost = {a: domain.size((a,)) ** POWER for a in domain}
     all_costs = sum(cost.values())
     one_way = {
-        a: min(1.0, _ABSOLUTE * domain.size((a,)) * _noise(run.table.privacy, rho * cost[a] / all_costs) / total)
-        for a in domain
+        a: min(1.0, _ABSOLUTE * domain.size((a,)) * run.stddev(rho * cost[a] / all_costs) / total) for a in domain
     }
     of_attributes, of_pairs = 0.0, 0.0
     for (pair, weight), part in zip(pairs.items(), _parts(pairs), strict=True):
-        stddev = _noise(run.table.privacy, rho * part)
+        stddev = run.stddev(rho * part)
         rows = min(domain.size(pair), max(4.0, _ROWS * total / stddev))
         of_attributes += weight * 2 * sum(one_way[a] for a in pair)
         of_pairs += weight * _ABSOLUTE * stddev * rows / total
-    return float(np.clip(1 / (1 + (of_pairs / of_attributes) ** _POWER), _FIRST, _MOST))
+    return float(np.clip(1 / (1 + (of_pairs / of_attributes) ** POWER), _FIRST, _MOST))
 
 
 def _parts(pairs: Mapping[Clique, float]) -> list[float]:
     """Return what part of rho each pair gets: that minimises the weighted sum of their noise."""
-    powers = [weight**_POWER for weight in pairs.values()]
+    powers = [weight**POWER for weight in pairs.values()]
     return [power / math.fsum(powers) for power in powers]
-
-
-def _noise(privacy: Privacy, rho: float) -> float:
-    """Return the standard deviation of Gaussian noise on counts that costs rho."""
-    return math.sqrt(privacy.squared_l2_sensitivity(Identity(2)) / (2 * rho))
 
 
 def _measure(
@@ -212,7 +179,7 @@ def _measure(
     for pair, resolution in asked.items():
         contrasts, cells = resolution.contrasts(), resolution.query
         queries.append(contrasts if contrasts is not None or cells is None or cells.is_identity else cells)
-        weights.append(pairs[pair] ** _POWER * _cost(run.table.privacy, contrasts))
+        weights.append(pairs[pair] ** POWER * _cost(run.table.privacy, contrasts))
     return run.table.measure_many(list(asked), queries, rho=rho, weights=weights)
 
 
@@ -231,7 +198,7 @@ def _choose(
     privacy, total = run.table.privacy, start.total
     choosing = _for_choices(privacy, float(run.rho), len(pairs), total)
     left = float(run.table.ledger.remaining()) - choosing
-    noise = {pair: _noise(privacy, left * part) for pair, part in zip(pairs, _parts(pairs), strict=True)}
+    noise = {pair: run.stddev(left * part) for pair, part in zip(pairs, _parts(pairs), strict=True)}
     found: dict[Clique, list[Resolution]] = {}
     for pair in pairs:
         of_pair, in_runs = [start.shares[a] for a in pair], [a in runs for a in pair]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -24,7 +25,7 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Neighbours
+from pypgm.queries import Identity, Neighbours
 from pypgm.release import Release
 from pypgm.workloads import Workload, all_k_way
 
@@ -211,6 +212,10 @@ class Run:
         if found.domain != self.domain:
             raise ValueError(f"the workload is over {found.domain!r}, the records are over {self.domain!r}")
         return found
+
+    def stddev(self, rho: Fraction | float) -> float:
+        """Return the standard deviation of Gaussian noise on cells that costs rho."""
+        return math.sqrt(self.table.privacy.squared_l2_sensitivity(Identity(2)) / (2 * float(rho)))
 
     def ended(self, model: GraphicalModel | RegionGraphModel) -> bool:
         """Return whether no estimate may follow that of a model: the time is over, or a user ended it."""

@@ -41,8 +41,8 @@ MUTANTS = [
     Mutant(
         "pairs are told from the exact number of records",
         WIDE,
-        "    noise = {pair: _noise(",
-        "    total = getattr(run.table, '_PrivateTable__data').n_records\n    noise = {pair: _noise(",
+        "    noise = {pair: run.stddev(",
+        "    total = getattr(run.table, '_PrivateTable__data').n_records\n    noise = {pair: run.stddev(",
         choosing,
         "records counted exactly",
     ),

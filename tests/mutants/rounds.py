@@ -27,6 +27,11 @@ def plausible_cells():
     return _followed("grid", FEWER["grid"])
 
 
+def screened_pairs():
+    """Follow the screen on tables of pairs."""
+    return _followed("screen", FEWER["screen"])
+
+
 def beside_public():
     """Follow JAM on tables of pairs."""
     return _followed("jam", FEWER["jam"])
@@ -59,6 +64,7 @@ AIM = "pypgm.mechanisms._aim"
 GRID = "pypgm.mechanisms._grid"
 JAM = "pypgm.mechanisms._jam"
 MWEM = "pypgm.mechanisms._mwem"
+SCREEN = "pypgm.mechanisms._screen"
 CELLS = "pypgm.privacy.cell_selector"
 QUERIES = "pypgm.mechanisms.drawn_queries"
 
@@ -97,6 +103,25 @@ MUTANTS = [
         f"tree = _measure(type(table)(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)), "
         "cliques, groups, run.rho)",
         plausible_cells,
+        "overspent",
+    ),
+    Mutant(
+        "pairs are chosen by their exact distances",
+        SCREEN,
+        "found.append(distances.scores)",
+        f"exact = run.table.{_RECORDS}; "
+        "found.append(np.array([np.abs(exact.project(p).datavector() - start.counts(p)).sum() for p in part]))",
+        screened_pairs,
+        "read before the charge",
+    ),
+    Mutant(
+        "pairs are measured for the budget of all steps",
+        SCREEN,
+        "found = run.table.measure_many(list(levels), rho=left,",
+        "table = run.table\n"
+        f"            table = type(table)(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget))\n"
+        "            found = table.measure_many(list(levels), rho=run.rho,",
+        screened_pairs,
         "overspent",
     ),
     Mutant(

@@ -1,0 +1,199 @@
+"""Screen: see with little noise of how many pairs a workload is, and measure those that repay it on one tree."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.domain import Clique
+from pypgm.errors import ModelTooLargeError
+from pypgm.inference.bounded_tree import within
+from pypgm.mechanisms.allocation import allocate, hidden
+from pypgm.mechanisms.asked_pairs import asked_pairs
+from pypgm.mechanisms.one_way import Independent, independent, measure_singles
+from pypgm.mechanisms.run import Options, Run
+from pypgm.numeric import checked_real
+from pypgm.privacy.l1_selector import batches
+from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import Number
+from pypgm.release import Release
+from pypgm.workloads import Workload
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["screen"]
+
+# Chosen on adult, titanic and fire, all pairs, epsilon .1 to 10; see bench/README.md.
+_SINGLES = Fraction(1, 10)  # of rho, for single attributes
+_SCREEN = Fraction(1, 20)  # of rho, for the errors of all pairs
+_PENALTIES = 0.0, 0.5, 1.0  # powers of its cells that a pair's worth is divided by, to rank pairs for the tree
+_LEVELS = 24  # of noise, each the root of 2 times the one before, from what all that is left buys a single pair
+
+Array = NDArray[np.float64]
+
+
+def screen(
+    data: Counts | PrivateTable,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    workload: Workload | None = None,
+    tree_cells: float = 1e7,
+    **options: Unpack[Options],
+) -> Release:
+    r"""Release a model of the records from those pairs that repay their cost, on one junction tree, in three steps.
+
+    The first step measures single attributes. The second screens all pairs of the workload at once: how far each is
+    from the independent model, with noise. By these distances, and by what noise would hide of each pair, a part of
+    the pairs and the noise of each are chosen such that the error to expect over the workload is least, while their
+    junction tree stays small. The third step measures them for all that is left. There is one estimate, and no
+    round waits for another.
+
+    Parameters
+    ----------
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+    epsilon, delta : number
+        The guarantee; a float means its shortest decimal. `delta` must be more than 0.
+    workload : Workload, optional
+        Of whole marginals; all pairs by default. Of larger marginals the pairs they hold are asked. Single attributes
+        are measured in any case.
+    tree_cells : float
+        Most cells of the tables of the junction tree; 10 million by default, a quarter of a gigabyte. Larger pairs are
+        not asked. A region graph holds all pairs that repay their cost, however many they are.
+    **options
+        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
+        means "exact" here.
+
+    Returns
+    -------
+    Release
+        Model, measurements (attributes, then pairs) and ledger; ``release.log`` has a line a measured pair: the part
+        of the records (total variation) that the screen found unexplained, and the standard deviation of its noise.
+
+    Raises
+    ------
+    ValueError
+        If the budget is pure or out of range, the records are weighted, the domain has no attributes, the workload is
+        over another domain or asks other queries than every cell, or `tree_cells` is not above 0.
+    ModelTooLargeError
+        If the estimate from single attributes, of a region graph that from all pairs, does not fit; then nothing was
+        spent.
+    TypeError
+        If the budget or the relation is given twice or not at all.
+
+    Notes
+    -----
+    Attributes get a tenth of rho and the screen a twentieth. A record changes every distance by at most 1 (2 where it
+    is replaced), all P of them by the root of P in the L2 norm, whose squared noise they share: 12,000 pairs are
+    screened with noise ten times that of 120. What the noise explains of their spread is taken out of the distances,
+    by shrinking them to their mean. Where it explains all of it, pairs are chosen by their cells alone.
+
+    A pair that is wrong by e unless it is asked, and of which noise hides h, is expected to be wrong by
+    ``(e^-2 + h^-2)^(-1/2)``. One multiplier weighs the sum of these errors against rho, over all pairs and 24 levels of
+    noise. What is ranked highest by the error it saves, alone or for each cell or root of a cell, is taken while the
+    tree has room; the ranking of the three that leaves the least error to expect is kept.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> domain = pypgm.Domain({"a": 2, "b": 3, "c": 2})
+    >>> data = pypgm.Dataset({"a": [0, 1] * 500, "b": [2, 0] * 500, "c": [0, 0, 1, 1] * 250}, domain)
+    >>> release = screen(data, epsilon=10, delta=1e-9)
+    >>> release.project(("a", "b")).values.round(-2)
+    array([[  0.,   0., 500.],
+           [500.,   0.,   0.]])
+    """
+    checked_real("tree_cells", tree_cells, infinite=True)
+    if options.get("oracle", "auto") == "auto":
+        options["oracle"] = "exact"
+    run = Run("screen", data, epsilon, delta, **options)
+    del data  # tracebacks from here on do not hold the records
+    if len(run.domain) == 0:
+        raise ValueError("screen needs at least one attribute")
+    asked = asked_pairs(run, workload)
+    weights = {pair: weight for pair, weight in asked.items() if run.domain.size(pair) <= tree_cells}
+    singles = [(a,) for a in run.domain]
+    run.check_fits([*singles, *(weights if run.oracle == "region_graph" else singles)])
+    measured = measure_singles(run, run.rho * _SINGLES if weights else run.rho)
+    start = independent(run, measured)
+    log: list[dict[str, object]] = []
+    if weights:
+        unexplained = _screened(run, list(weights), start, run.rho * _SCREEN)
+        levels, costs = _chosen(run, weights, start, unexplained, tree_cells)
+        left = run.table.ledger.remaining()
+        if levels:
+            parts = [float(costs[level]) for level in levels.values()]
+            found = run.table.measure_many(list(levels), rho=left, weights=parts)
+            log = [{"clique": m.clique, "unexplained": unexplained[m.clique], "stddev": m.stddev} for m in found]
+        else:
+            found = measure_singles(run, left)
+        measured += found
+    run.close()
+    model = run.estimate(measured, start.model(run.domain))
+    return run.release(model, measured, log, workload=workload, tree_cells=tree_cells)
+
+
+def _screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> dict[Clique, float]:
+    """Return what part of the records is in other cells of each pair than independence says, with noise, shrunk."""
+    found = []
+    for first, last in batches([run.domain.size(p) for p in pairs]):
+        part = pairs[first:last]
+        # Parts of rho in proportion to their pairs: the noise is that of one screen of all.
+        distances = run.table.l1_selector(part, start.counts).screen(rho=rho * Fraction(len(part), len(pairs)))
+        found.append(distances.scores)
+        stddev = distances.stddev
+    scores = np.concatenate(found)
+    mean, variance = scores.mean(), scores.var()
+    signal = max(0.0, 1 - stddev**2 / variance) if variance > 0 else 0.0
+    shrunk = mean + signal * (scores - mean)
+    return dict(zip(pairs, np.clip(shrunk / (2 * start.total), 0.0, 1.0).tolist(), strict=True))
+
+
+def _chosen(
+    run: Run, weights: Mapping[Clique, float], start: Independent, unexplained: Mapping[Clique, float], limit: float
+) -> tuple[dict[Clique, int], Array]:
+    """Return the level of noise of each pair to be measured, and what part of the budget each level costs."""
+    pairs = list(weights)
+    costs = np.exp2(-np.arange(_LEVELS, dtype=np.float64))
+    stddevs = run.stddev(run.table.ledger.remaining()) / np.sqrt(costs)
+    noise = np.array([hidden(start.counts(p), stddevs) for p in pairs])
+    errors, counted = np.array([unexplained[p] for p in pairs]), np.array(list(weights.values()))
+    levels, risks = allocate(errors, noise, costs, counted)
+    if run.oracle == "region_graph":
+        return {pair: int(level) for pair, level in zip(pairs, levels, strict=True) if level >= 0}, costs
+    saved = counted * errors - risks
+    cells = np.array([run.domain.size(p) for p in pairs], np.float64)
+    position = {pair: i for i, pair in enumerate(pairs)}
+    best: tuple[float, dict[Clique, int]] = 0.0, {}
+    for penalty in _PENALTIES:
+        ranked = [pairs[i] for i in np.argsort(-saved / cells**penalty, kind="stable") if saved[i] > 0]
+        held = _held(run, ranked, limit)
+        own = [position[pair] for pair in held]
+        levels, risks = allocate(errors[own], noise[own], costs, counted[own])
+        gain = float((counted[own] * errors[own] - risks).sum())
+        if gain > best[0]:
+            best = gain, {pair: int(level) for pair, level in zip(held, levels, strict=True) if level >= 0}
+    return best[1], costs
+
+
+def _held(run: Run, ranked: Sequence[Clique], limit: float) -> list[Clique]:
+    """Take pairs in their order while the junction tree, of what the run was given too, stays within a limit."""
+    known = [m.clique for m in run.given] + [c.clique for c in run.constraints]
+    forced = [pair for clique in known for pair in itertools.combinations(clique, 2)]
+    while True:
+        held = within(run.domain, [*forced, *ranked], limit, len(forced))[len(forced) :]
+        try:
+            run.check_fits([*((a,) for a in run.domain), *held])
+        except ModelTooLargeError:  # the estimate needs more than the tables of its tree, see `max_bytes`
+            if not held:
+                raise
+            limit /= 2
+        else:
+            return held

@@ -1,0 +1,88 @@
+"""How much of a budget each of many marginals is worth, by the error that an estimate would leave."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["allocate", "hidden"]
+
+Array = NDArray[np.float64]
+
+_MEAN = math.sqrt(2 / math.pi)  # of a standard deviation of normal noise: its mean absolute value
+_LARGEST = 60.0  # logarithm of a multiplier at which nothing is worth its cost
+_HALVINGS = 60
+
+
+def hidden(expected: Array, stddevs: Array) -> Array:
+    """Return the total variation that noise leaves of a table, as a share of its sum, at several standard deviations.
+
+    A cell is off by the mean absolute noise, and at most by twice what is expected in it: answers below 0 are not
+    believed, and what is missing elsewhere is too much here.
+
+    Parameters
+    ----------
+    expected : ndarray, shape (cells,)
+        Positive counts, of a released model.
+    stddevs : ndarray, shape (levels,)
+        Of the noise of a cell, in counts.
+
+    Returns
+    -------
+    ndarray, shape (levels,)
+
+    Examples
+    --------
+    >>> hidden(np.array([50.0, 50.0]), np.array([1.0, 1000.0])).round(3)
+    array([0.008, 1.   ])
+    """
+    most = np.sort(2 * expected)
+    noise = _MEAN * stddevs
+    small = np.searchsorted(most, noise)  # how many cells are off by twice what is expected in them
+    off = np.concatenate([[0.0], np.cumsum(most)])[small] + noise * (most.size - small)
+    return np.asarray(off / most.sum())
+
+
+def allocate(unasked: Array, asked: Array, costs: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:
+    """Choose for each marginal at which noise it is asked, if at all, such that all of them cost at most 1.
+
+    The weighted sum of risks is minimised with one multiplier on costs. A marginal that is `unasked` wrong by e and
+    has noise that hides h leaves ``(e^-2 + h^-2)^(-1/2)``: less than either.
+
+    Parameters
+    ----------
+    unasked : ndarray, shape (marginals,)
+        Error of each where it is not asked.
+    asked : ndarray, shape (marginals, levels)
+        What noise hides of each at each level, from the least noise to the most; above 0.
+    costs : ndarray, shape (levels,)
+        What part of the budget a marginal takes at each level.
+    weights : ndarray, shape (marginals,)
+        How much the error of each counts.
+
+    Returns
+    -------
+    levels : ndarray of int64, shape (marginals,)
+        -1 for what is not asked.
+    risks : ndarray, shape (marginals,)
+        The weighted error that is left of each.
+
+    Examples
+    --------
+    >>> unasked, asked = np.array([0.3, 0.0]), np.array([[0.1], [0.1]])
+    >>> levels, risks = allocate(unasked, asked, np.array([0.6]), np.array([1.0, 1.0]))
+    >>> levels, risks.round(3)
+    (array([ 0, -1]), array([0.095, 0.   ]))
+    """
+    error = unasked[:, None]
+    risks = np.hstack([error, error * asked / np.hypot(error, asked)]) * weights[:, None]
+    prices = np.concatenate([[0.0], costs])
+    low, high = -_LARGEST, _LARGEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        chosen = np.argmin(risks + math.exp(middle) * prices, axis=1)
+        low, high = (low, middle) if prices[chosen].sum() <= 1 else (middle, high)
+    chosen = np.argmin(risks + math.exp(high) * prices, axis=1)
+    return chosen - 1, risks[np.arange(len(chosen)), chosen]

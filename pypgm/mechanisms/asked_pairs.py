@@ -1,0 +1,43 @@
+"""The pairs of attributes that a workload of marginals asks for."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from pypgm.queries import Partition
+
+if TYPE_CHECKING:
+    from pypgm.domain import Clique
+    from pypgm.mechanisms.run import Run
+    from pypgm.workloads import Workload
+
+__all__ = ["asked_pairs"]
+
+
+def asked_pairs(run: Run, workload: Workload | None) -> dict[Clique, float]:
+    """Return the pairs of attributes that a workload's marginals hold, with how much each counts.
+
+    Pairs with an attribute of one value are left out: single attributes say all of them. Without a workload all pairs
+    count the same.
+
+    Raises
+    ------
+    ValueError
+        If the workload is over another domain, or asks other queries than every cell.
+    """
+    domain = run.domain
+    if workload is None:
+        weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
+    elif workload.domain != domain:
+        raise ValueError(f"the workload is over {workload.domain!r}, the records are over {domain!r}")
+    elif any(q is not None and not (isinstance(q, Partition) and q.is_identity) for q in workload.queries):
+        raise ValueError(f"{run.name} answers marginals cell by cell; the workload asks other queries")
+    else:
+        weighted = [(domain.canonical(c), float(w)) for c, w in zip(workload, workload.weights, strict=True)]
+    pairs: dict[Clique, float] = {}
+    for clique, weight in weighted:
+        for pair in itertools.combinations(clique, 2):
+            if min(domain.sizes(pair)) > 1:
+                pairs[pair] = pairs.get(pair, 0.0) + weight
+    return pairs
