@@ -93,6 +93,12 @@ class Workload:
         """Return how many cells its marginals have together."""
         return sum(self.domain.size(c) for c in self.cliques)
 
+    def answers(self) -> int:
+        """Return how many answers it asks for."""
+        return sum(
+            self.domain.size(c) if q is None else q.shape[0] for c, q in zip(self.cliques, self.queries, strict=True)
+        )
+
     def closure(self) -> dict[Clique, Fraction]:
         """Return every non-empty subset of a clique, smaller ones first, with its weight.
 

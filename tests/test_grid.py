@@ -12,7 +12,7 @@ import pypgm
 from pypgm import Dataset, Domain, workloads
 from pypgm.mechanisms import grid, hdmm, plan
 from pypgm.mechanisms._grid import _largest_tree
-from pypgm.mechanisms._mst import query_of_groups
+from pypgm.mechanisms.grouping import query_of_groups
 from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable
 from pypgm.queries import Partition
 

@@ -13,6 +13,7 @@ from pypgm import workloads
 from pypgm.mechanisms import hdmm
 from pypgm.mechanisms.strategies import marginal_strategy
 from pypgm.privacy import Budget, Privacy
+from pypgm.queries import Partition, Prefix
 
 DOMAIN = pypgm.Domain({"a": 2, "b": 3, "c": 4})
 RNG = np.random.default_rng(3)
@@ -75,6 +76,49 @@ def test_one_attribute_and_a_workload_of_weights():
     assert first.stddev < second.stddev
 
 
+ORDERED = pypgm.Domain({"age": 64, "income": 50, "sex": 2})
+
+
+def aged(n=2000):
+    rng = np.random.default_rng(1)
+    age = np.clip(rng.normal(30, 12, n), 0, 63).astype(int)
+    income = np.clip(age * 0.5 + rng.exponential(6, n), 0, 49).astype(int)
+    return pypgm.Dataset({"age": age, "income": income, "sex": rng.integers(0, 2, n)}, ORDERED)
+
+
+@pytest.mark.parametrize("privacy", RELATIONS, ids=str)
+@pytest.mark.parametrize("kind", [workloads.prefixes, workloads.ranges])
+def test_ranges_are_measured_in_runs_of_codes(kind, privacy):
+    work = kind(ORDERED, [("income", "sex"), "age"], ["age", "income"])
+    release = hdmm(aged(), budget=Budget(rho="1/2"), workload=work, privacy=privacy, iterations=30)
+    assert Fraction(999, 2000) <= release.ledger.spent() <= Fraction(1, 2)
+    asked = {m.query.shape[0] for m in release.measurements if m.clique == ("age",) and m.query is not None}
+    assert asked >= {4, 8, 16, 32}
+    for m in release.measurements:
+        assert m.query is None or isinstance(m.query, Partition)
+    if privacy.total_is_public:
+        assert release.model.total == 2000
+        assert all(m.values.size > 1 for m in release.measurements)
+
+
+def test_prefixes_err_less_than_those_of_measured_cells():
+    data = aged()
+    work = workloads.prefixes(ORDERED, [("age", "sex"), "income"], ["age", "income"])
+
+    def error(workload, seed):
+        model = hdmm(data, budget=Budget(rho="1/50"), workload=workload, unsafe_seed=seed).model
+        return np.mean(
+            [
+                np.abs(query.matvec(model.project(c).datavector() - data.project(c).datavector())).mean()
+                for c, query in zip(work, work.queries, strict=True)
+            ]
+        )
+
+    cells = workloads.Workload(ORDERED, work.cliques)
+    own, others = ([error(w, seed) for seed in range(5)] for w in (work, cells))
+    assert np.mean(own) < 0.8 * np.mean(others)
+
+
 def test_a_seeded_release_is_the_same_and_says_so():
     one, two = (hdmm(DATA, epsilon=1, delta=1e-6, unsafe_seed=5) for _ in range(2))
     assert all((a.values == b.values).all() for a, b in zip(one.measurements, two.measurements, strict=True))
@@ -90,9 +134,23 @@ def test_a_seeded_release_is_the_same_and_says_so():
         ({"epsilon": 1, "delta": 1e-6, "strategy": "prefix"}, ValueError, "strategy must be one of"),
         ({"epsilon": 1, "delta": 1e-6, "workload": workloads.all_k_way(pypgm.Domain({"z": 2}), 1)}, ValueError, "over"),
         (
-            {"epsilon": 1, "delta": 1e-6, "workload": workloads.prefixes(DOMAIN, ["c"], ["c"])},
+            {
+                "epsilon": 1,
+                "delta": 1e-6,
+                "strategy": "contrasts",
+                "workload": workloads.prefixes(DOMAIN, ["c"], ["c"]),
+            },
             ValueError,
             "every cell",
+        ),
+        (
+            {
+                "epsilon": 1,
+                "delta": 1e-6,
+                "workload": workloads.from_queries(DOMAIN, [(("a", "b"), Prefix(6))]),
+            },
+            ValueError,
+            "product of queries",
         ),
     ],
 )

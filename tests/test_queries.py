@@ -490,3 +490,10 @@ def test_partition_is_a_value():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@given(every, st.integers(1, 3), st.integers(0, 2**32 - 1))
+def test_squared_norms_are_those_of_the_answers(query, count, seed):
+    tables = np.random.default_rng(seed).normal(size=(query.shape[1], count))
+    answers = np.stack([query.matvec(table) for table in tables.T], axis=1)
+    np.testing.assert_allclose(query.squared_norms(tables), np.square(answers).sum(axis=0), rtol=1e-9, atol=1e-9)

@@ -66,6 +66,8 @@ def test_queries_and_weights_stay_beside_their_cliques():
     assert work.weights == (1, 1, 1)
     assert Workload(DOMAIN, ["a"], weights=[0.1]).weights == (Fraction(1, 10),)
     assert work.cells() == 14
+    assert work.answers() == 14
+    assert workloads.ranges(DOMAIN, ["b"], ["b"]).answers() == 6
     assert repr(work) == "Workload(3 marginals, 14 cells)"
 
 

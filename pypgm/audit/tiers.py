@@ -63,6 +63,7 @@ from pypgm.audit.selection import check_parameters, check_selection_laws, check_
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
 from pypgm.audit.settled import check_open_sets
 from pypgm.audit.shapes import CHOOSING, SHAPES, check_batches, check_shapes
+from pypgm.audit.single_steps import PURE_STEPS, STEPS, many_answers, sampled
 from pypgm.audit.spellings import check_spelling
 from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
 from pypgm.audit.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
@@ -71,15 +72,11 @@ from pypgm.audit.subjects import (
     FIELD_RADIUS,
     LEARNERS,
     MECHANISMS,
-    PURE_STEPS,
     SPELLED,
     SPELLINGS,
     SPIN_RADIUS,
     SPINS,
-    STEPS,
     chosen_network,
-    many_answers,
-    sampled,
     sampled_network,
 )
 from pypgm.audit.trace import Mechanism

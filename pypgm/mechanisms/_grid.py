@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.mechanisms._mst import Groups, low_values_merged, query_of_groups, select_tree
+from pypgm.mechanisms._mst import low_values_merged, select_tree
+from pypgm.mechanisms.grouping import Groups, query_of_groups
 from pypgm.mechanisms.one_way import independent
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.second_start import estimate_from_better_start

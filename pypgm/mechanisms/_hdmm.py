@@ -1,7 +1,8 @@
-"""HDMM on workloads of marginals: measure the strategy of least expected error, estimate."""
+"""HDMM: measure the marginals, and runs of ordered attributes, that answer a workload with least error; estimate."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pypgm.mechanisms.run import Options, Run
@@ -32,7 +33,7 @@ def hdmm(
     strategy: Kind = "marginals",
     **options: Unpack[Options],
 ) -> Release:
-    """Release a model of the records from the measurements that answer a workload of marginals with least error.
+    """Release a model of the records from the measurements that answer a workload with least error.
 
     What is measured depends on the workload alone, and the whole budget goes into one pass over the records with exact
     discrete Gaussian noise. The model is then estimated from all measurements at once.
@@ -44,10 +45,12 @@ def hdmm(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, optional
-        Of whole marginals; all pairs of attributes by default.
+        Of marginals, all pairs of attributes by default; of a query on several attributes a product of queries, one
+        an attribute. Prefixes and ranges (`pypgm.workloads.prefixes`, `ranges`) are answered by runs of codes, 1, 2,
+        4 and so on of each ordered attribute, beside single ones.
     strategy : {"marginals", "contrasts"}
-        What is measured: whole marginals, or their contrasts, whose least squares answers err least of all but whose
-        estimates by maximum entropy often err more. Of single attributes the counts are measured either way: an
+        What is measured: marginals, or the contrasts of whole ones, whose least squares answers err least of all but
+        whose estimates by maximum entropy often err more. Of single attributes the counts are measured either way: an
         estimate begins with them. See `pypgm.mechanisms.strategies`.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`.
@@ -60,8 +63,9 @@ def hdmm(
     Raises
     ------
     ValueError
-        If the budget is pure or out of range, the records are weighted, the workload is over another domain or asks
-        other queries than every cell, or the contrasts of a clique have entries of 2^18 or more.
+        If the budget is pure or out of range, the records are weighted, the workload is over another domain, asks
+        several attributes for what is no product, or contrasts for other than every cell; or if the contrasts of a
+        clique have entries of 2^18 or more.
     ModelTooLargeError
         If the estimate does not fit; then nothing was spent.
     TypeError
@@ -95,14 +99,16 @@ def hdmm(
 
 def _measured(
     asked: Workload, strategy: Kind, relation: Privacy
-) -> tuple[list[Clique], list[LinearQuery | None], list[float]]:
+) -> tuple[list[Clique], Sequence[LinearQuery | None], list[float]]:
     """Return cliques, what is measured of each, and its part of rho."""
     domain = asked.domain
+    queries: Sequence[LinearQuery | None]
     if strategy == "marginals":
         best = marginal_strategy(asked)
         # Under replace nobody changes a single cell, the public number of records: it needs no noise.
         kept = [i for i, c in enumerate(best.cliques) if domain.size(c) > 1 or not relation.total_is_public]
-        return [best.cliques[i] for i in kept], [None] * len(kept), [float(best.shares[i]) for i in kept]
+        queries = [best.queries[i] for i in kept]
+        return [best.cliques[i] for i in kept], queries, [float(best.shares[i]) for i in kept]
     best = contrast_strategy(asked, relation)
-    queries: list[LinearQuery | None] = [Contrasts(domain.sizes(c)) if len(c) > 1 else None for c in best.cliques]
+    queries = [Contrasts(domain.sizes(c)) if len(c) > 1 else None for c in best.cliques]
     return list(best.cliques), queries, best.shares.tolist()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
+from pypgm.mechanisms.grouping import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.run import Options, Run
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -23,9 +23,7 @@ from pypgm.release import Release
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Groups", "low_values_merged", "mst", "nearest_counts", "query_of_groups", "select_tree"]
-
-Groups = dict[str, Partition]
+__all__ = ["low_values_merged", "mst", "nearest_counts", "select_tree"]
 
 
 def mst(
@@ -133,27 +131,13 @@ def low_values_merged(measurement: LinearMeasurement, deviations: float) -> Part
     return Partition(np.where(low, 0, np.cumsum(~low)))
 
 
-def _is_identity(groups: Partition) -> bool:
-    return groups.shape[0] == groups.shape[1]
-
-
 def _read(measurement: LinearMeasurement, groups: Partition) -> LinearMeasurement:
     """Return an attribute's measurement as the estimate reads it: sums over groups, each with its own noise."""
-    if _is_identity(groups):
+    if is_every_cell(groups):
         return measurement
     sums = groups.matvec(measurement.values)
     stddev = np.asarray(measurement.stddev) * np.sqrt(np.bincount(groups.groups))
     return LinearMeasurement(sums, measurement.clique, stddev, groups, not_private=measurement.not_private)
-
-
-def query_of_groups(groups: Groups, clique: Clique) -> Partition | None:
-    """Return the partition of a clique's cells that its attributes' groups make; None if every cell is its own."""
-    if all(_is_identity(groups[a]) for a in clique):
-        return None
-    cells = np.zeros(1, np.int64)
-    for own in (groups[a] for a in clique):
-        cells = np.add.outer(cells * own.shape[0], own.groups).ravel()
-    return Partition(cells, math.prod(groups[a].shape[0] for a in clique))
 
 
 def _independent(read: Sequence[LinearMeasurement], total: float) -> Callable[[Clique], NDArray[np.float64]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from pypgm.queries import Partition
+from pypgm.mechanisms.grouping import is_every_cell
 
 if TYPE_CHECKING:
     from pypgm.domain import Clique
@@ -31,7 +31,7 @@ def asked_pairs(run: Run, workload: Workload | None) -> dict[Clique, float]:
         weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
     elif workload.domain != domain:
         raise ValueError(f"the workload is over {workload.domain!r}, the records are over {domain!r}")
-    elif any(q is not None and not (isinstance(q, Partition) and q.is_identity) for q in workload.queries):
+    elif not all(map(is_every_cell, workload.queries)):
         raise ValueError(f"{run.name} answers marginals cell by cell; the workload asks other queries")
     else:
         weighted = [(domain.canonical(c), float(w)) for c, w in zip(workload, workload.weights, strict=True)]

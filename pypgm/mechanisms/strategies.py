@@ -1,13 +1,16 @@
-"""Which marginals or contrasts to measure for a workload of marginals, and with how much noise each.
+"""Which marginals or contrasts to measure for a workload, and with how much noise each.
 
 Both strategies depend on the workload alone. A contrast of a clique b is what its marginal says that no smaller one
 does; all contrasts together determine all marginals, and the error of a marginal is a sum over the contrasts within it.
+Runs of an ordered attribute's codes, each twice as many as the ones before, are tables between the marginals with and
+without it, and have contrasts of their own.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,13 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.domain import Clique, Domain
+from pypgm.mechanisms.grouping import energies, is_every_cell, query_of_groups, run_counts, runs
 from pypgm.privacy.relation import Privacy
+from pypgm.queries import Kronecker, LinearQuery
 from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 __all__ = ["Strategy", "contrast_cost", "contrast_strategy", "marginal_strategy"]
+
+Detail = tuple[tuple[str, int], ...]
+"""A table: its attributes, each with the number of runs of codes, or of single codes, that it is told in."""
 
 _STEPS = 5000  # of the multiplicative updates: the gap is long below the tolerance by then
 
@@ -34,23 +42,27 @@ class Strategy:
     ----------
     cliques : tuple of tuple of str
         Whose marginals, or whose contrasts, are measured; the empty one is the number of records.
+    queries : tuple of LinearQuery or None
+        The sums that are measured of each marginal; None is every cell, or every contrast.
     shares : ndarray, shape (cliques,)
         Parts of rho; they sum to 1.
     squared_error : float
-        The workload's expected squared error, weighted and summed over all cells, of the best linear unbiased answers
-        at rho = 1; at another rho divide by it.
+        The workload's expected squared error, weighted and summed over all answers, of the best linear unbiased ones
+        at rho = 1; at another rho divide by it. Of runs of different lengths it is within 4 %, of 32 values or more
+        within 2 %.
     relative_gap : float
         At most how far `squared_error` is above the least one of its kind, relative to it.
     """
 
     cliques: tuple[Clique, ...]
+    queries: tuple[LinearQuery | None, ...]
     shares: NDArray[np.float64]
     squared_error: float
     relative_gap: float
 
     def rmse(self, workload: Workload, rho: float) -> float:
-        """Return the expected root of the mean squared error over all cells of the workload, in counts."""
-        return math.sqrt(self.squared_error / rho / workload.cells())
+        """Return the expected root of the mean squared error over all answers of the workload, in counts."""
+        return math.sqrt(self.squared_error / rho / workload.answers())
 
 
 def contrast_strategy(workload: Workload, privacy: Privacy | None = None) -> Strategy:
@@ -86,14 +98,17 @@ def contrast_strategy(workload: Workload, privacy: Privacy | None = None) -> Str
     2.035
     """
     relation = Privacy() if privacy is None else privacy
-    gains = _contrast_gains(workload)
-    costs = {b: contrast_cost(workload.domain, b, relation) for b in gains}
-    roots = np.array([math.sqrt(costs[b] * gains[b]) for b in gains])
+    if not all(map(is_every_cell, workload.queries)):
+        raise ValueError("contrasts need a workload that asks every cell of its marginals")
+    gains = _contrast_gains(workload, _levels(workload))
+    cliques = [_clique(b) for b in gains]
+    costs = [contrast_cost(workload.domain, c, relation) for c in cliques]
+    roots = np.sqrt(np.multiply(costs, list(gains.values())))
     measured = np.flatnonzero(roots > 0)
-    cliques = list(gains)
     total = float(roots.sum())
     # rho_b = c_b / (2 s_b^2): the sum of g_b s_b^2 is half of the sum of g_b c_b / rho_b.
-    return Strategy(tuple(cliques[i] for i in measured), roots[measured] / total, total**2 / 2, 0.0)
+    own = tuple(cliques[i] for i in measured)
+    return Strategy(own, (None,) * len(own), roots[measured] / total, total**2 / 2, 0.0)
 
 
 def contrast_cost(domain: Domain, clique: Clique, privacy: Privacy) -> float:
@@ -116,7 +131,10 @@ def contrast_cost(domain: Domain, clique: Clique, privacy: Privacy) -> float:
 
 
 def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strategy:
-    r"""Return the marginals to measure and the best shares of rho among strategies of whole marginals.
+    r"""Return the marginals to measure and the best shares of rho among strategies of marginals and their runs.
+
+    Where the workload asks an attribute for more than its values, such as prefixes or all ranges, marginals are
+    measured also in 1, 2, 4, ... runs of its codes: a range is a sum of few of them.
 
     The expected squared error :math:`\sum_b g_b / \sum_{a \supseteq b} u_a n_b / n_a` is convex in the shares u.
     Updates :math:`u_a \leftarrow u_a \sqrt{-\partial_a}`, normalised, never raise it, and the largest derivative bounds
@@ -125,19 +143,21 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
     Parameters
     ----------
     workload : Workload
-        Of whole marginals.
+        Of marginals; of a query on several attributes a product of queries, one an attribute.
     tolerance : float
         Stop at this relative gap; small shares that cost no more than as much again are left out.
 
     Raises
     ------
     ValueError
-        If a query of the workload is not every cell.
+        If a query of the workload is on several attributes and no product.
 
     References
     ----------
     McKenna, Miklau, Hay and Machanavajjhala 2018, "Optimizing error of high-dimensional statistical queries under
-    differential privacy" (weighted marginals); Fellman 1974, "On the allocation of linear observations" (the update).
+    differential privacy" (weighted marginals); Hay, Rastogi, Miklau and Suciu 2010, "Boosting the accuracy of
+    differentially private histograms through consistency" (runs); Fellman 1974, "On the allocation of linear
+    observations" (the update).
 
     Examples
     --------
@@ -146,13 +166,16 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
     >>> strategy = marginal_strategy(work)
     >>> strategy.cliques, round(strategy.rmse(work, rho=0.5), 6)
     ((('a', 'b'),), 1.0)
+    >>> marginal_strategy(workloads.ranges(Domain({"a": 8}), ["a"], ["a"])).shares.round(2)
+    array([0.15, 0.08, 0.16, 0.6 ])
     """
-    gains = _contrast_gains(workload)
-    cliques = list(gains)
-    inside = _inclusion(workload.domain, cliques)
-    # A contrast of b read off a marginal a sums n_a / n_b cells' noise.
+    levels = _levels(workload)
+    gains = _contrast_gains(workload, levels)
+    details = list(gains)
+    inside = _inclusion(details, levels)
+    # A contrast of b read off a table a sums the noise of n_a / n_b cells.
     wanted = np.array(list(gains.values()))
-    shares = np.full(len(cliques), 1 / len(cliques))
+    shares = np.full(len(details), 1 / len(details))
     gap = math.inf
     for _ in range(_STEPS):
         known = inside @ shares
@@ -165,7 +188,9 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
         shares /= shares.sum()
     kept, own = _without_small(inside, wanted, shares, error * (1 + tolerance))
     least, error = error * (1 - gap), float((wanted / (inside[:, kept] @ own)).sum())
-    return Strategy(tuple(cliques[i] for i in kept), own, error / 2, error / least - 1)
+    cliques = tuple(_clique(details[i]) for i in kept)
+    queries = tuple(_sums(workload.domain, details[i]) for i in kept)
+    return Strategy(cliques, queries, own, error / 2, error / least - 1)
 
 
 def _without_small(
@@ -181,31 +206,71 @@ def _without_small(
     return np.arange(shares.size), shares
 
 
-def _contrast_gains(workload: Workload) -> dict[Clique, float]:
-    """Return for each subset b of a clique, the empty one first, what noise 1 of its contrasts adds to the error."""
-    if any(q is not None for q in workload.queries):
-        raise ValueError("strategies of marginals and contrasts need a workload that asks every cell of its marginals")
-    domain, gains = workload.domain, dict[Clique, float]()
-    for clique, weight in zip(workload.cliques, workload.weights, strict=True):
-        ordered = domain.canonical(clique)
-        sizes = dict(zip(ordered, domain.sizes(ordered), strict=True))
-        for k in range(len(ordered) + 1):
-            for b in itertools.combinations(ordered, k):
-                factor = math.prod(sizes[a] - 1 if a in b else 1 / sizes[a] for a in ordered)
-                gains[b] = gains.get(b, 0.0) + float(weight) * factor
-    return dict(sorted(gains.items(), key=lambda item: (len(item[0]), domain.indices(item[0]))))
+def _clique(detail: Detail) -> Clique:
+    return tuple(attribute for attribute, _ in detail)
 
 
-def _inclusion(domain: Domain, cliques: list[Clique]) -> sparse.csr_array:
-    """Return the matrix of n_b / n_a, the part of a cell of b that a cell of a is, for every b within a."""
+def _sums(domain: Domain, detail: Detail) -> LinearQuery | None:
+    """Return the sums that a table in some detail has; None for every cell."""
+    if all(count == domain.size((a,)) for a, count in detail):
+        return None
+    return query_of_groups({a: runs(domain.size((a,)), count) for a, count in detail}, _clique(detail))
+
+
+def _factors(clique: Clique, query: LinearQuery | None) -> dict[str, LinearQuery | None]:
+    """Return what a workload's query asks along each attribute."""
+    if is_every_cell(query):
+        return dict.fromkeys(clique)
+    if len(clique) == 1:
+        return {clique[0]: query}
+    if not isinstance(query, Kronecker) or len(query.factors) != len(clique):
+        raise ValueError(f"a strategy needs a product of queries, one for each attribute of {clique}, got {query!r}")
+    return dict(zip(clique, query.factors, strict=True))
+
+
+def _levels(workload: Workload) -> dict[str, list[int]]:
+    """Return the numbers of groups that each attribute may be told in: 1, runs where ranges are asked, every value."""
+    asked = [_factors(c, q) for c, q in zip(workload.cliques, workload.queries, strict=True)]
+    in_runs = {a for factors in asked for a, query in factors.items() if not is_every_cell(query)}
+    sizes = {a: workload.domain.size((a,)) for factors in asked for a in factors}
+    return {a: run_counts(size) if a in in_runs else [1, size] for a, size in sizes.items()}
+
+
+def _contrast_gains(workload: Workload, levels: Mapping[str, Sequence[int]]) -> dict[Detail, float]:
+    """Return for each table within one asked, the total first, what noise 1 of its contrasts adds to the error."""
+    domain, gains = workload.domain, dict[Detail, float]()
+    seen: dict[tuple[str, LinearQuery | None], list[tuple[Detail, float]]] = {}
+    for clique, query, weight in zip(workload.cliques, workload.queries, workload.weights, strict=True):
+        parts = []
+        for a, own in sorted(_factors(clique, query).items(), key=lambda item: domain.indices(item[:1])):
+            if (a, own) not in seen:
+                size, counts = domain.size((a,)), levels[a]
+                scaled = energies(own, size, counts) * counts / size
+                ends: list[Detail] = [(), *(((a, c),) for c in counts[1:])]
+                seen[a, own] = list(zip(ends, scaled.tolist(), strict=True))
+            parts.append(seen[a, own])
+        for chosen in itertools.product(*parts):
+            b = tuple(itertools.chain.from_iterable(part for part, _ in chosen))
+            gains[b] = gains.get(b, 0.0) + float(weight) * math.prod(gain for _, gain in chosen)
+    return dict(sorted(gains.items(), key=lambda item: (len(item[0]), domain.indices(_clique(item[0])), item[0])))
+
+
+def _inclusion(details: Sequence[Detail], levels: Mapping[str, Sequence[int]]) -> sparse.csr_array:
+    """Return the matrix of n_b / n_a, the part of a cell of b that a cell of a is, for every b no finer than a."""
     from scipy import sparse
 
-    number = {c: i for i, c in enumerate(cliques)}
+    number = {detail: i for i, detail in enumerate(details)}
+    cells = [math.prod(count for _, count in detail) for detail in details]
+    coarser: dict[tuple[str, int], list[Detail]] = {
+        (a, count): [(), *(((a, c),) for c in own[1 : i + 1])]
+        for a, own in levels.items()
+        for i, count in enumerate(own)
+    }
     rows, columns, values = [], [], []
-    for a in cliques:
-        for k in range(len(a) + 1):
-            for b in itertools.combinations(a, k):
-                rows.append(number[b])
-                columns.append(number[a])
-                values.append(domain.size(b) / domain.size(a))
-    return sparse.csr_array((values, (rows, columns)), shape=(len(cliques), len(cliques)))
+    for column, detail in enumerate(details):
+        for chosen in itertools.product(*(coarser[part] for part in detail)):
+            row = number[tuple(itertools.chain.from_iterable(chosen))]
+            rows.append(row)
+            columns.append(column)
+            values.append(cells[row] / cells[column])
+    return sparse.csr_array((values, (rows, columns)), shape=(len(details), len(details)))

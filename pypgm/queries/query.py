@@ -204,6 +204,10 @@ class LinearQuery(ABC):
         units = np.eye(min(rows, cells), dtype=np.int64 if self.is_integer else np.float64)[None]
         return csr_array(self._apply(units)[0] if cells <= rows else self._transpose(units)[0].T)
 
+    def squared_norms(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squared L2 norm of the answers on each of several tables, the columns of shape (cells, tables)."""
+        return np.asarray(np.square(self.apply(tables)).sum(axis=0), dtype=np.float64)
+
     # Norms of columns.
 
     @abstractmethod

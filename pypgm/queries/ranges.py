@@ -133,6 +133,14 @@ class AllRange(RangeList):
         """First and last cell of each range, shape (answers, 2), made when asked for."""
         return np.stack(np.triu_indices(self.shape[1]), axis=1)
 
+    def squared_norms(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squared L2 norm of the answers on each of several tables, from their running sums alone."""
+        # An answer is the difference of two of n + 1 running sums C, the first 0: all squared differences of pairs.
+        ends = np.cumsum(tables, axis=0)
+        centred = np.concatenate([np.zeros_like(ends[:1]), ends])
+        centred -= centred.mean(axis=0)
+        return np.asarray((self.shape[1] + 1) * np.square(centred).sum(axis=0), dtype=np.float64)
+
     def columns(self) -> NDArray[Any] | None:
         """Return the different columns, each once; None where they are too many to compare."""
         rows, cells = self.shape

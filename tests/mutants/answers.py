@@ -9,7 +9,8 @@ from mutate import Mutant
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.audit.shapes import SHAPES, check_shapes
-from pypgm.audit.subjects import MECHANISMS, PURE_STEPS, STEPS, many_answers
+from pypgm.audit.single_steps import PURE_STEPS, STEPS, many_answers
+from pypgm.audit.subjects import MECHANISMS
 from pypgm.audit.whole import followed
 from pypgm.privacy import Budget
 

@@ -32,6 +32,11 @@ def screened_pairs():
     return _followed("screen", FEWER["screen"])
 
 
+def runs_of_codes():
+    """Follow HDMM on tables of pairs, asked for ranges."""
+    return _followed("hdmm, ranges", FEWER["hdmm, ranges"])
+
+
 def beside_public():
     """Follow JAM on tables of pairs."""
     return _followed("jam", FEWER["jam"])
@@ -62,6 +67,7 @@ _RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
 
 AIM = "pypgm.mechanisms._aim"
 GRID = "pypgm.mechanisms._grid"
+HDMM = "pypgm.mechanisms._hdmm"
 JAM = "pypgm.mechanisms._jam"
 MWEM = "pypgm.mechanisms._mwem"
 SCREEN = "pypgm.mechanisms._screen"
@@ -103,6 +109,24 @@ MUTANTS = [
         f"tree = _measure(type(table)(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)), "
         "cliques, groups, run.rho)",
         plausible_cells,
+        "overspent",
+    ),
+    Mutant(
+        "the parts of rho that runs get follow the number of records",
+        HDMM,
+        "measure_many(cliques, queries, rho=run.rho, weights=shares)",
+        "measure_many(cliques, queries, rho=run.rho, "
+        f"weights=[s + 0.1 * (run.table.{_RECORDS}.n_records % 2) for s in shares])",
+        runs_of_codes,
+        "path depends on the data",
+    ),
+    Mutant(
+        "each number of runs is measured for the whole budget",
+        HDMM,
+        "run.table.measure_many(cliques, queries, rho=run.rho, weights=shares)",
+        f"[type(run.table)(run.table.{_RECORDS}, run.table.privacy, type(run.table.ledger)(run.table.ledger.budget))"
+        ".measure(c, q, rho=run.rho) for c, q in zip(cliques, queries)]",
+        runs_of_codes,
         "overspent",
     ),
     Mutant(

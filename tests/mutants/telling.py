@@ -10,8 +10,9 @@ from pypgm.audit.command import check_command, check_table_errors
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.audit.refusals import check_failures, check_refusals
+from pypgm.audit.single_steps import STEPS
 from pypgm.audit.spellings import check_spelling
-from pypgm.audit.subjects import MECHANISMS, SPELLED, STEPS
+from pypgm.audit.subjects import MECHANISMS, SPELLED
 from pypgm.audit.whole import followed
 from pypgm.privacy import Budget, Privacy
 
