@@ -73,6 +73,13 @@ def test_with_little_budget_attributes_get_most_and_pairs_are_asked_in_groups():
     assert 0.3 < spent / release.ledger.spent() <= 0.9
 
 
+@pytest.mark.parametrize("privacy", RELATIONS, ids=str)
+def test_where_noise_would_hide_every_pair_attributes_get_all(privacy):
+    release = wide(LARGE, budget=Budget(rho="1/1000000"), privacy=privacy, iterations=5)
+    assert [m.clique for m in release.measurements] == [(a,) for a in LARGE.domain] * 2
+    assert release.ledger.spent() > Fraction(999, 10**9)
+
+
 def test_with_a_huge_budget_the_pairs_are_answered_exactly():
     assert error(wide(SMALL, budget=Budget(rho=10**8)), SMALL) < 2e-3
 
@@ -89,7 +96,7 @@ def test_it_errs_less_than_a_tree(epsilon):
 @pytest.mark.parametrize("privacy", RELATIONS, ids=str)
 def test_attributes_of_one_value(privacy):
     flat = pypgm.Dataset({"a": [0, 0, 0], "b": [0, 1, 1], "c": [0, 1, 0]}, pypgm.Domain({"a": 1, "b": 2, "c": 2}))
-    release = wide(flat, epsilon=1, delta=1e-6, privacy=privacy)
+    release = wide(flat, budget=Budget(rho=200), privacy=privacy)
     assert [m.clique for m in release.measurements if len(m.clique) == 2] == [("b", "c")]
     alone = pypgm.Dataset({"a": [0, 0, 0]}, pypgm.Domain({"a": 1}))
     assert (not wide(alone, epsilon=1, delta=1e-6, privacy=privacy).measurements) == privacy.total_is_public

@@ -32,6 +32,7 @@ __all__ = ["wide"]
 # Chosen on adult, titanic and fire, all pairs, epsilon .03 to 10; see bench/README.md.
 _FIRST = 0.1  # of rho, that single attributes get before it is known how many records there are; also their least
 _MOST = 0.9  # of rho, that they get at most
+_HIDING = 0.5  # of the records: noise in every sum over a pair above which they get all of it
 _CHOICE = 0.05  # of rho, that choosing resolutions gets at most
 _SHARP = 0.01  # of the records: noise in a risk that is low enough
 _BLUNT = 0.10  # of the records: noise in a risk above which nothing is chosen, and every pair is asked in groups
@@ -95,7 +96,8 @@ def wide(
     Notes
     -----
     How much single attributes get, between a tenth and nine tenths of rho, minimises a forecast of the error from the
-    domain and the noisy number of records: few records and little budget leave the most to single attributes. A choice
+    domain and the noisy number of records: few records and little budget leave the most to single attributes, and all
+    of it where noise in a sum over any pair would be more than half of the records. A choice
     costs at most a twentieth of rho, less where its noise is below a hundredth of the records anyway.
 
     A risk is an integer of which one record changes at most 3 units, see `pypgm.mechanisms.resolution.risk`.
@@ -117,9 +119,9 @@ def wide(
     runs = _ordered(run.domain, ordered)
     weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])
-    measured = _measure_singles(run, weights)
+    measured, pairs_tell = _measure_singles(run, weights)
     start = independent(run, measured)
-    if weights:
+    if pairs_tell:
         asked = _choose(run, weights, start, runs) if run.total != 0 else {}
         left = run.table.ledger.remaining()
         measured += _measure(run, asked, weights, left) if asked else measure_singles(run, left)
@@ -136,15 +138,20 @@ def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
     return frozenset(domain) - named
 
 
-def _measure_singles(run: Run, pairs: Mapping[Clique, float]) -> list[LinearMeasurement]:
-    """Measure every attribute, and once more where noise would hide the pairs."""
-    measured = measure_singles(run, run.rho * Fraction(str(_FIRST)) if pairs else run.rho)
-    more = _share(run, pairs, total_of(run, measured)) - _FIRST if pairs else 0.0
-    return [*measured, *(measure_singles(run, run.rho * Fraction(more)) if more > 1e-3 else [])]
+def _measure_singles(run: Run, pairs: Mapping[Clique, float]) -> tuple[list[LinearMeasurement], bool]:
+    """Measure every attribute, and once more where noise would hide the pairs; return whether it leaves any to tell."""
+    if not pairs:
+        return measure_singles(run, run.rho), False
+    measured = measure_singles(run, run.rho * Fraction(str(_FIRST)))
+    share = _share(run, pairs, total_of(run, measured))
+    if share == 1:
+        return [*measured, *measure_singles(run, run.table.ledger.remaining())], False
+    more = share - _FIRST
+    return [*measured, *(measure_singles(run, run.rho * Fraction(more)) if more > 1e-3 else [])], True
 
 
 def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
-    """Return the part of rho for attributes, from the domain and the number of records alone.
+    """Return the part of rho for attributes, from the domain and the number of records alone; 1 if pairs tell nothing.
 
     With A and B for what noise adds to the error of a pair if attributes or pairs got all of rho, and noise falling as
     the root of the part w that each gets, ``A / sqrt(w) + B / sqrt(1 - w)`` is least at ``1 / (1 + (B / A)^(2/3))``.
@@ -161,7 +168,9 @@ def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
         rows = min(domain.size(pair), max(4.0, _ROWS * total / stddev))
         of_attributes += weight * 2 * sum(one_way[a] for a in pair)
         of_pairs += weight * _ABSOLUTE * stddev * rows / total
-    return float(np.clip(1 / (1 + (of_pairs / of_attributes) ** POWER), _FIRST, _MOST))
+    share = float(np.clip(1 / (1 + (of_pairs / of_attributes) ** POWER), _FIRST, _MOST))
+    least_noise = run.stddev((1 - share) * rho * max(_parts(pairs)))
+    return 1.0 if least_noise > _HIDING * total else share
 
 
 def _parts(pairs: Mapping[Clique, float]) -> list[float]:
