@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pypgm
-from pypgm import Budget, Domain, Privacy, cli, mechanisms
+from pypgm import Budget, Domain, Privacy, cli, mechanisms, workloads
 
 DOMAIN = Domain({"age": 5, "sex": ["F", "M"], "income": [1, 2.5]})
 
@@ -69,6 +70,25 @@ def test_plan_on_the_command_line(folder, capsys):
     assert "1 or more" in capsys.readouterr().err
     assert cli.main(["plan", "domain.json", *budget, "--mechanism", "mst", "--workload", "1"]) == 2
     assert "takes no workload" in capsys.readouterr().err
+
+
+def test_plan_of_open_columns(folder, capsys):
+    open_columns = {
+        "columns": {
+            "employer": {"kind": "open", "share": 0.25},
+            "pay": {"kind": "integer", "low": 0, "high": 999, "bins": {"quantiles": 4, "share": 0.25}},
+        }
+    }
+    Path("open.json").write_text(json.dumps(open_columns), encoding="utf-8")
+    budget = ["--records", "400", "--epsilon", "1", "--delta", "1e-9", "--mechanism", "hdmm", "--workload", "1"]
+    assert cli.main(["plan", "open.json", *budget, "--open-values", "7"]) == 0
+    employer, pay = (line.split() for line in capsys.readouterr().out.splitlines()[1:3])
+    assert (employer[:2], pay[:2]) == (["employer", "8"], ["pay", "4"])
+    # Half of the budget goes to what is open, a tenth of delta too.
+    left = Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10).limit / 2
+    domain = Domain({"employer": 8, "pay": 4})
+    closed = mechanisms.plan("hdmm", domain, Budget(rho=left), workloads.all_k_way(domain, 1), n_estimate=400)
+    assert [float(employer[4]), float(pay[4])] == pytest.approx(closed.stddev, rel=5e-3)
 
 
 def test_a_plan_says_the_noise_of_the_run(folder):

@@ -16,8 +16,10 @@ from pypgm import load
 from pypgm.data.codebook import Codebook
 from pypgm.data.parquet import check_parquet
 from pypgm.data.schema import Schema, read_schema
+from pypgm.data.unsettled import OpenSet
 from pypgm.domain import Clique, Domain, Label, as_clique
 from pypgm.memory import memory_limit
+from pypgm.privacy import Budget
 from pypgm.release import Release
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ __all__ = [
     "as_number",
     "as_rows",
     "as_seconds",
+    "budget_for",
     "check_places",
     "check_rows",
     "clique_named",
@@ -54,6 +57,7 @@ class Parser(argparse.ArgumentParser):
         raise ValueError(f"{message} (see {self.prog} --help)")
 
 
+_RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
 _DIGITS = 400  # of a number before its exponent, and
 _EXPONENT = 5  # of that: beyond them a float is 0 or infinite
 
@@ -147,6 +151,13 @@ def as_seconds(text: str) -> float:
         if 0 < float(text) < float("inf"):
             return float(text)
     raise argparse.ArgumentTypeError(f"needs seconds, more than 0, got {text!r}")
+
+
+def budget_for(schema: Schema, arguments: argparse.Namespace) -> Budget:
+    """Return the budget that is asked for, a part of delta kept for values that have to be found."""
+    has_sets = any(isinstance(column, OpenSet) for column in schema.open.values())
+    reserved = arguments.delta / _RESERVED if has_sets else 0
+    return Budget(epsilon=arguments.epsilon, delta=arguments.delta, reserved_delta=reserved)
 
 
 def check_places(inputs: Sequence[str], outputs: Sequence[str | None]) -> None:

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import argparse
 import sys
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pypgm import mechanisms
-from pypgm.cli.arguments import add_budget, add_verb, as_rows, schema_in
+from pypgm.cli.arguments import add_budget, add_verb, as_rows, budget_for, schema_in
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.mechanisms.registry import BEST, mechanism_names
 from pypgm.privacy import Budget, Privacy
+from pypgm.privacy.rational import as_fraction
 
 if TYPE_CHECKING:
     from pypgm.cli.arguments import Verbs
+    from pypgm.data.schema import Schema
 
 __all__ = ["add_to"]
 
+_VALUES = 20
 _ABOUT = """\
 Rehearse a mechanism on made-up records and print what it would measure at which noise, the error to expect of pairs of
 attributes, time and memory. No table is read and nothing is spent: the number of records is what is publicly known or
-guessed of it.
+guessed of it. Open columns are taken to have so many values, bins of quantiles to be of even width, and what finding
+them costs is left out of the budget.
 """
 _EXAMPLES = """\
 examples:
@@ -38,6 +43,13 @@ def add_to(commands: Verbs) -> None:
     plan.add_argument(
         "--mechanism", choices=mechanism_names(), default=BEST, help=f"how to choose what is measured (default {BEST})"
     )
+    plan.add_argument(
+        "--open-values",
+        metavar="N",
+        type=as_rows,
+        default=_VALUES,
+        help=f"how many values of each open column will be found, about (default {_VALUES})",
+    )
     plan.add_argument("--workload", metavar="WORKLOAD", help=HELP)
     plan.add_argument(
         "--neighbours", choices=["add-remove", "replace"], default="add-remove", help="what is protected, as for synth"
@@ -51,9 +63,19 @@ def _records(text: str) -> int:
     return number
 
 
+def _left(schema: Schema, budget: Budget) -> Budget:
+    """Return what finding values and bins leaves of a budget."""
+    if not schema.open:
+        return budget
+    shares = sum((as_fraction("share", column.share) for column in schema.open.values()), Fraction(0))
+    left = budget.limit * (1 - shares)
+    return Budget(rho=left) if budget.unit == "rho" else Budget(epsilon=left)
+
+
 def _plan(arguments: argparse.Namespace) -> None:
-    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
-    schema = schema_in(arguments.domain)
+    declared = schema_in(arguments.domain)
+    budget = _left(declared, budget_for(declared, arguments))
+    schema = declared.made_up(arguments.open_values)
     domain = schema.domain
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)
     privacy = Privacy(arguments.neighbours, schema.records_per_person)

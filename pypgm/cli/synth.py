@@ -12,6 +12,7 @@ from pypgm.cli.arguments import (
     add_verb,
     as_rows,
     as_seconds,
+    budget_for,
     check_places,
     check_rows,
     reading,
@@ -19,7 +20,7 @@ from pypgm.cli.arguments import (
 )
 from pypgm.cli.keeping import Place, default_place
 from pypgm.cli.workload import HELP, workload_named
-from pypgm.data import OpenSet, read_table, write_table
+from pypgm.data import read_table, write_table
 from pypgm.data.table import read_open_table
 from pypgm.domain import listed
 from pypgm.estimation import Constraint
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PaidError", "add_to", "stop_if_interrupted"]
 
-_RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
 _ABOUT = """\
 Read a table, spend a privacy budget on it once, and write synthetic records.
 
@@ -154,9 +154,7 @@ def _closed_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], R
 
 def _open_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
     """Read the table, and return what spends the budget on what is open in the schema, and then on the records."""
-    has_sets = any(isinstance(column, OpenSet) for column in schema.open.values())
-    reserved = arguments.delta / _RESERVED if has_sets else 0
-    ledger = Ledger(Budget(epsilon=arguments.epsilon, delta=arguments.delta, reserved_delta=reserved))
+    ledger = Ledger(budget_for(schema, arguments))
     privacy = Privacy(arguments.neighbours, schema.records_per_person)
     table = read_open_table(arguments.table, schema, **reading(arguments))
 

@@ -120,6 +120,17 @@ class Schema:
         """The schema with open columns as they are before anything is found."""
         return self.settled({name: column.provisional for name, column in self.open.items()})
 
+    def made_up(self, n_values: int) -> Schema:
+        """Return the schema as if so many values of each open set had been found, and bins of even width.
+
+        Examples
+        --------
+        >>> from pypgm.data import OpenSet
+        >>> Schema({"employer": OpenSet(share="0.05")}).made_up(30).domain.shape
+        (31,)
+        """
+        return self.settled({name: column.made_up(n_values) for name, column in self.open.items()})
+
     def settled(self, found: Mapping[str, Column]) -> Schema:
         """Return the schema with other declarations of some columns."""
         columns = {name: found.get(name, column) for name, column in self.declared.items()}

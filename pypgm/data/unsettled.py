@@ -59,6 +59,10 @@ class OpenSet:
         values = {str(value).strip() for value in found} - {self.other, "", *self.provisional.nulls}
         return Categorical(sorted(values), other=self.other, null=self.null)
 
+    def made_up(self, n_values: int) -> Categorical:
+        """Return the column as if so many values had been found."""
+        return self.closed(f"value {i + 1}" for i in range(n_values))
+
     def to_dict(self) -> dict[str, Any]:
         """Return what a schema file has for the column."""
         told = {"kind": "open", "share": _plain(self.share)}
@@ -125,6 +129,12 @@ class QuantileBins:
         if isinstance(self.column, Integer):
             return replace(self.column, width=1, edges=tuple(map(int, points)))
         return replace(self.column, bins=None, edges=tuple(points))
+
+    def made_up(self, n_values: int) -> Integer | Real:
+        """Return the column as if its numbers were spread evenly; how many values open sets have does not matter."""
+        del n_values
+        grid = self.grid
+        return self.closed(grid[np.linspace(0, grid.size, self.quantiles + 1).astype(int)[1:-1]])
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a schema file has for the column."""
