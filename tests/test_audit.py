@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mutants import MUTANTS
 from scipy import stats
 
 from pypgm.audit import DEFECTS, MECHANISMS, run, suite
@@ -31,6 +32,7 @@ from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.sensitivity import check_conservation
 from pypgm.audit.subjects import FEWER, LEARNERS
 from pypgm.audit.tiers import MEASUREMENTS
+from pypgm.mechanisms.registry import mechanism_names
 
 
 @pytest.mark.slow
@@ -53,6 +55,13 @@ def test_tiers_grow_and_others_are_refused():
 
 
 WHOLE = {**MECHANISMS, **FEWER, **LEARNERS}
+
+
+def test_every_mechanism_is_looked_at_and_has_a_defect_planted():
+    assert set(mechanism_names()) <= WHOLE.keys()
+    homes = {name: f"pypgm.mechanisms._{name}" for name in mechanism_names()} | {"": "pypgm.mechanisms.related"}
+    homes |= dict.fromkeys(("dualquery", "fem"), "pypgm.mechanisms.drawn_queries")
+    assert set(homes.values()) <= {mutant.module for mutant in MUTANTS}
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, workloads
@@ -161,3 +163,33 @@ def test_nothing_to_learn_costs_nothing_but_the_total(name, estimator):
     release = mechanism(Dataset({"a": [0] * 50}, Domain({"a": 1})), 10, estimator=estimator, unsafe_seed=0)
     assert abs(release.project("a").values[0] - 50) < 40
     assert len(release.ledger.lines) == 1
+
+
+def test_a_first_round_of_dualquery_is_free_and_teaches_nothing():
+    release = dualquery(DATA, budget=Budget(rho=1), neighbours="replace", rounds=1)
+    assert release.ledger.spent() == 0
+    assert release.log == ()
+    for clique in PAIRS:
+        np.testing.assert_allclose(release.project(clique).values, 2000 / DOMAIN.size(clique))
+
+
+def test_at_a_rate_next_to_0_dualquery_draws_uniformly():
+    rounds, samples = 41, 200
+    work = workloads.Workload(DOMAIN, [("b", "c")])
+    release = dualquery(DATA, 10**3, workload=work, rounds=rounds, samples=samples, rate=1e-6, estimator="records")
+    found = np.zeros((12, 2))
+    for row in release.log:
+        found[row["cell"], int(row["complement"])] += 1
+    assert found.sum() == (rounds - 1) * samples
+    assert stats.chisquare(found.ravel()).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("rounds", [2, 9])
+def test_dualquery_costs_what_its_sums_say(rounds):
+    """Of N public records: rho = s eta^2 (T - 1) T (2 T - 1) / 12 N^2, and epsilon = eta s T (T - 1) / N."""
+    s, eta, n = 7, 2, len(DATA)
+    own = {"rounds": rounds, "samples": s, "rate": eta, "estimator": "records", "neighbours": "replace"}
+    rho = dualquery(DATA, budget=Budget(rho=100), **own).ledger.spent()
+    assert rho == Fraction(s * eta**2 * (rounds - 1) * rounds * (2 * rounds - 1), 12 * n**2)
+    epsilon = dualquery(DATA, budget=Budget(epsilon=100), **own).ledger.spent()
+    assert epsilon == Fraction(eta * s * rounds * (rounds - 1), n)

@@ -138,6 +138,18 @@ def test_views_agree_and_have_no_negative_counts():
         assert first.values.sum() == pytest.approx(views.total)
 
 
+def test_views_that_agree_stay_and_their_sum_is_the_best_of_all():
+    views = priview(DOMAIN, measured(stddev=150.0))
+    answers = [LinearMeasurement(table.values, clique, 9.0) for clique, table in views.tables.items()]
+    again = priview(DOMAIN, answers)
+    for clique, table in views.tables.items():
+        np.testing.assert_allclose(again.tables[clique].values, table.values, atol=1e-5)
+    plain = priview(DOMAIN, measured(), nonnegative=False)
+    variances = np.array([m.stddev**2 * m.values.size for m in measured()])
+    sums = np.array([m.values.sum() for m in measured()])
+    assert plain.total == pytest.approx((sums / variances).sum() / (1 / variances).sum(), rel=1e-9)
+
+
 def test_an_unmeasured_table_of_views_has_most_entropy():
     measurements = measured([("a", "b"), ("b", "c"), ("c", "a")], stddev=0.1)
     views = priview(DOMAIN, measurements)
@@ -197,6 +209,12 @@ def test_a_mixture_fits_what_was_measured():
         np.testing.assert_allclose(found.project(clique).values, everything.project(clique).values, rtol=1e-9)
     again = relaxed_projection(DOMAIN, measurements, kinds=50)
     assert again.project("a").values.tolist() == found.project("a").values.tolist()
+
+
+def test_as_many_kinds_as_cells_fit_any_table():
+    table = np.array([[90.0, 700, 20, 120], [250, 40, 300, 30], [60, 90, 10, 400]])
+    found = relaxed_projection(DOMAIN, [LinearMeasurement(table, ("b", "c"), 1.0)], kinds=12)
+    np.testing.assert_allclose(found.project(("b", "c")).values, table, atol=5)
 
 
 def test_one_kind_with_single_attributes_is_independence():

@@ -17,10 +17,14 @@ from pypgm.mechanisms.grouping import energies, run_counts, runs
 from pypgm.mechanisms.strategies import contrast_cost, contrast_strategy, marginal_strategy
 from pypgm.privacy import Privacy
 from pypgm.queries import AllRange, Identity, Partition, Prefix
+from pypgm.reconstruction import least_squares
 
 CPS = pypgm.Domain({"a": 100, "b": 50, "c": 7, "d": 4, "e": 2})
 ADULT = pypgm.Domain(list("abcdefghijklmn"), [85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2])
 LOANS = pypgm.Domain(list("abcdefghijkl"), [101, 101, 101, 101, 3, 8, 36, 6, 51, 4, 5, 15])
+FIRE = pypgm.Domain(list("abcdefghijklmno"), [2, 11, 15, 32, 5, 9, 2, 11, 42, 8, 8, 46, 12, 10, 28])
+TITANIC = pypgm.Domain(list("abcdefghi"), [3, 3, 2, 91, 9, 7, 100, 3, 9])
+MSNBC = pypgm.Domain({f"site_{i}": 18 for i in range(16)})
 SMALL = pypgm.Domain({"a": 2, "b": 3, "c": 4})
 
 
@@ -40,6 +44,16 @@ def with_total(work):
 def test_contrasts_have_the_published_errors(domain, figures):
     works = [workloads.all_k_way(domain, k) for k in (1, 2, 3)] + [with_total(workloads.up_to_k_way(domain, 3))]
     assert [round(contrast_strategy(w).rmse(w, 0.5), 3) for w in works] == list(figures)
+
+
+@pytest.mark.parametrize(
+    ("domain", "pairs", "triples"), [(FIRE, 7.59, 13.83), (TITANIC, 3.28, 4.39), (MSNBC, 10.07, 20.90)]
+)
+def test_contrasts_have_the_errors_of_the_closed_form(domain, pairs, triples):
+    """The root of the mean over cells of the squared error of the optimum at rho = 1/2, by another calculation."""
+    for k, figure in ((2, pairs), (3, triples)):
+        work = workloads.all_k_way(domain, k)
+        assert round(contrast_strategy(work).rmse(work, 0.5), 2) == figure
 
 
 def marginal(domain, clique):
@@ -187,7 +201,30 @@ def test_one_marginal_is_measured_whole():
     work = workloads.Workload(SMALL, [("a", "b", "c")])
     found = marginal_strategy(work)
     assert found.cliques == (("a", "b", "c"),)
-    assert found.rmse(work, 0.5) == pytest.approx(1)
+    assert [found.rmse(work, 0.5), contrast_strategy(work).rmse(work, 0.5)] == pytest.approx([1, 1])
+
+
+def test_the_number_of_records_is_measured_alone():
+    work = workloads.Workload(SMALL, [()])
+    for strategy in (marginal_strategy, contrast_strategy):
+        assert strategy(work).cliques == ((),)
+        assert strategy(work).rmse(work, 0.5) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_the_error_is_that_of_least_squares_answers_to_noise(work):
+    found, rng = marginal_strategy(work), np.random.default_rng(0)
+    squared = []
+    for _ in range(400):
+        noise = [
+            pypgm.LinearMeasurement(rng.normal(0, s, SMALL.size(c)), c, s)
+            for c, s in zip(found.cliques, np.sqrt(0.5 / found.shares), strict=True)
+        ]
+        answers = least_squares(SMALL, noise)
+        errors = [(answers.project(c).values ** 2).sum() for c in work]
+        squared.append(float(np.dot(np.array(work.weights, float), errors)))
+    spread = np.std(squared) / len(squared) ** 0.5
+    assert abs(np.mean(squared) - found.squared_error) < 4 * spread < 0.2 * found.squared_error
 
 
 def test_many_attributes_take_no_tables():
