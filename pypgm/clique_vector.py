@@ -102,6 +102,10 @@ class CliqueVector:
         other.values = self._checked(values)
         return other
 
+    def part(self, index: int) -> slice:
+        """Return where the cells of the clique at a position are in the buffer."""
+        return slice(self._offsets[index], self._offsets[index + 1])
+
     def table(self, index: int) -> NDArray[np.float64]:
         """Return the cells of the clique at a position: a flat view in C order."""
         return self.values[self._offsets[index] : self._offsets[index + 1]]
@@ -124,11 +128,27 @@ class CliqueVector:
             If no table holds the clique.
         """
         asked = as_clique(clique)
-        wanted = set(self.domain.canonical(asked))
-        holders = [(self.domain.size(c), i) for i, c in enumerate(self.cliques) if wanted <= set(c)]
-        if not holders:
-            raise ValueError(f"no clique holds {asked}; the cliques are {_some(self.cliques)}")
-        return self[self.cliques[min(holders)[1]]].project(asked)
+        return self[self.cliques[self.home(asked)]].project(asked)
+
+    def find(self, clique: str | Iterable[str]) -> int | None:
+        """Return the position of a clique's table, else of the first smallest one that holds it; None if none does."""
+        wanted = self.domain.canonical(clique)
+        if wanted in self._first:
+            return self._first[wanted]
+        held = set(wanted)
+        holders = [(self.part(i).stop - self.part(i).start, i) for i, c in enumerate(self.cliques) if held <= set(c)]
+        return min(holders)[1] if holders else None
+
+    def home(self, clique: str | Iterable[str]) -> int:
+        """Return what `find` does; ``ValueError`` if no table holds the clique."""
+        found = self.find(clique)
+        if found is None:
+            raise ValueError(f"no clique holds {as_clique(clique)}; the cliques are {_some(self.cliques)}")
+        return found
+
+    def add(self, index: int, table: Factor) -> None:
+        """Add a table over some attributes of the clique at a position to that clique's."""
+        self.table(index)[:] += table.expand(self.domain.project(self.cliques[index])).datavector()
 
     def __len__(self) -> int:
         return len(self.cliques)

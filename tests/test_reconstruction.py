@@ -174,7 +174,7 @@ def test_local_tables_know_nothing_of_each_other():
     mean = 0.2 * summed(truth(), ("b", "c")) + 0.8 * summed(truth(1), ("b", "c"))
     np.testing.assert_allclose(found.project(("b", "c")).values, mean, rtol=1e-9)
     np.testing.assert_allclose(found.project("c").values, [4, 3, 2, 1], atol=1e-8)
-    with pytest.raises(ValueError, match="no table holds"):
+    with pytest.raises(ValueError, match="no clique holds"):
         found.project(("a", "b"))
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
-from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.measurement import LinearMeasurement, cells_of
 from pypgm.estimation.stacked import Stacked
-from pypgm.estimation.tables import cells_of
+from pypgm.factor import Factor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,9 +62,7 @@ def independent_potentials(
         floor = _FLOOR / np.sqrt(weights)
         counts = np.maximum(weighted / weights, floor)
         log_share = np.log(counts / max(total, counts.sum()))
-        clique = start.cliques[homes[attribute]]
-        kept = [1 if a == attribute else 0 for a in clique]
-        _core.expand_add(start.table(homes[attribute]), domain.sizes(clique), log_share, kept)
+        start.add(homes[attribute], Factor(domain.project(attribute), log_share))
     return start
 
 

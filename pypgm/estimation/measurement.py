@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
-from pypgm.factor import transpose_cells
+from pypgm.factor import Factor, transpose_cells
 from pypgm.numeric import real_array
 from pypgm.queries import Identity, LinearQuery, Products, UserOperator
+from pypgm.queries.folded import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LinearMeasurement", "Noise", "joined_marks"]
+    from pypgm.clique_vector import CliqueVector
+
+__all__ = ["LinearMeasurement", "Noise", "cells_of", "joined_marks"]
 
 Noise = Literal["gaussian", "laplace"]
 
@@ -158,11 +161,29 @@ class LinearMeasurement:
             stddev = transpose_cells(stddev, own, canonical)
         return LinearMeasurement(values, canonical, stddev, None, self.noise, not_private=self.not_private)
 
+    def on(self, tables: CliqueVector) -> tuple[int, LinearQuery]:
+        """Return the position of the table that holds the clique, the first smallest, and the query on its cells."""
+        home = tables.home(self.clique)
+        held, query = tables.cliques[home], self.linear_map
+        return home, query if self.clique == held else folded(query, cells_of(tables.domain, self.clique, held))
+
     def __repr__(self) -> str:
         asked = "" if self.query is None else f", {self.query!r}"
         spread = f"stddev {self.stddev:.4g}" if isinstance(self.stddev, float) else "stddev each"
         law = f"{self.noise}, not private" if self.not_private else self.noise
         return f"LinearMeasurement({', '.join(self.clique)}: {self.values.size} values, {spread}{asked}, {law})"
+
+
+def cells_of(domain: Domain, clique: str | Iterable[str], table: Clique) -> NDArray[np.int64]:
+    """Return, for each cell of a table, the cell of a clique that holds it; axes of both are as written.
+
+    Examples
+    --------
+    >>> cells_of(Domain({"a": 2, "b": 2}), ("b", "a"), ("a", "b")).tolist()
+    [0, 2, 1, 3]
+    """
+    own = domain.project(clique)
+    return Factor(own, np.arange(own.size())).expand(domain.project(table)).datavector().astype(np.int64)
 
 
 def joined_marks(things: Iterable[object]) -> str:

@@ -17,7 +17,6 @@ from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.objective import Term, is_compiled, lowered
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps
-from pypgm.estimation.tables import Tables
 from pypgm.estimation.thinning import BEYOND, left_to_validate, thinned
 
 if TYPE_CHECKING:
@@ -157,9 +156,9 @@ class Problem(ABC):
         """Those of the tables that an engine works on: one holds each clique the loss reads."""
 
     @cached_property
-    def tables(self) -> Tables:
-        """The tables of the `cliques`."""
-        return Tables(self.domain, self.cliques)
+    def tables(self) -> CliqueVector:
+        """Tables over the `cliques`."""
+        return CliqueVector(self.domain, self.cliques)
 
     def evaluate(self, loss: Loss) -> Evaluate:
         """Return a loss as a function of the tables."""
@@ -180,8 +179,8 @@ class Problem(ABC):
         """Return how far its iterations step, and how many oracle calls it took to find out."""
 
     def _term(self, m: LinearMeasurement) -> Term:
-        weights = np.atleast_1d(1.0 / np.square(m.stddev))
-        return Term(self.tables.home(m.clique), lowered(self.tables.query(m)[1]), weights)
+        home, query = m.on(self.tables)
+        return Term(home, lowered(query), np.atleast_1d(1.0 / np.square(m.stddev)))
 
     def arrays(self) -> list[_Arrays]:
         """Return the terms as the compiled solvers take them, with answers and what validates."""
@@ -194,7 +193,7 @@ class Problem(ABC):
 
     def vector(self, values: NDArray[np.float64]) -> CliqueVector:
         """Return flat tables with their names."""
-        return CliqueVector(self.domain, self.cliques, values)
+        return self.tables.like(values)
 
     def with_loss(self: _P, loss: Loss) -> _P:
         """Return the problem with another loss over the same cliques."""

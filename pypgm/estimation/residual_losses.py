@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked import Stacked
-from pypgm.estimation.tables import Tables
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -78,16 +78,15 @@ class _Residuals(Loss):
         """
         if self.bend is None or tree in self._smoothness:
             return self._smoothness.get(tree)
-        tables = Tables(tree.domain, tree.cliques)
-        norms = np.zeros(tables.size)
+        norms = CliqueVector(tree.domain, tree.cliques)
         distances, signed = 0.0, False
         for m in self.measurements:
-            cells, query = tables.query(m)
+            home, query = m.on(norms)
             weights = self.bend * m.weights()
             distances += query.largest_squared_distance(weights)
             signed = signed or not query.has_acute_columns
-            norms[cells] += query.column_squares(weights)
-        jointly = tree.plan.max_log_weight(norms, [], 1) if norms.size else 0.0
+            norms.table(home)[:] += query.column_squares(weights)
+        jointly = tree.plan.max_log_weight(norms.values, [], 1) if norms.values.size else 0.0
         return self._smoothness.setdefault(tree, min(distances / 4, jointly if signed else jointly / 2))
 
     def __repr__(self) -> str:

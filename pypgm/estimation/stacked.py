@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.tables import Tables
 from pypgm.queries import LinearQuery
 
 if TYPE_CHECKING:
@@ -47,13 +47,14 @@ class Stacked:
     ) -> None:
         from scipy.sparse import csr_array
 
-        tables = Tables(domain, cliques)
+        tables = CliqueVector(domain, cliques)
         values = [np.empty(0)]
         self._called: list[tuple[LinearQuery, slice, slice, NDArray[np.float64]]] = []
         rows, columns, entries = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         n = 0
         for m in measurements:
-            cells, query = tables.query(m)
+            home, query = m.on(tables)
+            cells = tables.part(home)
             scale = 1.0 / (unit * m.spread())
             if query.nnz > _SPARSE * query.cost:
                 self._called.append((query, cells, slice(n, n + scale.size), scale))
@@ -66,7 +67,7 @@ class Stacked:
             n += scale.size
         self.values = np.concatenate(values)
         places = (np.concatenate(rows), np.concatenate(columns))
-        matrix = csr_array((np.concatenate(entries), places), shape=(n, tables.size))
+        matrix = csr_array((np.concatenate(entries), places), shape=(n, tables.values.size))
         self._forth: Any = matrix
         self._back: Any = matrix.T.tocsr()
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.domain import Clique, Domain
-from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.measurement import LinearMeasurement, cells_of
 from pypgm.estimation.stacked import Stacked
-from pypgm.estimation.tables import cells_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.number_range import check_range
-from pypgm.estimation.tables import Tables
 from pypgm.queries import Union
 
 __all__ = ["estimate_total"]
@@ -78,8 +78,8 @@ def _clique_total(domain: Domain, clique: Clique, group: Sequence[LinearMeasurem
     stddev = np.concatenate([m.spread() for m in group])
     query = group[0].linear_map
     if len(group) > 1:
-        tables = Tables(domain, [clique])
-        query = Union([tables.query(m)[1] for m in group])
+        tables = CliqueVector(domain, [clique])
+        query = Union([m.on(tables)[1] for m in group])
     combination = query.total_weights(stddev)
     if combination is None:
         return None

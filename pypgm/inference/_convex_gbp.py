@@ -203,9 +203,7 @@ def over_regions(region_graph: RegionGraph, potentials: CliqueVector) -> CliqueV
         return potentials
     theta = CliqueVector(domain, region_graph.regions)
     for i, scope in enumerate(potentials.cliques):
-        home = region_graph.region_of(scope)
-        own = domain.project(region_graph.regions[home])
-        theta.table(home)[:] += Factor(domain.project(scope), potentials.table(i)).expand(own).datavector()
+        theta.add(region_graph.region_of(scope), Factor(domain.project(scope), potentials.table(i)))
     return theta
 
 

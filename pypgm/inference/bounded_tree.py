@@ -233,16 +233,11 @@ def _constraints(domain: Domain, nodes: Sequence[Clique], regions: Sequence[Cliq
 
 
 def _carry_over(start: BoundedTree, plan: BoundedTree, potentials: CliqueVector) -> None:
-    """Add an earlier tree's potentials to the first constraints that hold their scopes, impossible zeros left out."""
-    homes = [(set(c), i) for i, c in enumerate(potentials.cliques)]
+    """Add an earlier tree's potentials to the smallest constraints that hold them, impossible zeros left out."""
     for i, scope in enumerate(start.potentials.cliques):
-        home = next((j for attributes, j in homes if set(scope) <= attributes), None)
-        if home is None:
-            continue
-        clique = potentials.cliques[home]
-        logs = start.potentials.table(i)
-        kept = [1 if a in scope else 0 for a in clique]
-        _core.expand_add(potentials.table(home), plan.targets.domain.sizes(clique), np.ascontiguousarray(logs), kept)
+        home = potentials.find(scope)
+        if home is not None:
+            potentials.add(home, Factor(potentials.domain.project(scope), start.potentials.table(i)))
     # A cell the earlier tree ruled out and the new targets allow starts afresh.
     impossible = np.isneginf(potentials.values) & (plan.targets.values > 0)
     potentials.values[impossible] = 0.0

@@ -93,13 +93,12 @@ def _ruled_out(graph: RegionGraph, start: CliqueVector, masks: Masks) -> CliqueV
     scopes = list(dict.fromkeys([*start.cliques, *held]))
     wider = CliqueVector(graph.domain, scopes)
     for i, scope in enumerate(scopes):
-        own = graph.domain.project(scope)
         parts = [start[scope]] if scope in start else [start[a,] for a in scope]
         parts += [
             Factor(graph.domain.project(c), np.where(mask, 0.0, -np.inf)) for c, mask in masks if set(c) <= set(scope)
         ]
         for part in parts:
-            wider.table(i)[:] += part.expand(own).datavector()
+            wider.add(i, part)
     return wider
 
 

@@ -124,18 +124,18 @@ def tree_problem(
 def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_threads: int) -> CliqueVector:
     """Return potentials on a tree's cliques that make it an earlier model, as far as they can.
 
-    Each table goes to the first clique that holds it. Where some are held by none, proportional fitting makes up for
+    Each table goes to the smallest clique that holds it. Where some are held by none, proportional fitting makes up for
     them: the start then has the earlier model's marginals, mixed with a hundredth of its independent model's.
     """
     start = CliqueVector(tree.domain, tree.cliques)
-    homes = [next((c for c in tree.cliques if set(s) <= set(c)), None) for s in earlier.potentials.cliques]
+    homes = [start.find(scope) for scope in earlier.potentials.cliques]
     complete = None not in homes
     for i, (scope, home) in enumerate(zip(earlier.potentials.cliques, homes, strict=True)):
         if home is not None:
             own = earlier.potentials.table(i)
             # What has to be fitted must be within reach of fitting.
-            table = Factor(tree.domain.project(scope), own if complete else np.maximum(own, own.max() - _DEEPEST))
-            start[home].datavector()[:] += table.expand(tree.domain.project(home)).datavector()
+            reachable = own if complete else np.maximum(own, own.max() - _DEEPEST)
+            start.add(home, Factor(tree.domain.project(scope), reachable))
     if complete:
         return start
     average = _mixed_marginals(tree, earlier) * total

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
-from pypgm.estimation.tables import Tables
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
 from pypgm.numeric import checked_real
@@ -40,7 +40,7 @@ class LocalTables(Reconstructed):
         self.domain = domain
         self.tables = dict(tables)
         self.total = total
-        self._homes = Tables(domain, self.tables)
+        self._tables = CliqueVector.from_factors(domain, list(self.tables.values()))
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
@@ -55,7 +55,7 @@ class LocalTables(Reconstructed):
         ValueError
             If none does.
         """
-        return self.tables[self._homes.cliques[self._homes.home(clique)]].project(clique)
+        return self._tables.project(clique)
 
 
 def local_least_squares(
@@ -96,18 +96,17 @@ def local_least_squares(
     array([5., 2.])
     """
     asked = at_least_one(domain, measurements)
-    homes = Tables(domain, dict.fromkeys(domain.canonical(m.clique) for m in asked))
-    groups: dict[Clique, list[LinearMeasurement]] = {c: [] for c in homes.cliques}
+    groups: dict[Clique, list[LinearMeasurement]] = {}
     for m in asked:
-        groups[domain.canonical(m.clique)].append(m)
+        groups.setdefault(domain.canonical(m.clique), []).append(m)
     records = estimate_total(domain, asked)[0] if total is None else checked_real("total", total)
-    tables = {c: Factor(domain.project(c), _solved(homes, group)) for c, group in groups.items()}
+    tables = {c: Factor(domain.project(c), _solved(CliqueVector(domain, [c]), group)) for c, group in groups.items()}
     return LocalTables(domain, tables, records)
 
 
-def _solved(homes: Tables, group: list[LinearMeasurement]) -> NDArray[np.float64]:
+def _solved(table: CliqueVector, group: list[LinearMeasurement]) -> NDArray[np.float64]:
     """Return the shortest least squares table of measurements of one clique."""
-    asked = [homes.query(m)[1] for m in group]
+    asked = [m.on(table)[1] for m in group]
     query = asked[0] if len(asked) == 1 else Union(asked)
     stddev = np.concatenate([m.spread() for m in group])
     answers = np.concatenate([m.values for m in group])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
-from pypgm.estimation.tables import Tables
 from pypgm.factor import Factor
 from pypgm.numeric import checked_integer
 from pypgm.reconstruction.consistency import consistent
@@ -45,7 +45,7 @@ class Views(Reconstructed):
         first = next(iter(self.tables.values()))
         self.total = max(0.0, float(first.datavector().sum()))
         self.least_count = min(0.0, *(float(t.datavector().min()) for t in self.tables.values()))
-        self._homes = Tables(domain, self.tables)
+        self._tables = CliqueVector.from_factors(domain, list(self.tables.values()))
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
@@ -68,7 +68,7 @@ class Views(Reconstructed):
 
     def _of_view(self, clique: Clique) -> Factor:
         """Return the table of a clique from the smallest view that holds it, without negative counts."""
-        table = self.tables[self._homes.cliques[self._homes.home(clique)]].project(clique)
+        table = self._tables.project(clique)
         return Factor(table.domain, without_negatives(table.values))
 
     def _fitted(self, clique: Clique, sums: list[Factor]) -> Factor:
