@@ -1,4 +1,4 @@
-"""The time a long call takes: whether it is over, and a line on standard error that says how far the call is."""
+"""What a long call takes: threads, time, and a line on standard error that says how far it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 
 from pypgm.errors import TimeLimitWarning
-from pypgm.numeric import checked_real
+from pypgm.numeric import checked_real, checked_threads
 
 __all__ = ["Clock", "now"]
 
@@ -21,7 +21,7 @@ def now() -> float:
 
 
 class Clock:
-    """Looks at the time limit of a call at each of its steps, and shows them.
+    """Says on how many threads a call runs, looks at its time limit at each of its steps, and shows them.
 
     Parameters
     ----------
@@ -33,6 +33,8 @@ class Clock:
         Whether to write a line over and over on standard error, at most ten times a second.
     started : float, optional
         ``time.perf_counter()`` when the work began; now by default.
+    n_threads : int
+        0 for all threads; the bits of what the call returns do not depend on it.
 
     Attributes
     ----------
@@ -41,13 +43,20 @@ class Clock:
     """
 
     def __init__(
-        self, what: str = "", time_limit: float | None = None, progress: bool = False, started: float | None = None
+        self,
+        what: str = "",
+        time_limit: float | None = None,
+        progress: bool = False,
+        started: float | None = None,
+        *,
+        n_threads: int = 0,
     ) -> None:
         if time_limit is not None:
             checked_real("time_limit", time_limit, infinite=True)
         self.what = what
         self.time_limit = time_limit
         self.progress = progress
+        self.n_threads = checked_threads(n_threads)
         self.started = now() if started is None else started
         self.over = False
         self._shown = -1.0

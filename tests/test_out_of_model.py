@@ -13,6 +13,7 @@ from region_models import consistent_model, random_joint, true_tables
 
 import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel
+from pypgm.clock import Clock
 from pypgm.inference.bounded_tree import fit_proportionally, plan_bounded_tree
 from pypgm.inference.local import local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers
@@ -82,7 +83,7 @@ def least_violation(index, clique, steps=20000):
 @pytest.mark.parametrize("spread", [0.3, 3.0])
 def test_local_violates_least_where_no_table_has_all_marginals(spread, rng):
     index = noisy_pairs(rng, spread)
-    (answer,) = local_answers(index, [("a", "b", "c")], iterations=4000)
+    (answer,) = local_answers(index, [("a", "b", "c")], Clock(), iterations=4000)
     least, matrix, goal = least_violation(index, ("a", "b", "c"))
     found = 0.5 * np.sum((matrix @ answer.values - goal) ** 2)
     assert found <= least * (1 + 1e-4) + 1e-12
@@ -93,7 +94,7 @@ def test_local_violates_least_where_no_table_has_all_marginals(spread, rng):
 
 def test_more_iterations_lower_the_gap(rng):
     index = noisy_pairs(rng)
-    few, many = (local_answers(index, [("a", "b", "c")], iterations=n)[0] for n in (3, 300))
+    few, many = (local_answers(index, [("a", "b", "c")], Clock(), iterations=n)[0] for n in (3, 300))
     assert many.gap < few.gap
     assert few.iterations <= 6
 
@@ -120,7 +121,7 @@ def test_regions_that_agree_as_nearly_as_an_estimate_makes_them_take_sweeps_alon
         table *= 50_000 / table.sum()
         measured.append(pypgm.LinearMeasurement(table + 50 * rng.normal(size=(60, 60)), pair, 50.0))
     model = pypgm.estimate(domain, measured, oracle="region_graph")
-    (answer,) = local_answers(RegionIndex(model.marginals, model.total), [("a", "b", "c")])
+    (answer,) = local_answers(RegionIndex(model.marginals, model.total), [("a", "b", "c")], Clock())
     assert answer.violation <= 1e-8
     assert answer.iterations < 400  # descent would go on to 800
 
@@ -130,7 +131,7 @@ def test_tables_of_millions_of_cells_take_fewer_steps(rng):
     domain = Domain(dict.fromkeys("abc", 200))
     pairs = [("a", "b"), ("b", "c"), ("a", "c")]  # at odds with each other
     index = index_of(domain, pairs, np.concatenate([rng.dirichlet(np.ones(40_000)) for _ in pairs]))
-    (answer,) = local_answers(index, [("a", "b", "c")])
+    (answer,) = local_answers(index, [("a", "b", "c")], Clock())
     assert 25 <= answer.iterations <= 50
 
 
@@ -138,7 +139,7 @@ def test_one_large_table_has_the_same_bits_for_any_number_of_threads(rng):
     domain = Domain(dict.fromkeys("abc", 80))
     pairs = [("a", "b"), ("b", "c")]
     index = index_of(domain, pairs, np.concatenate([rng.dirichlet(np.ones(6400)) for _ in pairs]))
-    one, two = (local_answers(index, [("a", "b", "c")], iterations=3, n_threads=n)[0] for n in (1, 2))
+    one, two = (local_answers(index, [("a", "b", "c")], Clock(n_threads=n), iterations=3)[0] for n in (1, 2))
     assert one.values.tobytes() == two.values.tobytes()
 
 
@@ -152,7 +153,7 @@ def test_factor_graph_answers_are_products_of_single_marginals(rng):
             shape = [-1 if k == i else 1 for k in range(len(clique))]
             product = product * (reference.project(ABCDE, joint, (a,)) / model.total).reshape(shape)
         size = ABCDE.size(clique)
-        uniform = local_answers(index, [clique], [np.full(size, 1 / size)])[0].values * model.total
+        uniform = local_answers(index, [clique], Clock(), [np.full(size, 1 / size)])[0].values * model.total
         for values in (
             model.project(clique, method="local").datavector(),
             model.project(clique, method="combined").datavector(),
@@ -165,10 +166,10 @@ def test_factor_graph_answers_are_products_of_single_marginals(rng):
 def test_expanded_goes_to_local_as_its_counting_number_goes_to_zero(rng):
     model = consistent_model(ABCDE, random_joint(ABCDE, rng), CYCLE)
     index = RegionIndex(model.marginals, model.total)
-    local = local_answers(index, [("a", "c", "d")])[0].values
+    local = local_answers(index, [("a", "c", "d")], Clock())[0].values
     apart = []
     for number in (0.3, 0.03, 0.003):
-        (found,) = expanded_answers(model.graph, index, [("a", "c", "d")], counting_number=number)
+        (found,) = expanded_answers(model.graph, index, [("a", "c", "d")], Clock(), counting_number=number)
         apart.append(np.abs(found.values - local).sum())
     assert apart[0] > apart[1] > apart[2]
     assert apart[2] < 1e-2
@@ -189,8 +190,8 @@ def test_chain_is_answered_exactly_through_the_middle(rng):
 def test_uniform_prior_makes_combined_local(rng):
     index = noisy_pairs(rng)
     uniform = np.full(27, 1 / 27)
-    (a,) = local_answers(index, [("a", "b", "c")])
-    (b,) = local_answers(index, [("a", "b", "c")], [uniform])
+    (a,) = local_answers(index, [("a", "b", "c")], Clock())
+    (b,) = local_answers(index, [("a", "b", "c")], Clock(), [uniform])
     np.testing.assert_array_equal(a.values, b.values)
 
 
@@ -314,9 +315,9 @@ def test_fit_starts_where_the_last_one_ended(rng):
     joint = random_joint(ABCDE, rng)
     index = RegionIndex(consistent_model(ABCDE, joint, CYCLE).marginals, joint.sum())
     plan = plan_bounded_tree(index, CYCLE)
-    first, realisable = fit_proportionally(plan)
-    again, _ = fit_proportionally(plan, first, sweeps=1)
-    cold, _ = fit_proportionally(plan, sweeps=1)
+    first, realisable = fit_proportionally(plan, None, Clock())
+    again, _ = fit_proportionally(plan, first, Clock(), sweeps=1)
+    cold, _ = fit_proportionally(plan, None, Clock(), sweeps=1)
     assert realisable
     assert again.distance < 1e-7 < cold.distance
 
@@ -344,5 +345,5 @@ def test_prior_that_rules_out_what_regions_need_is_doubted(rng):
         def marginals(self, cliques, *, n_threads=0):
             return [np.eye(2).ravel() for _ in cliques]
 
-    (answer,) = combined_answers(index, Blind(), [("a", "c")])
+    (answer,) = combined_answers(index, Blind(), [("a", "c")], Clock())
     assert answer.violation < 1e-9

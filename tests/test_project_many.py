@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from models import chain, evidence_on, models
 
 from pypgm import CliqueVector, Domain, GraphicalModel, ImpossibleEvidenceError, ModelTooLargeError
+from pypgm.clock import Clock
 
 TOTAL = 1000.0
 CLOSE = {"rtol": 1e-10, "atol": 1e-12 * TOTAL}
@@ -120,15 +121,15 @@ def test_answers_that_do_not_fit_are_refused_and_tight_memory_is_shared_out():
     cliques = all_pairs_and_triples(model)
     calibrated = model._calibrated
     with pytest.raises(ModelTooLargeError, match=r"answers \(560\) need .* cells; .* ask for fewer at a time"):
-        calibrated.project_many(cliques, max_bytes=1000)
+        calibrated.project_many(cliques, Clock(), max_bytes=1000)
     returned = sum(8 * model.domain.size(c) for c in cliques)
     plan = calibrated._plans.plan([], [(model.domain.indices(c), (-1,) * len(c)) for c in cliques])
-    whole = calibrated.project_many(cliques)
-    tight = calibrated.project_many(cliques, max_bytes=returned + plan.cost["bytes"] / 8)
+    whole = calibrated.project_many(cliques, Clock())
+    tight = calibrated.project_many(cliques, Clock(), max_bytes=returned + plan.cost["bytes"] / 8)
     for a, b in zip(whole, tight, strict=True):
         np.testing.assert_allclose(a.values, b.values, rtol=1e-12)
     with pytest.raises(ModelTooLargeError, match=r"the table over \(x.* needs"):
-        calibrated.project_many([cliques[-1]], max_bytes=8 * model.domain.size(cliques[-1]) + 8)
+        calibrated.project_many([cliques[-1]], Clock(), max_bytes=8 * model.domain.size(cliques[-1]) + 8)
     wide = GraphicalModel(chain(40, 10), 1.0)
     with pytest.raises(ModelTooLargeError, match=r"need 1e\+40 cells"):
         wide.project(wide.domain.attributes)

@@ -74,7 +74,7 @@ class BoundedTree:
 
     def marginals(self, cliques: Sequence[Clique], *, n_threads: int = 0) -> list[NDArray[np.float64]]:
         """Return probabilities over some cliques (each in the domain's order), C order."""
-        return [f.datavector() for f in self._calibrated.project_many(cliques, n_threads=n_threads)]
+        return [f.datavector() for f in self._calibrated.project_many(cliques, Clock(n_threads=n_threads))]
 
     @cached_property
     def _factors(self) -> list[Factor]:
@@ -152,12 +152,7 @@ def plan_bounded_tree(
 
 
 def fit_proportionally(
-    plan: BoundedTree,
-    start: BoundedTree | None = None,
-    *,
-    sweeps: int | None = None,
-    n_threads: int = 0,
-    clock: Clock | None = None,
+    plan: BoundedTree, start: BoundedTree | None, clock: Clock, *, sweeps: int | None = None
 ) -> tuple[BoundedTree, bool]:
     """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
 
@@ -167,12 +162,10 @@ def fit_proportionally(
         What `plan_bounded_tree` returned.
     start : BoundedTree, optional
         An earlier tree.
+    clock : Clock
+        Shows the sweeps, and ends them once its time is over.
     sweeps : int, optional
         Most walks through the tree; by default 8 to 60, fewer where they take long.
-    n_threads : int
-        0 for all threads; the bits do not depend on it.
-    clock : Clock, optional
-        Shows the sweeps, and ends them once its time is over.
 
     Returns
     -------
@@ -184,7 +177,7 @@ def fit_proportionally(
     potentials = CliqueVector(plan.targets.domain, plan.targets.cliques)
     if start is not None:
         _carry_over(start, plan, potentials)
-    fitting = _core.ProportionalFitting(plan.tree.plan, plan.targets.values, potentials.values, 1.0, n_threads)
+    fitting = _core.ProportionalFitting(plan.tree.plan, plan.targets.values, potentials.values, 1.0, clock.n_threads)
     near, most = (
         int(min(_MOST_SWEEPS, max(_LEAST_SWEEPS, c / plan.tree.cost.cells))) for c in (_SWEPT_CELLS_NEAR, _SWEPT_CELLS)
     )
@@ -192,7 +185,6 @@ def fit_proportionally(
         near = most = sweeps
     seen: list[float] = []
     realisable = True
-    clock = clock or Clock()
     while len(seen) < most and realisable and not (seen and clock.over):
         seen.append(fitting.sweep())
         clock.tick(lambda: f"{len(seen)} sweeps of the junction tree, constraints {seen[-1]:.2g} apart")

@@ -70,12 +70,7 @@ class Calibrated:
         )
 
     def project_many(
-        self,
-        cliques: Sequence[str | Iterable[str]],
-        *,
-        max_bytes: float | None = None,
-        n_threads: int = 0,
-        clock: Clock | None = None,
+        self, cliques: Sequence[str | Iterable[str]], clock: Clock, *, max_bytes: float | None = None
     ) -> list[Factor]:
         """Return the marginals of any cliques, in counts, axes and cliques in the order asked.
 
@@ -91,7 +86,7 @@ class Calibrated:
         """
         asked = as_cliques(cliques)
         asks: list[Ask] = [(self.domain.indices(c), (-1,) * len(c)) for c in asked]
-        answers = self.run(asks, [], [], max_bytes=max_bytes, n_threads=n_threads, clock=clock)
+        answers = self.run(asks, [], [], clock, max_bytes=max_bytes)
         return [Factor.over(self.domain.project(c), cells) for c, cells in zip(asked, answers, strict=True)]
 
     def run(
@@ -99,10 +94,9 @@ class Calibrated:
         asks: Sequence[Ask],
         owners: Sequence[int],
         blocks: Sequence[NDArray[np.float64]],
+        clock: Clock,
         *,
         max_bytes: float | None = None,
-        n_threads: int = 0,
-        clock: Clock | None = None,
     ) -> list[NDArray[np.float64]]:
         """Return the flat answers to products of blocks, in counts.
 
@@ -114,6 +108,10 @@ class Calibrated:
             The attribute of each block.
         blocks : sequence of ndarray, shape (rows, values)
             Matrices, each applied to its attribute.
+        clock : Clock
+            Shows the run, and ends it with ``TimeoutError`` once its time is over.
+        max_bytes : float, optional
+            Memory it may take; half of what is available by default.
         """
         shapes = [
             [self.domain.shape[a] if b < 0 else len(blocks[b]) for a, b in zip(*ask, strict=True)] for ask in asks
@@ -133,7 +131,7 @@ class Calibrated:
                 continue
             check_contraction(self.domain, plan, returned, max_bytes)
             tables = [self._leaf(kind, index, blocks) for kind, index in plan.sources]
-            answers += run_contraction(plan, tables, n_threads, clock)
+            answers += run_contraction(plan, tables, clock)
         return answers
 
     def _leaf(self, kind: str, index: int, blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

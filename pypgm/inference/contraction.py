@@ -66,13 +66,10 @@ def answer_bytes(shapes: Sequence[Sequence[int]]) -> float:
 
 
 def run_contraction(
-    plan: _core.Contraction,
-    tables: Sequence[NDArray[np.float64]],
-    n_threads: int = 0,
-    clock: Clock | None = None,
+    plan: _core.Contraction, tables: Sequence[NDArray[np.float64]], clock: Clock
 ) -> list[NDArray[np.float64]]:
     """Return the flat sums of products, each multiplied by its scale, inf beyond doubles; see `exact_tick`."""
-    answers, log_scales = plan.run(tables, "sum", n_threads, exact_tick(plan, clock))
+    answers, log_scales = plan.run(tables, "sum", clock.n_threads, exact_tick(plan, clock))
     with np.errstate(over="ignore"):  # in two factors, each of them finite: 0 stays 0
         return [
             cells if s == 0 else cells * np.exp(s / 2) * np.exp(s / 2)

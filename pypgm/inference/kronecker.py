@@ -29,12 +29,7 @@ _CONDITION = 1e8  # eight of sixteen digits are gone
 
 
 def answer_queries(
-    calibrated: Calibrated,
-    folding: Folding,
-    queries: Sequence[KroneckerQuery],
-    *,
-    n_threads: int = 0,
-    clock: Clock | None = None,
+    calibrated: Calibrated, folding: Folding, queries: Sequence[KroneckerQuery], clock: Clock
 ) -> list[NDArray[np.float64]]:
     """Return the answers of a calibrated tree to Kronecker queries, in counts.
 
@@ -51,9 +46,7 @@ def answer_queries(
         The attributes that follow from these.
     queries : sequence of KroneckerQuery
         What is asked, of any attributes; checked.
-    n_threads : int
-        0 for all threads; the bits of the answers do not depend on it.
-    clock : Clock, optional
+    clock : Clock
         Shows the run, and ends it with ``TimeoutError`` once its time is over.
 
     Returns
@@ -81,21 +74,19 @@ def answer_queries(
     needed = answer_bytes([q.shape for q in queries])
     check_fits(needed, None, f"the answers ({len(queries)}) need {needed / 8:.3g} cells", "ask for fewer at a time")
     inner = [folding.query(q) for q in queries]
-    answers = _answers(calibrated, inner, n_threads, clock)
+    answers = _answers(calibrated, inner, clock)
     if any(np.isnan(answer).any() for answer in answers):
         raise OverflowError("terms of an answer are beyond 1.8e308, some of either sign: ask for the parts")
     mixed = [i for i, q in enumerate(inner) if not all(b.is_non_negative for b in q.blocks.values())]
     if mixed:
         absolute = [KroneckerQuery({a: b.magnitudes(1) for a, b in inner[i].blocks.items()}) for i in mixed]
-        for i, magnitude in zip(mixed, _answers(calibrated, absolute, n_threads, clock), strict=True):
+        for i, magnitude in zip(mixed, _answers(calibrated, absolute, clock), strict=True):
             _warn_of_cancellation(queries[i], answers[i], magnitude)
     return [folding.answer(q, answer) for q, answer in zip(queries, answers, strict=True)]
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _answers(
-    calibrated: Calibrated, queries: Sequence[KroneckerQuery], n_threads: int, clock: Clock | None
-) -> list[NDArray[np.float64]]:
+def _answers(calibrated: Calibrated, queries: Sequence[KroneckerQuery], clock: Clock) -> list[NDArray[np.float64]]:
     """Contract all queries at once."""
     domain = calibrated.domain
     numbers: dict[tuple[int, LinearQuery], int] = {}
@@ -105,23 +96,23 @@ def _answers(
         own = [numbers.setdefault((a, b), len(numbers)) if _is_early(b) else -1 for a, b in axes]
         asks.append((tuple(a for a, _ in axes), tuple(own)))
     blocks = [_dense(block) for _, block in numbers]
-    flat = calibrated.run(asks, [a for a, _ in numbers], blocks, n_threads=n_threads, clock=clock)
-    return [_finished(query, cells, n_threads) for query, cells in zip(queries, flat, strict=True)]
+    flat = calibrated.run(asks, [a for a, _ in numbers], blocks, clock)
+    return [_finished(query, cells, clock) for query, cells in zip(queries, flat, strict=True)]
 
 
-def _finished(query: KroneckerQuery, cells: NDArray[np.float64], n_threads: int) -> NDArray[np.float64]:
+def _finished(query: KroneckerQuery, cells: NDArray[np.float64], clock: Clock) -> NDArray[np.float64]:
     """Apply the blocks that wait for the answer, and give it its shape."""
     shape = [1 if _is_total(b) else b.shape[0] if _is_early(b) else b.shape[1] for b in query.blocks.values()]
     for axis, block in enumerate(query.blocks.values()):
         if not (_is_total(block) or _is_early(block) or block.is_identity):
             before = int(np.prod(shape[:axis], dtype=np.int64))
             table = cells.reshape(before, block.shape[1], -1)
-            cells = _apply(block, table, n_threads).reshape(-1)
+            cells = _apply(block, table, clock).reshape(-1)
             shape[axis] = block.shape[0]
     return cells.reshape(shape)
 
 
-def _apply(block: LinearQuery, table: NDArray[np.float64], n_threads: int) -> NDArray[np.float64]:
+def _apply(block: LinearQuery, table: NDArray[np.float64], clock: Clock) -> NDArray[np.float64]:
     """Apply a block to the middle axis of a table."""
     rows, cells = block.shape
     if 2 * block.cost <= rows * cells:
@@ -129,7 +120,7 @@ def _apply(block: LinearQuery, table: NDArray[np.float64], n_threads: int) -> ND
     sizes = (table.shape[0], table.shape[1], table.shape[2], block.shape[0])
     plan = _core.plan_elimination(sizes, [((0, 1, 2), False), ((3, 1), False)], (0, 3, 2))
     tables = [np.ascontiguousarray(table).reshape(-1), _dense(block).reshape(-1)]
-    return run_contraction(plan, tables, n_threads)[0]
+    return run_contraction(plan, tables, clock)[0]
 
 
 def _is_total(block: LinearQuery) -> bool:

@@ -39,11 +39,10 @@ class LocalAnswer:
 def local_answers(
     index: RegionIndex,
     cliques: Sequence[Clique],
+    clock: Clock,
     priors: Sequence[NDArray[np.float64] | None] | None = None,
     *,
     iterations: int = 400,
-    n_threads: int = 0,
-    clock: Clock | None = None,
 ) -> list[LocalAnswer]:
     r"""Solve, for each clique r, a small problem over the distributions t on its cells.
 
@@ -58,15 +57,13 @@ def local_answers(
         The pseudo-marginals.
     cliques : sequence of tuple of str
         In the domain's order.
+    clock : Clock
+        Shows the sweeps; once its time is over answers are the best so far.
     priors : sequence of ndarray or None, optional
         For each clique a non-negative table, any positive sum; None is uniform. Zeros stay zero.
     iterations : int
         Most sweeps of fitting, and half of what fitting and descent together may take; tables of more than half a
         million cells take fewer, 25 and 50 from 8 million on.
-    n_threads : int
-        0 for all threads; the bits of the answers do not depend on it.
-    clock : Clock, optional
-        Shows the sweeps; once its time is over answers are the best so far.
 
     Returns
     -------
@@ -83,13 +80,11 @@ def local_answers(
     batch: list[tuple[list[int], NDArray[np.float64], list[tuple[list[int], NDArray[np.float64]]]]] = []
     cells = 0
 
-    watch = clock or Clock()
-
     def flush() -> None:
         def tick(sweeps: int) -> bool:
-            return watch.tick(lambda: f"{len(answers)}/{len(cliques)} cliques, {sweeps} sweeps over {cells:.3g} cells")
+            return clock.tick(lambda: f"{len(answers)}/{len(cliques)} cliques, {sweeps} sweeps over {cells:.3g} cells")
 
-        answers.extend(LocalAnswer(*found) for found in _core.solve_locally(batch, iterations, n_threads, tick))
+        answers.extend(LocalAnswer(*found) for found in _core.solve_locally(batch, iterations, clock.n_threads, tick))
         batch.clear()
 
     for i, clique in enumerate(cliques):

@@ -26,50 +26,39 @@ __all__ = ["combined_answers", "expanded_answers", "submodel_answers", "violatio
 
 _VIOLATED = 1e-6  # mean L1 distance, for a total of 1, at which zeros of a prior are doubted
 _FLOOR = 1e-12
+_SUBMODEL_CELLS = 1e5
 
 
 def combined_answers(
-    index: RegionIndex,
-    tree: BoundedTree,
-    cliques: Sequence[Clique],
-    *,
-    n_threads: int = 0,
-    clock: Clock | None = None,
+    index: RegionIndex, tree: BoundedTree, cliques: Sequence[Clique], clock: Clock
 ) -> list[LocalAnswer]:
     """Answer from a bounded tree, corrected to violate least what the regions say: of all such tables the nearest one.
 
     The tree carries dependence from region to region, the correction makes the answer agree with each region that
     shares attributes with it. Cliques stand in the domain's order.
     """
-    priors = tree.marginals(cliques, n_threads=n_threads)
-    answers = local_answers(index, cliques, priors, n_threads=n_threads, clock=clock)
+    priors = tree.marginals(cliques, n_threads=clock.n_threads)
+    answers = local_answers(index, cliques, clock, priors)
     # A cell the tree rules out may be one that the regions need.
     doubted = [i for i, a in enumerate(answers) if a.violation > _VIOLATED and not priors[i].all()]
-    if doubted and not (clock and clock.over):
+    if doubted and not clock.over:
         floored = [priors[i] + _FLOOR for i in doubted]
-        again = local_answers(index, [cliques[i] for i in doubted], floored, n_threads=n_threads, clock=clock)
+        again = local_answers(index, [cliques[i] for i in doubted], clock, floored)
         for i, answer in zip(doubted, again, strict=True):
             if answer.violation < answers[i].violation:
                 answers[i] = answer
     return answers
 
 
-def submodel_answers(
-    index: RegionIndex,
-    cliques: Sequence[Clique],
-    *,
-    max_cells: float = 1e5,
-    n_threads: int = 0,
-    clock: Clock | None = None,
-) -> list[LocalAnswer]:
+def submodel_answers(index: RegionIndex, cliques: Sequence[Clique], clock: Clock) -> list[LocalAnswer]:
     """Answer each clique from the table of largest entropy over a few more attributes, given all regions say of it.
 
     The attributes added are those on the paths between the clique's attributes along which regions depend most, then
-    the ones that depend most on what is there, while the table has at most `max_cells` cells.
+    the ones that depend most on what is there, while the table has at most 100,000 cells.
     """
     graph = _dependence(index)
-    wider = [_widened(index, graph, c, max_cells) for c in cliques]
-    answers = local_answers(index, wider, n_threads=n_threads, clock=clock)
+    wider = [_widened(index, graph, c) for c in cliques]
+    answers = local_answers(index, wider, clock)
     summed = []
     for clique, scope, answer in zip(cliques, wider, answers, strict=True):
         values = index.summed(answer.values, scope, clique)
@@ -99,7 +88,7 @@ def _dependence(index: RegionIndex) -> networkx.Graph[str]:
     return graph
 
 
-def _widened(index: RegionIndex, graph: networkx.Graph[str], clique: Clique, max_cells: float) -> Clique:
+def _widened(index: RegionIndex, graph: networkx.Graph[str], clique: Clique) -> Clique:
     import networkx
 
     domain = index.domain
@@ -109,14 +98,14 @@ def _widened(index: RegionIndex, graph: networkx.Graph[str], clique: Clique, max
         path = networkx.shortest_path(graph, a, b, weight="length") if networkx.has_path(graph, a, b) else []
         new = [x for x in path if x not in chosen]
         size = domain.size(new)
-        if cells * size <= max_cells:
+        if cells * size <= _SUBMODEL_CELLS:
             chosen.update(new)
             cells *= size
     while True:
         ties = {
             x: sum(graph.edges[x, y]["gain"] for y in chosen if graph.has_edge(x, y))
             for x in domain.attributes
-            if x not in chosen and cells * domain.size(x) <= max_cells
+            if x not in chosen and cells * domain.size(x) <= _SUBMODEL_CELLS
         }
         best = max(ties, key=lambda x: ties[x], default=None)
         if best is None or ties[best] <= 0:
@@ -126,13 +115,7 @@ def _widened(index: RegionIndex, graph: networkx.Graph[str], clique: Clique, max
 
 
 def expanded_answers(
-    graph: RegionGraph,
-    index: RegionIndex,
-    cliques: Sequence[Clique],
-    *,
-    counting_number: float = 1e-2,
-    n_threads: int = 0,
-    clock: Clock | None = None,
+    graph: RegionGraph, index: RegionIndex, cliques: Sequence[Clique], clock: Clock, *, counting_number: float = 1e-2
 ) -> list[LocalAnswer]:
     """Answer each clique by convex belief propagation on the graph with the clique as one more region.
 
@@ -140,8 +123,7 @@ def expanded_answers(
     small counting number, so that they hardly move the others. As it goes to 0 the answers become those of
     `local_answers`. Convergence is slow.
     """
-    watch = clock or Clock()
-    return [_expanded(graph, index, c, counting_number, n_threads=n_threads, clock=watch) for c in cliques]
+    return [_expanded(graph, index, c, counting_number, clock) for c in cliques]
 
 
 def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> RegionGraph:
@@ -156,7 +138,7 @@ def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> Regio
 
 
 def _expanded(
-    graph: RegionGraph, index: RegionIndex, clique: Clique, counting_number: float, *, n_threads: int, clock: Clock
+    graph: RegionGraph, index: RegionIndex, clique: Clique, counting_number: float, clock: Clock
 ) -> LocalAnswer:
     wider = with_region(graph, index, clique)
     with np.errstate(divide="ignore"):
@@ -170,7 +152,7 @@ def _expanded(
         tolerance=1e-9,
         iterations=5000,
         callback=lambda sweep, distance: clock.tick(lambda: f"{sweep} sweeps, regions {distance:.2g} apart"),
-        n_threads=n_threads,
+        n_threads=clock.n_threads,
     )
     values = np.array(result.marginals[clique].datavector())
     return LocalAnswer(values, violation_of(index, clique, values), result.gap, result.iterations)

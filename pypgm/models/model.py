@@ -122,7 +122,7 @@ class GraphicalModel(Model["Factor"]):
         return Calibrated(self.tree, lambda: tables, self._mass)
 
     def _projected(
-        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
+        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock
     ) -> list[Factor]:
         if method not in {None, "exact"}:
             raise ValueError(f"method must be 'exact', got {method!r}: a region-graph model has other ones")
@@ -130,16 +130,16 @@ class GraphicalModel(Model["Factor"]):
         if evidence and len(cliques) == 1:
             known, order = self.folding.evidence(evidence), self.tree.order
             answer = variable_elimination(
-                self.potentials, inner[0], self._mass, known, order=order, n_threads=n_threads, clock=clock
+                self.potentials, inner[0], self._mass, known, order=order, n_threads=clock.n_threads, clock=clock
             )
             return [self.folding.unfolded(answer, cliques[0])]
-        tables = self._given(evidence).project_many(inner, n_threads=n_threads, clock=clock)
+        tables = self._given(evidence).project_many(inner, clock)
         return [self.folding.unfolded(table, clique) for table, clique in zip(tables, cliques, strict=True)]
 
     def _answers(
-        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int, clock: Clock
+        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock
     ) -> list[NDArray[np.float64]]:
-        return answer_queries(self._given(evidence), self.folding, queries, n_threads=n_threads, clock=clock)
+        return answer_queries(self._given(evidence), self.folding, queries, clock)
 
     def _records(
         self, rows: int, rng: np.random.Generator, evidence: Evidence | None, clock: Clock
@@ -149,7 +149,7 @@ class GraphicalModel(Model["Factor"]):
         if not self._is_sparse(rows):
             return records, False
         own = self.tree.marginals(self.potentials, self._mass, self.folding.evidence(evidence))
-        return refined_records(records, RegionIndex(own, self._mass), rows, rng, clock=clock), True
+        return refined_records(records, RegionIndex(own, self._mass), rows, rng, clock), True
 
     def _is_sparse(self, rows: int) -> bool:
         """Return whether records are rarer than the cells of a clique that joins others: rounding it is all noise."""

@@ -36,8 +36,7 @@ def bounded_tree(
     *,
     max_cells: float,
     previous: BoundedTree | None = None,
-    n_threads: int = 0,
-    clock: Clock | None = None,
+    clock: Clock,
 ) -> BoundedTree:
     """Return a junction tree of at most about `max_cells` cells, fitted to the regions.
 
@@ -54,7 +53,7 @@ def bounded_tree(
     previous : BoundedTree, optional
         The tree of the model before the last measurement: what it kept is kept, pairs are ranked in the order of
         measurement, and the fit starts from it. Without one pairs are ranked by mutual information.
-    clock : Clock, optional
+    clock : Clock
         Shows the fit, and ends it once its time is over.
     """
     plan = plan_bounded_tree(
@@ -66,11 +65,10 @@ def bounded_tree(
     )
     if previous is not None and previous.distance <= _FITTED and _same(plan, previous):
         return previous
-    clock = clock or Clock()
-    tree, realisable = fit_proportionally(plan, previous, n_threads=n_threads, clock=clock)
+    tree, realisable = fit_proportionally(plan, previous, clock)
     if realisable or tree.distance <= _NEAR_ENOUGH or clock.over:
         return tree
-    return _least_squares(tree, index, n_threads, clock)
+    return _least_squares(tree, index, clock)
 
 
 def _same(plan: BoundedTree, previous: BoundedTree) -> bool:
@@ -82,7 +80,7 @@ def _same(plan: BoundedTree, previous: BoundedTree) -> bool:
     )
 
 
-def _least_squares(tree: BoundedTree, index: RegionIndex, n_threads: int, clock: Clock) -> BoundedTree:
+def _least_squares(tree: BoundedTree, index: RegionIndex, clock: Clock) -> BoundedTree:
     """Fit the targets, in counts of equal variance, with the exact estimator: some steps from independence.
 
     The optimum would be where noise is fitted best: on the edge of what is possible, with cells ruled out that are not.
@@ -98,10 +96,10 @@ def _least_squares(tree: BoundedTree, index: RegionIndex, n_threads: int, clock:
     def watch(state: FitState) -> bool:
         return clock.tick(lambda: f"{state.iteration} iterations of the junction tree, loss {state.loss:.3g}")
 
-    options = Options(_ITERATIONS, _TOLERANCE, callback=watch, n_threads=n_threads, keeps=False)
+    options = Options(_ITERATIONS, _TOLERANCE, callback=watch, n_threads=clock.n_threads, keeps=False)
     problem = TreeProblem(tree=tree.tree, loss=L2(goals), total=total, start=start)
     potentials, marginals, _ = accelerated(problem, options)
-    tables = tree.tree.tables(potentials, 1.0, n_threads=n_threads)
+    tables = tree.tree.tables(potentials, 1.0, n_threads=clock.n_threads)
     distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
     return replace(
         tree,

@@ -12,7 +12,6 @@ from pypgm.clock import Clock
 from pypgm.domain import Clique, as_clique, as_cliques
 from pypgm.factor import Factor
 from pypgm.models.answer import Method
-from pypgm.numeric import checked_threads
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class Queryable(ABC, Generic[Table]):
             If an exact answer takes longer than the time limit: half of one is none.
         """
         with Clock("project", time_limit, progress) as clock:
-            found = self._projected([as_clique(clique)], evidence, method, 0, clock)
+            found = self._projected([as_clique(clique)], evidence, method, clock)
             clock.warn_if_over("the answers to 1 cliques", stacklevel=3)
         return self._counts(found)[0]
 
@@ -119,9 +118,9 @@ class Queryable(ABC, Generic[Table]):
         >>> [f.values.tolist() for f in model.project_many(itertools.combinations("abc", 2))][:2]
         [[[2.0, 2.0], [2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
         """
-        asked, threads = as_cliques(cliques), checked_threads(n_threads)
-        with Clock("project", time_limit, progress) as clock:
-            found = self._projected(asked, evidence, method, threads, clock)
+        asked = as_cliques(cliques)
+        with Clock("project", time_limit, progress, n_threads=n_threads) as clock:
+            found = self._projected(asked, evidence, method, clock)
             clock.warn_if_over(f"the answers to {len(asked)} cliques", stacklevel=3)
         return self._counts(found)
 
@@ -148,7 +147,7 @@ class Queryable(ABC, Generic[Table]):
             Conditional probabilities that sum to 1, axes in the order asked.
         """
         with Clock("query", time_limit, progress) as clock:
-            found = self._projected([as_clique(targets)], evidence, None, 0, clock)
+            found = self._projected([as_clique(targets)], evidence, None, clock)
             clock.warn_if_over("the answer", stacklevel=3)
         return found[0].normalize()
 
@@ -219,8 +218,8 @@ class Queryable(ABC, Generic[Table]):
         """
         several = [query] if isinstance(query, KroneckerQuery) else list(query)
         checked = [q.checked(self.domain) for q in several]
-        with Clock("answer", time_limit, progress) as clock:
-            answers = self._answers(checked, evidence, checked_threads(n_threads), clock)
+        with Clock("answer", time_limit, progress, n_threads=n_threads) as clock:
+            answers = self._answers(checked, evidence, clock)
             clock.warn_if_over(f"the answers to {len(several)} queries", stacklevel=3)
         counts = answers if self.total else [0.0 * answer for answer in answers]
         return counts[0] if isinstance(query, KroneckerQuery) else counts
@@ -266,7 +265,7 @@ class Queryable(ABC, Generic[Table]):
         numbers = _levels(self.domain, attribute, levels)
         clique = as_clique(given)
         with Clock() as clock:
-            table = self._projected([(*clique, attribute)], evidence, None, 0, clock)[0]
+            table = self._projected([(*clique, attribute)], evidence, None, clock)[0]
         cells = table.datavector().reshape(-1, numbers.size)
         with np.errstate(all="ignore"):
             return Factor(self.domain.project(clique), (cells / cells.sum(axis=1, keepdims=True)) @ numbers)
@@ -280,13 +279,13 @@ class Queryable(ABC, Generic[Table]):
 
     @abstractmethod
     def _projected(
-        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
+        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock
     ) -> list[Table]:
         """Return the marginals of cliques as they are written, counts; probabilities where there is no record."""
 
     @abstractmethod
     def _answers(
-        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int, clock: Clock
+        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock
     ) -> list[NDArray[np.float64]]:
         """Return the answers to checked queries in counts, in the order asked."""
 

@@ -25,8 +25,7 @@ def refined_records(
     index: RegionIndex,
     rows: int,
     rng: np.random.Generator,
-    *,
-    clock: Clock | None = None,
+    clock: Clock,
 ) -> dict[str, NDArray[np.signedinteger]]:
     """Change values of records, one at a time, where that brings the counts nearer to the regions' marginals.
 
@@ -43,10 +42,9 @@ def refined_records(
         Number of records.
     rng : Generator
         Source of one 64-bit seed.
-    clock : Clock, optional
+    clock : Clock
         Shows the sweeps over the records, and ends them once its time is over.
     """
-    watch = clock or Clock()
     names = index.domain.attributes
     seed = int(rng.integers(2**64, dtype=np.uint64))
     targets = [
@@ -59,6 +57,6 @@ def refined_records(
         targets,
         _SWEEPS,
         seed,
-        lambda visited: watch.tick(lambda: f"{visited / rows:.1f} sweeps over {rows} records, at most {_SWEEPS}"),
+        lambda visited: clock.tick(lambda: f"{visited / rows:.1f} sweeps over {rows} records, at most {_SWEEPS}"),
     )
     return {a: column.astype(records[a].dtype) for a, column in zip(names, columns, strict=True)}

@@ -187,7 +187,7 @@ class RegionGraphModel(Model[Answer]):
         return tree, kikuchi_potentials(self.graph, self.marginals, self.total)
 
     def _projected(
-        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, n_threads: int, clock: Clock
+        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock
     ) -> list[Answer]:
         if method is not None and method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
@@ -198,7 +198,7 @@ class RegionGraphModel(Model[Answer]):
             for i, own in log_likelihoods(domain, self.folding.evidence(evidence))
         }
         wider = [domain.canonical({*clique, *known}) for clique in inner]
-        joint = self._joint_tables(list(dict.fromkeys(wider)), method, n_threads, clock)
+        joint = self._joint_tables(list(dict.fromkeys(wider)), method, clock)
         answers = []
         for clique, own, scope in zip(cliques, inner, wider, strict=True):
             table, found_by, violation = joint[scope]
@@ -213,7 +213,7 @@ class RegionGraphModel(Model[Answer]):
         return answers
 
     def _joint_tables(
-        self, cliques: list[Clique], method: Method | None, n_threads: int, clock: Clock
+        self, cliques: list[Clique], method: Method | None, clock: Clock
     ) -> dict[Clique, tuple[Factor, str, float]]:
         """Return counts, method and violation of distinct cliques in the domain's order."""
         domain = self.graph.domain
@@ -222,20 +222,20 @@ class RegionGraphModel(Model[Answer]):
         outside = [c for c in cliques if c not in found]
         if outside:
             chosen = method or "combined"
-            for clique, answer in zip(outside, self._solver(chosen)(outside, n_threads, clock), strict=True):
+            for clique, answer in zip(outside, self._solver(chosen)(outside, clock), strict=True):
                 counts = np.multiply(answer.values, self.total, out=answer.values)
                 found[clique] = Factor.over(domain.project(clique), counts), chosen, answer.violation
         return found
 
     def _answers(
-        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, n_threads: int, clock: Clock
+        self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock
     ) -> list[NDArray[np.float64]]:
         cliques = [self.folding.clique(q.attributes) for q in queries]
         answers = []
-        for q, table in zip(queries, self._projected(cliques, evidence, None, n_threads, clock), strict=True):
+        for q, table in zip(queries, self._projected(cliques, evidence, None, clock), strict=True):
             tree = JunctionTree(table.domain, [table.domain.attributes])
             calibrated = Calibrated(tree, partial(list, [table]), self.total)
-            answers += answer_queries(calibrated, self.folding, [q], n_threads=n_threads)
+            answers += answer_queries(calibrated, self.folding, [q], Clock(n_threads=clock.n_threads))
         return answers
 
     def _records(
@@ -246,10 +246,10 @@ class RegionGraphModel(Model[Answer]):
         if evidence:
             tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence))
             regions = maximal(self.graph.regions)
-            given = self._projected(regions, evidence, None, 0, clock)
+            given = self._projected(regions, evidence, None, clock)
             index = RegionIndex(CliqueVector.from_factors(self.graph.domain, given), self.total)
         records = draw_records(self.graph.domain, steps_along(prior.tree, tables), rows, rng, clock=clock)
-        return refined_records(records, index, rows, rng, clock=clock), True
+        return refined_records(records, index, rows, rng, clock), True
 
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the header and the arrays of the model's file."""
@@ -274,13 +274,13 @@ class RegionGraphModel(Model[Answer]):
         violation = sum(others) / len(others) if others else 0.0
         return Factor.over(self.graph.domain.project(clique), tables[0]), "region", violation
 
-    def _solver(self, method: Method) -> Callable[[Sequence[Clique], int, Clock], list[LocalAnswer]]:
+    def _solver(self, method: Method) -> Callable[[Sequence[Clique], Clock], list[LocalAnswer]]:
         index = self._index
-        solvers: dict[str, Callable[[Sequence[Clique], int, Clock], list[LocalAnswer]]] = {
-            "local": lambda c, n, t: local_answers(index, c, n_threads=n, clock=t),
-            "combined": lambda c, n, t: combined_answers(index, self._prior_within(t), c, n_threads=n, clock=t),
-            "submodel": lambda c, n, t: submodel_answers(index, c, n_threads=n, clock=t),
-            "expanded": lambda c, n, t: expanded_answers(self.graph, index, c, n_threads=n, clock=t),
-            "oversaturated": lambda c, n, t: oversaturated_answers(self, index, c, n_threads=n, clock=t),
+        solvers: dict[str, Callable[[Sequence[Clique], Clock], list[LocalAnswer]]] = {
+            "local": partial(local_answers, index),
+            "combined": lambda cliques, clock: combined_answers(index, self._prior_within(clock), cliques, clock),
+            "submodel": partial(submodel_answers, index),
+            "expanded": partial(expanded_answers, self.graph, index),
+            "oversaturated": partial(oversaturated_answers, self, index),
         }
         return solvers[method]

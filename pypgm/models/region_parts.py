@@ -80,7 +80,7 @@ def kikuchi_potentials(graph: RegionGraph, marginals: CliqueVector, total: float
 
 
 def oversaturated_answers(
-    model: RegionGraphModel, index: RegionIndex, cliques: Sequence[Clique], *, clock: Clock, n_threads: int = 0
+    model: RegionGraphModel, index: RegionIndex, cliques: Sequence[Clique], clock: Clock
 ) -> list[LocalAnswer]:
     """Estimate again from a model's measurements, on the saturated graph with the cliques among its regions.
 
@@ -92,7 +92,7 @@ def oversaturated_answers(
     if model.origin is None:
         raise ValueError("method 'oversaturated' needs a model with its measurements, estimated with a named loss")
     graph = RegionGraph.saturated(model.graph.domain, model.cliques, extra=cliques)
-    wider = model.origin.again(model, n_threads, clock, graph)(model.origin.measurements)
+    wider = model.origin.again(model, clock.n_threads, clock, graph)(model.origin.measurements)
     sweeps = 0 if wider.fit is None else wider.fit.iterations
     clock.over = wider.fit is not None and wider.fit.status == "time"
     answers = []
