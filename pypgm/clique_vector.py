@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm import _core
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
 from pypgm.factor import Factor, transpose_cells
 from pypgm.memory import check_fits, short
@@ -146,9 +147,10 @@ class CliqueVector:
             raise ValueError(f"no clique holds {as_clique(clique)}; the cliques are {_some(self.cliques)}")
         return found
 
-    def add(self, index: int, table: Factor) -> None:
-        """Add a table over some attributes of the clique at a position to that clique's."""
-        self.table(index)[:] += table.expand(self.domain.project(self.cliques[index])).datavector()
+    def add(self, index: int, part: Clique, cells: NDArray[np.float64]) -> None:
+        """Add a table over a part of the clique at a position, both in the domain's order, to that clique's."""
+        clique = self.cliques[index]
+        _core.expand_add(self.table(index), self.domain.sizes(clique), cells, [a in part for a in clique])
 
     def __len__(self) -> int:
         return len(self.cliques)

@@ -12,7 +12,6 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement, cells_of
 from pypgm.estimation.stacked import Stacked
-from pypgm.factor import Factor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +61,7 @@ def independent_potentials(
         floor = _FLOOR / np.sqrt(weights)
         counts = np.maximum(weighted / weights, floor)
         log_share = np.log(counts / max(total, counts.sum()))
-        start.add(homes[attribute], Factor(domain.project(attribute), log_share))
+        start.add(homes[attribute], (attribute,), log_share)
     return start
 
 

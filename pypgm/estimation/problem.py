@@ -6,7 +6,6 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm import _core
-    from pypgm.domain import Clique, Domain
+    from pypgm.domain import Domain
     from pypgm.estimation.measurement import LinearMeasurement
 
     _Numbers = NDArray[np.float64]
@@ -152,17 +151,12 @@ class Problem(ABC):
 
     @property
     @abstractmethod
-    def cliques(self) -> tuple[Clique, ...]:
-        """Those of the tables that an engine works on: one holds each clique the loss reads."""
-
-    @cached_property
     def tables(self) -> CliqueVector:
-        """Tables over the `cliques`."""
-        return CliqueVector(self.domain, self.cliques)
+        """Tables over the cliques that an engine works on, of any values: one holds each clique the loss reads."""
 
     def evaluate(self, loss: Loss) -> Evaluate:
         """Return a loss as a function of the tables."""
-        return loss.on(self.domain, self.cliques)
+        return loss.on(self.domain, self.tables.cliques)
 
     def validation(self) -> Evaluate | None:
         """Return the loss of what is left of measurements to validate with; None if none was held out."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm import _core
+from pypgm.clique_vector import CliqueVector
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.oracle import dot
@@ -18,7 +20,6 @@ from pypgm.estimation.steps import MeasuredSteps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.domain import Clique
     from pypgm.estimation.fit import Options
     from pypgm.graphs.region_graph import RegionGraph
 
@@ -55,10 +56,10 @@ class RegionProblem(Problem):
     graph: RegionGraph
     counting_numbers: NDArray[np.float64]
 
-    @property
-    def cliques(self) -> tuple[Clique, ...]:
-        """The regions."""
-        return self.graph.regions
+    @cached_property
+    def tables(self) -> CliqueVector:
+        """Over the regions."""
+        return CliqueVector(self.domain, self.graph.regions)
 
     def engine(self, n_threads: int) -> RegionEngine:
         """Return the solver at its start; see `Problem`."""

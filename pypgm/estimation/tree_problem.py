@@ -18,7 +18,7 @@ from pypgm.estimation.steps import MeasuredSteps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.domain import Clique
+    from pypgm.clique_vector import CliqueVector
     from pypgm.estimation.loss import Loss
     from pypgm.graphs import JunctionTree
 
@@ -49,9 +49,9 @@ class TreeProblem(Problem):
     tree: JunctionTree
 
     @property
-    def cliques(self) -> tuple[Clique, ...]:
-        """Those of the tree."""
-        return self.tree.cliques
+    def tables(self) -> CliqueVector:
+        """The start: over the cliques of the tree."""
+        return self.start
 
     def safe_step(self) -> float | None:
         """Return the step, in count space, below which mirror descent never raises the loss; None if not known."""

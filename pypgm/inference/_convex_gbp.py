@@ -11,7 +11,6 @@ import numpy as np
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.errors import ImpossibleEvidenceError
-from pypgm.factor import Factor
 from pypgm.graphs.counting_numbers import CountingNumbers
 from pypgm.graphs.junction_tree import check_logarithms, checked_total
 from pypgm.numeric import checked_integer, checked_real, checked_threads
@@ -203,7 +202,7 @@ def over_regions(region_graph: RegionGraph, potentials: CliqueVector) -> CliqueV
         return potentials
     theta = CliqueVector(domain, region_graph.regions)
     for i, scope in enumerate(potentials.cliques):
-        theta.add(region_graph.region_of(scope), Factor(domain.project(scope), potentials.table(i)))
+        theta.add(region_graph.region_of(scope), scope, potentials.table(i))
     return theta
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
 
 __all__ = ["log_elimination", "max_elimination", "variable_elimination"]
+
+_Term = tuple[tuple[int, ...], "NDArray[np.float64]"]
+"""Attribute indices, and the natural logs of a table over them."""
+_NOTHING: _Term = ((), np.zeros(1))  # a product of nothing is 1
 
 
 def variable_elimination(
@@ -94,12 +98,14 @@ def variable_elimination(
     check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
     asked = as_clique(clique)
     checked_total(total)
-    cells = _eliminate(
-        potentials, asked, evidence, maximum=False, order=order, max_bytes=max_bytes, n_threads=n_threads, clock=clock
+    keep = set(potentials.domain.indices(asked))
+    terms = _relevant(_terms(potentials, evidence, keep), keep)
+    answer = _eliminated(
+        potentials.domain, terms, asked, "sum", order=order, max_bytes=max_bytes, n_threads=n_threads, clock=clock
     )
-    mass = float(cells.sum())
+    mass = float(answer.datavector().sum())
     check_possible(math.log(mass) if mass > 0 else -math.inf, evidence)
-    return Factor.over(potentials.domain.project(asked), cells * (total / mass))
+    return Factor.over(answer.domain, answer.datavector() * (total / mass))
 
 
 def max_elimination(
@@ -146,18 +152,11 @@ def max_elimination(
     array([3., 4.])
     """
     asked = as_clique(clique)
-    cells = _eliminate(potentials, asked, evidence, maximum=True, order=order, max_bytes=max_bytes, n_threads=n_threads)
-    return Factor.over(potentials.domain.project(asked), cells)
+    terms = _terms(potentials, evidence, set(potentials.domain.indices(asked)))
+    return _eliminated(potentials.domain, terms, asked, "max", order=order, max_bytes=max_bytes, n_threads=n_threads)
 
 
-def log_elimination(
-    domain: Domain,
-    factors: Sequence[Factor],
-    keep: Clique,
-    *,
-    max_bytes: float | None = None,
-    n_threads: int = 0,
-) -> Factor:
+def log_elimination(domain: Domain, factors: Sequence[Factor], keep: Clique, *, n_threads: int = 0) -> Factor:
     """Sum everything but `keep` out of a product of tables of natural logs.
 
     Parameters
@@ -168,7 +167,7 @@ def log_elimination(
         Natural logs.
     keep : tuple of str
         Attributes of the answer.
-    max_bytes, n_threads
+    n_threads
         As for `variable_elimination`.
 
     Returns
@@ -188,59 +187,47 @@ def log_elimination(
     >>> log_elimination(domain, [pypgm.Factor(domain, np.log([[1, 2], [0.5, 0.25]]))], ("a",)).exp().values
     array([3.  , 0.75])
     """
-    tables = [(domain.indices(f.domain.attributes), True) for f in factors]
-    with hopeless_refused(domain, max_bytes):
-        plan = _core.plan_elimination(domain.shape, [((), True), *tables], domain.indices(keep))
-    check_contraction(domain, plan, answer_bytes([domain.sizes(keep)]), max_bytes)
-    answers, _ = plan.run([np.zeros(1), *(f.datavector() for f in factors)], "log_sum", checked_threads(n_threads))
-    return Factor(domain.project(keep), answers[0])
+    terms = [_NOTHING, *((domain.indices(f.domain.attributes), f.datavector()) for f in factors)]
+    return _eliminated(domain, terms, keep, "log_sum", n_threads=n_threads)
 
 
-def _eliminate(
-    potentials: CliqueVector,
-    asked: Clique,
-    evidence: Evidence | None,
+def _eliminated(
+    domain: Domain,
+    terms: Sequence[_Term],
+    keep: Clique,
+    how: Literal["sum", "max", "log_sum"],
     *,
-    maximum: bool,
-    order: Sequence[str] | None,
-    max_bytes: float | None,
-    n_threads: int,
+    order: Sequence[str] | None = None,
+    max_bytes: float | None = None,
+    n_threads: int = 0,
     clock: Clock | None = None,
-) -> NDArray[np.float64]:
-    """Return the flat cells of the answer: natural logs of maxima, or weights up to a common factor."""
-    domain = potentials.domain
-    keep = domain.indices(asked)
-    check_logarithms(potentials)
-    scopes, tables = _without_known(potentials, log_likelihoods(domain, evidence), set(keep))
-    if not maximum:
-        scopes, tables = _relevant(scopes, tables, set(keep))
+) -> Factor:
+    """Return the answer of a product of terms: weights up to a common factor, or natural logs of maxima or of sums."""
+    scopes, tables = [(scope, True) for scope, _ in terms], [cells for _, cells in terms]
     sequence = () if order is None else domain.indices(order)
     if order is not None and len(sequence) != len(domain):
         raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(sequence)}")
     with hopeless_refused(domain, max_bytes, "best order" if order is None else "given order"):
-        plan = _core.plan_elimination(domain.shape, [(s, True) for s in scopes], keep, sequence)
-    check_contraction(domain, plan, answer_bytes([[domain.shape[i] for i in keep]]), max_bytes)
-    answers, _ = plan.run(tables, "max" if maximum else "sum", checked_threads(n_threads), exact_tick(plan, clock))
-    cells: NDArray[np.float64] = answers[0]
-    return cells
+        plan = _core.plan_elimination(domain.shape, scopes, domain.indices(keep), sequence)
+    check_contraction(domain, plan, answer_bytes([domain.sizes(keep)]), max_bytes)
+    answers, _ = plan.run(tables, how, checked_threads(n_threads), exact_tick(plan, clock))
+    return Factor.over(domain.project(keep), answers[0])
 
 
-def _without_known(
-    potentials: CliqueVector, likelihoods: list[tuple[int, NDArray[np.float64]]], keep: set[int]
-) -> tuple[list[tuple[int, ...]], list[NDArray[np.float64]]]:
-    """Return the scopes and tables of the potentials and the evidence, attributes of one possible value taken out."""
+def _terms(potentials: CliqueVector, evidence: Evidence | None, keep: set[int]) -> list[_Term]:
+    """Return the potentials and the evidence, attributes with one possible value taken out unless they are kept."""
+    check_logarithms(potentials)
     domain = potentials.domain
     known: dict[int, int] = {}
-    scopes: list[tuple[int, ...]] = [()]
-    tables: list[NDArray[np.float64]] = [np.zeros(1)]  # a product of nothing is 1
-    for index, log_likelihood in likelihoods:
+    weight = _NOTHING[1]
+    terms: list[_Term] = []
+    for index, log_likelihood in log_likelihoods(domain, evidence):
         possible = np.flatnonzero(log_likelihood > -np.inf)
         if index in keep or possible.size != 1:
-            scopes.append((index,))
-            tables.append(log_likelihood)
+            terms.append(((index,), log_likelihood))
         else:
             known[index] = int(possible[0])
-            tables[0] = tables[0] + log_likelihood[possible]
+            weight = weight + log_likelihood[possible]
     for position, scope in enumerate(potentials.scopes):
         left, cells = scope, potentials.table(position)
         if not known.keys().isdisjoint(scope):
@@ -249,14 +236,11 @@ def _without_known(
                 after = math.prod([domain.shape[i] for i in scope[axis + 1 :] if i not in known])
                 cells = cells.reshape(-1, domain.shape[scope[axis]], after)[:, known[scope[axis]], :]
             cells = cells.ravel()
-        scopes.append(left)
-        tables.append(cells)
-    return scopes, tables
+        terms.append((left, cells))
+    return [((), weight), *terms]
 
 
-def _relevant(
-    scopes: list[tuple[int, ...]], tables: list[NDArray[np.float64]], keep: set[int]
-) -> tuple[list[tuple[int, ...]], list[NDArray[np.float64]]]:
+def _relevant(terms: list[_Term], keep: set[int]) -> list[_Term]:
     """Leave out parts that share no attribute with the rest, nor one to be kept, and that surely have weight."""
     group: dict[int, int] = {}
 
@@ -266,12 +250,10 @@ def _relevant(
             attribute = group[attribute]
         return attribute
 
-    for scope in scopes:
+    for scope, _ in terms:
         for other in scope[1:]:
             group[find(other)] = find(scope[0])
-    needed = {find(i) for i in keep}
-    groups = [find(scope[0]) if scope else -1 for scope in scopes]  # -1: a number, which stays
-    needed.add(-1)
-    needed |= {g for g, table in zip(groups, tables, strict=True) if g not in needed and table.min() == -np.inf}
-    chosen = [i for i, g in enumerate(groups) if g in needed]
-    return [scopes[i] for i in chosen], [tables[i] for i in chosen]
+    needed = {find(i) for i in keep} | {-1}
+    groups = [find(scope[0]) if scope else -1 for scope, _ in terms]  # -1: a number, which stays
+    needed |= {g for g, (_, cells) in zip(groups, terms, strict=True) if g not in needed and cells.min() == -np.inf}
+    return [term for g, term in zip(groups, terms, strict=True) if g in needed]

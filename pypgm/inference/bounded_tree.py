@@ -229,7 +229,7 @@ def _carry_over(start: BoundedTree, plan: BoundedTree, potentials: CliqueVector)
     for i, scope in enumerate(start.potentials.cliques):
         home = potentials.find(scope)
         if home is not None:
-            potentials.add(home, Factor(potentials.domain.project(scope), start.potentials.table(i)))
+            potentials.add(home, scope, start.potentials.table(i))
     # A cell the earlier tree ruled out and the new targets allow starts afresh.
     impossible = np.isneginf(potentials.values) & (plan.targets.values > 0)
     potentials.values[impossible] = 0.0

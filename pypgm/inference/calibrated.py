@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ Ask = tuple[tuple[int, ...], tuple[int, ...]]
 _NEGLIGIBLE = 1e-200  # of the total: below, a conditional would rest on what underflow left, and nothing depends on it
 
 
+@dataclass(eq=False)
 class Calibrated:
     """The marginals of a junction tree's cliques, and all that follows from them.
 
@@ -44,23 +46,18 @@ class Calibrated:
         More marginals that are at hand.
     """
 
-    def __init__(
-        self,
-        tree: JunctionTree,
-        tables: Callable[[], Sequence[Factor]],
-        total: float,
-        known: CliqueVector | None = None,
-    ) -> None:
-        self.domain: Domain = tree.domain
-        self._tree = tree
-        self._tables = tables
-        self._total = total
-        self._known = known
-        self._inverses: dict[int, NDArray[np.float64]] = {}
+    tree: JunctionTree
+    tables: Callable[[], Sequence[Factor]]
+    total: float
+    known: CliqueVector | None = None
+    _inverses: dict[int, NDArray[np.float64]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.domain: Domain = self.tree.domain
 
     @cached_property
     def _plans(self) -> _core.CalibratedTree:
-        nodes, known = self._tree.nodes, () if self._known is None else self._known.cliques
+        nodes, known = self.tree.nodes, () if self.known is None else self.known.cliques
         return _core.CalibratedTree(
             self.domain.shape,
             [self.domain.indices(n.clique) for n in nodes],
@@ -137,12 +134,12 @@ class Calibrated:
     def _leaf(self, kind: str, index: int, blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         if kind == "block":
             return np.ascontiguousarray(blocks[index]).reshape(-1)
-        if kind == "known" and self._known is not None:
-            return self._known.table(index)
+        if kind == "known" and self.known is not None:
+            return self.known.table(index)
         if kind == "clique":
-            return self._tables()[index].datavector()
+            return self.tables()[index].datavector()
         if index not in self._inverses:
-            separator = self._tables()[index].project(self._tree.nodes[index].separator).datavector()
-            counts = separator > _NEGLIGIBLE * self._total
+            separator = self.tables()[index].project(self.tree.nodes[index].separator).datavector()
+            counts = separator > _NEGLIGIBLE * self.total
             self._inverses[index] = np.divide(1.0, separator, out=np.zeros(separator.size), where=counts)
         return self._inverses[index]

@@ -11,7 +11,6 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.region_problem import RegionProblem
-from pypgm.factor import Factor
 from pypgm.graphs.region_graph import RegionGraph
 
 if TYPE_CHECKING:
@@ -90,15 +89,13 @@ def region_problem(
 def _ruled_out(graph: RegionGraph, start: CliqueVector, masks: Masks) -> CliqueVector:
     """Return the start with -inf in all cells that masks rule out, of every region that holds a mask's clique."""
     held = [r for r in graph.regions if any(set(c) <= set(r) for c, _ in masks)]
-    scopes = list(dict.fromkeys([*start.cliques, *held]))
-    wider = CliqueVector(graph.domain, scopes)
-    for i, scope in enumerate(scopes):
-        parts = [start[scope]] if scope in start else [start[a,] for a in scope]
-        parts += [
-            Factor(graph.domain.project(c), np.where(mask, 0.0, -np.inf)) for c, mask in masks if set(c) <= set(scope)
-        ]
-        for part in parts:
-            wider.add(i, part)
+    wider = CliqueVector(graph.domain, list(dict.fromkeys([*start.cliques, *held])))
+    for i, scope in enumerate(wider.cliques):
+        for known in [scope] if scope in start else [(a,) for a in scope]:
+            wider.add(i, known, start[known].datavector())
+        for clique, mask in masks:
+            if set(clique) <= set(scope):
+                wider.add(i, clique, np.where(mask, 0.0, -np.inf))
     return wider
 
 

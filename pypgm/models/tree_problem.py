@@ -134,8 +134,7 @@ def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_thre
         if home is not None:
             own = earlier.potentials.table(i)
             # What has to be fitted must be within reach of fitting.
-            reachable = own if complete else np.maximum(own, own.max() - _DEEPEST)
-            start.add(home, Factor(tree.domain.project(scope), reachable))
+            start.add(home, scope, own if complete else np.maximum(own, own.max() - _DEEPEST))
     if complete:
         return start
     average = _mixed_marginals(tree, earlier) * total
