@@ -80,6 +80,27 @@ def test_intervals_from_few_tables_hold_as_often():
     assert 0.86 < np.mean(held) < 0.95
 
 
+def test_errors_of_answers_of_a_size_count_as_much_as_those_of_the_cell():
+    seen = expected_error._Errors(4)
+    seen.add(np.array([1.0, 1.5, 100.0, 0.0]), np.array([1.0, 3.0, 4.0, 0.0]))
+    seen.add(np.array([3.0, 1.2, 70.0, 0.0]), np.array([1.0, 5.0, 8.0, 0.0]))
+    # Answers of 1 to 2 had the squares 1, 3 and 5, of 64 to 128 had 4 and 8, of 16 to 32 none.
+    assert seen.squared(np.array([1.9, 1.0, 100.0, 0.0]), 2).tolist() == [2.0, 3.5, 6.0, 0.0]
+    assert seen.squared(np.full(4, 20.0), 2).tolist() == [1.0, 4.0, 6.0, 0.0]
+
+
+def test_a_cell_measured_far_better_than_others_keeps_its_error():
+    """Errors of cells of its size at most double its own."""
+    data = people()
+    exact = data.project(("a", "b")).datavector()
+    stddev = np.where(np.arange(20) % 2, 50.0, 1.0)
+    noise = stddev * np.random.default_rng(0).normal(size=20)
+    model = pypgm.estimate(DOMAIN, [LinearMeasurement(exact + noise, ("a", "b"), stddev)], stop="optimum")
+    errors = model.expected_error(("a", "b")).datavector()
+    assert (errors[::2] < 4).all()
+    assert np.median(errors[1::2]) > 20
+
+
 def test_the_noise_of_a_prior_made_of_the_answers_is_counted():
     """What `wide` starts from are its own answers: without their noise errors of attributes were half as large."""
     found = []
@@ -92,6 +113,40 @@ def test_the_noise_of_a_prior_made_of_the_answers_is_counted():
             found.append([np.square(off).sum(), np.square(errors.values).sum()])
     true, expected = np.sum(found, axis=0)
     assert 0.5 < expected / true < 2.5
+
+
+PAIRS = list(itertools.combinations(DOMAIN, 2))
+
+
+def from_a_tree(seed, stddev, oracle="exact"):
+    """Return records and their model, which starts from that of some of the same answers."""
+    data = chain(seed)
+    answers = measured(data, PAIRS, stddev, seed)
+    tree = pypgm.estimate(DOMAIN, [m for m in answers if m.clique in CYCLE[:3]], len(data))
+    return data, pypgm.estimate(DOMAIN, answers, len(data), prior=tree, oracle=oracle)
+
+
+@pytest.mark.parametrize("oracle", ["exact", "region_graph"])
+@pytest.mark.parametrize("stddev", [10.0, 40.0])
+def test_a_prior_from_some_of_the_answers_is_estimated_again(oracle, stddev):
+    """With the prior as it was, intervals held 80 % at the smaller noise and 65 % at the larger."""
+    held = []
+    for seed in range(6):
+        data, model = from_a_tree(seed, stddev, oracle)
+        for clique, errors in zip(PAIRS, model.expected_errors(PAIRS, draws=10), strict=True):
+            off = np.abs(model.project(clique).values - data.project(clique).values)
+            held.extend((off <= 1.645 * errors.values).ravel())
+    assert 0.86 <= np.mean(held) <= 0.97
+
+
+def test_a_prior_from_other_answers_stays():
+    data = chain(0)
+    public = pypgm.estimate(DOMAIN, measured(data, CYCLE[:3], 5.0, 1), len(data))
+    answers = measured(data, PAIRS, 40.0, 2)
+    for other in (public, pypgm.GraphicalModel(public.potentials, public.total)):
+        assert pypgm.estimate(DOMAIN, answers, prior=other).origin.earlier is None
+    both = pypgm.estimate(DOMAIN, [*answers, *public.origin.measurements], prior=public)
+    assert both.origin.earlier.numbers == (6, 7, 8)
 
 
 def test_total_variation_is_foretold():
@@ -151,6 +206,15 @@ def test_the_same_every_time_and_from_a_file(tmp_path):
     assert np.array_equal(first, model.expected_error(("b", "a"), draws=3, n_threads=1).values)
     assert np.array_equal(first, pypgm.load(tmp_path / "m.pgm").expected_error(("b", "a"), draws=3).values)
     assert not np.array_equal(first, model.expected_error(("b", "a"), draws=3, rng=1).values)
+
+
+def test_a_file_holds_what_a_prior_was_estimated_from(tmp_path):
+    model = from_a_tree(0, 40.0)[1]
+    model.save(tmp_path / "m.pgm")
+    read = pypgm.load(tmp_path / "m.pgm")
+    assert read.origin.earlier.numbers == model.origin.earlier.numbers == (0, 3, 5)
+    same = (m.expected_error("c", draws=3).values for m in (model, read))
+    assert np.array_equal(*same)
 
 
 def test_evidence():

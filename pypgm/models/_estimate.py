@@ -24,7 +24,7 @@ from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
 from pypgm.models.base import Model
 from pypgm.models.model import GraphicalModel
-from pypgm.models.origin import Origin
+from pypgm.models.origin import Earlier, Origin
 from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, region_problem
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.region_parts import affordable_cells
@@ -237,7 +237,8 @@ def estimate(
         how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
         how |= {"iterations": iterations, "tolerance": within}
         kept = None if prior is None else start
-        model.origin = Origin(tuple(fitting), total is not None, how, kept, estimate_again)
+        of_prior = Earlier.of(prior.origin, fitting) if isinstance(prior, GraphicalModel) else None
+        model.origin = Origin(tuple(fitting), total is not None, how, kept, estimate_again, of_prior)
     model.not_private = joined_marks([*measurements, *objective.measurements, prior, warm_start])
     if model.fit is not None:
         warn_if_interrupted(model.fit)
@@ -283,22 +284,32 @@ def _solved(
 
 
 def estimate_again(
-    model: GraphicalModel | RegionGraphModel, n_threads: int, clock: Clock, graph: RegionGraph | None = None
+    model: GraphicalModel | RegionGraphModel,
+    n_threads: int,
+    clock: Clock,
+    graph: RegionGraph | None = None,
+    origin: Origin | None = None,
 ) -> Callable[[Sequence[LinearMeasurement]], GraphicalModel | RegionGraphModel]:
-    """Return what estimates a model like one given from other answers to its queries; Ctrl-C goes through."""
-    if model.origin is None:
+    """Return what estimates a model like one given from other answers to its queries; Ctrl-C goes through.
+
+    With the origin of a prior it is what estimates that, on a junction tree.
+    """
+    own = origin is None or origin is model.origin
+    origin = origin or model.origin
+    if origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from")
-    origin, how = model.origin, dict(model.origin.options)
+    how = dict(origin.options)
     loss, method = _LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
     options = Options(**how, n_threads=n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
     posed: dict[str, Any] = {"method": method, "folding": model.folding, "masks": model.masks}
-    if isinstance(model, RegionGraphModel):
+    if isinstance(model, RegionGraphModel) and own:
         posed["oracle"] = graph or model.graph
     else:
-        posed |= {"oracle": "exact", "tree": model.tree}
+        posed |= {"oracle": "exact", "tree": model.tree if isinstance(model, GraphicalModel) and own else None}
 
     def estimated(
-        measurements: Sequence[LinearMeasurement], prior: CliqueVector | None = origin.prior
+        measurements: Sequence[LinearMeasurement],
+        prior: GraphicalModel | RegionGraphModel | CliqueVector | None = origin.prior,
     ) -> GraphicalModel | RegionGraphModel:
         total = model.total if origin.total_is_known else estimate_total(model.folding.inner, measurements)[0]
         check_range(measurements, total)

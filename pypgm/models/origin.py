@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pypgm.models.base import Model
 
-__all__ = ["Origin", "packed_measurements", "unpacked_measurements"]
+__all__ = ["Earlier", "Origin", "packed_measurements", "unpacked_measurements"]
 
 _DENSE_ENTRIES = 1 << 22
 
@@ -26,7 +26,7 @@ Arrays = dict[str, "NDArray[Any]"]
 Again = Callable[..., Callable[..., "Model[Any]"]]
 """Returns how to make a model like one given from other answers to the same queries, and another prior where one is
 given: by a number of threads, within a clock's time (its fit says whether that ended it), and on another region graph
-where one is given."""
+where one is given; with the `origin` of a prior, how to make such a prior."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +43,8 @@ class Origin:
         Those of the estimate: loss, method, stop, stepsize, iterations, tolerance.
     prior : CliqueVector or None
         Potentials of the prior; on a region graph the logs of its marginals that the estimate started from.
+    earlier : Earlier or None
+        Where the prior itself was estimated from some of these measurements: from which, and how.
     again : callable
         How to estimate it again from other answers to the same queries.
     """
@@ -52,6 +54,7 @@ class Origin:
     options: Mapping[str, Any]
     prior: CliqueVector | None
     again: Again = field(repr=False)
+    earlier: Earlier | None = None
 
     def packed(self) -> tuple[dict[str, Any], Arrays] | None:
         """Return a JSON header and arrays; None if a query has no matrix of a moderate size."""
@@ -63,6 +66,9 @@ class Origin:
         header["prior"] = None if self.prior is None else self.prior.cliques
         if self.prior is not None:
             arrays["prior"] = self.prior.values
+        if self.earlier is not None and (own := self.earlier.origin.packed()) is not None:
+            header["earlier"] = own[0]
+            arrays.update({f"earlier {name}": array for name, array in own[1].items()})
         return header, arrays
 
     @classmethod
@@ -72,7 +78,41 @@ class Origin:
         """Undo `packed`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
         measurements = unpacked_measurements(domain, header["measurements"], arrays, "measurement")
         prior = None if header["prior"] is None else CliqueVector(domain, header["prior"], arrays["prior"])
-        return cls(measurements, bool(header["total_is_known"]), dict(header["options"]), prior, again)
+        known, options = bool(header["total_is_known"]), dict(header["options"])
+        earlier = None
+        if "earlier" in header:
+            start = "earlier "
+            own = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
+            earlier = Earlier.of(cls.unpacked(domain, header["earlier"], own, again), measurements)
+        return cls(measurements, known, options, prior, again, earlier)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier:
+    """What a prior was estimated from, where that is part of what the estimate after it rests on.
+
+    Attributes
+    ----------
+    origin : Origin
+        The prior's.
+    numbers : tuple of int
+        Which measurements of the later estimate it saw.
+    """
+
+    origin: Origin
+    numbers: tuple[int, ...]
+
+    @classmethod
+    def of(cls, origin: Origin | None, measurements: Sequence[LinearMeasurement]) -> Earlier | None:
+        """Return it for a prior's origin; None where it saw other answers, or nothing is known of it."""
+        seen = () if origin is None else origin.measurements
+        numbers = [next((i for i, m in enumerate(measurements) if _same(m, one)), -1) for one in seen]
+        return None if origin is None or -1 in numbers else cls(origin, tuple(numbers))
+
+
+def _same(one: LinearMeasurement, other: LinearMeasurement) -> bool:
+    """Return whether two measurements are the same noisy answers."""
+    return one is other or (one.clique == other.clique and np.array_equal(one.values, other.values))
 
 
 def packed_measurements(

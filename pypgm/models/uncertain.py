@@ -147,9 +147,11 @@ class Uncertain(Queryable[Table]):
         It holds the noise and all the estimate leaves or adds: where it was drawn towards its start, what it assumed of
         cells that were measured together, and of attributes that were not measured together. Tables are drawn with
         replacement from records of this model, measured with the same queries and noise and estimated from again, and
-        the errors of those estimates are averaged. `basis` says what an answer rests on: the further from the
-        measurements, the more the error trusts the model itself. That a few tables tell the error itself only roughly
-        is counted: it is wider by the quantiles of Student's t, so few `draws` hold as often as many.
+        so is a prior that was itself estimated from some of the measurements. The squared errors of those estimates
+        are averaged, half over the cell and half over answers of about the same size in its clique. `basis` says what
+        an answer rests on: the further from the measurements, the more the error trusts the model itself. That a few
+        tables tell the error itself only roughly is counted: it is wider by the quantiles of Student's t, so few
+        `draws` hold as often as many.
 
         Parameters
         ----------
