@@ -14,7 +14,7 @@ from region_models import consistent_model, random_joint, true_tables
 import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel
 from pypgm.clock import Clock
-from pypgm.inference.bounded_tree import fit_proportionally, plan_bounded_tree
+from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan_bounded_tree
 from pypgm.inference.local import local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers
 from pypgm.inference.region_index import RegionIndex, maximal
@@ -281,6 +281,17 @@ def test_structural_zeros_stay_exact(seed):
 
 
 # The bounded tree.
+
+
+def test_pairs_are_taken_that_join_attributes_then_those_for_which_the_tree_has_cells():
+    domain = pypgm.Domain(dict.fromkeys("abcde", 2))
+    ranked = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("c", "d")]
+    forest = [("a", "b"), ("a", "c"), ("a", "d")]
+    assert joined_within(domain, ranked, 1) == forest
+    assert joined_within(domain, ranked, 14) == [*forest, ("b", "c")]  # cells abc and ad, and e
+    assert joined_within(domain, ranked, 20) == [*forest, ("b", "c"), ("c", "d")]
+    assert joined_within(domain, ranked, 1, kept=[("c", "d")]) == [("c", "d"), ("a", "b"), ("a", "c")]
+    assert joined_within(domain, [], 1) == []
 
 
 def test_tree_stays_within_its_cells_but_keeps_a_forest(rng):

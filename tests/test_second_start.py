@@ -9,7 +9,6 @@ import pypgm
 from pypgm import Budget, Dataset, Domain, workloads
 from pypgm.mechanisms import second_start, wide
 from pypgm.mechanisms.run import Run
-from pypgm.mechanisms.second_start import spanning_forest
 
 
 def chain(n, strength, attributes=6, values=8, seed=0):
@@ -33,13 +32,6 @@ def fits(monkeypatch):
 
     monkeypatch.setattr(Run, "fit", fit)
     return found
-
-
-def test_a_forest_holds_the_heaviest_pairs_without_a_cycle():
-    domain = Domain(dict.fromkeys("abcde", 2))
-    weights = {("a", "b"): 3.0, ("b", "c"): 2.0, ("a", "c"): 2.5, ("c", "d"): 0.0, ("a", "d"): 1.0}
-    assert spanning_forest(domain, weights) == {("a", "b"), ("a", "c"), ("a", "d")}
-    assert spanning_forest(domain, {}) == set()
 
 
 def test_pairs_that_depend_much_are_estimated_from_a_tree_of_them(fits, monkeypatch):

@@ -22,7 +22,15 @@ from pypgm.inference.region_index import RegionIndex, maximal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BoundedTree", "Order", "fit_proportionally", "mutual_information", "plan_bounded_tree", "within"]
+__all__ = [
+    "BoundedTree",
+    "Order",
+    "fit_proportionally",
+    "joined_within",
+    "mutual_information",
+    "plan_bounded_tree",
+    "within",
+]
 
 Order = Literal["information", "measured"]
 
@@ -108,6 +116,15 @@ def within(domain: Domain, pairs: Sequence[Clique], max_cells: float, forced: in
     return [p for p, take in zip(pairs, taken, strict=True) if take]
 
 
+def joined_within(
+    domain: Domain, pairs: Sequence[Clique], max_cells: float, kept: Sequence[Clique] = ()
+) -> list[Clique]:
+    """Take the kept pairs and a spanning forest, whatever they need, then pairs in their order as `within`."""
+    forest = _joining(kept, pairs)
+    ranked = [*kept, *forest, *(p for p in pairs if p not in set(forest))]
+    return within(domain, ranked, max_cells, forced=len(kept) + len(forest))
+
+
 def plan_bounded_tree(
     index: RegionIndex,
     measured: Iterable[Clique],
@@ -138,9 +155,7 @@ def plan_bounded_tree(
     if order == "information":
         gains = {p: _gain(index, p) for p in new}
         new.sort(key=lambda p: -gains[p])
-    forest = _joining(kept, new)
-    ranked = [*kept, *forest, *(p for p in new if p not in set(forest))]
-    chosen = tuple(within(domain, ranked, max_cells, forced=len(kept) + len(forest)))
+    chosen = tuple(joined_within(domain, new, max_cells, kept))
     shape = JunctionTree(domain, chosen)
     constraints = _constraints(domain, [n.clique for n in shape.nodes], index.marginals.cliques)
     tree = JunctionTree(domain, constraints, order=shape.order)

@@ -1,4 +1,4 @@
-"""One estimate of two starts: the independent model, or a tree of the pairs that depend most."""
+"""One estimate of two starts: the independent model, or a junction tree of the pairs that depend most."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.domain import Clique
 from pypgm.estimation.thinning import left_to_validate, thinned
-from pypgm.inference.bounded_tree import mutual_information
+from pypgm.inference.bounded_tree import joined_within, mutual_information
 from pypgm.models import GraphicalModel
 
 if TYPE_CHECKING:
-    from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
     from pypgm.mechanisms.run import Run
     from pypgm.models import RegionGraphModel
 
     Estimated = GraphicalModel | RegionGraphModel
 
-__all__ = ["estimate_from_better_start", "spanning_forest"]
+__all__ = ["estimate_from_better_start"]
 
 _SEED = 0x73746172  # its own: an estimate thins what it is given again
 _PARTS = 0.4, 0.5, 0.5, 1.0  # of the seconds left, that each of the four estimates gets at most
 _ENDED = {"validated", "converged"}
+_TREE_CELLS = 1e6  # of the junction tree of those pairs, where their spanning forest needs no more; see bench/README.md
 _MAX_PAIRS = 10_000  # above it there is one start: four estimates, and a tree's answers to all pairs, take minutes
 
 
@@ -33,9 +32,10 @@ def estimate_from_better_start(
 ) -> Estimated:
     """Return the model that explains measurements best, from the start that explains held-out answers better.
 
-    An estimate keeps of its start what noise does not contradict. Where noise is small, most of the tree of the pairs
-    that depend most is no noise, and an estimate that starts there has less error; where it is large, more. So both are
-    estimated from measurements with further noise, and compared on what that leaves to validate. An estimate that a
+    An estimate keeps of its start what noise does not contradict. Where noise is small, an exact estimate from the
+    pairs that depend most, as many as a small junction tree holds, has little of it, and says more of all others than
+    their own answers; where noise is large, less. So both are estimated from measurements with further noise, and
+    compared on what that leaves to validate. An estimate that a
     callback, Ctrl-C or the time ended is the last one.
 
     Parameters
@@ -76,28 +76,19 @@ def _ended(model: Estimated) -> bool:
 def _from_a_tree(
     run: Run, measurements: Sequence[LinearMeasurement], independent: GraphicalModel, rough: Estimated, part: float
 ) -> Estimated:
-    """Return the estimate that starts from a tree of the pairs that depend most by a rough model."""
+    """Return the estimate that starts from an exact one of the pairs that depend most by a rough model."""
     pairs = list(dict.fromkeys(run.domain.canonical(m.clique) for m in measurements if len(m.clique) == 2))
     found = {
         p: mutual_information(t.values, len(t.values)) for p, t in zip(pairs, rough.project_many(pairs), strict=True)
     }
-    forest = spanning_forest(run.domain, found)
-    on_it = [m for m in measurements if len(m.clique) < 2 or run.domain.canonical(m.clique) in forest]
+    ranked = sorted(pairs, key=lambda p: -found[p])
+    held = joined_within(run.domain, ranked, _TREE_CELLS)
+    if len(held) == len(pairs):  # which would be no other estimate: a spanning forest alone
+        held = joined_within(run.domain, ranked, 1)
+    dropped = set(pairs).difference(held)
+    on_it = [m for m in measurements if run.domain.canonical(m.clique) not in dropped]
     tree = run.fit(on_it, independent, part / 2)
     return run.fit(measurements, tree, part) if isinstance(tree, GraphicalModel) else rough
-
-
-def spanning_forest(domain: Domain, weights: dict[Clique, float]) -> set[Clique]:
-    """Return pairs without a cycle, of the largest sum of weights."""
-    component = {a: {a} for a in domain}
-    forest: set[Clique] = set()
-    for pair in sorted(weights, key=lambda p: -weights[p]):
-        one, other = (component[a] for a in pair)
-        if one is not other:
-            forest.add(pair)
-            one |= other
-            component.update(dict.fromkeys(other, one))
-    return forest
 
 
 def _misfit(model: Estimated, answers: Sequence[LinearMeasurement]) -> float:
