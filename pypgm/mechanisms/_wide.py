@@ -59,9 +59,9 @@ def wide(
     nothing, all cells, or sums over groups of cells, by how far the independent model is from the records and by what
     noise would hide. What is left measures all choices at once with exact discrete Gaussian noise, of each pair the
     interaction alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less. One estimate
-    explains all measurements; it starts from the independent model, or from a tree of the pairs that depend most where
-    that explains held-out answers better. Attributes may be hundreds: no junction tree has to
-    hold the pairs.
+    explains all measurements; it starts from the independent model or, where that explains held-out answers better,
+    from an exact estimate of the pairs that depend most, as many as a small junction tree holds. Attributes may be
+    hundreds: no junction tree has to hold all pairs.
 
     Parameters
     ----------

@@ -33,10 +33,9 @@ def estimate_from_better_start(
     """Return the model that explains measurements best, from the start that explains held-out answers better.
 
     An estimate keeps of its start what noise does not contradict. Where noise is small, an exact estimate from the
-    pairs that depend most, as many as a small junction tree holds, has little of it, and says more of all others than
-    their own answers; where noise is large, less. So both are estimated from measurements with further noise, and
-    compared on what that leaves to validate. An estimate that a
-    callback, Ctrl-C or the time ended is the last one.
+    pairs that depend most, as many as a small junction tree holds, has little of it and says more of the other pairs
+    than their own answers; where noise is large, less. So both are estimated from measurements with further noise, and
+    compared on what that leaves to validate. An estimate that a callback, Ctrl-C or the time ended is the last one.
 
     Parameters
     ----------
