@@ -16,12 +16,12 @@ from pypgm.data import Schema
 from pypgm.data import as_frame as framed
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
-from pypgm.models._load import model_of_archive
 from pypgm.models.base import Model
 from pypgm.models.error_report import error_lines
+from pypgm.models.kinds import Stored, model_of_archive
 from pypgm.models.origin import packed_measurements, unpacked_measurements
 from pypgm.models.sampling import as_generator
-from pypgm.models.storage import archive_bytes, parse_archive, read_archive, write_archive
+from pypgm.models.storage import archive_bytes, parse_archive, read_archive
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger, LedgerReport
@@ -47,7 +47,7 @@ _OFTEN = 1e-2  # delta: of a hundred people one may be shown as he is
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Release:
+class Release(Stored):
     """A private release: what was measured, what it cost, and the model that explains it.
 
     Nothing here holds records. Asking the model, drawing records and saving cost no privacy and leave the ledger
@@ -279,20 +279,6 @@ class Release:
         if table.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
         return table
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release to a file, whole or not at all; `pypgm.load` reads it.
-
-        The file is that of the model with measurements and ledger beside it; no pickle.
-
-        Raises
-        ------
-        ValueError
-            If the query of a measurement is too large to be written as a matrix.
-        OSError
-            If the file cannot be written; nothing is left behind then.
-        """
-        write_archive(path, *self.archive())
 
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the header and the arrays of the release's file."""

@@ -20,6 +20,8 @@ from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
 from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, draws_of, observe, watched_charges
+from pypgm.models.kinds import model_of_archive
+from pypgm.models.storage import read_archive
 from pypgm.mrf import MarkovRandomField
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.ledger import Charge
@@ -312,6 +314,6 @@ def _saved(release: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         model.save(path)
-        again = pypgm.models.load(path)
+        again = model_of_archive(*read_archive(path), str(path))
     project = [again.project(c).values.tobytes() for c in again.cliques]
     return {"project": project, "synthetic": again.synthetic_data(rng=3).n_records}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +12,11 @@ from pypgm.bayes.network import BayesianNetwork
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.models import GraphicalModel
-from pypgm.models._load import stored_fit, unpickled
-from pypgm.models.kinds import KINDS
-from pypgm.models.storage import archive_bytes, write_archive
+from pypgm.models._load import stored_fit
+from pypgm.models.kinds import KINDS, Stored, domain_of, header_of
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike, NDArray
 
     from pypgm.data import Dataset
@@ -31,7 +28,7 @@ __all__ = ["CountedNetwork"]
 _KIND = "bayesian network"
 
 
-class CountedNetwork(BayesianNetwork):
+class CountedNetwork(BayesianNetwork, Stored):
     """A Bayesian network of a number of records: what a private release of one holds.
 
     All a `BayesianNetwork` answers is probabilities here too; `project` alone speaks in counts.
@@ -112,37 +109,19 @@ class CountedNetwork(BayesianNetwork):
             return GraphicalModel(self.potentials, self.total).synthetic_data(rows, rng, evidence=evidence)
         return self.sample(round(self.total) if rows is None else rows, rng)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the network to a file, whole or not at all; `pypgm.load` reads it.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; nothing is left behind then.
-        """
-        write_archive(path, *self.archive())
-
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the header and the arrays of the network's file."""
-        header = {
-            "kind": _KIND,
-            "attributes": self.domain.attributes,
-            "shape": self.domain.shape,
-            "labels": dict(self.domain.labels),
+        header = header_of(self, _KIND) | {
             "name": self.name,
             "parents": dict(self.parents),
             "total": self.total,
             "fit": None if self.fit is None else dataclasses.asdict(self.fit),
-            "not_private": self.not_private,
         }
         return header, {f"table {i}": table.values for i, table in enumerate(self.tables.values())}
 
-    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
-        return unpickled, (archive_bytes(*self.archive()),)
-
 
 def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> CountedNetwork:
-    domain = Domain(header["attributes"], header["shape"], header["labels"])
+    domain = domain_of(header)
     tables = {a: arrays[f"table {i}"] for i, a in enumerate(domain)}
     known = {"name": header["name"], "total": header["total"], "fit": stored_fit(header)}
     return CountedNetwork(domain, header["parents"], tables, **known)

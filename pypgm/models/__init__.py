@@ -1,9 +1,9 @@
 """Graphical models: estimated from measurements, asked, drawn from, saved."""
 
+from pypgm.models import _load as _load  # readers of files
 from pypgm.models._estimate import estimate
-from pypgm.models._load import load
 from pypgm.models.answer import Answer
 from pypgm.models.model import GraphicalModel
 from pypgm.models.region_model import RegionGraphModel
 
-__all__ = ["Answer", "GraphicalModel", "RegionGraphModel", "estimate", "load"]
+__all__ = ["Answer", "GraphicalModel", "RegionGraphModel", "estimate"]

@@ -15,13 +15,11 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.constraint import Constraint
 from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
+from pypgm.models.kinds import Stored, header_of
 from pypgm.models.queryable import Table
-from pypgm.models.storage import write_archive
 from pypgm.models.uncertain import Uncertain
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
     from pypgm.clique_vector import CliqueVector
@@ -37,7 +35,7 @@ __all__ = ["Model"]
 Columns = dict[str, "NDArray[np.signedinteger]"]
 
 
-class Model(Uncertain[Table]):
+class Model(Uncertain[Table], Stored):
     """A model over a domain; its marginals are counts that sum to `total`.
 
     Attributes
@@ -213,28 +211,11 @@ class Model(Uncertain[Table]):
                 clock.warn_if_over("the refinement of the records", stacklevel=3)
         return Dataset(self.folding.records(columns), self.domain)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all; `pypgm.load` reads it.
-
-        Measurements go with it, for its standard errors, unless a user's own query is too large to be written as a
-        matrix.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; nothing is left behind then.
-        """
-        write_archive(path, *self.archive())
-
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the header and the arrays of the model's file."""
-        header: dict[str, Any] = {
-            "attributes": self.domain.attributes,
-            "shape": self.domain.shape,
-            "labels": dict(self.domain.labels),
+        header = header_of(self, "") | {
             "cliques": self.cliques,
             "total": self.total,
-            "not_private": self.not_private,
             "fit": None if self.fit is None else dataclasses.asdict(self.fit),
             "functions": self.folding.as_lists(),
             "masks": [clique for clique, _ in self.masks],

@@ -1,10 +1,15 @@
-"""What a release can hold as its model, and how each kind of model is read from its file."""
+"""What a release can hold as its model, and how each kind of model is kept in a file and read from it."""
 
 from __future__ import annotations
 
 import importlib
+import io
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
+
+from pypgm.domain import Domain
+from pypgm.models.storage import archive_bytes, parse_archive, write_archive
 
 if TYPE_CHECKING:
     import os
@@ -14,12 +19,12 @@ if TYPE_CHECKING:
 
     from pypgm.clique_vector import CliqueVector
     from pypgm.data import Dataset
-    from pypgm.domain import Clique, Domain
+    from pypgm.domain import Clique
     from pypgm.estimation.fit import Fit
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["KINDS", "Reader", "ReleasedModel", "reader_of"]
+__all__ = ["KINDS", "Reader", "ReleasedModel", "Stored", "domain_of", "header_of", "model_of_archive"]
 
 
 class ReleasedModel(Protocol):
@@ -78,18 +83,68 @@ class ReleasedModel(Protocol):
 Reader = Callable[[dict[str, Any], "dict[str, NDArray[Any]]"], ReleasedModel]
 
 KINDS: dict[str, Reader] = {}
-"""Readers of files by the ``kind`` in their header, for models of packages that build on this one.
+"""Readers of files by the ``kind`` in their header, none for that of a model with a junction tree.
 
-A package adds its own where the model is defined. A reader raises `KeyError`, `TypeError` or `ValueError` where the
-file is not whole; `not_private` is restored by the caller.
+A package that builds on this one adds its own where the model is defined. A reader raises `KeyError`, `TypeError` or
+`ValueError` where the file is not whole; `not_private` is restored by the caller.
 """
 
 _HOMES = {"bayesian network": "pypgm.bayes", "markov random field": "pypgm.mrf"}
 """Packages that are imported where they are used first, and the kinds they add."""
 
 
-def reader_of(kind: str) -> Reader | None:
-    """Return the reader of files of a kind, None where there is none."""
+class Stored(ABC):
+    """What is saved, pickled and copied as the header and the arrays of its file: plans and caches are rebuilt."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the header and the arrays of the file."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, whole or not at all; `pypgm.load` reads it.
+
+        Measurements go with it, a model's for its standard errors; no pickle does. A model whose user's own query is
+        too large to be written as a matrix is written without them.
+
+        Raises
+        ------
+        ValueError
+            If the query of a measurement of a release is too large to be written as a matrix.
+        OSError
+            If the file cannot be written; nothing is left behind then.
+        """
+        write_archive(path, *self.archive())
+
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
+        return unpickled, (archive_bytes(*self.archive()),)
+
+
+def header_of(model: ReleasedModel, kind: str) -> dict[str, Any]:
+    """Return what the header of the file of a model of any kind holds."""
+    domain = {"attributes": model.domain.attributes, "shape": model.domain.shape, "labels": dict(model.domain.labels)}
+    return {"kind": kind, **domain, "not_private": model.not_private}
+
+
+def domain_of(header: dict[str, Any]) -> Domain:
+    """Return the domain of the model whose header this is."""
+    return Domain(header["attributes"], header["shape"], header["labels"])
+
+
+def model_of_archive(header: dict[str, Any], arrays: dict[str, Any], path: str) -> ReleasedModel:
+    """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
+    kind = header.get("kind", "")
     if kind in _HOMES:
         importlib.import_module(_HOMES[kind])
-    return KINDS.get(kind)
+    try:
+        model = KINDS[kind](header, arrays)
+        model.not_private = header.get("not_private", "")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
+    return model
+
+
+def unpickled(packed: bytes) -> ReleasedModel:
+    """Return the model of an archive's bytes."""
+    return model_of_archive(*parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")

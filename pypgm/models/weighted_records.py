@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
-from pypgm.models._load import unpickled
-from pypgm.models.kinds import KINDS
-from pypgm.models.storage import archive_bytes, write_archive
+from pypgm.models.kinds import KINDS, Stored, domain_of, header_of
 from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
     from pypgm.graphs.evidence import Evidence
@@ -30,7 +26,7 @@ __all__ = ["WeightedRecords"]
 _KIND = "weighted records"
 
 
-class WeightedRecords:
+class WeightedRecords(Stored):
     """Records, each with a weight; none may tell of a person who is to be protected.
 
     Parameters
@@ -124,37 +120,17 @@ class WeightedRecords:
             raise ImpossibleEvidenceError("no record is left any weight by the evidence")
         return weights
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the records to a file, whole or not at all; `pypgm.load` reads it.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; nothing is left behind then.
-        """
-        write_archive(path, *self.archive())
-
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the header and the arrays of the file."""
-        header = {
-            "kind": _KIND,
-            "attributes": self.domain.attributes,
-            "shape": self.domain.shape,
-            "labels": dict(self.domain.labels),
-            "not_private": self.not_private,
-        }
         columns = {f"column {i}": column for i, column in enumerate(self.data.columns.values())}
-        return header, columns | {"weights": self._weights}
-
-    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
-        return unpickled, (archive_bytes(*self.archive()),)
+        return header_of(self, _KIND), columns | {"weights": self._weights}
 
     def __repr__(self) -> str:
         return f"WeightedRecords({self.data.n_records} records, total {self.total:.6g})"
 
 
 def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> WeightedRecords:
-    domain = Domain(header["attributes"], header["shape"], header["labels"])
+    domain = domain_of(header)
     columns = {a: arrays[f"column {i}"] for i, a in enumerate(domain)}
     return WeightedRecords(Dataset(columns, domain, arrays["weights"]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +11,13 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
-from pypgm.models._load import unpickled
-from pypgm.models.kinds import KINDS
+from pypgm.models.kinds import KINDS, Stored, domain_of, header_of
 from pypgm.models.model import GraphicalModel
-from pypgm.models.storage import archive_bytes, write_archive
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.sampling import sample
 from pypgm.numeric import checked_integer, checked_real
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
     from pypgm.factor import Factor
@@ -32,7 +28,7 @@ __all__ = ["MarkovRandomField"]
 _KIND = "markov random field"
 
 
-class MarkovRandomField:
+class MarkovRandomField(Stored):
     """A distribution whose log-density is a sum of tables, of a number of records.
 
     Parameters
@@ -200,38 +196,20 @@ class MarkovRandomField:
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
         return sample(self.potentials, n, rng=rng).data
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the field to a file, whole or not at all; `pypgm.load` reads it.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; nothing is left behind then.
-        """
-        write_archive(path, *self.archive())
-
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the header and the arrays of the field's file."""
-        header = {
-            "kind": _KIND,
-            "attributes": self.domain.attributes,
-            "shape": self.domain.shape,
-            "labels": dict(self.domain.labels),
+        header = header_of(self, _KIND) | {
             "cliques": self.cliques,
             "total": self.total,
-            "not_private": self.not_private,
         }
         return header, {"potentials": self.potentials.values}
-
-    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
-        return unpickled, (archive_bytes(*self.archive()),)
 
     def __repr__(self) -> str:
         return f"MarkovRandomField({len(self.domain)} attributes, {len(self.cliques)} tables, total {self.total:.6g})"
 
 
 def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovRandomField:
-    domain = Domain(header["attributes"], header["shape"], header["labels"])
+    domain = domain_of(header)
     cliques = [tuple(clique) for clique in header["cliques"]]
     return MarkovRandomField(CliqueVector(domain, cliques, arrays["potentials"]), header["total"])
 
