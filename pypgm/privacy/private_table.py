@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
@@ -27,8 +27,8 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.selector import Selector, StatedSelector
 from pypgm.privacy.stability import Edges, Stability
 from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
-from pypgm.privacy.trusted_query import trusted_query
-from pypgm.queries import Identity, LinearQuery, Products
+from pypgm.privacy.trusted_query import trusted_on
+from pypgm.queries import LinearQuery, Products
 
 __all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
 
@@ -159,7 +159,7 @@ class PrivateTable(Guarded):
         ValueError
             If the query does not fit the clique or has no integer matrix, or a number is out of range.
         """
-        attributes, asked, done = self._asked(clique, query)
+        attributes, asked, done = trusted_on(self.domain, clique, query)
         records = self.__records()
         noise = self._charge_noise(done, "measure", _named(attributes), rho=rho, variance=variance, scale=scale)
         values = noise.add(_answers(done, records.count([attributes], self._n_threads)[0]))
@@ -210,10 +210,9 @@ class PrivateTable(Guarded):
         wanted = [None] * len(cliques) if queries is None else list(queries)
         shares = [as_fraction("a weight", w) for w in ([1] * len(cliques) if weights is None else weights)]
         if not len(wanted) == len(shares) == len(cliques) >= 1 or min(shares) <= 0:
-            raise ValueError(
-                f"{len(cliques)} cliques need as many queries and weights above 0, and at least one of each"
-            )
-        asked = [self._asked(clique, query) for clique, query in zip(cliques, wanted, strict=True)]
+            needed = f"{len(cliques)} cliques need as many queries and weights above 0"
+            raise ValueError(f"{needed}, and at least one of each")
+        asked = [trusted_on(self.domain, clique, query) for clique, query in zip(cliques, wanted, strict=True)]
         for clique, _, done in asked:
             if self._privacy.squared_l2_sensitivity(done) == 0:
                 raise ValueError(f"no record changes the answers on {_named(clique)}: they need no noise, and no rho")
@@ -235,15 +234,6 @@ class PrivateTable(Guarded):
             LinearMeasurement(v, clique, noise.stddev, query, noise.law, not_private=mark)
             for v, noise, (clique, query, _) in zip(values, noises, asked, strict=True)
         ]
-
-    def _asked(
-        self, clique: str | Sequence[str], query: LinearQuery | Products | None
-    ) -> tuple[Clique, LinearQuery | None, LinearQuery]:
-        """Return a clique, the query on it as a measurement has it, and the query that is applied."""
-        attributes = as_clique(clique)
-        cells = self.domain.size(attributes)
-        own = None if query is None else trusted_query(query, cells)
-        return attributes, own, Identity(cells) if own is None else own
 
     def measure_total(self, **noise: Number) -> LinearMeasurement:
         """Measure the number of records: as `measure`, over the clique of no attributes."""
@@ -395,13 +385,8 @@ class PrivateTable(Guarded):
         self._ledger.charge(Charge("sample", "records", "Poisson sample", parameters, unit=self._ledger.budget.unit))
         if self._ledger.not_private:
             inner.mark_not_private(self._ledger.not_private)
-        sample = PrivateTable(
-            poisson_sample(records, chance, self._words),
-            self._privacy,
-            inner,
-            n_threads=self._n_threads,
-            noise=self._noise,
-        )
+        kept = poisson_sample(records, chance, self._words)
+        sample = PrivateTable(kept, self._privacy, inner, n_threads=self._n_threads, noise=self._noise)
         sample._words = self._words
         self.__views.add(sample)
         return sample

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from pypgm.domain import Clique, Domain, as_clique
 from pypgm.queries import (
     AllRange,
     Contrasts,
@@ -19,7 +22,7 @@ from pypgm.queries import (
     Union,
 )
 
-__all__ = ["trusted_query"]
+__all__ = ["trusted_on", "trusted_query"]
 
 _OWN = {AllRange, Contrasts, Identity, Matrix, Partition, Prefix, RangeList, Subset}
 _MAX_CELLS = 4096
@@ -54,6 +57,16 @@ def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
         raise ValueError(f"a query of one's own is measured on up to {_MAX_CELLS} cells, got {cells}; pass its Matrix")
     units = np.eye(cells, dtype=np.int64)
     return Matrix(np.stack([np.asarray(query.matvec(unit)).reshape(-1) for unit in units], axis=1))
+
+
+def trusted_on(
+    domain: Domain, clique: str | Sequence[str], query: LinearQuery | Products | None
+) -> tuple[Clique, LinearQuery | None, LinearQuery]:
+    """Return a clique, the trusted query on it as a measurement has it, None for every cell, and the one to apply."""
+    attributes = as_clique(clique)
+    cells = domain.size(attributes)
+    own = None if query is None else trusted_query(query, cells)
+    return attributes, own, Identity(cells) if own is None else own
 
 
 def _is_own(query: LinearQuery) -> bool:

@@ -11,6 +11,7 @@ from pypgm.queries.entries import ENTRY_LIMIT
 from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.query import LinearQuery
+from pypgm.queries.value import Value
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["KroneckerQuery"]
 
 
-class KroneckerQuery:
+class KroneckerQuery(Value):
     r"""One query for each of some attributes; all others are summed over.
 
     The answer is the tensor of all combinations of the blocks' answers,
@@ -60,7 +61,8 @@ class KroneckerQuery:
     blocks: dict[str, LinearQuery]
 
     def __init__(self, blocks: Mapping[str, LinearQuery | ArrayLike]) -> None:
-        self.blocks = {attribute: _as_block(block) for attribute, block in blocks.items()}
+        own = {attribute: _as_block(block) for attribute, block in dict(blocks).items()}
+        self._set(blocks=own, _arguments=(tuple(own.items()),))
 
     @property
     def attributes(self) -> Clique:
@@ -96,14 +98,6 @@ class KroneckerQuery:
                     f"attribute {attribute!r} has {domain.size(attribute)} values, its query is for {block.shape[1]}"
                 )
         return self
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, KroneckerQuery):
-            return NotImplemented
-        return list(self.blocks.items()) == list(other.blocks.items())
-
-    def __hash__(self) -> int:
-        return hash(tuple(self.blocks.items()))
 
     def __repr__(self) -> str:
         return f"KroneckerQuery({', '.join(f'{a}: {b!r}' for a, b in self.blocks.items())})"

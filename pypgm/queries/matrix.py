@@ -64,7 +64,8 @@ class Matrix(LinearQuery):
 
     def _state(self) -> tuple[Any, ...]:
         own = self.entries
-        return (own.dtype.str, own.data.tobytes(), *(a.astype(np.int64).tobytes() for a in (own.indices, own.indptr)))
+        places = (a.astype(np.int64).tobytes() for a in (own.indices, own.indptr))
+        return (self.shape, own.dtype.str, own.data.tobytes(), *places)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the matrix of each entry's magnitude to a power, as floats."""

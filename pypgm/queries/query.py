@@ -21,6 +21,7 @@ from pypgm.queries.sensitivity import (
     few_columns,
     largest_distance,
 )
+from pypgm.queries.value import Value
 
 __all__ = ["Form", "LinearQuery", "ZeroOneQuery", "checked_queries"]
 
@@ -45,7 +46,7 @@ class Form(NamedTuple):
     axes: tuple[int, ...] = ()
 
 
-class LinearQuery(ABC):
+class LinearQuery(Value, ABC):
     """A linear map Q from the cells of one table to answers; an immutable value.
 
     A query of integers can be measured privately. A record more or less changes its answers by a column of Q, a
@@ -85,8 +86,6 @@ class LinearQuery(ABC):
     has_acute_columns: bool
     has_unit_columns: bool
     is_identity: ClassVar[bool] = False
-    _arguments: tuple[Any, ...]
-    _text: str
 
     def _describe(
         self,
@@ -99,7 +98,6 @@ class LinearQuery(ABC):
         inner: Sequence[LinearQuery] = (),
         integer: bool = True,
         non_negative: bool = True,
-        acute: bool | None = None,
         units: bool = False,
         text: str = "",
     ) -> None:
@@ -116,7 +114,7 @@ class LinearQuery(ABC):
             cost=nnz if cost is None else cost,
             is_integer=integer and all(q.is_integer for q in inner),
             is_non_negative=non_negative and all(q.is_non_negative for q in inner),
-            has_acute_columns=(non_negative if acute is None else acute) and all(q.has_acute_columns for q in inner),
+            has_acute_columns=non_negative and all(q.has_acute_columns for q in inner),
             has_unit_columns=units,
         )
 
@@ -255,18 +253,15 @@ class LinearQuery(ABC):
 
     def l1_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the largest sum of absolute changes between neighbouring tables, or a bound of it."""
-        self._check_exact(neighbours)
-        return self._sensitivity(neighbours, 1)
+        return self._sensitivity(self._exactly(neighbours), 1)
 
     def squared_l2_sensitivity(self, neighbours: Neighbours) -> int:
         """Return the largest sum of squared changes between neighbouring tables, or a bound of it."""
-        self._check_exact(neighbours)
-        return self._sensitivity(neighbours, 2)
+        return self._sensitivity(self._exactly(neighbours), 2)
 
     def largest_change(self, neighbours: Neighbours) -> int:
         """Return the most that a single answer changes between neighbouring tables, or a bound of it."""
-        self._check_exact(neighbours)
-        return self._largest_change(neighbours)
+        return self._largest_change(self._exactly(neighbours))
 
     def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
         """Return by how much the answers of neighbouring tables differ at most.
@@ -325,43 +320,12 @@ class LinearQuery(ABC):
         most, least = (f(axis=1).toarray().reshape(-1) for f in (entries.max, entries.min))
         return int((most - least).max())
 
-    def _check_exact(self, neighbours: Neighbours) -> None:
+    def _exactly(self, neighbours: Neighbours) -> Neighbours:
+        """Return a relation that pypgm knows; ``ValueError`` for a query without exact sensitivities."""
         check_neighbours(neighbours)
         if not self.is_integer:
             raise ValueError(f"{self!r} has real entries and no exact sensitivity: on_lattice rounds them")
-
-    # A value.
-
-    def _set(self, **fields: object) -> None:
-        """Set what a query is made of, once; arrays become read-only."""
-        for name, value in fields.items():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a {type(self).__name__} does not change; make another one (got {name}={value!r})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} does not change; {name!r} cannot be deleted")
-
-    def __reduce__(self) -> tuple[type[LinearQuery], tuple[Any, ...]]:
-        return (type(self), self._arguments)
-
-    def _state(self) -> tuple[Any, ...]:
-        """Return hashable values that are equal for equal queries."""
-        return tuple(a.tobytes() if isinstance(a, np.ndarray) else a for a in self._arguments)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LinearQuery):
-            return NotImplemented
-        return type(self) is type(other) and self.shape == other.shape and self._state() == other._state()
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self._state()))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._text})"
+        return neighbours
 
 
 class ZeroOneQuery(LinearQuery):

@@ -58,7 +58,7 @@ class Subset(Matrix):
         self._set(cells=own, weights=factors, has_acute_columns=True, _arguments=(own, n_cells, factors))
 
     def _state(self) -> tuple[Any, ...]:
-        return (self.cells.tobytes(), self.weights.tobytes())
+        return (self.shape, self.cells.tobytes(), self.weights.tobytes())
 
     def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         amounts = np.sort(np.abs(self.weights) ** norm)

@@ -155,8 +155,8 @@ _ENDS = [
     (
         "totals are charged after the end",
         "private_table",
-        "attributes, asked, done = self._asked(clique, query)\n        records = self.__records()\n",
-        "attributes, asked, done = self._asked(clique, query)\n        records = self.__data\n",
+        "attributes, asked, done = trusted_on(self.domain, clique, query)\n        records = self.__records()\n",
+        "attributes, asked, done = trusted_on(self.domain, clique, query)\n        records = self.__data\n",
     ),
     (
         "many are charged after the end",

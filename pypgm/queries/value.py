@@ -1,0 +1,55 @@
+"""Objects that never change and are equal where they are made of equal arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Value"]
+
+
+class Value:
+    """An immutable object.
+
+    Attributes
+    ----------
+    _arguments : tuple
+        What its class makes an equal one of.
+    _text : str
+        What it shows of itself.
+    """
+
+    _arguments: tuple[Any, ...]
+    _text: str
+
+    def _set(self, **fields: object) -> None:
+        """Set what the object is made of, once; arrays become read-only."""
+        for name, value in fields.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; make another one (got {name}={value!r})")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[type[Value], tuple[Any, ...]]:
+        return (type(self), self._arguments)
+
+    def _state(self) -> tuple[Any, ...]:
+        """Return hashable values that are equal for equal objects of one class."""
+        return tuple(a.tobytes() if isinstance(a, np.ndarray) else a for a in self._arguments)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Value):
+            return NotImplemented
+        return type(self) is type(other) and self._state() == other._state()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._state()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._text})"
