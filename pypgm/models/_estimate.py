@@ -10,7 +10,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
 from pypgm.domain import Domain, check_domain, check_kind
 from pypgm.estimation.accelerated import accelerated
-from pypgm.estimation.constraint import Constraint, Masks, fold, folded_measurement
+from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
 from pypgm.estimation.fit import FitState, Options, Stop, warn_if_interrupted
 from pypgm.estimation.loss import Loss
@@ -28,7 +28,8 @@ from pypgm.models.origin import Earlier, Origin
 from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, region_problem
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.region_parts import affordable_cells
-from pypgm.models.tree_problem import check_earlier, tree_problem
+from pypgm.models.request import Request
+from pypgm.models.tree_problem import tree_problem
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -231,8 +232,9 @@ def estimate(
     for role, earlier in (("prior", prior), ("warm_start", warm_start)):
         if not isinstance(earlier, Model | None):
             raise TypeError(f"{role} needs a GraphicalModel, got {type(earlier).__name__}")
-    posed: dict[str, Any] = {"method": chosen, "oracle": oracle, "folding": folding, "masks": masks}
-    model, start = _solved(objective, fitting, records, options, **posed, prior=prior, warm_start=warm_start)
+    parts: dict[str, Any] = {"options": options, "method": chosen, "folding": folding, "masks": masks}
+    parts |= {"prior": prior, "warm_start": warm_start}
+    model, start = _solved(Request(loss=objective, measurements=fitting, total=records, **parts), oracle)
     if isinstance(loss, str) and not callable(stepsize):
         how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
         how |= {"iterations": iterations, "tolerance": within}
@@ -246,41 +248,25 @@ def estimate(
 
 
 def _solved(
-    loss: Loss,
-    measurements: Sequence[LinearMeasurement],
-    total: float,
-    options: Options,
-    *,
-    method: str,
-    oracle: Literal["exact"] | RegionOracle,
-    folding: Folding,
-    masks: Masks,
-    prior: GraphicalModel | RegionGraphModel | CliqueVector | None,
-    warm_start: GraphicalModel | RegionGraphModel | None = None,
-    tree: JunctionTree | None = None,
+    request: Request, oracle: Literal["exact"] | JunctionTree | RegionOracle
 ) -> tuple[GraphicalModel | RegionGraphModel, CliqueVector]:
     """Return the model that minimises a loss, over a junction tree or a region graph, and where the search started."""
-    domain = folding.inner
-    how: dict[str, Any] = {"folding": folding, "masks": masks}
-    if oracle == "exact":
-        own = GraphicalModel(prior, total, folding=folding) if isinstance(prior, CliqueVector) else prior
-        starts = {"prior": own, "warm_start": warm_start}
-        earlier: dict[str, Any] = {role: check_earlier(role, start, folding) for role, start in starts.items()}
-        fixed: dict[str, Any] = {"method": method, "masks": masks, "tree": tree}
-        problem = tree_problem(domain, loss, measurements, total or 1.0, options, **fixed, **earlier)
-        potentials, marginals, fit = METHODS[method].solve(problem, options)
+    how: dict[str, Any] = {"folding": request.folding, "masks": request.masks}
+    if oracle == "exact" or isinstance(oracle, JunctionTree):
+        problem = tree_problem(request, oracle if isinstance(oracle, JunctionTree) else None)
+        potentials, marginals, fit = METHODS[request.method].solve(problem, request.options)
         how |= {"marginals": marginals, "fit": fit, "tree": problem.tree}
-        return GraphicalModel(potentials, total, **how), problem.start
-    if method != "accelerated":
-        raise ValueError(f"an estimate over a region graph needs method='accelerated' and no stepsize, got {method!r}")
-    first = warm_start if prior is None else prior
-    posed = region_problem(
-        domain, loss, measurements, total, oracle, masks=masks, prior=first, max_bytes=options.max_bytes
-    )
-    potentials, marginals, fit = accelerated(posed, options)
-    how |= {"potentials": potentials, "fit": fit, "prior_cells": affordable_cells(measurements, total)}
-    previous = first if isinstance(first, RegionGraphModel) else None
-    return RegionGraphModel(posed.graph, marginals, total, previous=previous, **how), posed.start
+        return GraphicalModel(potentials, request.total, **how), problem.start
+    if request.method != "accelerated":
+        needed = "an estimate over a region graph needs method='accelerated' and no stepsize"
+        raise ValueError(f"{needed}, got {request.method!r}")
+    posed = region_problem(request, oracle)
+    potentials, marginals, fit = accelerated(posed, request.options)
+    cells = affordable_cells(request.measurements, request.total)
+    first = request.warm_start if request.prior is None else request.prior
+    how |= {"potentials": potentials, "fit": fit, "prior_cells": cells}
+    how["previous"] = first if isinstance(first, RegionGraphModel) else None
+    return RegionGraphModel(posed.graph, marginals, request.total, **how), posed.start
 
 
 def estimate_again(
@@ -301,11 +287,10 @@ def estimate_again(
     how = dict(origin.options)
     loss, method = _LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
     options = Options(**how, n_threads=n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
-    posed: dict[str, Any] = {"method": method, "folding": model.folding, "masks": model.masks}
-    if isinstance(model, RegionGraphModel) and own:
-        posed["oracle"] = graph or model.graph
-    else:
-        posed |= {"oracle": "exact", "tree": model.tree if isinstance(model, GraphicalModel) and own else None}
+    parts: dict[str, Any] = {"options": options, "method": method, "folding": model.folding, "masks": model.masks}
+    oracle: Literal["exact"] | JunctionTree | RegionGraph = "exact"
+    if own:
+        oracle = (graph or model.graph) if isinstance(model, RegionGraphModel) else model.tree
 
     def estimated(
         measurements: Sequence[LinearMeasurement],
@@ -313,7 +298,8 @@ def estimate_again(
     ) -> GraphicalModel | RegionGraphModel:
         total = model.total if origin.total_is_known else estimate_total(model.folding.inner, measurements)[0]
         check_range(measurements, total)
-        return _solved(loss.refitted(measurements) or loss, measurements, total, options, **posed, prior=prior)[0]
+        refitted = loss.refitted(measurements) or loss
+        return _solved(Request(loss=refitted, measurements=measurements, total=total, prior=prior, **parts), oracle)[0]
 
     return estimated
 

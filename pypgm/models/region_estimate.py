@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
-from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.region_problem import RegionProblem
 from pypgm.graphs.region_graph import RegionGraph
+from pypgm.inference.region_index import RegionIndex
+from pypgm.models.request import Request
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pypgm.estimation.constraint import Masks
-    from pypgm.estimation.loss import Loss
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.models.model import GraphicalModel
-    from pypgm.models.region_model import RegionGraphModel
+    from pypgm.models.base import Model
 
 __all__ = ["REGION_TOLERANCE", "RegionOracle", "region_problem"]
 
@@ -28,38 +28,19 @@ REGION_TOLERANCE = 1e-6  # of the loss, over 50 iterations
 _LEAST = 1e-30  # of a probability of a model to start from: nothing is ruled out that it merely found very rare
 
 
-def region_problem(
-    domain: Domain,
-    loss: Loss,
-    measurements: Sequence[LinearMeasurement],
-    total: float,
-    oracle: RegionOracle,
-    *,
-    masks: Masks = (),
-    prior: GraphicalModel | RegionGraphModel | CliqueVector | None = None,
-    max_bytes: float | None = None,
-) -> RegionProblem:
+def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
     """Return the problem of a loss over locally consistent marginals; see `pypgm.estimate`.
+
+    The search starts from the independent model, or from the marginals of an earlier one: regions that none of its own
+    hold start from what it answers for them if they are measured cliques, else from the product of its one-way
+    marginals.
 
     Parameters
     ----------
-    domain : Domain
-        The attributes that inference runs on.
-    loss : Loss
-        Of the marginals, counts; convex.
-    measurements : sequence of LinearMeasurement
-        What suggests the independent model that the search starts from.
-    total : float
-        Number of records, counts.
+    request : Request
+        What is to be estimated; the loss is convex.
     oracle : {"region_graph", "factor_graph"} or RegionGraph
         The graph, or how to make it from the cliques.
-    masks : sequence of (clique, bool array)
-        Structural zeros.
-    prior : model, or CliqueVector of natural logs, optional
-        Start from its marginals instead. Regions that none of its own hold start from what it answers for them if they
-        are measured cliques, else from the product of its one-way marginals.
-    max_bytes : float, optional
-        Memory the tables may take.
 
     Raises
     ------
@@ -68,22 +49,20 @@ def region_problem(
     ModelTooLargeError
         If the tables do not fit.
     """
-    if not loss.convex:
-        raise ValueError(
-            f"an estimate over a region graph needs a convex loss, {loss!r} is not; oracle='exact' takes it"
-        )
-    scopes = (*loss.cliques, *(m.clique for m in measurements), *(clique for clique, _ in masks))
-    graph = _graph(domain, list(dict.fromkeys(map(domain.canonical, scopes))), oracle, max_bytes)
-    start = (
-        prior
-        if isinstance(prior, CliqueVector)
-        else independent_potentials(domain, [(a,) for a in domain], measurements, total)
-    )
-    if prior is not None and not isinstance(prior, CliqueVector):
-        start = _start(graph, prior, start)
-    if masks:
-        start = _ruled_out(graph, start, masks)
-    return RegionProblem(loss=loss, total=total, start=start, graph=graph, counting_numbers=np.ones(len(graph.regions)))
+    if not request.loss.convex:
+        needed = "an estimate over a region graph needs a convex loss"
+        raise ValueError(f"{needed}, {request.loss!r} is not; oracle='exact' takes it")
+    graph = _graph(request.domain, request.cliques, oracle, request.options.max_bytes)
+    first = request.warm_start if request.prior is None else request.prior
+    if isinstance(first, CliqueVector):
+        start = first
+    else:
+        start = request.independent([(a,) for a in request.domain])
+        start = start if first is None else _start(graph, first, start)
+    if request.masks:
+        start = _ruled_out(graph, start, request.masks)
+    numbers = np.ones(len(graph.regions))
+    return RegionProblem(loss=request.loss, total=request.total, start=start, graph=graph, counting_numbers=numbers)
 
 
 def _ruled_out(graph: RegionGraph, start: CliqueVector, masks: Masks) -> CliqueVector:
@@ -113,30 +92,23 @@ def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_
     raise ValueError(f"oracle must be 'exact', 'region_graph', 'factor_graph' or a RegionGraph, got {oracle!r}")
 
 
-def _start(graph: RegionGraph, prior: GraphicalModel | RegionGraphModel, independent: CliqueVector) -> CliqueVector:
+def _start(graph: RegionGraph, prior: Model[Any], independent: CliqueVector) -> CliqueVector:
     """Return logs of a model's marginals of the regions, of single attributes for those it does not know."""
-    domain = graph.domain
+    domain, index = graph.domain, RegionIndex(prior.marginals, prior.total)
     if prior.folding.inner != domain:
         raise ValueError(f"a model to start from must be over {domain}, got one over {prior.folding.inner}")
-    known = [frozenset(c) for c in prior.marginals.cliques]
-    holders: dict[str, set[int]] = {a: set() for a in domain}
-    for i, clique in enumerate(known):
-        for attribute in clique:
-            holders[attribute].add(i)
-    tables = {}
-    measured = set(graph.cliques)
-    for region in graph.regions:
-        held = set.intersection(*(holders[a] for a in region))
-        if held or (region in measured and all(holders[a] for a in region)):
-            tables[region] = _logarithms(prior, region)
+    known, measured = {a: index.holds((a,)) for a in domain}, set(graph.cliques)
+    tables = {
+        region: _logarithms(prior, region)
+        for region in graph.regions
+        if index.holds(region) or (region in measured and all(known[a] for a in region))
+    }
     for attribute in domain:
         if (attribute,) not in tables:
-            own = _logarithms(prior, (attribute,)) if holders[attribute] else independent[attribute].datavector()
-            tables[attribute,] = own
+            single = (attribute,)
+            tables[single] = _logarithms(prior, single) if known[attribute] else independent[single].datavector()
     return CliqueVector(domain, list(tables), np.concatenate(list(tables.values())))
 
 
-def _logarithms(
-    prior: GraphicalModel | RegionGraphModel, clique: Clique
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.log(np.maximum(prior.project(clique).datavector() / prior.total, _LEAST))
+def _logarithms(prior: Model[Any], clique: Clique) -> NDArray[np.float64]:
+    return np.asarray(np.log(np.maximum(prior.project(clique).datavector() / prior.total, _LEAST)))

@@ -10,115 +10,84 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain
-from pypgm.estimation.constraint import Masks, with_zeros
-from pypgm.estimation.fit import Options
-from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.constraint import with_zeros
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
-from pypgm.inference.folding import Folding
 from pypgm.models.model import GraphicalModel
+from pypgm.models.request import Request
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.estimation.loss import Loss
     from pypgm.estimation.measurement import LinearMeasurement
 
-__all__ = ["check_earlier", "start_from", "tree_problem"]
+__all__ = ["start_from", "tree_problem"]
 
 _SWEEPS = 10  # of proportional fitting towards an earlier model's marginals
 _DEEPEST = 20.0  # below the largest logarithm of a table: an optimum rules cells out by e^-10000
 _INDEPENDENT = 0.01  # how much of its independent model is mixed in: what it rules out by chance can come back
 
 
-def check_earlier(name: str, model: object, folding: Folding) -> GraphicalModel | None:
-    """Return a model to start from, if any; raise unless it is exact, over the same attributes and mappings."""
-    if model is None:
-        return None
-    if not isinstance(model, GraphicalModel):
-        raise TypeError(f"{name} needs a GraphicalModel, got {type(model).__name__}")
-    if model.domain != folding.domain:
-        raise ValueError(f"{name} needs a model over {folding.domain}, got one over {model.domain}")
-    if model.folding.as_lists() != folding.as_lists():
-        raise ValueError(f"{name} needs a model with the same mappings among its constraints")
-    return model
-
-
-def tree_problem(
-    domain: Domain,
-    loss: Loss,
-    measurements: Sequence[LinearMeasurement],
-    total: float,
-    options: Options,
-    *,
-    method: str,
-    masks: Masks,
-    prior: GraphicalModel | None = None,
-    warm_start: GraphicalModel | None = None,
-    tree: JunctionTree | None = None,
-) -> TreeProblem:
-    """Plan a junction tree for all cliques that matter, and start there from what is known.
-
-    Parameters
-    ----------
-    domain : Domain
-        The attributes that inference runs on.
-    loss : Loss
-        Of the marginals, counts.
-    measurements : sequence of LinearMeasurement
-        Their cliques are in the tree; they suggest the independent model.
-    total : float
-        Number of records, counts.
-    options : Options
-    method : str
-        What will solve it. "accelerated" starts from the independent model where there is no other, all others from
-        the uniform one.
-    masks : sequence of (clique, bool array)
-        Structural zeros.
-    prior, warm_start : GraphicalModel, optional
-        At most one of them, to start from. All cliques of a prior stay in the model; where some of a warm start are
-        lost, the start is the independent model if that has the smaller loss.
-    tree : JunctionTree, optional
-        Built for all these cliques, if there is one already.
+def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProblem:
+    """Plan a junction tree for all cliques that matter, unless there is one already, and start from what is known.
 
     Raises
     ------
     ValueError
-        If the structural zeros leave no record possible.
+        If the structural zeros leave no record possible, or what to start from does not fit.
+    TypeError
+        If what to start from is no model over a junction tree.
     ModelTooLargeError
         If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
     """
-    wanted = [*loss.cliques, *(m.clique for m in measurements), *(clique for clique, _ in masks)]
-    cliques: list[Clique] = list(dict.fromkeys(domain.canonical(c) for c in wanted))
+    options, masks, cliques = request.options, request.masks, request.cliques
+    prior, warm_start = _earlier("prior", request), _earlier("warm_start", request)
     earlier = warm_start if prior is None else prior
     scopes = () if earlier is None else earlier.potentials.cliques
     lost = [s for s in scopes if not any(set(s) <= set(c) for c in cliques)]
     if tree is None:
-        tree = JunctionTree(domain, cliques if prior is None else [*cliques, *lost], max_bytes=options.max_bytes)
-    check_estimate_fits(tree, measurements, method, options.max_bytes)
+        wider = cliques if prior is None else [*cliques, *lost]
+        tree = JunctionTree(request.domain, wider, max_bytes=options.max_bytes)
+    check_estimate_fits(tree, request.measurements, request.method, options.max_bytes)
+    total = request.total or 1.0
 
     def suggested(answers: Sequence[LinearMeasurement]) -> CliqueVector:
-        return with_zeros(independent_potentials(domain, tree.cliques, answers, total), masks)
+        return with_zeros(request.independent(tree.cliques, answers), masks)
 
     start_for = None
     if earlier is not None:
         start = with_zeros(start_from(tree, earlier, total, options.n_threads), masks)
-    elif method == "accelerated":
+    elif request.method == "accelerated":
         start_for = suggested
-        start = suggested(measurements)
+        start = suggested(request.measurements)
     else:
-        start = with_zeros(CliqueVector(domain, tree.cliques), masks)
+        start = with_zeros(CliqueVector(request.domain, tree.cliques), masks)
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints on {', '.join(str(clique) for clique, _ in masks)} leave no record possible")
-    problem = TreeProblem(tree=tree, loss=loss, total=total, start=start, start_for=start_for)
+    problem = TreeProblem(tree=tree, loss=request.loss, total=total, start=start, start_for=start_for)
     if lost and prior is None:
-        independent = replace(problem, start=suggested(measurements))
+        independent = replace(problem, start=suggested(request.measurements))
         return min(problem, independent, key=lambda posed: posed.descent(options.n_threads).loss)
     return problem
+
+
+def _earlier(role: str, request: Request) -> GraphicalModel | None:
+    """Return a model to start from, if any; raise unless it is exact, over the same attributes and mappings."""
+    model, folding = getattr(request, role), request.folding
+    if isinstance(model, CliqueVector):
+        return GraphicalModel(model, request.total, folding=folding)
+    if model is None:
+        return None
+    if not isinstance(model, GraphicalModel):
+        raise TypeError(f"{role} needs a GraphicalModel, got {type(model).__name__}")
+    if model.domain != folding.domain:
+        raise ValueError(f"{role} needs a model over {folding.domain}, got one over {model.domain}")
+    if model.folding.as_lists() != folding.as_lists():
+        raise ValueError(f"{role} needs a model with the same mappings among its constraints")
+    return model
 
 
 def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_threads: int) -> CliqueVector:

@@ -1,0 +1,78 @@
+"""What an estimate is asked for, once its options are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pypgm.estimation.independence import independent_potentials
+
+if TYPE_CHECKING:
+    from pypgm.clique_vector import CliqueVector
+    from pypgm.domain import Clique, Domain
+    from pypgm.estimation.constraint import Masks
+    from pypgm.estimation.fit import Options
+    from pypgm.estimation.loss import Loss
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.inference.folding import Folding
+    from pypgm.models.base import Model
+
+__all__ = ["Request"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A loss to be minimised over the models of a domain, and where to start; see `pypgm.estimate`.
+
+    Attributes
+    ----------
+    loss : Loss
+        Of the marginals, counts.
+    measurements : sequence of LinearMeasurement
+        The model has their cliques; they suggest the independent model.
+    total : float
+        Number of records, counts.
+    options : Options
+        When to stop, and what to show.
+    method : str
+        What will solve it. "accelerated" starts from the independent model where there is no other, all others from
+        the uniform one.
+    folding : Folding
+        The attributes that inference runs on, and those that follow from them.
+    masks : sequence of (clique, bool array)
+        Structural zeros.
+    prior, warm_start : model, optional
+        At most one of them, to start from. All cliques of a prior stay in the model; where some of a warm start are
+        lost, the start is the independent model if that has the smaller loss. Where an estimate is done again the
+        prior is the vector of natural logs that it started from.
+    """
+
+    loss: Loss
+    measurements: Sequence[LinearMeasurement]
+    total: float
+    options: Options
+    method: str
+    folding: Folding
+    masks: Masks
+    prior: Model[Any] | CliqueVector | None = None
+    warm_start: Model[Any] | None = None
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes that inference runs on."""
+        return self.folding.inner
+
+    @property
+    def cliques(self) -> list[Clique]:
+        """The distinct cliques that the loss reads, that were measured and that have zeros, in the domain's order."""
+        measured = (m.clique for m in self.measurements)
+        wanted = (*self.loss.cliques, *measured, *(clique for clique, _ in self.masks))
+        return list(dict.fromkeys(map(self.domain.canonical, wanted)))
+
+    def independent(
+        self, cliques: Sequence[Clique], answers: Sequence[LinearMeasurement] | None = None
+    ) -> CliqueVector:
+        """Return potentials over cliques of the independent model that the measurements, or other answers, suggest."""
+        told = self.measurements if answers is None else answers
+        return independent_potentials(self.domain, cliques, told, self.total or 1.0)
