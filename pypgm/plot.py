@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pypgm.canvas import new_figure
 from pypgm.data.files import replacing
 from pypgm.factor import Factor
 from pypgm.report import compare
@@ -44,12 +45,9 @@ def bars(
     --------
     >>> bars("ages.png", [synthetic.project("age")], "Ages", unsafe_data=[data.project("age")])  # doctest: +SKIP
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     heights = [1.0 + max(t.datavector().size for t in synthetic[i : i + 2]) for i in range(0, len(synthetic), 2)]
-    figure = Figure(figsize=(11, 1.2 + 0.4 * sum(heights)), layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, 1.2 + 0.4 * sum(heights))
+    figure.set_facecolor("white")
     grid = figure.subplots(len(heights), 2, squeeze=False, gridspec_kw={"height_ratios": heights})
     panels = list(grid.flat)
     for panel, drawn, real in zip(panels, synthetic, unsafe_data, strict=False):

@@ -11,6 +11,7 @@ import numpy as np
 
 from pypgm.bayes.allocation import children_of
 from pypgm.bayes.checks import ordered
+from pypgm.canvas import new_figure
 from pypgm.data.codebook import label_texts
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def draw_graph(network: BayesianNetwork, values: Mapping[str, float], what: str,
 
     rows = layers(network)
     wide = max(map(len, rows))
-    ax = _new_axes(max(5.0, 1.3 * wide), max(2.5, 1.2 * len(rows))) if ax is None else ax
+    ax = new_figure(max(5.0, 1.3 * wide), max(2.5, 1.2 * len(rows))).subplots() if ax is None else ax
     places = {a: ((i + 0.5) / len(row), -float(depth)) for depth, row in enumerate(rows) for i, a in enumerate(row)}
     shade = ScalarMappable(Normalize(0, max(values.values()) or 1.0), colormaps["YlGnBu"])
     size = float(np.clip(90 / max(wide, 6), 3, 9))
@@ -91,7 +92,7 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
     texts = {a: label_texts(table.domain, a) or list(map(str, range(table.domain.size(a)))) for a in table.domain}
     n_rows = table.domain.size(parents)
     shown = min(n_rows, max(1, _MOST_BARS // max(1, size)))
-    ax = _new_axes(6.0, 1.0 + 0.24 * shown * (size + 1)) if ax is None else ax
+    ax = new_figure(6.0, 1.0 + 0.24 * shown * (size + 1)).subplots() if ax is None else ax
     places = [row * (size + 1) + i for row in range(shown) for i in range(size)]
     bars, spreads = (f.datavector()[: shown * size] for f in (table, errors))
     ax.barh(places, bars, 0.8, color=_BAR)
@@ -136,12 +137,3 @@ def layers(network: BayesianNetwork) -> list[list[str]]:
             row.sort(key=wanted.__getitem__)
             place.update({a: (i + 0.5) / len(row) for i, a in enumerate(row)})
     return rows
-
-
-def _new_axes(width: float, height: float) -> Axes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure.subplots()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypgm import _core
+from pypgm.canvas import new_figure
 from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs.counting_numbers import CountingNumbers, counting_numbers
@@ -263,13 +264,8 @@ class RegionGraph:
         import networkx
 
         if ax is None:
-            from matplotlib.backends.backend_agg import FigureCanvasAgg
-            from matplotlib.figure import Figure
-
             rows = [len(list(g)) for _, g in itertools.groupby(self.regions, len)]
-            figure = Figure(figsize=(max(6.0, 1.1 * max(rows)), 1.0 + 1.4 * len(rows)), layout="constrained")
-            FigureCanvasAgg(figure)
-            ax = figure.subplots()
+            ax = new_figure(max(6.0, 1.1 * max(rows)), 1.0 + 1.4 * len(rows)).subplots()
         places = {}
         for width, row in itertools.groupby(self.regions, len):
             members = list(row)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.canvas import new_figure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -32,15 +34,10 @@ def draw_edges(attributes: Sequence[str], edges: Mapping[tuple[str, str], float]
     ImportError
         If matplotlib, the extra ``plot``, is not there.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     n = max(len(attributes), 1)
     if ax is None:
         side = float(np.clip(1.0 + 0.45 * n, 4.0, 14.0))
-        figure = Figure(figsize=(side, side), layout="constrained")
-        FigureCanvasAgg(figure)
-        ax = figure.subplots()
+        ax = new_figure(side, side).subplots()
     angles = {a: np.pi / 2 - 2 * np.pi * i / n for i, a in enumerate(attributes)}
     places = {a: (float(np.cos(t)), float(np.sin(t))) for a, t in angles.items()}
     strongest = max(edges.values(), default=0.0) or 1.0
