@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -120,7 +120,7 @@ class JunctionTree:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The order makes the same tree again.
-        return _planned, (self.domain, self.cliques, self.order, self._max_bytes)
+        return partial(JunctionTree, order=self.order, max_bytes=self._max_bytes), (self.domain, self.cliques)
 
     @cached_property
     def nodes(self) -> tuple[TreeNode, ...]:
@@ -320,10 +320,6 @@ class JunctionTree:
             raise ValueError(f"the tree was built for {self.cliques[:6]} …, got potentials over {potentials!r}")
         check_logarithms(potentials)
         return potentials.values
-
-
-def _planned(domain: Domain, cliques: tuple[Clique, ...], order: Clique, max_bytes: float | None) -> JunctionTree:
-    return JunctionTree(domain, cliques, order=order, max_bytes=max_bytes)
 
 
 def check_logarithms(potentials: CliqueVector) -> None:

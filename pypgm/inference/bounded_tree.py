@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -60,8 +60,8 @@ class BoundedTree:
         What the regions say of the constraints, probabilities.
     potentials : CliqueVector
         Natural logs, on the constraints.
-    tables : ndarray of float64
-        Marginals of the cliques of the tree, one behind the other, probabilities.
+    tables : list of Factor
+        Marginals of the cliques of the tree, probabilities.
     distance : float
         Mean over the constraints of the L1 distance between the tree's marginals and the targets.
     holds_all : bool
@@ -72,25 +72,17 @@ class BoundedTree:
     tree: JunctionTree
     targets: CliqueVector
     potentials: CliqueVector
-    tables: NDArray[np.float64]
+    tables: list[Factor]
     distance: float
     holds_all: bool
-
-    def table(self, node: int) -> Factor:
-        """Return the marginal of a clique of the tree, probabilities."""
-        return self._factors[node]
 
     def marginals(self, cliques: Sequence[Clique], *, n_threads: int = 0) -> list[NDArray[np.float64]]:
         """Return probabilities over some cliques (each in the domain's order), C order."""
         return [f.datavector() for f in self._calibrated.project_many(cliques, Clock(n_threads=n_threads))]
 
     @cached_property
-    def _factors(self) -> list[Factor]:
-        return self.tree.split(self.tables)
-
-    @cached_property
     def _calibrated(self) -> Calibrated:
-        return Calibrated(self.tree, lambda: self._factors, 1.0)
+        return Calibrated(self.tree, lambda: self.tables, 1.0)
 
 
 def mutual_information(table: NDArray[np.float64], rows: int) -> float:
@@ -162,7 +154,7 @@ def plan_bounded_tree(
     targets = CliqueVector(domain, constraints, np.concatenate([index.probabilities(c) for c in constraints]))
     nodes = [set(n.clique) for n in tree.nodes]
     holds_all = all(any(set(r) <= n for n in nodes) for r in maximal(index.marginals.cliques))
-    uniform = np.concatenate([np.full(domain.size(n.clique), 1 / domain.size(n.clique)) for n in tree.nodes])
+    uniform = [Factor(domain.project(n.clique), np.ones(domain.size(n.clique))).normalize() for n in tree.nodes]
     return BoundedTree(chosen, tree, targets, CliqueVector(domain, constraints), uniform, np.inf, holds_all)
 
 
@@ -207,9 +199,8 @@ def fit_proportionally(
             break
         slow = len(seen) > _SLOW_SWEEPS and seen[-1] > max(_AT_ODDS, _PROGRESS * seen[-1 - _SLOW_SWEEPS])
         realisable = not slow and np.isfinite(seen[-1])
-    fitted = CliqueVector(potentials.domain, potentials.cliques, fitting.potentials)
-    tree = BoundedTree(plan.pairs, plan.tree, plan.targets, fitted, fitting.tables, seen[-1], plan.holds_all)
-    return tree, realisable
+    fitted, tables = potentials.like(fitting.potentials), plan.tree.split(fitting.tables)
+    return replace(plan, potentials=fitted, tables=tables, distance=seen[-1]), realisable
 
 
 def _gain(index: RegionIndex, pair: Clique) -> float:

@@ -13,7 +13,7 @@ from pypgm.domain import Clique, Domain, Label, as_clique
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, code_of, log_likelihoods
 from pypgm.memory import check_fits, short
-from pypgm.queries import Kronecker, KroneckerQuery
+from pypgm.queries import Kronecker, KroneckerQuery, LinearQuery
 from pypgm.queries.folded import folded
 
 if TYPE_CHECKING:
@@ -82,12 +82,14 @@ class Folding:
 
     def query(self, query: KroneckerQuery) -> KroneckerQuery:
         """Return the query on inner attributes whose answer has, in some order, the cells of the answer asked for."""
-        blocks = {}
+        blocks: dict[str, LinearQuery] = {}
         for name, own in self._by_source(query).items():
             asked = [query.blocks[a] for a in own]
-            codes = [np.arange(self.inner.size(name)) if c is None else c for _, c in map(self.source, own)]
-            together = asked[0] if len(own) == 1 else Kronecker(asked)
-            blocks[name] = together if own == [name] else folded(together, _joined(codes, self.domain.sizes(own)))
+            blocks[name] = asked[0] if len(own) == 1 else Kronecker(asked)
+            if own != [name]:
+                codes = [np.arange(self.inner.size(name)) if c is None else c for _, c in map(self.source, own)]
+                cells = np.ravel_multi_index(codes, self.domain.sizes(own)).astype(np.int64)
+                blocks[name] = folded(blocks[name], cells)
         return KroneckerQuery(blocks)
 
     def answer(self, query: KroneckerQuery, answer: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -156,8 +158,3 @@ class Folding:
                 raise ValueError(f"attribute {coarse!r} is no function of {fine!r}")
             sources[coarse] = (fine, own)
         return cls(domain, sources)
-
-
-def _joined(codes: list[NDArray[np.int64]], sizes: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the number of each combination of codes, the last one counting fastest."""
-    return np.ravel_multi_index(codes, sizes).astype(np.int64)

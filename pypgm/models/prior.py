@@ -101,9 +101,4 @@ def _least_squares(tree: BoundedTree, index: RegionIndex, clock: Clock) -> Bound
     potentials, marginals, _ = accelerated(problem, options)
     tables = tree.tree.tables(potentials, 1.0, n_threads=clock.n_threads)
     distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
-    return replace(
-        tree,
-        potentials=potentials,
-        tables=np.concatenate([t.datavector() for t in tables]),
-        distance=float(distance),
-    )
+    return replace(tree, potentials=potentials, tables=tables, distance=float(distance))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar, overload
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from typing_extensions import Unpack
 
     from pypgm.domain import Domain
     from pypgm.graphs.evidence import Evidence
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["Queryable", "Table"]
 
 Table = TypeVar("Table", bound=Factor)
+
+
+class _Limits(TypedDict, total=False):
+    """The options of `Queryable.answer`."""
+
+    n_threads: int
+    time_limit: float | None
+    progress: bool
 
 
 class Queryable(ABC, Generic[Table]):
@@ -153,23 +162,11 @@ class Queryable(ABC, Generic[Table]):
 
     @overload
     def answer(
-        self,
-        query: KroneckerQuery,
-        evidence: Evidence | None = ...,
-        *,
-        n_threads: int = ...,
-        time_limit: float | None = ...,
-        progress: bool = ...,
+        self, query: KroneckerQuery, evidence: Evidence | None = ..., **limits: Unpack[_Limits]
     ) -> NDArray[np.float64]: ...
     @overload
     def answer(
-        self,
-        query: Sequence[KroneckerQuery],
-        evidence: Evidence | None = ...,
-        *,
-        n_threads: int = ...,
-        time_limit: float | None = ...,
-        progress: bool = ...,
+        self, query: Sequence[KroneckerQuery], evidence: Evidence | None = ..., **limits: Unpack[_Limits]
     ) -> list[NDArray[np.float64]]: ...
     def answer(
         self,

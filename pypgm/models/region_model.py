@@ -242,7 +242,7 @@ class RegionGraphModel(Model[Answer]):
         self, rows: int, rng: np.random.Generator, evidence: Evidence | None, clock: Clock
     ) -> tuple[Columns, bool]:
         prior, index = self._prior_within(clock), self._index
-        tables = [prior.table(i) for i in range(len(prior.tree.nodes))]
+        tables = prior.tables
         if evidence:
             tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence))
             regions = maximal(self.graph.regions)

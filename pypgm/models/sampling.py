@@ -126,7 +126,7 @@ def draw_records(
             _draw(sampler, domain, Step(rest, (), small), small, rest)
             _draw(sampler, domain, Step(step.clique, rest, table), table, margin)
     return {
-        name: sampler.column(i).astype(_code_type(size))
+        name: sampler.column(i).astype(np.min_scalar_type(-size))
         for i, (name, size) in enumerate(zip(domain.attributes, domain.shape, strict=True))
     }
 
@@ -205,12 +205,6 @@ def _checked_table(domain: Domain, step: Step) -> NDArray[np.float64]:
             f"got the least entry {table.min()} and the sum {total}"
         )
     return table
-
-
-def _code_type(size: int) -> type[np.int8 | np.int16 | np.int32]:
-    if size <= 2**7:
-        return np.int8
-    return np.int16 if size <= 2**15 else np.int32
 
 
 def as_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
