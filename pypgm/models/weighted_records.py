@@ -45,7 +45,8 @@ class WeightedRecords(Stored):
 
     Examples
     --------
-    >>> data = Dataset({"a": [0, 1], "b": [1, 1]}, Domain({"a": 2, "b": 2}), weights=[3.0, 1.0])
+    >>> import pypgm
+    >>> data = pypgm.Dataset({"a": [0, 1], "b": [1, 1]}, pypgm.Domain({"a": 2, "b": 2}), weights=[3.0, 1.0])
     >>> model = WeightedRecords(data)
     >>> model.project("a").values, model.query("a", {"b": 1}).values
     (array([3., 1.]), array([0.75, 0.25]))
