@@ -16,7 +16,7 @@ from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.partition import Partition
 from pypgm.queries.query import Form, LinearQuery
-from pypgm.queries.sensitivity import Neighbours, check_norm
+from pypgm.queries.sensitivity import Neighbours
 
 __all__ = ["Contrasts"]
 
@@ -127,12 +127,6 @@ class Contrasts(LinearQuery):
         if self.value_groups:
             factors = [factor[:, groups] for factor, groups in zip(factors, self.value_groups, strict=True)]
         return Kronecker([Matrix(factor).magnitudes(power) for factor in factors] or [Matrix([[1.0]])])
-
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the norm of each column, the same for all."""
-        check_norm(norm)
-        amount = self._sensitivity("add-remove", norm)
-        return np.full(self.shape[1], float(amount) if norm == 1 else math.sqrt(amount))
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weighted squared norm of each column."""

@@ -48,10 +48,6 @@ class Folded(LinearQuery):
         """Return the matrix as a scipy.sparse.csr_array."""
         return self.query.to_sparse()[:, self._sums.groups]
 
-    def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the norm of the column of each fine cell."""
-        return self.query.column_norms(norm)[self._sums.groups]
-
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weighted squared norm of the column of each fine cell, or a bound of it."""
         return self.query.column_squares(weights)[self._sums.groups]

@@ -224,8 +224,10 @@ class LinearQuery(Value, ABC):
         ndarray of float64, shape (cells,)
         """
         check_norm(norm)
-        powers = np.asarray(self.magnitudes(norm).rmatvec(np.ones(self.shape[0])), dtype=np.float64)
-        return powers if norm == 1 else np.sqrt(powers)
+        units = np.ones(self.shape[0])
+        if norm == 2:
+            return np.sqrt(self.column_squares(units))
+        return np.asarray(self.magnitudes(1).rmatvec(units), dtype=np.float64)
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the squared norm of each column, the answers weighted, shape (answers,); or a bound of it."""

@@ -116,7 +116,9 @@ class UserOperator(LinearQuery):
         return norms
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the squared norm of each column times the largest weight, a bound."""
+        """Return the squared norm of each column, the answers weighted; by a user's norms times the largest weight."""
+        if self._column_norms is None:
+            return super().column_squares(weights)
         return np.square(self.column_norms(2)) * float(weights.max())
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
