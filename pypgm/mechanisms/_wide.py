@@ -176,7 +176,8 @@ def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
 def _parts(pairs: Mapping[Clique, float]) -> list[float]:
     """Return what part of rho each pair gets: that minimises the weighted sum of their noise."""
     powers = [weight**POWER for weight in pairs.values()]
-    return [power / math.fsum(powers) for power in powers]
+    whole = math.fsum(powers)
+    return [power / whole for power in powers]
 
 
 def _measure(

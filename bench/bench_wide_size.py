@@ -1,0 +1,112 @@
+"""`mechanisms.wide` at size: seconds and peak memory of a whole process, beside their limits.
+
+Run: PYPGM_DATA=... python bench/bench_wide_size.py [--cases adult,stroke300,stroke,binary500]
+
+    adult       14 attributes, all 91 pairs: 2 s
+    stroke300   110 attributes, 300 random pairs: 60 s
+    stroke      all 5,995 pairs: 5 minutes
+    binary500   500 attributes of two values, 100,000 records, all 124,750 pairs: 10 minutes, 8 GiB
+
+Epsilon is 1, delta 1e-9, the relation add-remove, threads as by default. Each case is a process of its own, which
+starts Python, reads the table (or draws the records) and releases: seconds on the clock, of all its threads on the
+processor, and of the release alone. Told too is the mean total variation of the pairs (of 1,000 random ones at most),
+beside that where all is spent on single attributes: a release is checked to err less, and to have spent at most its
+budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import pypgm
+from pypgm import workloads
+from pypgm.mechanisms import hdmm, wide
+
+LIMITS = {"adult": (2, None), "stroke300": (60, None), "stroke": (300, None), "binary500": (600, 8192)}
+
+
+def main() -> None:
+    asked = _arguments()
+    if asked.one:
+        print(json.dumps(_release(asked.one[0], float(asked.one[1]))))
+        return
+    if "PYPGM_DATA" not in os.environ:
+        sys.exit("PYPGM_DATA must name the folder that holds a folder of each table")
+    for case in asked.cases.split(","):
+        most, most_memory = LIMITS[case]
+        load = os.getloadavg()[0]
+        command = [sys.executable, __file__, "--one", case, str(time.time())]
+        found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        limit = f"{most} s" + (f", {most_memory} MiB" if most_memory else "")
+        over = found["seconds"] > most or (most_memory is not None and found["MiB"] > most_memory)
+        told = f"{found['seconds']:.1f} s, {found['processor']:.1f} s of the processor, {found['MiB']:.0f} MiB"
+        rest = f"(limit {limit}){', OVER' if over else ''}; of it the release {found['release']:.1f} s"
+        print(
+            f"{case}: {told} {rest}; error {found['error']:.4f}, alone {found['alone']:.4f}; load before {load:.1f}",
+            flush=True,
+        )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="wide at size.")
+    parser.add_argument("--cases", default=",".join(LIMITS))
+    parser.add_argument("--one", nargs=2, metavar=("CASE", "BEGAN"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _release(case: str, began: float) -> dict[str, float]:
+    data = _binary(500, 100_000) if case == "binary500" else _table("adult" if case == "adult" else "stroke")
+    pairs = workloads.all_k_way(data.domain, 2)
+    if case == "stroke300":
+        pairs = workloads.random_k_way(data.domain, 2, 300)
+    ready = time.time()
+    release = wide(data, 1, 1e-9, workload=pairs, unsafe_seed=0)
+    ended, usage = time.time(), resource.getrusage(resource.RUSAGE_SELF)
+    if release.ledger.spent() > release.ledger.budget.limit:
+        raise AssertionError(f"{release.ledger.spent()} of {release.ledger.budget.limit} was spent")
+    among = list(pairs)
+    some = [among[i] for i in np.random.default_rng(1).permutation(len(among))[:1000]]
+    alone = hdmm(data, 1, 1e-9, workload=workloads.all_k_way(data.domain, 1), unsafe_seed=0)
+    errors = [float(np.mean([_error(data, r, pair) for pair in some])) for r in (release, alone)]
+    if errors[0] >= errors[1]:
+        raise AssertionError(f"errors of {errors[0]} are no less than {errors[1]} of attributes alone")
+    return {
+        "seconds": ended - began,
+        "release": ended - ready,
+        "processor": usage.ru_utime + usage.ru_stime,
+        "MiB": usage.ru_maxrss / 1024,
+        "error": errors[0],
+        "alone": errors[1],
+    }
+
+
+def _error(data: pypgm.Dataset, release: pypgm.Release, pair: tuple[str, str]) -> float:
+    return float(np.abs(release.project(pair).values - data.project(pair).values).sum() / 2 / len(data))
+
+
+def _table(name: str) -> pypgm.Dataset:
+    folder = Path(os.environ["PYPGM_DATA"]) / name
+    return pypgm.read_table(next(folder.glob("*.csv*")), pypgm.read_domain(folder / "domain.json"))
+
+
+def _binary(attributes: int, n: int) -> pypgm.Dataset:
+    """Return records in which each attribute is one of ten hidden ones, with errors."""
+    rng = np.random.default_rng(0)
+    hidden, columns = rng.integers(0, 2, (10, n)), {}
+    for i in range(attributes):
+        wrong = rng.random(n) < rng.uniform(0.05, 0.45)
+        columns[f"x{i}"] = (hidden[rng.integers(10)] ^ wrong).astype(np.uint8)
+    return pypgm.Dataset(columns, pypgm.Domain(dict.fromkeys(columns, 2)))
+
+
+if __name__ == "__main__":
+    main()
