@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["aim"]
 
 _MEASURING = Fraction(9, 10)  # of what a round costs
-_ROUNDS = 4  # of an attribute; 16 have 8 % more error on adult and 18 % more on titanic
+_ROUNDS = 4  # of an attribute; 16 have 4 % more error on adult and 10 % more on titanic
 _SOONER = 4  # times the budget of a round: half the noise, and a choice twice as sharp
 
 
