@@ -264,6 +264,20 @@ def test_errors_are_those_of_a_simulation(stop, concentration, spread, noise):
         assert np.median(told / actual) == pytest.approx(1, abs=0.2)
 
 
+def test_a_prior_from_some_of_the_answers_is_estimated_again():
+    """With the prior as it was, errors were half as large."""
+    exact = margins(DOMAIN, 0, 1.0, 4000.0, PAIRS)
+
+    def model(seed):
+        answers = noisy(exact, 60.0, np.random.default_rng(seed))
+        tree = pypgm.estimate(DOMAIN, answers[:1], 4000.0)
+        return pypgm.estimate(DOMAIN, answers, 4000.0, prior=tree)
+
+    many = np.std([model(seed).project(("a", "b")).values for seed in range(60)], axis=0, ddof=1)
+    expected = [model(seed).standard_error(("a", "b"), draws=40, rng=seed).values for seed in range(5)]
+    assert 0.85 < np.median(np.mean(expected, axis=0) / many) < 1.2
+
+
 def test_an_interruption_of_error_bars_goes_through(monkeypatch):
     domain = Domain({"a": 4})
     model = pypgm.estimate(domain, [LinearMeasurement([10.0, 20, 30, 40], "a", 5.0)])

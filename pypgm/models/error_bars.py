@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.clock import Clock
-from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
+from pypgm.models.estimated_again import drawn_noise, estimated_again
 from pypgm.numeric import checked_integer, checked_threads
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
     from pypgm.graphs.evidence import Evidence
+    from pypgm.models.base import Model
     from pypgm.models.origin import Origin
-    from pypgm.models.uncertain import Uncertain
 
-__all__ = ["drawn_noise", "standard_errors"]
+__all__ = ["standard_errors"]
 
 _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
 
 
 def standard_errors(
-    model: Uncertain[Any],
+    model: Model[Any],
     cliques: Sequence[Clique],
     evidence: Evidence | None,
     *,
@@ -57,7 +57,7 @@ def standard_errors(
         if method == "gls":
             raise ValueError(f"generalised least squares does not tell the error here: {reason}")
 
-    def answers(drawn: Uncertain[Any]) -> list[NDArray[np.float64]]:
+    def answers(drawn: Model[Any]) -> list[NDArray[np.float64]]:
         if evidence:
             return [drawn.query(c, evidence).datavector() for c in cliques]
         return [t.datavector() for t in drawn.project_many(cliques, n_threads=n_threads)]
@@ -67,7 +67,7 @@ def standard_errors(
     return [Factor(d, s) for d, s in zip(domains, spread, strict=True)]
 
 
-def _beyond_least_squares(model: Uncertain[Any], origin: Origin, evidence: Evidence | None) -> str:
+def _beyond_least_squares(model: Model[Any], origin: Origin, evidence: Evidence | None) -> str:
     """Return why the estimate is more than weighted least squares, an empty text if it is not."""
     ended = model.fit is not None and model.fit.status == "converged" and origin.options["stop"] == "optimum"
     reasons = {
@@ -80,7 +80,7 @@ def _beyond_least_squares(model: Uncertain[Any], origin: Origin, evidence: Evide
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _what_binds(model: Uncertain[Any], origin: Origin, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
+def _what_binds(model: Model[Any], origin: Origin, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
     """Return what besides the measurements decides the answers, an empty text if nothing does."""
     if found is None:
         return "the system is too large, or the measurements leave some of it open"
@@ -94,9 +94,9 @@ def _what_binds(model: Uncertain[Any], origin: Origin, cliques: Sequence[Clique]
 
 
 def _bootstrap(
-    model: Uncertain[Any],
+    model: Model[Any],
     origin: Origin,
-    answers: Callable[[Uncertain[Any]], list[NDArray[np.float64]]],
+    answers: Callable[[Model[Any]], list[NDArray[np.float64]]],
     *,
     draws: int,
     rng: np.random.Generator,
@@ -106,7 +106,7 @@ def _bootstrap(
     """Return the standard deviation of answers over estimates from what the model would have been measured as."""
     tables = model.project_many([m.clique for m in origin.measurements], n_threads=n_threads)
     exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(origin.measurements, tables, strict=True)]
-    estimated = origin.again(model, n_threads, clock)
+    estimated = estimated_again(model, origin, n_threads, clock)
     seen: list[list[NDArray[np.float64]]] = []
     while len(seen) < draws and not clock.tick(lambda: f"{len(seen)}/{draws} estimates"):
         noisy = [m.answered(e + drawn_noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
@@ -116,9 +116,3 @@ def _bootstrap(
     if len(seen) < 2:
         raise TimeoutError(f"two estimates of the bootstrap take longer than time_limit={clock.time_limit:g}")
     return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]
-
-
-def drawn_noise(m: LinearMeasurement, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return noise such as a measurement has, for simulations."""
-    spread = m.spread()
-    return rng.laplace(0.0, spread / np.sqrt(2)) if m.noise == "laplace" else rng.normal(0.0, spread)

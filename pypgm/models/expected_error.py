@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
-from pypgm.estimation.independence import nearest
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
-from pypgm.models.error_bars import drawn_noise
+from pypgm.models.estimated_again import drawn_noise, estimated_again
 from pypgm.numeric import checked_integer, checked_threads
 from pypgm.queries import Contrasts
 
@@ -40,7 +38,6 @@ _LEAST = 0.3  # records: no count is expected to be nearer, unless all noise is 
 _Z = 1.6448536269514722  # 95 % of a normal distribution is below
 _SIZES = 128  # powers of two that answers are told apart by
 _MOST = 4.0  # times the squared error of a cell, that those of its size raise it to
-_FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +174,7 @@ def _worlds(
     rows = min(max(1, round(model.total)), _RECORDS)
     records = model.synthetic_data(rows, source)
     likelihoods = log_likelihoods(model.domain, evidence)
-    estimated = _estimated(model, origin, threads, how.clock)
+    estimated = estimated_again(model, origin, threads, how.clock)
     for done in range(how.draws):
         if how.clock.tick(partial("{}/{} made-up tables".format, done, how.draws)):
             return
@@ -201,56 +198,11 @@ def _worlds(
             yield answers, [weighted.project(c).datavector() for c in cliques]
 
 
-def _estimated(
-    model: Model[Any], origin: Origin, n_threads: int, clock: Clock
-) -> Callable[[Sequence[LinearMeasurement]], Model[Any]]:
-    """Return what estimates a model like one given from answers to its queries, and first the prior that rests on them.
-
-    A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
-    good: of attributes and measured pairs by 10 to 30 %.
-    """
-    estimated, earlier = origin.again(model, n_threads, clock, origin=origin), origin.earlier
-    if earlier is None:
-        is_exact = model.is_exact or origin is not model.origin
-        return lambda answers: estimated(answers, _start(origin, answers, max(model.total, 1.0), is_exact=is_exact))
-    prior, numbers = _estimated(model, earlier.origin, n_threads, clock), earlier.numbers
-    return lambda answers: estimated(answers, prior([answers[i] for i in numbers]))
-
-
 def _weights(world: Dataset, likelihoods: Sequence[tuple[int, NDArray[np.float64]]]) -> NDArray[np.float64]:
     """Return the likelihood of evidence for each record."""
     attributes = world.domain.attributes
     logs = sum((table[np.asarray(world.columns[attributes[i]])] for i, table in likelihoods), np.zeros(len(world)))
     return np.asarray(np.exp(logs))
-
-
-def _start(
-    origin: Origin, measurements: Sequence[LinearMeasurement], total: float, *, is_exact: bool
-) -> CliqueVector | None:
-    """Return the prior of an estimate with the attributes that were measured alone read off other answers.
-
-    A prior made of the answers has their noise; other parts of it, and one that stands on its own, stay.
-    """
-    prior = origin.prior
-    if prior is None:
-        return None
-    moved = CliqueVector(prior.domain, prior.cliques, prior.values.copy())
-    for attribute in prior.domain:
-        own = [m for m in measurements if m.clique == (attribute,) and m.linear_map.is_identity]
-        homes = [i for i, c in enumerate(prior.cliques) if attribute in c]
-        if not own or not homes or (is_exact and (attribute,) not in prior.cliques):
-            continue
-        precisions = [float(np.mean(m.stddev)) ** -2 for m in own]
-        counts = np.average([m.values for m in own], axis=0, weights=precisions)
-        new = np.maximum(nearest(counts, total), _FLOOR * math.fsum(precisions) ** -0.5)
-        home = prior[(attribute,)] if (attribute,) in prior.cliques else prior[prior.cliques[homes[0]]]
-        old = home.logsumexp([a for a in home.domain if a != attribute]).datavector()
-        change = np.log(new / new.sum()) - (old - np.logaddexp.reduce(old))
-        # Regions hold marginals each; the potentials of a tree's cliques multiply.
-        for clique in [(attribute,)] if is_exact else [prior.cliques[i] for i in homes]:
-            shape = [-1 if a == attribute else 1 for a in clique]
-            moved[clique].values[...] += change.reshape(shape)
-    return moved
 
 
 def _origin(model: Model[Any]) -> Origin:

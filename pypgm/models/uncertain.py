@@ -108,7 +108,7 @@ class Uncertain(Queryable[Table]):
         """
         with Clock("standard_error", time_limit, progress) as clock:
             how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "n_threads": n_threads, "clock": clock}
-            found = standard_errors(self, [as_clique(clique)], evidence, **how)
+            found = standard_errors(cast("Model[Any]", self), [as_clique(clique)], evidence, **how)
             clock.warn_if_over("the bootstrap", stacklevel=3)
         return found[0]
 
@@ -127,7 +127,7 @@ class Uncertain(Queryable[Table]):
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
         with Clock("standard_errors", time_limit, progress) as clock:
             how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "n_threads": n_threads, "clock": clock}
-            found = standard_errors(self, as_cliques(cliques), evidence, **how)
+            found = standard_errors(cast("Model[Any]", self), as_cliques(cliques), evidence, **how)
             clock.warn_if_over("the bootstrap", stacklevel=3)
         return found
 

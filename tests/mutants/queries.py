@@ -268,7 +268,7 @@ _PLACES = [
     (
         "no two columns point apart",
         "query",
-        "has_acute_columns=(non_negative if acute is None else acute) and all(q.has_acute_columns for q in inner)",
+        "has_acute_columns=non_negative and all(q.has_acute_columns for q in inner)",
         "has_acute_columns=True",
         operators,
         "operator",

@@ -1,0 +1,74 @@
+"""Simulated answers to a model's measurements, and what would have been estimated from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.estimation.independence import nearest
+
+if TYPE_CHECKING:
+    from pypgm.clock import Clock
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.models.base import Model
+    from pypgm.models.origin import Origin
+
+__all__ = ["drawn_noise", "estimated_again"]
+
+_FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
+
+
+def drawn_noise(m: LinearMeasurement, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return noise such as a measurement has, for simulations."""
+    spread = m.spread()
+    return rng.laplace(0.0, spread / np.sqrt(2)) if m.noise == "laplace" else rng.normal(0.0, spread)
+
+
+def estimated_again(
+    model: Model[Any], origin: Origin, n_threads: int, clock: Clock
+) -> Callable[[Sequence[LinearMeasurement]], Model[Any]]:
+    """Return what estimates a model like one given from answers to its queries, and first the prior that rests on them.
+
+    A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
+    good: of attributes and measured pairs by 10 to 30 %.
+    """
+    estimated, earlier = origin.again(model, n_threads, clock, origin=origin), origin.earlier
+    if earlier is None:
+        is_exact = model.is_exact or origin is not model.origin
+        return lambda answers: estimated(answers, _start(origin, answers, max(model.total, 1.0), is_exact=is_exact))
+    prior, numbers = estimated_again(model, earlier.origin, n_threads, clock), earlier.numbers
+    return lambda answers: estimated(answers, prior([answers[i] for i in numbers]))
+
+
+def _start(
+    origin: Origin, measurements: Sequence[LinearMeasurement], total: float, *, is_exact: bool
+) -> CliqueVector | None:
+    """Return the prior of an estimate with the attributes that were measured alone read off other answers.
+
+    A prior made of the answers has their noise; other parts of it, and one that stands on its own, stay.
+    """
+    prior = origin.prior
+    if prior is None:
+        return None
+    moved = CliqueVector(prior.domain, prior.cliques, prior.values.copy())
+    for attribute in prior.domain:
+        own = [m for m in measurements if m.clique == (attribute,) and m.linear_map.is_identity]
+        homes = [i for i, c in enumerate(prior.cliques) if attribute in c]
+        if not own or not homes or (is_exact and (attribute,) not in prior.cliques):
+            continue
+        precisions = [float(np.mean(m.stddev)) ** -2 for m in own]
+        counts = np.average([m.values for m in own], axis=0, weights=precisions)
+        new = np.maximum(nearest(counts, total), _FLOOR * math.fsum(precisions) ** -0.5)
+        home = prior[(attribute,)] if (attribute,) in prior.cliques else prior[prior.cliques[homes[0]]]
+        old = home.logsumexp([a for a in home.domain if a != attribute]).datavector()
+        change = np.log(new / new.sum()) - (old - np.logaddexp.reduce(old))
+        # Regions hold marginals each; the potentials of a tree's cliques multiply.
+        for clique in [(attribute,)] if is_exact else [prior.cliques[i] for i in homes]:
+            shape = [-1 if a == attribute else 1 for a in clique]
+            moved[clique].values[...] += change.reshape(shape)
+    return moved
