@@ -17,7 +17,6 @@ from pypgm.data import as_frame as framed
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.models.base import Model
-from pypgm.models.error_report import error_lines
 from pypgm.models.kinds import Stored, model_of_archive
 from pypgm.models.origin import packed_measurements, unpacked_measurements
 from pypgm.models.sampling import as_generator
@@ -27,7 +26,7 @@ from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.relation import Privacy
-from pypgm.report import model_lines
+from pypgm.report import error_lines, model_lines
 
 if TYPE_CHECKING:
     import os

@@ -14,7 +14,7 @@ from pypgm import Budget, Dataset, Domain, Ledger, workloads
 from pypgm.estimation.losses import Custom, check_gradient
 from pypgm.mechanisms import dualquery, fem
 from pypgm.mechanisms.drawn_queries import DrawnQueries
-from pypgm.models.weighted_records import WeightedRecords
+from pypgm.reconstruction.weighted_records import WeightedRecords
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2})
 PAIRS = list(itertools.combinations(DOMAIN, 2))

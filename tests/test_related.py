@@ -14,7 +14,7 @@ from pypgm.audit.related import check_related
 from pypgm.mechanisms import RelatedRelease, parent_rows, synthesize_related
 from pypgm.mechanisms.related import joined
 from pypgm.models.sampling import as_generator
-from pypgm.models.weighted_records import WeightedRecords
+from pypgm.reconstruction.weighted_records import WeightedRecords
 
 HOMES = Domain({"tenure": ["own", "rent"], "region": 3})
 PEOPLE = Domain({"job": ["none", "cook", "nurse"], "sex": 2})

@@ -16,9 +16,9 @@ from pypgm.estimation.losses import Custom
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.alike_rounds import AlikeRounds
 from pypgm.mechanisms.run import Options, Run
-from pypgm.models.weighted_records import WeightedRecords
 from pypgm.numeric import checked_integer
 from pypgm.reconstruction.best_records import Optimiser
+from pypgm.reconstruction.weighted_records import WeightedRecords
 from pypgm.release import Release
 
 if TYPE_CHECKING:

@@ -89,7 +89,11 @@ A package that builds on this one adds its own where the model is defined. A rea
 `ValueError` where the file is not whole; `not_private` is restored by the caller.
 """
 
-_HOMES = {"bayesian network": "pypgm.bayes", "markov random field": "pypgm.mrf"}
+_HOMES = {
+    "bayesian network": "pypgm.bayes",
+    "markov random field": "pypgm.mrf",
+    "weighted records": "pypgm.reconstruction",
+}
 """Packages that are imported where they are used first, and the kinds they add."""
 
 

@@ -12,9 +12,9 @@ from pypgm.clock import Clock
 from pypgm.data import Dataset
 from pypgm.domain import check_kind
 from pypgm.estimation.total import estimate_total
-from pypgm.models.weighted_records import WeightedRecords
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
+from pypgm.reconstruction.weighted_records import WeightedRecords
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
