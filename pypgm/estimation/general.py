@@ -113,7 +113,7 @@ class GeneralAcceleration:
 
     def settle(self, sweeps: int) -> None:
         """Fit the potentials until their marginals are the average."""
-        fitted = self._oracle.with_marginals(self.average, self.potentials, sweeps, misfit=lambda _: 0.0)
+        fitted = self._oracle.with_marginals(self.average, self.potentials, sweeps=sweeps, misfit=lambda _: 0.0)
         self._at_average = self._oracle.at(fitted)
 
     def open_window(self) -> None:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pypgm.estimation.loss import Evaluate
     from pypgm.graphs import JunctionTree
 
-__all__ = ["Evaluated", "LossOracle", "Oracle", "dot"]
+__all__ = ["SWEEPS", "Evaluated", "LossOracle", "Oracle", "dot"]
 
+SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
 _TRIALS = ((np.inf, 1), (100.0, 1), (25.0, 1), (10.0, 1), (None, 2), (None, 4))
 """How far, in natural logs, the potentials reach that fitting begins with (None: the best so far); times the sweeps."""
 _FITTED = 1e-3  # of the total: a mean L1 distance of marginals that need not be fitted again
@@ -65,8 +66,8 @@ class Oracle:
         self,
         average: NDArray[np.float64],
         potentials: NDArray[np.float64],
-        sweeps: int,
         *,
+        sweeps: int = SWEEPS,
         start: NDArray[np.float64] | None = None,
         misfit: Callable[[NDArray[np.float64]], float] | None = None,
     ) -> NDArray[np.float64]:

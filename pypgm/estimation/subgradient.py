@@ -14,8 +14,6 @@ from pypgm.estimation.tree_problem import TreeProblem
 
 __all__ = ["subgradient_descent"]
 
-_SWEEPS = 10
-
 
 def subgradient_descent(problem: TreeProblem, options: Options) -> Answer:
     r"""Minimise a convex loss that is not smooth: step along subgradients, answer with an average.
@@ -83,7 +81,7 @@ class _Subgradients(StepwiseRun):
 
     def point(self) -> Point:
         """Return the model of the average, or the best iterate where that is better; see `Run`."""
-        fitted = self._oracle.with_marginals(self._average, self._point.potentials, _SWEEPS)
+        fitted = self._oracle.with_marginals(self._average, self._point.potentials)
         found = min(self._best, self._oracle.at(fitted), key=lambda point: point.loss)
         return Point(found.potentials, found.marginals, found.loss, self.lower_bound())
 

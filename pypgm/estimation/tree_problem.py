@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,8 @@ import numpy as np
 from pypgm import _core
 from pypgm.estimation.fit import Options
 from pypgm.estimation.general import GeneralAcceleration, GeneralDescent
-from pypgm.estimation.oracle import LossOracle, Oracle
-from pypgm.estimation.problem import Answer, Point, Problem, Step
+from pypgm.estimation.oracle import SWEEPS, LossOracle, Oracle
+from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.steps import MeasuredSteps
 
 if TYPE_CHECKING:
@@ -22,13 +21,12 @@ if TYPE_CHECKING:
     from pypgm.estimation.loss import Loss
     from pypgm.graphs import JunctionTree
 
-__all__ = ["MAX_GROWTH", "Estimator", "TreeEngine", "TreeProblem", "permitted_step"]
+__all__ = ["MAX_GROWTH", "TreeEngine", "TreeProblem", "permitted_step"]
 
 MAX_GROWTH = 1000.0  # of a step over the safe one
 _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
 _MAX_TRIALS = 39  # of a first step
 _LEVEL_EVERY = 10  # iterations: potentials drift, and inference is slower where they lie far apart
-_SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
 _MISFIT = 1e-4  # of 1 + loss: what fitting may leave
 
 _Descent = _core.Descent | GeneralDescent
@@ -96,13 +94,12 @@ class TreeEngine:
         self._n_threads = n_threads
         self._taken = 0
         self._opened = 0  # the iteration since which gradients are averaged, for the bound; 0 before
-        self._core = self._solver()
-
-    def _solver(self) -> _core.Acceleration | GeneralAcceleration:
-        own, n_threads = self._problem, self._n_threads
-        if own.terms is not None:
-            return _core.Acceleration(own.tree.plan, own.arrays(), own.total, own.start.values, n_threads)
-        return GeneralAcceleration(own.oracle(n_threads), own.start.values, own.validation())
+        self._core: _core.Acceleration | GeneralAcceleration
+        tree, start = problem.tree.plan, problem.start.values
+        if problem.terms is None:
+            self._core = GeneralAcceleration(problem.oracle(n_threads), start, problem.validation())
+        else:
+            self._core = _core.Acceleration(tree, problem.arrays(), problem.total, start, n_threads)
 
     def advance(self, s: float, a: float) -> Step:
         """Take one step; see `Engine`."""
@@ -135,7 +132,7 @@ class TreeEngine:
         own, core = self._problem, self._core
         average, last, wanted = core.average, core.potentials, core.loss()
         allowed = _MISFIT * (1 + abs(wanted))  # either way: a lower loss would be another answer
-        core.settle(_SWEEPS)
+        core.settle(SWEEPS)
         potentials = core.potentials
         fits = abs(core.loss() - wanted) <= allowed
         if fits and loss is own.loss:
@@ -149,7 +146,6 @@ class TreeEngine:
             potentials = Oracle(own.tree, own.total, self._n_threads).with_marginals(
                 average,
                 last,
-                _SWEEPS,
                 start=own.start.values,
                 misfit=lambda fitted: abs(descent(own.loss, fitted).loss - wanted) / allowed,
             )
@@ -178,7 +174,3 @@ def permitted_step(core: _Descent, alpha: float, shrink: float, most: int) -> tu
             return alpha, trials, True
         alpha *= shrink
     return alpha, most, False
-
-
-Estimator = Callable[[TreeProblem, Options], Answer]
-"""An algorithm: what all of `pypgm.estimate`'s methods are."""

@@ -16,7 +16,6 @@ __all__ = ["universal"]
 
 _MAX_HALVINGS = 50
 _GROWTH = 1.2
-_SWEEPS = 10
 _SLACK = 0.01  # of the loss that the tolerance leaves: the bound, of first order, needs more than the loss does
 
 
@@ -81,5 +80,5 @@ class _Universal(StepwiseRun):
     def point(self) -> Point:
         """Return the model of the average; see `Run`."""
         self.look()
-        found = self._oracle.at(self._oracle.with_marginals(self._core.average, self._core.potentials, _SWEEPS))
+        found = self._oracle.at(self._oracle.with_marginals(self._core.average, self._core.potentials))
         return Point(found.potentials, found.marginals, found.loss, found.loss - self._oracle.gap(found))

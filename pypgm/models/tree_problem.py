@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["start_from", "tree_problem"]
 
-_SWEEPS = 10  # of proportional fitting towards an earlier model's marginals
 _DEEPEST = 20.0  # below the largest logarithm of a table: an optimum rules cells out by e^-10000
 _INDEPENDENT = 0.01  # how much of its independent model is mixed in: what it rules out by chance can come back
 
@@ -107,7 +106,7 @@ def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_thre
     if complete:
         return start
     average = _mixed_marginals(tree, earlier) * total
-    return start.like(Oracle(tree, total, n_threads).with_marginals(average, start.values, _SWEEPS))
+    return start.like(Oracle(tree, total, n_threads).with_marginals(average, start.values))
 
 
 def _mixed_marginals(tree: JunctionTree, model: GraphicalModel) -> NDArray[np.float64]:
