@@ -17,7 +17,10 @@ from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.kinds import Stored, header_of
 from pypgm.models.queryable import Table
+from pypgm.models.refinement import refined_records
+from pypgm.models.sampling import draw_records, steps_along
 from pypgm.models.uncertain import Uncertain
+from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,13 +29,13 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain, Label
     from pypgm.estimation.constraint import Masks
     from pypgm.estimation.fit import Fit
+    from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
     from pypgm.graphs.junction_tree import JunctionTree
+    from pypgm.inference.region_index import RegionIndex
     from pypgm.models.origin import Origin
 
 __all__ = ["Model"]
-
-Columns = dict[str, "NDArray[np.signedinteger]"]
 
 
 class Model(Uncertain[Table], Stored):
@@ -204,10 +207,12 @@ class Model(Uncertain[Table], Stored):
         ValueError
             If `rows` is negative.
         """
-        n_rows = round(self.total) if rows is None else rows
+        n_rows, source = round(self.total) if rows is None else rows, np.random.default_rng(rng)
         with Clock("synthetic_data", time_limit, progress) as clock:
-            columns, cut = self._records(n_rows, np.random.default_rng(rng), evidence, clock)
-            if cut:
+            tree, tables, index = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
+            columns = draw_records(tree.domain, steps_along(tree, tables), n_rows, source, clock=clock)
+            if index is not None:
+                columns = refined_records(columns, index, n_rows, source, clock)
                 clock.warn_if_over("the refinement of the records", stacklevel=3)
         return Dataset(self.folding.records(columns), self.domain)
 
@@ -238,7 +243,7 @@ class Model(Uncertain[Table], Stored):
         """A joint distribution over the inner attributes: a junction tree and log-potentials over its cliques."""
 
     @abstractmethod
-    def _records(
-        self, rows: int, rng: np.random.Generator, evidence: Evidence | None, clock: Clock
-    ) -> tuple[Columns, bool]:
-        """Return codes of the inner attributes, and whether time may have cut their refinement."""
+    def _drawn_from(
+        self, rows: int, evidence: Evidence | None, clock: Clock
+    ) -> tuple[JunctionTree, list[Factor], RegionIndex | None]:
+        """Return the tree that records are drawn along, its tables, and the marginals that refine them, if any do."""

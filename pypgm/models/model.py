@@ -18,10 +18,8 @@ from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
 from pypgm.inference.region_index import RegionIndex
-from pypgm.models.base import Columns, Model
+from pypgm.models.base import Model
 from pypgm.models.origin import Origin
-from pypgm.models.refinement import refined_records
-from pypgm.models.sampling import draw_records, steps_along
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,15 +139,15 @@ class GraphicalModel(Model["Factor"]):
     ) -> list[NDArray[np.float64]]:
         return answer_queries(self._given(evidence), self.folding, queries, clock)
 
-    def _records(
-        self, rows: int, rng: np.random.Generator, evidence: Evidence | None, clock: Clock
-    ) -> tuple[Columns, bool]:
-        steps = steps_along(self.tree, self._tables(evidence))
-        records = draw_records(self.tree.domain, steps, rows, rng, clock=clock)
+    def _drawn_from(
+        self, rows: int, evidence: Evidence | None, clock: Clock
+    ) -> tuple[JunctionTree, list[Factor], RegionIndex | None]:
+        del clock
+        tables = self._tables(evidence)
         if not self._is_sparse(rows):
-            return records, False
+            return self.tree, tables, None
         own = self.tree.marginals(self.potentials, self._mass, self.folding.evidence(evidence))
-        return refined_records(records, RegionIndex(own, self._mass), rows, rng, clock), True
+        return self.tree, tables, RegionIndex(own, self._mass)
 
     def _is_sparse(self, rows: int) -> bool:
         """Return whether records are rarer than the cells of a clique that joins others: rounding it is all noise."""

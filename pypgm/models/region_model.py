@@ -24,10 +24,9 @@ from pypgm.inference.local import LocalAnswer, local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
 from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.models.answer import Answer, Method
-from pypgm.models.base import Columns, Model
+from pypgm.models.base import Model
 from pypgm.models.origin import Origin
 from pypgm.models.prior import bounded_tree
-from pypgm.models.refinement import refined_records
 from pypgm.models.region_parts import (
     affordable_cells,
     check_answers_fit,
@@ -35,7 +34,6 @@ from pypgm.models.region_parts import (
     kikuchi_potentials,
     oversaturated_answers,
 )
-from pypgm.models.sampling import draw_records, steps_along
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -238,18 +236,16 @@ class RegionGraphModel(Model[Answer]):
             answers += answer_queries(calibrated, self.folding, [q], Clock(n_threads=clock.n_threads))
         return answers
 
-    def _records(
-        self, rows: int, rng: np.random.Generator, evidence: Evidence | None, clock: Clock
-    ) -> tuple[Columns, bool]:
-        prior, index = self._prior_within(clock), self._index
-        tables = prior.tables
-        if evidence:
-            tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence))
-            regions = maximal(self.graph.regions)
-            given = self._projected(regions, evidence, None, clock)
-            index = RegionIndex(CliqueVector.from_factors(self.graph.domain, given), self.total)
-        records = draw_records(self.graph.domain, steps_along(prior.tree, tables), rows, rng, clock=clock)
-        return refined_records(records, index, rows, rng, clock), True
+    def _drawn_from(
+        self, rows: int, evidence: Evidence | None, clock: Clock
+    ) -> tuple[JunctionTree, list[Factor], RegionIndex | None]:
+        del rows
+        prior = self._prior_within(clock)
+        if not evidence:
+            return prior.tree, prior.tables, self._index
+        tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence))
+        given = self._projected(maximal(self.graph.regions), evidence, None, clock)
+        return prior.tree, tables, RegionIndex(CliqueVector.from_factors(self.graph.domain, given), self.total)
 
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the header and the arrays of the model's file."""
