@@ -50,8 +50,7 @@ TEST_CASE("the blocks of a table are all of its cells, and views find each cell 
       next += block.cells;
       const Layout& layout = layout_of(view, block);
       CHECK(layout.large == block.cells);
-      kernels().assign(large.data() + block.begin, small.data() + offset_of(view, block), layout.axes.data(),
-                       layout.axes.size());
+      kernels().assign(large.data() + block.begin, small.data() + offset_of(view, block), layout);
     }
     CHECK(next == cells);
     std::size_t cell = 0;

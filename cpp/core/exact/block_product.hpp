@@ -49,7 +49,7 @@ class BlockProduct {
 
  private:
   static void multiply(double* out, const double* in, const double* small, const Axis& run) {
-    kernels().multiply(out, in, small, &run, 1);
+    kernels().multiply(out, in, small, {&run, 1});
   }
   double* small() const { return scratch_ + 2 * kBlockCells; }
   double* free_part() const { return cells_ == scratch_ ? scratch_ + kBlockCells : scratch_; }
@@ -62,12 +62,11 @@ class BlockProduct {
       pending_ = small();
       single_ = 1.0;
     }
-    const auto& axes = layout_->axes;
     double* const to = out != nullptr ? out : free_part();
     if (cells_ != nullptr) {
-      kernels().multiply(to, cells_, pending_, axes.data(), axes.size());
+      kernels().multiply(to, cells_, pending_, *layout_);
     } else {
-      kernels().assign(to, pending_, axes.data(), axes.size());
+      kernels().assign(to, pending_, *layout_);
     }
     cells_ = to;
     pending_ = nullptr;
@@ -100,12 +99,12 @@ class BlockSums {
     }
     if (made_ == 0 || view.pattern != pattern_) {
       std::fill_n(scratch_, layout.small, 0.0);
-      kernels().reduce_sum(cells_, scratch_, layout.axes.data(), layout.axes.size());
+      kernels().reduce_sum(cells_, scratch_, layout);
       made_ = layout.small;
       pattern_ = view.pattern;
     }
     const Axis run{layout.small, 1, 1};
-    kernels().add(to, to, scratch_, &run, 1);
+    kernels().add(to, to, scratch_, {&run, 1});
   }
 
  private:

@@ -73,7 +73,7 @@ struct Scaled {
 
 double* largest_exponents(const double* exponents, const Layout& layout, double* tops) {
   std::fill_n(tops, layout.small, -kInfinity);
-  kernels().reduce_max(exponents, tops, layout.axes.data(), layout.axes.size());
+  kernels().reduce_max(exponents, tops, layout);
   return tops + layout.small;
 }
 
@@ -103,7 +103,7 @@ Scaled scale_rows(const Operand& table, const double* shifts, const Rows& rows, 
   double* const weights = scratch;
   scratch = weights + rows.table.large;
   if (shifts != nullptr) {
-    kernels().add(weights, exponents, shifts, rows.both.axes.data(), rows.both.axes.size());
+    kernels().add(weights, exponents, shifts, rows.both);
     exponents = weights;
     if (rows.single()) return {table.weights, exponents, 1, false};
   }
@@ -112,7 +112,7 @@ Scaled scale_rows(const Operand& table, const double* shifts, const Rows& rows, 
   scratch = largest_exponents(exponents, layout, tops);
   // A row of zeros has no largest weight.
   for (std::size_t i = 0; i < layout.small; ++i) tops[i] = tops[i] == -kInfinity ? 0.0 : kTop - tops[i];
-  kernels().add(weights, exponents, tops, layout.axes.data(), layout.axes.size());
+  kernels().add(weights, exponents, tops, layout);
   for_pieces(layout.large, n_threads, [&](std::size_t begin, std::size_t end) {
     extended_kernels().weigh(table.weights + begin, weights + begin, end - begin, weights + begin);
   });
@@ -228,11 +228,10 @@ void sum_again(const TermByTerm& terms, double least, std::size_t begin, std::si
 /// The exponents of the answer's cells: those of the rows they come from.
 void add_tops(const Scaled& scaled, const Rows& rows, bool first, double* exponents) {
   if (scaled.tops == nullptr) return;
-  const Layout& layout = rows.out;
   if (first) {
-    kernels().assign(exponents, scaled.tops, layout.axes.data(), layout.axes.size());
+    kernels().assign(exponents, scaled.tops, rows.out);
   } else {
-    kernels().add(exponents, exponents, scaled.tops, layout.axes.data(), layout.axes.size());
+    kernels().add(exponents, exponents, scaled.tops, rows.out);
   }
 }
 

@@ -19,7 +19,7 @@ std::vector<Evidence> enter_evidence(const JunctionTree& tree, std::span<const E
     }
     double* const table = potentials.data() + tree.factors[home].offset;
     const Layout layout = nested_layout(tree.sizes, tree.scopes[home], {e.attribute});
-    kernels().add(table, table, e.log_likelihood.data(), layout.axes.data(), layout.axes.size());
+    kernels().add(table, table, e.log_likelihood.data(), layout);
   }
   return alone;
 }

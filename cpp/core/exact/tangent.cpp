@@ -50,7 +50,7 @@ std::vector<double> weighted_rates(Rates& rates, const TreeNode& node, std::span
     }
   }
   const Axis run{node.cells, 1, 1};
-  kernels().multiply(sum.data(), sum.data(), rates.marginal(node).data(), &run, 1);
+  kernels().multiply(sum.data(), sum.data(), rates.marginal(node).data(), {&run, 1});
   return sum;
 }
 

@@ -27,9 +27,8 @@ bool is_filled(const JunctionTree& tree) {
 void add_expanded(const TreeNode& node, const BlockView& view, const double* small, double* table) {
   for (std::size_t k = 0; k < node.blocks.count(); ++k) {
     const Block block = block_at(node.blocks, k);
-    const Layout& layout = layout_of(view, block);
     double* const cells = table + block.begin;
-    kernels().add(cells, cells, small + offset_of(view, block), layout.axes.data(), layout.axes.size());
+    kernels().add(cells, cells, small + offset_of(view, block), layout_of(view, block));
   }
 }
 
@@ -42,17 +41,16 @@ void log_sums(const TreeNode& node, const double* table, std::vector<double>& to
   const auto for_blocks_of = [&](const auto& body) {
     for (std::size_t k = 0; k < node.blocks.count(); ++k) {
       const Block block = block_at(node.blocks, k);
-      const Layout& layout = layout_of(node.own, block);
-      body(table + block.begin, offset_of(node.own, block), layout.axes.data(), layout.axes.size());
+      body(table + block.begin, offset_of(node.own, block), layout_of(node.own, block));
     }
   };
-  for_blocks_of([&](const double* cells, std::size_t offset, const Axis* axes, std::size_t n_axes) {
-    kernels().reduce_max(cells, tops.data() + offset, axes, n_axes);
+  for_blocks_of([&](const double* cells, std::size_t offset, AxisRange axes) {
+    kernels().reduce_max(cells, tops.data() + offset, axes);
   });
   // A row of -inf has no maximum to subtract.
   std::replace(tops.begin(), tops.end(), -kInfinity, 0.0);
-  for_blocks_of([&](const double* cells, std::size_t offset, const Axis* axes, std::size_t n_axes) {
-    kernels().reduce_exp(cells, tops.data() + offset, sums.data() + offset, axes, n_axes);
+  for_blocks_of([&](const double* cells, std::size_t offset, AxisRange axes) {
+    kernels().reduce_exp(cells, tops.data() + offset, sums.data() + offset, axes);
   });
   for (std::size_t j = 0; j < sums.size(); ++j) sums[j] = sums[j] > 0 ? std::log(sums[j]) + tops[j] : 0.0;
 }
@@ -100,8 +98,7 @@ void even_out(const JunctionTree& tree, std::span<double> potentials, std::size_
                   nested_layout(tree.sizes, tree.scopes[f], {static_cast<std::int32_t>(attribute)}),
                   {}};
     holder.levels.assign(mean.size(), -kInfinity);
-    kernels().reduce_max(holder.table.data(), holder.levels.data(), holder.layout.axes.data(),
-                         holder.layout.axes.size());
+    kernels().reduce_max(holder.table.data(), holder.levels.data(), holder.layout);
     std::replace(holder.levels.begin(), holder.levels.end(), -kInfinity, 0.0);
     for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += holder.levels[j];
     holders.push_back(std::move(holder));
@@ -109,8 +106,7 @@ void even_out(const JunctionTree& tree, std::span<double> potentials, std::size_
   for (Holder& h : holders) {
     const double n = static_cast<double>(holders.size());
     for (std::size_t j = 0; j < mean.size(); ++j) h.levels[j] = mean[j] / n - h.levels[j];
-    kernels().add(h.table.data(), h.table.data(), h.levels.data(), h.layout.axes.data(),
-                  h.layout.axes.size());
+    kernels().add(h.table.data(), h.table.data(), h.levels.data(), h.layout);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/numbers.hpp"
 #include "core/plan/elimination_graph.hpp"
 #include "core/plan/elimination_state.hpp"
+#include "core/tables/layout.hpp"
 
 namespace pypgm {
 
@@ -51,11 +52,9 @@ void check_bound(std::span<const std::size_t> sizes, std::span<const Scope> cliq
 }
 
 void check_table(std::span<const std::size_t> sizes, std::int32_t attribute, const Scope& neighbours) {
-  double cells = static_cast<double>(sizes[at(attribute)]);
-  for (const std::int32_t u : neighbours) cells *= static_cast<double>(sizes[at(u)]);
-  if (cells <= kHopelessCells) return;
   Scope clique = neighbours;
   clique.push_back(attribute);
+  if (count_cells(sizes, clique) <= kHopelessCells) return;
   std::sort(clique.begin(), clique.end());
   throw HopelessElimination(clique);
 }

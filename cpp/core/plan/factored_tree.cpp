@@ -28,7 +28,7 @@ class Meeting {
       attributes_.push_back(a);
     }
     put_in_order(tree, attributes_);
-    for (const std::int32_t a : attributes_) sizes_.push_back(tree.sizes[at(a)]);
+    sizes_ = sizes_of(tree.sizes, attributes_);
     assert(sizes_.size() <= 64);
     kept_ = bits_of(node.separator);
   }

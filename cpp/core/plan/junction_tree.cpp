@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <numeric>
 #include <tuple>
 
 #include "core/base/numbers.hpp"
@@ -53,12 +52,6 @@ Forest maximal_bags(std::size_t n_attributes, const Elimination& elimination) {
     if (joined.a != joined.b) forest.edges.push_back(joined);
   }
   return forest;
-}
-
-Blocks blocks_of(std::span<const std::size_t> sizes, const Scope& scope) {
-  std::vector<std::size_t> axes;
-  for (const std::int32_t a : scope) axes.push_back(sizes[at(a)]);
-  return make_blocks(axes);
 }
 
 Scope intersection(const Scope& a, const Scope& b) {
@@ -163,7 +156,7 @@ void compile_edges(JunctionTree& tree) {
       node.in_parent = make_view(tree.sizes, parent.attributes, node.separator);
     }
     node.to_separator = nested_layout(tree.sizes, node.attributes, node.separator);
-    node.blocks = blocks_of(tree.sizes, node.attributes);
+    node.blocks = make_blocks(sizes_of(tree.sizes, node.attributes));
     node.own = make_view(tree.sizes, node.attributes, node.separator);
     node.cells = node.to_separator.large;
     node.separator_cells = node.to_separator.small;
@@ -235,21 +228,16 @@ void order_inputs(JunctionTree& tree) {
 
 void estimate_cost(JunctionTree& tree) {
   TreeCost& cost = tree.cost;
-  const auto exact_cells = [&](const Scope& scope) {
-    return std::accumulate(scope.begin(), scope.end(), 1.0, [&](double cells, std::int32_t a) {
-      return cells * static_cast<double>(tree.sizes[at(a)]);
-    });
-  };
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
-    const double cells = exact_cells(node.attributes);
+    const double cells = count_cells(tree.sizes, node.attributes);
     if (cells > cost.largest_cells) {
       cost.largest_cells = cells;
       cost.largest = static_cast<int>(i);
     }
     cost.width = std::max(cost.width, node.attributes.size());
     cost.cells += cells;
-    cost.separator_cells += exact_cells(node.separator);
+    cost.separator_cells += count_cells(tree.sizes, node.separator);
     // Up and down: each factor and child is multiplied in, the separator is summed out once by the node and
     // once by each child, and the parent's answer is multiplied in.
     cost.operations += cells * static_cast<double>(2 + node.factors.size() + 2 * node.children.size());

@@ -93,9 +93,7 @@ class Targets {
 /// Adds the cells of a block onto a sum of the node they belong to.
 inline void add_onto(const BlockView& view, const Target& target, std::size_t piece, const Block& block,
                      const double* cells) {
-  const Layout& layout = layout_of(view, block);
-  kernels().reduce_sum(cells, target.of(piece) + offset_of(view, block), layout.axes.data(),
-                       layout.axes.size());
+  kernels().reduce_sum(cells, target.of(piece) + offset_of(view, block), layout_of(view, block));
 }
 
 /// Gives the nodes room for what their pieces sum up on their own: those that may be gone through at the same

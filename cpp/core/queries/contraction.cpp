@@ -14,12 +14,6 @@ constexpr std::size_t kLong = 8;  // values that fill the lanes of a loop
 constexpr std::size_t kMostAxes =
     64;  // of a product: with more of them it has more cells than can be counted
 
-double count_cells(const std::vector<std::size_t>& sizes, const Axes& axes) {
-  double cells = 1;
-  for (const std::int32_t a : axes) cells *= static_cast<double>(sizes[at(a)]);
-  return cells;
-}
-
 /// The attributes of both tables and their product, in the order of all tables.
 Axes union_of(const Contraction& c, const ContractionStep& step, std::size_t out,
               const std::vector<std::size_t>& rank) {
@@ -35,8 +29,6 @@ Axes union_of(const Contraction& c, const ContractionStep& step, std::size_t out
 
 Loops product_of(const Contraction& c, const ContractionStep& step, std::size_t out, const Axes& all) {
   if (all.size() > kMostAxes) return {};
-  std::vector<std::size_t> sizes;
-  for (const std::int32_t a : all) sizes.push_back(c.sizes[at(a)]);
   const auto bits_of = [&](const Axes& axes) {
     std::uint64_t bits = 0;
     std::size_t i = 0;
@@ -47,7 +39,8 @@ Loops product_of(const Contraction& c, const ContractionStep& step, std::size_t 
     return bits;
   };
   const std::uint64_t right = step.right < 0 ? 0 : bits_of(c.ordered[at(step.right)]);
-  return make_loops(sizes, bits_of(c.ordered[at(step.left)]), right, bits_of(c.ordered[out]));
+  return make_loops(sizes_of(c.sizes, all), bits_of(c.ordered[at(step.left)]), right,
+                    bits_of(c.ordered[out]));
 }
 
 struct Lives {

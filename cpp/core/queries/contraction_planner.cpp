@@ -73,8 +73,7 @@ Axes find_order(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& 
     std::sort(scope.begin(), scope.end());
     return scope;
   };
-  std::vector<std::size_t> own;
-  for (const std::int32_t a : used) own.push_back(sizes[at(a)]);
+  const std::vector<std::size_t> own = sizes_of(sizes, used);
   std::vector<Scope> cliques;
   cliques.reserve(leaves.size() + 1);
   for (const Leaf& leaf : leaves) cliques.push_back(compact(leaf.axes));
@@ -168,11 +167,7 @@ class EliminationPlanner {
     return axes;
   }
 
-  double cells(const Axes& axes) const {
-    double product = 1;
-    for (const std::int32_t a : axes) product *= static_cast<double>(sizes_[at(a)]);
-    return product;
-  }
+  double cells(const Axes& axes) const { return count_cells(sizes_, axes); }
 
   /// Adds a step; refuses a table that fits no memory at once, as planning the rest may take minutes.
   int take(int left, int right, const Axes& axes) {

@@ -68,11 +68,7 @@ void Part::gather(const std::vector<int>& top) {
 void Part::weigh() {
   below_.assign(cliques_.size(), 1.0);
   above_.assign(cliques_.size(), 1.0);
-  for (const int clique : cliques_) {
-    cells_.push_back(1.0);
-    for (const std::int32_t a : tree_.cliques[at(clique)])
-      cells_.back() *= static_cast<double>(sizes_[at(a)]);
-  }
+  for (const int clique : cliques_) cells_.push_back(count_cells(sizes_, tree_.cliques[at(clique)]));
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const double size = static_cast<double>(sizes_[at(axes_[i].id)]);
     std::vector<std::uint8_t> passed(cliques_.size(), 0);

@@ -13,12 +13,6 @@ bool among(const Axes& axes, std::int32_t a) { return std::find(axes.begin(), ax
 
 }  // namespace
 
-double ProjectionTables::cells(const Axes& axes) const {
-  double product = 1;
-  for (const std::int32_t a : axes) product *= static_cast<double>(sizes_[at(a)]);
-  return product;
-}
-
 const Axes& ProjectionTables::axes_of(const Ref& ref) const {
   if (ref.kind == Ref::leaf) return leaf_axes_[at(ref.index)];
   return ref.kind == Ref::marginal ? marginals_[at(ref.index)].axes : steps_[at(ref.index)].axes;

@@ -22,7 +22,7 @@ class ProjectionTables {
   /// `sizes` by attribute, then by block.
   explicit ProjectionTables(std::vector<std::size_t> sizes) : sizes_(std::move(sizes)) {}
 
-  double cells(const Axes& axes) const;
+  double cells(const Axes& axes) const { return count_cells(sizes_, axes); }
   const Axes& axes_of(const Ref& ref) const;
 
   /// A leaf; the same one for the same key.

@@ -82,8 +82,7 @@ void ConvexGbp::refresh(int region, std::span<const double> theta) {
     from = b.data();
   }
   for (const int e : r.down) {
-    const Layout& layout = graph_->edges[at(e)].layout;
-    k.add(b.data(), from, message(e).data(), layout.axes.data(), layout.axes.size());
+    k.add(b.data(), from, message(e).data(), graph_->edges[at(e)].layout);
     from = b.data();
   }
   if (from != b.data()) std::copy_n(from, r.cells, b.begin());

@@ -143,8 +143,7 @@ void add_messages(const RegionGraph& graph, int region, std::span<const double> 
   }
   for (const int e : r.down) {
     const RegionEdge& edge = graph.edges[at(e)];
-    k.add(out.data(), out.data(), messages.data() + edge.offset, edge.layout.axes.data(),
-          edge.layout.axes.size());
+    k.add(out.data(), out.data(), messages.data() + edge.offset, edge.layout);
   }
 }
 

@@ -13,15 +13,14 @@ struct Extent {
   double largest;  ///< -inf if there is none
 };
 
-/// Loops compiled for each instruction set; `axes` are those of a Layout, outermost first.
+/// Loops compiled for each instruction set; `axes` are those of a Layout.
 struct Kernels {
   /// large[i] = small[j], j the cell of the small table at i
-  using Assign = void (*)(double* large, const double* small, const Axis* axes, std::size_t n_axes);
+  using Assign = void (*)(double* large, const double* small, AxisRange axes);
   /// out[i] = in[i] op small[j]; in == out is allowed
-  using Combine = void (*)(double* out, const double* in, const double* small, const Axis* axes,
-                           std::size_t n_axes);
+  using Combine = void (*)(double* out, const double* in, const double* small, AxisRange axes);
   /// small[j] = small[j] op all large cells at j
-  using Reduce = void (*)(const double* large, double* small, const Axis* axes, std::size_t n_axes);
+  using Reduce = void (*)(const double* large, double* small, AxisRange axes);
 
   const char* instruction_set;
   /// out[i] = exp(in[i] - shift), within 1 ulp or so; 0 where the difference is below -708, NaN stays. The
@@ -51,8 +50,7 @@ struct Kernels {
   Combine add, multiply;
   Reduce reduce_sum, reduce_max;  ///< small must be initialised to 0, or -inf
   /// small[j] += sum of exp(large - shift[j]) over the large cells at j
-  void (*reduce_exp)(const double* large, const double* shift, double* small, const Axis* axes,
-                     std::size_t n_axes);
+  void (*reduce_exp)(const double* large, const double* shift, double* small, AxisRange axes);
 };
 
 /// The set for the fastest instruction set of this machine, chosen at the first call.

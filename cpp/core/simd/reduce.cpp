@@ -27,7 +27,7 @@ void for_slices(const Layout& layout, bool reduction, int n_threads, const Body&
   // A short last run is summed in an order that depends on its length.
   if (reduction && cut + 1 == axes.size() && axes[cut].size < kShortRun) cut = axes.size();
   if (threads <= 1 || cut >= axes.size()) {
-    body(axes.data(), std::size_t{0}, std::size_t{0});
+    body(AxisRange(layout), std::size_t{0}, std::size_t{0});
     return;
   }
   const std::size_t total = axes[cut].size;
@@ -37,7 +37,7 @@ void for_slices(const Layout& layout, bool reduction, int n_threads, const Body&
     const std::size_t end = total * (piece + 1) / pieces;
     std::vector<Axis> slice = axes;
     slice[cut].size = end - begin;
-    body(slice.data(), begin * axes[cut].large, begin * axes[cut].small);
+    body(AxisRange{slice.data(), slice.size()}, begin * axes[cut].large, begin * axes[cut].small);
   });
 }
 
@@ -45,8 +45,8 @@ void reduce_with(Kernels::Reduce kernel, double start, std::span<const double> l
                  std::span<double> small, int n_threads) {
   assert(large.size() == layout.large && small.size() == layout.small);
   std::fill(small.begin(), small.end(), start);
-  for_slices(layout, true, n_threads, [&](const Axis* axes, std::size_t from_large, std::size_t from_small) {
-    kernel(large.data() + from_large, small.data() + from_small, axes, layout.axes.size());
+  for_slices(layout, true, n_threads, [&](AxisRange axes, std::size_t from_large, std::size_t from_small) {
+    kernel(large.data() + from_large, small.data() + from_small, axes);
   });
 }
 
@@ -70,9 +70,9 @@ void reduce_logsumexp(std::span<const double> large, const Layout& layout, std::
     if (std::isinf(shift) && shift < 0) shift = 0.0;
   }
   std::fill(small.begin(), small.end(), 0.0);
-  for_slices(layout, true, n_threads, [&](const Axis* axes, std::size_t from_large, std::size_t from_small) {
+  for_slices(layout, true, n_threads, [&](AxisRange axes, std::size_t from_large, std::size_t from_small) {
     kernels().reduce_exp(large.data() + from_large, scratch.data() + from_small, small.data() + from_small,
-                         axes, layout.axes.size());
+                         axes);
   });
   for (std::size_t j = 0; j < small.size(); ++j) small[j] = std::log(small[j]) + scratch[j];
 }
@@ -81,11 +81,11 @@ void expand(Expand op, std::span<double> large, const Layout& layout, std::span<
             int n_threads) {
   assert(large.size() == layout.large && small.size() == layout.small);
   const Kernels& k = kernels();
-  for_slices(layout, false, n_threads, [&](const Axis* axes, std::size_t from_large, std::size_t from_small) {
+  for_slices(layout, false, n_threads, [&](AxisRange axes, std::size_t from_large, std::size_t from_small) {
     double* to = large.data() + from_large;
     const double* from = small.data() + from_small;
-    if (op == Expand::assign) return k.assign(to, from, axes, layout.axes.size());
-    (op == Expand::add ? k.add : k.multiply)(to, to, from, axes, layout.axes.size());
+    if (op == Expand::assign) return k.assign(to, from, axes);
+    (op == Expand::add ? k.add : k.multiply)(to, to, from, axes);
   });
 }
 

@@ -11,18 +11,18 @@ namespace {
 /// with the offsets in the large and the small table. Where the row has these, consecutive runs that the
 /// small table lacks go to row.rows together, consecutive runs that share one run of it to row.columns.
 template <class Row>
-inline void walk(const Row& row, std::size_t large, std::size_t small, const Axis* axes, std::size_t n_axes) {
-  if (n_axes == 0) return row.shared(large, small, 1);
-  const Axis& axis = axes[0];
-  if (n_axes == 1)
+inline void walk(const Row& row, std::size_t large, std::size_t small, AxisRange axes) {
+  if (axes.n == 0) return row.shared(large, small, 1);
+  const Axis& axis = *axes.first;
+  if (axes.n == 1)
     return axis.small != 0 ? row.shared(large, small, axis.size) : row.apart(large, small, axis.size);
   if constexpr (requires { &Row::rows; }) {
-    const Axis& run = axes[1];
-    if (n_axes == 2 && run.small != 0) return row.columns(large, small, axis.size, axis.large, run.size);
-    if (n_axes == 2) return row.rows(large, small, axis.size, run.size);
+    const Axis& run = axes.first[1];
+    if (axes.n == 2 && run.small != 0) return row.columns(large, small, axis.size, axis.large, run.size);
+    if (axes.n == 2) return row.rows(large, small, axis.size, run.size);
   }
   for (std::size_t i = 0; i < axis.size; ++i) {
-    walk(row, large + i * axis.large, small + i * axis.small, axes + 1, n_axes - 1);
+    walk(row, large + i * axis.large, small + i * axis.small, {axes.first + 1, axes.n - 1});
   }
 }
 
@@ -267,24 +267,22 @@ struct ExpRow {
   }
 };
 
-inline void assign(double* large, const double* small, const Axis* axes, std::size_t n_axes) {
-  walk(CombineRow<Assign>{large, large, small}, 0, 0, axes, n_axes);
+inline void assign(double* large, const double* small, AxisRange axes) {
+  walk(CombineRow<Assign>{large, large, small}, 0, 0, axes);
 }
 
 template <class Op>
-inline void combine(double* out, const double* in, const double* small, const Axis* axes,
-                    std::size_t n_axes) {
-  walk(CombineRow<Op>{out, in, small}, 0, 0, axes, n_axes);
+inline void combine(double* out, const double* in, const double* small, AxisRange axes) {
+  walk(CombineRow<Op>{out, in, small}, 0, 0, axes);
 }
 
 template <class Row>
-inline void reduce(const double* large, double* small, const Axis* axes, std::size_t n_axes) {
-  walk(Row{large, small}, 0, 0, axes, n_axes);
+inline void reduce(const double* large, double* small, AxisRange axes) {
+  walk(Row{large, small}, 0, 0, axes);
 }
 
-inline void reduce_exp(const double* large, const double* shift, double* small, const Axis* axes,
-                       std::size_t n_axes) {
-  walk(ExpRow{large, shift, small}, 0, 0, axes, n_axes);
+inline void reduce_exp(const double* large, const double* shift, double* small, AxisRange axes) {
+  walk(ExpRow{large, shift, small}, 0, 0, axes);
 }
 
 }  // namespace

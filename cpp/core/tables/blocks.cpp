@@ -48,6 +48,13 @@ std::size_t leading_axis(std::span<const std::size_t> sizes) {
   return axis;
 }
 
+/// Of each attribute of `outer`: whether `inner` has it.
+std::vector<std::uint8_t> kept_in(const Scope& inner, const Scope& outer) {
+  std::vector<std::uint8_t> kept;
+  for (const std::int32_t a : outer) kept.push_back(contains(inner, a) ? 1 : 0);
+  return kept;
+}
+
 }  // namespace
 
 Blocks make_blocks(std::span<const std::size_t> sizes) {
@@ -71,22 +78,12 @@ Blocks make_blocks(std::span<const std::size_t> sizes) {
 }
 
 Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
-  std::vector<std::size_t> outer_sizes;
-  std::vector<std::uint8_t> kept;
-  for (const std::int32_t a : outer) {
-    outer_sizes.push_back(sizes[at(a)]);
-    kept.push_back(std::binary_search(inner.begin(), inner.end(), a) ? 1 : 0);
-  }
-  return make_layout(outer_sizes, kept);
+  return make_layout(sizes_of(sizes, outer), kept_in(inner, outer));
 }
 
 BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
-  std::vector<std::size_t> axes;
-  std::vector<std::uint8_t> kept;
-  for (const std::int32_t a : outer) {
-    axes.push_back(sizes[at(a)]);
-    kept.push_back(std::binary_search(inner.begin(), inner.end(), a) ? 1 : 0);
-  }
+  const std::vector<std::size_t> axes = sizes_of(sizes, outer);
+  const std::vector<std::uint8_t> kept = kept_in(inner, outer);
   BlockView view;
   if (axes.empty()) {
     view.block = view.last = make_layout(axes, kept);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/base/numbers.hpp"
+
 namespace pypgm {
 
 Layout make_layout(std::span<const std::size_t> sizes, std::span<const std::uint8_t> kept) {
@@ -28,8 +30,20 @@ Layout make_layout(std::span<const std::size_t> sizes, std::span<const std::uint
 
 std::size_t cells_of(std::span<const std::size_t> sizes, const Scope& scope) {
   std::size_t cells = 1;
-  for (const std::int32_t a : scope) cells = multiply_cells(cells, sizes[static_cast<std::size_t>(a)]);
+  for (const std::int32_t a : scope) cells = multiply_cells(cells, sizes[at(a)]);
   return cells;
+}
+
+double count_cells(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope) {
+  double cells = 1;
+  for (const std::int32_t a : scope) cells *= static_cast<double>(sizes[at(a)]);
+  return cells;
+}
+
+std::vector<std::size_t> sizes_of(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope) {
+  std::vector<std::size_t> own;
+  for (const std::int32_t a : scope) own.push_back(sizes[at(a)]);
+  return own;
 }
 
 }  // namespace pypgm

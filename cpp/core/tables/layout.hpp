@@ -17,12 +17,20 @@ struct Axis {
   std::size_t small;  ///< step in the small table; 0 if it lacks the run
 };
 
+/// Axes of a Layout, outermost first, as kernels take them.
+struct AxisRange {
+  const Axis* first;
+  std::size_t n;
+};
+
 /// How a small table lies inside a large one, both in C order with axes in the same order. Axes of size 1
 /// are dropped and neighbours merged, so that present and absent runs alternate; the last run is contiguous.
 struct Layout {
   std::vector<Axis> axes;
   std::size_t large = 1;  ///< cells of the large table
   std::size_t small = 1;  ///< cells of the small table
+
+  operator AxisRange() const { return {axes.data(), axes.size()}; }
 };
 
 /// Builds the layout of the table over the kept axes inside the table over all of them.
@@ -39,5 +47,11 @@ constexpr std::size_t multiply_cells(std::size_t a, std::size_t b) {
 
 /// Cells of a table over a scope, saturated at kTooManyCells.
 std::size_t cells_of(std::span<const std::size_t> sizes, const Scope& scope);
+
+/// The same where sizes may exceed every integer.
+double count_cells(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope);
+
+/// The sizes of the attributes of a scope.
+std::vector<std::size_t> sizes_of(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope);
 
 }  // namespace pypgm
