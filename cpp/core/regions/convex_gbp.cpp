@@ -55,11 +55,6 @@ ConvexGbp::ConvexGbp(std::shared_ptr<const RegionGraph> graph, std::vector<doubl
   means_.resize(most_means);
 }
 
-std::span<double> ConvexGbp::belief(int region) {
-  const Region& r = graph_->regions[at(region)];
-  return std::span<double>(beliefs_).subspan(r.offset, r.cells);
-}
-
 std::span<double> ConvexGbp::message(int edge) {
   const RegionEdge& e = graph_->edges[at(edge)];
   return std::span<double>(messages_).subspan(e.offset, e.layout.small);

@@ -47,7 +47,7 @@ class ConvexGbp {
   const RegionGraph& graph() const { return *graph_; }
   std::span<const double> counting_numbers() const { return kappa_; }
   std::span<double> beliefs() { return beliefs_; }
-  std::span<double> belief(int region);
+  std::span<double> belief(int region) { return slice(*graph_, beliefs_, region); }
   std::span<double> messages() { return messages_; }
   std::span<const double> messages() const { return messages_; }
   std::vector<double> release_beliefs() { return std::move(beliefs_); }

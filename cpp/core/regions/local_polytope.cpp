@@ -13,9 +13,7 @@ namespace pypgm {
 
 double consistent_value(const RegionGraph& graph, std::span<const double> counting_numbers,
                         std::span<const double> theta, std::vector<double> beliefs) {
-  const auto table = [&](int r) {
-    return std::span<double>(beliefs).subspan(graph.regions[at(r)].offset, graph.regions[at(r)].cells);
-  };
+  const auto table = [&](int r) { return slice(graph, beliefs, r); };
   std::vector<double> scratch(graph.largest_cells);
   const auto missing = [&](const RegionEdge& edge) {
     const auto m = std::span<double>(scratch).first(edge.layout.small);
@@ -55,9 +53,7 @@ double consistent_value(const RegionGraph& graph, std::span<const double> counti
 }
 
 bool propagate_zeros(const RegionGraph& graph, std::span<double> theta) {
-  const auto table = [&](int r) {
-    return theta.subspan(graph.regions[at(r)].offset, graph.regions[at(r)].cells);
-  };
+  const auto table = [&](int r) { return slice(graph, theta, r); };
   const auto is_zero = [](double t) { return t == -kInfinity; };
   bool changed = std::any_of(theta.begin(), theta.end(), is_zero);
   std::vector<double> above(graph.largest_cells);

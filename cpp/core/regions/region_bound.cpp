@@ -34,7 +34,7 @@ std::vector<std::uint8_t> reaching(const RegionGraph& graph, const L2Loss& loss)
 void pass_on(const RegionGraph& graph, int region, std::span<const std::uint8_t> reaches,
              std::span<double> mu) {
   const Region& r = graph.regions[at(region)];
-  const auto own = mu.subspan(r.offset, r.cells);
+  const auto own = slice(graph, mu, region);
   const auto passes = [&](int e) { return reaches[at(graph.edges[at(e)].parent)] != 0; };
   const auto parents = std::count_if(r.up.begin(), r.up.end(), passes);
   if (parents == 0) return;
@@ -42,8 +42,7 @@ void pass_on(const RegionGraph& graph, int region, std::span<const std::uint8_t>
   for (const int e : r.up) {
     if (!passes(e)) continue;
     const RegionEdge& edge = graph.edges[at(e)];
-    const Region& parent = graph.regions[at(edge.parent)];
-    expand(Expand::add, mu.subspan(parent.offset, parent.cells), edge.layout, own, 1);
+    expand(Expand::add, slice(graph, mu, edge.parent), edge.layout, own, 1);
   }
   std::fill(own.begin(), own.end(), 0.0);
 }
@@ -170,8 +169,8 @@ double region_bound(const RegionGraph& graph, const L2Loss& loss, double total, 
   }
   std::vector<double> least(graph.regions.size());
   parallel_for(graph.regions.size(), threads, [&](std::size_t r) {
-    const Region& region = graph.regions[r];
-    least[r] = least_of(loss.terms(static_cast<int>(r)), total, mu.subspan(region.offset, region.cells));
+    const int region = static_cast<int>(r);
+    least[r] = least_of(loss.terms(region), total, slice(graph, mu, region));
   });
   double sum = 0;
   for (const double v : least) sum += v;

@@ -32,11 +32,6 @@ RegionDescent::RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vect
       z_(graph_->cells),
       sums_(graph_->blocks.size()) {}
 
-std::span<double> RegionDescent::table(std::vector<double>& buffer, int region) const {
-  const Region& r = graph_->regions[at(region)];
-  return std::span<double>(buffer).subspan(r.offset, r.cells);
-}
-
 bool RegionDescent::keeps_average(int region) const {
   return loss_.empty() || !loss_.terms(region).empty() || graph_->regions[at(region)].up.empty();
 }
@@ -113,10 +108,7 @@ RegionProgress RegionDescent::advance(double s, double a, double stretch, double
 RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
                                             double stretch, double loose) {
   const Kernels& k = kernels();
-  const auto part = [&](int r) {
-    const Region& region = graph_->regions[at(r)];
-    return gradient.subspan(region.offset, region.cells);
-  };
+  const auto part = [&](int r) { return slice(*graph_, gradient, r); };
   return step(
       stretch, loose,
       [&](int r) {
@@ -137,10 +129,7 @@ void RegionDescent::mean(double a, std::span<double> out) {
 }
 
 double RegionDescent::loss_of(std::span<const double> beliefs) {
-  over_regions([&](int r, PathSums& sums) {
-    const Region& region = graph_->regions[at(r)];
-    sums.loss += loss_.value(r, beliefs.subspan(region.offset, region.cells));
-  });
+  over_regions([&](int r, PathSums& sums) { sums.loss += loss_.value(r, slice(*graph_, beliefs, r)); });
   double loss = 0;
   for (const PathSums& sums : sums_) loss += sums.loss;
   return loss;

@@ -68,7 +68,7 @@ class RegionDescent {
   std::vector<double> release_potentials() { return std::move(theta_); }
 
  private:
-  std::span<double> table(std::vector<double>& buffer, int region) const;
+  std::span<double> table(std::vector<double>& buffer, int r) const { return slice(*graph_, buffer, r); }
   bool keeps_average(int region) const;
   double loss_of(std::span<const double> beliefs);
   template <class Before, class After>

@@ -45,4 +45,11 @@ struct RegionGraph {
 /// cycle) and that edges are distinct.
 RegionGraph build_region_graph(std::span<const std::size_t> sizes, const RegionLinks& links);
 
+/// The part of a buffer of all regions' tables that holds one region's.
+template <class Buffer>
+auto slice(const RegionGraph& graph, Buffer&& buffer, int region) {
+  const Region& r = graph.regions[static_cast<std::size_t>(region)];
+  return std::span(buffer).subspan(r.offset, r.cells);
+}
+
 }  // namespace pypgm
