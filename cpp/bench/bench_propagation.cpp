@@ -123,16 +123,13 @@ void bench_propagation_marginals(benchmark::State& state, const Model& model) {
 }
 
 void bench_propagation_implicit(benchmark::State& state, const Model& model) {
-  const pypgm::FactoredTree& contraction = *model.tree.factored;
-  pypgm::FactoredWork work(contraction);
-  const pypgm::Observation nothing{std::vector<std::int32_t>(model.tree.sizes.size(), 0), {}};
+  const pypgm::Known known(model.tree, model.potentials, {});
+  pypgm::FactoredWork work(known.factored());
   std::vector<double> marginals(model.potentials.size());
   double log_z = 0;
   const auto run = [&] {
-    return pypgm::factored_forward(model.tree, contraction, model.potentials, nothing, work, log_z, 1) ==
-               pypgm::Outcome::exact &&
-           pypgm::factored_backward(model.tree, contraction, nothing, work, {kTotal, marginals, {}}, 1) ==
-               pypgm::Outcome::exact;
+    return pypgm::factored_forward(known, work, log_z, 1) == pypgm::Outcome::exact &&
+           pypgm::factored_backward(known, work, {kTotal, marginals, {}}, 1) == pypgm::Outcome::exact;
   };
   const bool exact = run();
   time(state, model, exact && right_marginals(model, log_z, marginals), run);

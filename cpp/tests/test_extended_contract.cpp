@@ -27,16 +27,14 @@ struct Extended {
   Extended(const JunctionTree& tree, const std::vector<double>& potentials, int n_threads,
            const std::vector<Evidence>& evidence = {})
       : marginals(potentials.size(), -1.0) {
-    const std::vector<std::int32_t> codes(tree.sizes.size(), 0);
-    std::vector<double> entered = potentials;
-    const std::vector<Evidence> alone = enter_evidence(tree, evidence, entered);
-    const Observation known{codes, alone};
-    FactoredWork work(*tree.factored);
+    const Known known(tree, potentials, evidence);
+    FactoredWork work(known.factored());
     work.may_extend = true;
-    outcome = factored_forward(tree, *tree.factored, entered, known, work, log_z, n_threads);
-    for (const std::uint8_t s : work.extended) any = any || s != 0;
+    outcome = factored_forward(known, work, log_z, n_threads);
+    for (const Weights& value : work.values) any = any || value.extended;
     if (outcome != Outcome::exact) return;
-    outcome = factored_backward(tree, *tree.factored, known, work, {kTotal, marginals, {}}, n_threads);
+    outcome = factored_backward(known, work, {kTotal, marginals, {}}, n_threads);
+    log_z += known.log_weight;
   }
 };
 

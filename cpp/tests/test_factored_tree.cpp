@@ -53,12 +53,11 @@ TEST_CASE("contractions of three tables, whoever has which attribute") {
 /// What the contraction itself says, without the way out by logarithms.
 Outcome run(const JunctionTree& tree, const std::vector<double>& potentials, double& log_z,
             std::vector<double>& marginals, int n_threads) {
-  const std::vector<std::int32_t> codes(tree.sizes.size(), 0);
-  FactoredWork work(*tree.factored);
-  const Outcome forward =
-      factored_forward(tree, *tree.factored, potentials, {codes, {}}, work, log_z, n_threads);
+  const Known known(tree, potentials, {});
+  FactoredWork work(known.factored());
+  const Outcome forward = factored_forward(known, work, log_z, n_threads);
   if (forward != Outcome::exact) return forward;
-  return factored_backward(tree, *tree.factored, {codes, {}}, work, {50.0, marginals, {}}, n_threads);
+  return factored_backward(known, work, {50.0, marginals, {}}, n_threads);
 }
 
 TEST_CASE("what is called exact is, what is called impossible is, and mild models are never lost") {
@@ -128,7 +127,7 @@ TEST_CASE("buffers used again give what new ones give, lost runs and impossible 
       for (double& x : given) x += 1;
       const double log_z = exact_marginals(tree, potentials, {}, 50.0, wanted, 1);
       const double same = exact_marginals(tree, given, 50.0, work, found, 2, hooks);
-      const double largest = exact_max_log_weight(tree, potentials, work, 2);
+      const double largest = work.max_log_weight(potentials, 2);
       const test::BruteForce by_hand(s, potentials, 50.0);
       const bool possible = log_z > -kInfinity;
       if (possible) CHECK(largest == doctest::Approx(by_hand.largest).epsilon(1e-12));

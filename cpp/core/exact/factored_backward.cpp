@@ -17,23 +17,22 @@ namespace {
 /// One backward pass: the derivatives of all values, and the marginals of the leaves.
 class Backward {
  public:
-  Backward(const JunctionTree& tree, const FactoredTree& factored, const Observation& known,
-           FactoredWork& work, const Marginals& marginals)
-      : tree_(tree), factored_(factored), known_(known), work_(work), marginals_(marginals) {
+  Backward(const Known& known, FactoredWork& work, const Marginals& marginals)
+      : tree_(known.tree), factored_(known.factored()), known_(known), work_(work), marginals_(marginals) {
     if (marginals.attributes.empty()) return;
-    for (const std::size_t size : tree.sizes) {
+    for (const std::size_t size : tree_.sizes) {
       attribute_offsets_.push_back(attribute_offsets_.empty() ? 0 : attribute_offsets_.back() + last_);
       last_ = size;
     }
-    housed_.resize(factored.n_leaves);
-    for (std::size_t a = 0; a < tree.sizes.size(); ++a) housed_[at(factored.home[a])].push_back(a);
+    housed_.resize(factored_.n_leaves);
+    for (std::size_t a = 0; a < tree_.sizes.size(); ++a) housed_[at(factored_.home[a])].push_back(a);
   }
 
   void step(const FactoredStep& s, int threads) {
     double one = 1.0;
-    const Weights derivative = weights_of(factored_, work_, s.out);
-    const Weights a = weights_of(factored_, work_, s.a);
-    const Weights b = s.b < 0 ? Weights{{&one, 1}, nullptr} : weights_of(factored_, work_, s.b);
+    const Weights derivative = work_.values[at(s.out)];
+    const Weights a = work_.values[at(s.a)];
+    const Weights b = s.b < 0 ? Weights{{&one, 1}, nullptr} : work_.values[at(s.b)];
     const bool leaf_a = factored_.is_leaf(s.a);
     const bool leaf_b = s.b >= 0 && factored_.is_leaf(s.b);
     // Factors first: they keep their weights, which the other derivative needs. Of two values, one waits in
@@ -65,10 +64,10 @@ class Backward {
   void observed_attributes() {
     if (marginals_.attributes.empty()) return;
     for (std::size_t a = 0; a < tree_.sizes.size(); ++a) {
-      if (factored_.observed[a] == 0 && tree_.sizes[a] > 1) continue;
+      if (known_.observed[a] == 0 && tree_.sizes[a] > 1) continue;
       const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
       std::fill(out.begin(), out.end(), 0.0);
-      out[factored_.observed[a] != 0 ? at(known_.codes[a]) : 0] = marginals_.total;
+      out[known_.observed[a] != 0 ? at(known_.codes[a]) : 0] = marginals_.total;
     }
   }
 
@@ -84,25 +83,23 @@ class Backward {
   void derive(int value, const Loops& by, const Weights& derivative, const Weights& other, Weights& place,
               int threads) {
     multiply(by, derivative.operand(), other.operand(), place, work_.may_extend, threads);
-    keep_known(work_, value, place);
+    work_.values[at(value)].range = place.range;
+    work_.values[at(value)].extended = place.extended;
   }
 
   void leaf(const FactoredStep& s, int value, const Loops& by, const Weights& derivative,
             const Weights& other, int threads) {
     const bool factor = at(value) < factored_.n_factors && !marginals_.factors.empty();
     if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
-    const std::size_t cells = factored_.values[at(value)].cells;
-    Weights place = in_spare(s, cells);
-    if (factor && lies_as_given(tree_, factored_, value)) {
-      place.cells = marginals_.factors.subspan(tree_.factors[at(value)].offset, cells);
-    }
+    Weights place = in_spare(s, factored_.values[at(value)].cells);
+    if (factor && lies_as_given(known_, value)) place.cells = slice(tree_, marginals_.factors, value);
     multiply(by, derivative.operand(), other.operand(), place, work_.may_extend, threads);
     finish(value, place);
   }
 
   /// The marginal of a leaf: its weights times their derivative, scaled to the total.
   void finish(int value, Weights derivative) {
-    const Weights weights = weights_of(factored_, work_, value);
+    const Weights& weights = work_.values[at(value)];
     const auto cells = derivative.cells;
     for (std::size_t i = 0; i < cells.size(); ++i) cells[i] *= weights.cells[i];
     if (derivative.extended || weights.extended) add_exponents(derivative, weights);
@@ -133,18 +130,16 @@ class Backward {
   }
 
   void put_factor(int value, std::span<const double> marginal) {
-    if (at(value) >= factored_.n_factors || lies_as_given(tree_, factored_, value)) return;
-    const Placement& place = tree_.factors[at(value)];
-    const auto out = marginals_.factors.subspan(place.offset, place.layout.small);
+    if (at(value) >= factored_.n_factors || lies_as_given(known_, value)) return;
+    const auto out = slice(tree_, marginals_.factors, value);
     std::fill(out.begin(), out.end(), 0.0);
-    for_observed_cells(tree_, factored_, value, known_.codes,
-                       [&](std::size_t cell, std::size_t to) { out[to] = marginal[cell]; });
+    for_observed_cells(known_, value, [&](std::size_t cell, std::size_t to) { out[to] = marginal[cell]; });
   }
 
   void put_attributes(int value, std::span<const double> marginal) {
     const Value& own = factored_.values[at(value)];
     for (const std::size_t a : housed_[at(value)]) {
-      if (factored_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
+      if (known_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
       const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
       std::fill(out.begin(), out.end(), 0.0);
       const std::size_t inner = stride_of(tree_, own, static_cast<std::int32_t>(a));
@@ -156,7 +151,7 @@ class Backward {
 
   const JunctionTree& tree_;
   const FactoredTree& factored_;
-  const Observation& known_;
+  const Known& known_;
   FactoredWork& work_;
   const Marginals& marginals_;
   std::size_t last_ = 0;
@@ -167,17 +162,18 @@ class Backward {
 
 }  // namespace
 
-Outcome factored_backward(const JunctionTree& tree, const FactoredTree& factored, const Observation& known,
-                          FactoredWork& work, const Marginals& marginals, int n_threads) {
-  Backward backward(tree, factored, known, work, marginals);
+Outcome factored_backward(const Known& known, FactoredWork& work, const Marginals& marginals, int n_threads) {
+  const FactoredTree& factored = known.factored();
+  Backward backward(known, work, marginals);
   backward.observed_attributes();
   if (factored.root < 0) return Outcome::exact;
   if (factored.steps.empty()) {
     backward.only_leaf(factored.root);
   } else {
-    const auto root = cells_of(factored, work, factored.root);
-    root[0] = 1.0;
-    keep_known(work, factored.root, {root, nullptr});
+    Weights& root = work.values[at(factored.root)];
+    root.cells[0] = 1.0;
+    root.range = {};
+    root.extended = false;
   }
   for (std::size_t depth = factored.levels.size(); depth-- > 0;) {
     for_steps(factored, factored.levels[depth], n_threads,

@@ -11,39 +11,29 @@ namespace pypgm {
 
 namespace {
 
-/// The forward pass, and the backward pass if there is any weight: first with scaled weights, then, if that
-/// lost something, with cell exponents.
-template <class Back>
-Outcome forward_and_backward(const JunctionTree& tree, const FactoredTree& factored,
-                             std::span<const double> potentials, const Observation& known, FactoredWork& work,
-                             double& log_z, int n_threads, const Back& back) {
+/// The forward pass, and the backward pass if there is any weight and marginals are wanted: first with scaled
+/// weights, then, if that lost something, with cell exponents.
+Outcome run_factored_tree(const Known& known, FactoredWork& work, double& log_z, const Marginals& marginals,
+                          int n_threads) {
   for (;;) {
-    Outcome outcome = factored_forward(tree, factored, potentials, known, work, log_z, n_threads);
+    Outcome outcome = factored_forward(known, work, log_z, n_threads);
     if (outcome == Outcome::impossible) log_z = -kInfinity;
-    if (outcome == Outcome::exact) outcome = back(factored, known, work);
+    if (outcome == Outcome::exact && !marginals.empty()) {
+      outcome = factored_backward(known, work, marginals, n_threads);
+    }
     if (outcome != Outcome::lost) return outcome;
     assert(!work.may_extend);
     work.may_extend = true;
   }
 }
 
-/// A run of the factored tree; `back` continues a forward pass that has lost nothing. Returns log Z.
-template <class Back>
-double run_factored_tree(const JunctionTree& tree, const Known& known, int n_threads, const Back& back) {
+/// The same from its own buffers; returns log Z.
+double factored_marginals(const Known& known, const Marginals& marginals, int n_threads) {
   if (known.log_weight == -kInfinity) return -kInfinity;
   FactoredWork work(known.factored());
   double log_z = 0;
-  forward_and_backward(tree, known.factored(), known.potentials, known.observation(), work, log_z, n_threads,
-                       back);
+  run_factored_tree(known, work, log_z, marginals, n_threads);
   return log_z + known.log_weight;
-}
-
-double factored_marginals(const JunctionTree& tree, const Known& known, const Marginals& marginals,
-                          int n_threads) {
-  const auto back = [&](const FactoredTree& factored, const Observation& observation, FactoredWork& work) {
-    return factored_backward(tree, factored, observation, work, marginals, n_threads);
-  };
-  return run_factored_tree(tree, known, n_threads, back);
 }
 
 /// Whether the factored tree is cheaper than the tables. Where the given cliques are about all the tree has,
@@ -68,13 +58,13 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
     const Outcome outcome = propagate(tree, known.potentials, {total, marginals, {}}, work, log_z, n_threads);
     if (outcome != Outcome::lost) return log_z;
   }
-  return factored_marginals(tree, known, {total, marginals, {}}, n_threads);
+  return factored_marginals(known, {total, marginals, {}}, n_threads);
 }
 
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
                                  std::span<double> marginals, int n_threads) {
-  return factored_marginals(tree, Known(tree, potentials, evidence), {total, {}, marginals}, n_threads);
+  return factored_marginals(Known(tree, potentials, evidence), {total, {}, marginals}, n_threads);
 }
 
 double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
@@ -98,7 +88,7 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
   std::copy(potentials.begin(), potentials.end(), padded.begin());
   std::vector<double> marginals(padded.size());
   const Known known(wider, padded, evidence);
-  const double log_z = factored_marginals(wider, known, {total, marginals, {}}, n_threads);
+  const double log_z = factored_marginals(known, {total, marginals, {}}, n_threads);
   std::copy(marginals.begin() + static_cast<std::ptrdiff_t>(potentials.size()), marginals.end(),
             tables.begin());
   return log_z;
@@ -110,29 +100,25 @@ double exact_log_partition(const JunctionTree& tree, std::span<const double> pot
   if (tables_are_cheaper(tree, known)) {
     double log_z = 0;
     Workspace work(tree);
-    if (log_partition(tree, known.potentials, work, log_z, n_threads) != Outcome::lost) return log_z;
+    if (propagate(tree, known.potentials, {}, work, log_z, n_threads) != Outcome::lost) return log_z;
   }
-  const auto stop = [](const FactoredTree&, const Observation&, FactoredWork&) { return Outcome::exact; };
-  return run_factored_tree(tree, known, n_threads, stop);
+  return factored_marginals(known, {}, n_threads);
 }
 
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
                             std::span<const Evidence> evidence, int n_threads) {
   const Known known(tree, potentials, evidence);
   if (known.log_weight == -kInfinity) return -kInfinity;
-  const FactoredTree& factored = known.factored();
-  const auto cells = std::make_unique_for_overwrite<double[]>(factored.cells);
-  return known.log_weight +
-         factored_maximum(tree, factored, known.potentials, known.observation(), cells.get(), n_threads);
+  const auto cells = std::make_unique_for_overwrite<double[]>(known.factored().cells);
+  return known.log_weight + factored_maximum(known, cells.get(), n_threads);
 }
 
-ExactWork::ExactWork(const JunctionTree& tree)
-    : tree_(tree), nothing_{std::vector<std::int32_t>(tree.sizes.size(), 0), {}} {
+ExactWork::ExactWork(const JunctionTree& tree) : nothing_(tree, {}, {}) {
   if (!factored_is_cheaper(tree)) tables_ = std::make_unique<Workspace>(tree);
 }
 
 FactoredWork& ExactWork::factored() {
-  if (factored_ == nullptr) factored_ = std::make_unique<FactoredWork>(*tree_.factored);
+  if (factored_ == nullptr) factored_ = std::make_unique<FactoredWork>(nothing_.factored());
   return *factored_;
 }
 
@@ -143,11 +129,8 @@ Outcome ExactWork::run_factored(std::span<const double> potentials, double total
   const double width = extent.largest - extent.least;
   work.may_extend = width >= lost_width_;
   const bool may_extend = work.may_extend;
-  const auto back = [&](const FactoredTree& factored, const Observation& known, FactoredWork& cells) {
-    return factored_backward(tree_, factored, known, cells, {total, marginals, {}}, n_threads);
-  };
-  const Outcome outcome =
-      forward_and_backward(tree_, *tree_.factored, potentials, nothing_, work, log_z, n_threads, back);
+  nothing_.potentials = potentials;
+  const Outcome outcome = run_factored_tree(nothing_, work, log_z, {total, marginals, {}}, n_threads);
   if (work.may_extend && !may_extend) lost_width_ = width;
   return outcome;
 }
@@ -172,9 +155,9 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
   return log_z;
 }
 
-double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials, ExactWork& work,
-                            int n_threads) {
-  return factored_maximum(tree, *tree.factored, potentials, work.nothing(), work.factored().cells, n_threads);
+double ExactWork::max_log_weight(std::span<const double> potentials, int n_threads) {
+  nothing_.potentials = potentials;
+  return factored_maximum(nothing_, factored().buffer.get(), n_threads);
 }
 
 }  // namespace pypgm

@@ -54,14 +54,15 @@ class ExactWork {
                        double& log_z, int n_threads);
   /// Null if runs are those of the factored tree.
   Workspace* tables() const { return tables_.get(); }
-  FactoredWork& factored();
-  const Observation& nothing() const { return nothing_; }
+  /// exact_max_log_weight without evidence.
+  double max_log_weight(std::span<const double> potentials, int n_threads);
 
  private:
-  const JunctionTree& tree_;
+  FactoredWork& factored();
+
   std::unique_ptr<FactoredWork> factored_;
   std::unique_ptr<Workspace> tables_;
-  Observation nothing_;
+  Known nothing_;  ///< no evidence
   /// Potentials as far apart lost a run with scaled weights: such a run is not tried again.
   double lost_width_ = std::numeric_limits<double>::infinity();
 };
@@ -70,8 +71,5 @@ class ExactWork {
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials, double total,
                        ExactWork& work, std::span<double> marginals, int n_threads,
                        const CliqueHooks& hooks = {});
-
-double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials, ExactWork& work,
-                            int n_threads);
 
 }  // namespace pypgm

@@ -18,22 +18,19 @@ constexpr double kZero = 0.0;
 /// The upward pass, kept so that parts of it can be done again.
 class MaxPass {
  public:
-  MaxPass(const JunctionTree& tree, const FactoredTree& factored, std::span<const double> potentials,
-          const Observation& known)
-      : tree_(tree),
-        factored_(factored),
-        cells_(std::make_unique_for_overwrite<double[]>(factored.cells)),
-        taken_by_(factored.values.size(), -1),
+  explicit MaxPass(const Known& known)
+      : tree_(known.tree),
+        factored_(known.factored()),
+        cells_(std::make_unique_for_overwrite<double[]>(factored_.cells)),
+        taken_by_(factored_.values.size(), -1),
         codes_(known.codes) {
-    for (std::size_t s = 0; s < factored.steps.size(); ++s) {
-      const FactoredStep& step = factored.steps[s];
+    for (std::size_t s = 0; s < factored_.steps.size(); ++s) {
+      const FactoredStep& step = factored_.steps[s];
       taken_by_[at(step.a)] = static_cast<int>(s);
       if (step.b >= 0) taken_by_[at(step.b)] = static_cast<int>(s);
     }
-    for (int v = 0; at(v) < factored.n_leaves; ++v) {
-      load_logarithms(tree, factored, potentials, known, v, table(v));
-    }
-    for (const FactoredStep& step : factored.steps) maximise(step);
+    for (int v = 0; at(v) < factored_.n_leaves; ++v) load_logarithms(known, v, table(v));
+    for (const FactoredStep& step : factored_.steps) maximise(step);
   }
 
   double largest() const { return factored_.root < 0 ? 0.0 : *table(factored_.root); }
@@ -147,7 +144,7 @@ MostProbable most_probable(const JunctionTree& tree, std::span<const double> pot
                            std::span<const Evidence> evidence) {
   assert(tree.factored != nullptr);
   const Known known(tree, potentials, evidence);
-  MaxPass pass(tree, known.factored(), known.potentials, known.observation());
+  MaxPass pass(known);
   const double largest = pass.largest();
   if (largest + known.log_weight == -kInfinity) return {{}, -kInfinity};
   bool only = pass.trace();

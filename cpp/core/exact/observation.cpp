@@ -24,8 +24,9 @@ std::vector<Evidence> enter_evidence(const JunctionTree& tree, std::span<const E
   return alone;
 }
 
-Known::Known(const JunctionTree& tree, std::span<const double> given, std::span<const Evidence> evidence)
-    : observed(tree.sizes.size(), 0), codes(tree.sizes.size(), 0), potentials(given), tree_(tree) {
+Known::Known(const JunctionTree& junction_tree, std::span<const double> given,
+             std::span<const Evidence> evidence)
+    : tree(junction_tree), observed(tree.sizes.size(), 0), codes(tree.sizes.size(), 0), potentials(given) {
   const auto possible = [](double x) { return x != -kInfinity; };
   for (const Evidence& e : evidence) {
     const auto& values = e.log_likelihood;
@@ -52,13 +53,12 @@ Known::Known(const JunctionTree& tree, std::span<const double> given, std::span<
   if (any) own_ = make_factored_tree(tree, observed);
 }
 
-bool lies_as_given(const JunctionTree& tree, const FactoredTree& factored, int leaf) {
-  if (at(leaf) >= factored.n_factors) return false;
-  const Scope& scope = tree.scopes[at(leaf)];
-  const Scope& axes = factored.values[at(leaf)].attributes;
-  return std::is_sorted(axes.begin(), axes.end()) &&
-         std::none_of(scope.begin(), scope.end(),
-                      [&](std::int32_t a) { return factored.observed[at(a)] != 0; });
+bool lies_as_given(const Known& known, int leaf) {
+  if (at(leaf) >= known.tree.factors.size()) return false;
+  const Scope& axes = known.factored().values[at(leaf)].attributes;
+  return std::ranges::is_sorted(axes) &&
+         std::ranges::none_of(known.tree.scopes[at(leaf)],
+                              [&](std::int32_t a) { return known.observed[at(a)] != 0; });
 }
 
 }  // namespace pypgm

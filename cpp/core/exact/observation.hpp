@@ -3,8 +3,9 @@
 #include <span>
 #include <vector>
 
-#include "core/exact/factored_inference.hpp"
-#include "core/plan/junction_tree.hpp"
+#include "core/base/numbers.hpp"
+#include "core/exact/evidence.hpp"
+#include "core/plan/factored_tree.hpp"
 #include "core/tables/strides.hpp"
 
 namespace pypgm {
@@ -23,6 +24,7 @@ class Known {
   Known(const Known&) = delete;
   Known& operator=(const Known&) = delete;
 
+  const JunctionTree& tree;
   bool any = false;                    ///< whether anything is observed
   std::vector<std::uint8_t> observed;  ///< by attribute
   std::vector<std::int32_t> codes;     ///< by attribute: the observed value, 0 elsewhere
@@ -30,28 +32,25 @@ class Known {
   double log_weight = 0;               ///< of the observed values; -inf if they exclude each other
   std::span<const double> potentials;  ///< with the likelihoods
 
-  Observation observation() const { return {codes, alone}; }
   /// The plan in which the observed attributes are fixed.
-  const FactoredTree& factored() const { return any ? own_ : *tree_.factored; }
+  const FactoredTree& factored() const { return any ? own_ : *tree.factored; }
 
  private:
-  const JunctionTree& tree_;
   FactoredTree own_;
   std::vector<double> entered_;
 };
 
 /// Whether a leaf is a given factor whose cells lie as they are given: none of its attributes is observed,
 /// and its axes are in the same order.
-bool lies_as_given(const JunctionTree& tree, const FactoredTree& factored, int leaf);
+bool lies_as_given(const Known& known, int leaf);
 
 /// Calls body(cell of what is left of a given factor, cell of the factor) for the cells that agree with the
 /// observed codes.
 template <class Body>
-void for_observed_cells(const JunctionTree& tree, const FactoredTree& factored, int factor,
-                        std::span<const std::int32_t> codes, const Body& body) {
-  const Scope& scope = tree.scopes[static_cast<std::size_t>(factor)];
-  const Scope& axes = factored.values[static_cast<std::size_t>(factor)].attributes;
-  const auto size_of = [&](std::int32_t a) { return tree.sizes[static_cast<std::size_t>(a)]; };
+void for_observed_cells(const Known& known, int factor, const Body& body) {
+  const Scope& scope = known.tree.scopes[at(factor)];
+  const Scope& axes = known.factored().values[at(factor)].attributes;
+  const auto size_of = [&](std::int32_t a) { return known.tree.sizes[at(a)]; };
   const auto step_of = [&](std::int32_t a) {
     std::size_t step = 1;
     for (std::size_t i = scope.size(); scope[--i] != a;) step *= size_of(scope[i]);
@@ -59,8 +58,7 @@ void for_observed_cells(const JunctionTree& tree, const FactoredTree& factored, 
   };
   std::size_t begin = 0;
   for (const std::int32_t a : scope) {
-    const auto i = static_cast<std::size_t>(a);
-    if (factored.observed[i] != 0) begin += step_of(a) * static_cast<std::size_t>(codes[i]);
+    if (known.observed[at(a)] != 0) begin += step_of(a) * at(known.codes[at(a)]);
   }
   Strides strides;
   for (std::size_t i = axes.size(); i-- > 0;) strides.add_outer(size_of(axes[i]), step_of(axes[i]));

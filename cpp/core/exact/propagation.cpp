@@ -218,17 +218,10 @@ Outcome propagate(const JunctionTree& tree, std::span<const double> potentials,
                   const CliqueHooks& hooks) {
   const Pass pass{tree, potentials, marginals, work, hooks};
   const Outcome outcome = collect(pass, log_z, n_threads);
-  if (outcome == Outcome::exact) {
+  if (outcome == Outcome::exact && !(marginals.factors.empty() && marginals.tables.empty())) {
     visit_downward(tree, n_threads, [&](int i, int threads) { distribute_node(pass, i, threads); });
   }
   return outcome;
-}
-
-Outcome log_partition(const JunctionTree& tree, std::span<const double> potentials, Workspace& work,
-                      double& log_z, int n_threads) {
-  const DenseMarginals none;
-  const CliqueHooks no_hooks;
-  return collect(Pass{tree, potentials, none, work, no_hooks}, log_z, n_threads);
 }
 
 }  // namespace pypgm

@@ -31,7 +31,8 @@ struct CliqueHooks {
   std::function<void(int factor)> after;   ///< its marginal is there
 };
 
-/// Where a propagation writes marginals, in counts that sum to `total`; either may be empty.
+/// Where a propagation writes marginals, in counts that sum to `total`; either may be empty. Without both it
+/// ends after the upward pass.
 struct DenseMarginals {
   double total = 1;
   std::span<double> factors;  ///< of the given cliques, one behind the other
@@ -46,16 +47,5 @@ struct DenseMarginals {
 Outcome propagate(const JunctionTree& tree, std::span<const double> potentials,
                   const DenseMarginals& marginals, Workspace& work, double& log_z, int n_threads,
                   const CliqueHooks& hooks = {});
-
-/// The log partition function alone: the upward pass.
-Outcome log_partition(const JunctionTree& tree, std::span<const double> potentials, Workspace& work,
-                      double& log_z, int n_threads);
-
-/// The part of a buffer of all given tables that holds one clique's.
-template <class Buffer>
-auto slice(const JunctionTree& tree, Buffer& buffer, int factor) {
-  const Placement& place = tree.factors[static_cast<std::size_t>(factor)];
-  return std::span(buffer).subspan(place.offset, place.layout.small);
-}
 
 }  // namespace pypgm

@@ -23,7 +23,7 @@ double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradien
   for (std::size_t i = 0; i < scratch.size(); ++i) {
     scratch[i] = potentials[i] == -kInfinity ? -kInfinity : -gradient[i];
   }
-  return dot(gradient, marginals) + total * exact_max_log_weight(tree, scratch, work, n_threads);
+  return dot(gradient, marginals) + total * work.max_log_weight(scratch, n_threads);
 }
 
 Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,

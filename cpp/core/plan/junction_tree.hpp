@@ -76,4 +76,11 @@ struct JunctionTree {
 JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
                                  const Elimination& elimination);
 
+/// The part of a buffer of all given tables that holds one clique's.
+template <class Buffer>
+auto slice(const JunctionTree& tree, Buffer&& buffer, int factor) {
+  const Placement& place = tree.factors[static_cast<std::size_t>(factor)];
+  return std::span(buffer).subspan(place.offset, place.layout.small);
+}
+
 }  // namespace pypgm
