@@ -52,10 +52,7 @@ ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tre
   in_parents_.resize(in_children_.size());
   const double log_z = exact_tables(*tree_, potentials_, {}, total_, tables_, n_threads_);
   if (!(log_z > -std::numeric_limits<double>::infinity())) std::fill(tables_.begin(), tables_.end(), 0.0);
-  for (int child = 1; child < static_cast<int>(tree_->nodes.size()); ++child) {
-    const Edge e = edge(child);
-    reduce_sum(e.child, e.node.to_separator, e.in_child, n_threads_);
-  }
+  for (int child = 1; child < static_cast<int>(tree_->nodes.size()); ++child) sum_up(lower_end(child));
 }
 
 /// Turns now into target / now, the factor that makes one the other; 1 where there is nothing to scale.
@@ -67,58 +64,56 @@ double ProportionalFitting::ratios(std::span<const double> target, std::span<dou
 }
 
 double ProportionalFitting::fit_node(const TreeNode& node) {
-  const auto table = std::span<double>(tables_).subspan(node.offset, node.cells);
+  const auto table = std::span(tables_).subspan(node.offset, node.cells);
   double distance = 0;
   for (const int f : node.factors) {
     const Layout& place = tree_->factors[at(f)].layout;
-    const std::size_t offset = tree_->factors[at(f)].offset;
-    const auto scaling = std::span<double>(scratch_).subspan(offset, place.small);
+    const auto scaling = slice(*tree_, scratch_, f);
     reduce_sum(table, place, scaling, n_threads_);
-    distance += ratios(std::span<const double>(targets_).subspan(offset, place.small), scaling);
+    distance += ratios(slice(*tree_, targets_, f), scaling);
     expand(Expand::multiply, table, place, scaling, n_threads_);
-    for (std::size_t i = 0; i < place.small; ++i) potentials_[offset + i] += std::log(scaling[i]);
+    const auto potentials = slice(*tree_, potentials_, f);
+    for (std::size_t i = 0; i < place.small; ++i) potentials[i] += std::log(scaling[i]);
   }
   return distance;
 }
 
-ProportionalFitting::Edge ProportionalFitting::edge(int child) {
+ProportionalFitting::End ProportionalFitting::lower_end(int child) {
+  const TreeNode& node = tree_->nodes[at(child)];
+  return {std::span(tables_).subspan(node.offset, node.cells), node.to_separator,
+          std::span(in_children_).subspan(node.separator_offset, node.separator_cells)};
+}
+
+ProportionalFitting::End ProportionalFitting::upper_end(int child) {
   const TreeNode& node = tree_->nodes[at(child)];
   const TreeNode& parent = tree_->nodes[at(node.parent)];
-  return {node,
-          std::span<double>(tables_).subspan(node.offset, node.cells),
-          std::span<double>(tables_).subspan(parent.offset, parent.cells),
-          std::span<double>(in_children_).subspan(node.separator_offset, node.separator_cells),
-          std::span<double>(in_parents_).subspan(node.separator_offset, node.separator_cells),
-          std::span<double>(scaling_).first(node.separator_cells)};
+  return {std::span(tables_).subspan(parent.offset, parent.cells), node.from_parent,
+          std::span(in_parents_).subspan(node.separator_offset, node.separator_cells)};
 }
 
-void ProportionalFitting::descend(int child) {
-  const Edge e = edge(child);
-  reduce_sum(e.parent, e.node.from_parent, e.in_parent, n_threads_);
-  std::copy(e.in_child.begin(), e.in_child.end(), e.scaling.begin());
-  ratios(e.in_parent, e.scaling);
-  expand(Expand::multiply, e.child, e.node.to_separator, e.scaling, n_threads_);
+void ProportionalFitting::sum_up(const End& end) const {
+  reduce_sum(end.table, end.layout, end.sums, n_threads_);
 }
 
-void ProportionalFitting::climb(int child) {
-  const Edge e = edge(child);
-  reduce_sum(e.child, e.node.to_separator, e.in_child, n_threads_);
-  std::copy(e.in_parent.begin(), e.in_parent.end(), e.scaling.begin());
-  ratios(e.in_child, e.scaling);
-  expand(Expand::multiply, e.parent, e.node.from_parent, e.scaling, n_threads_);
+void ProportionalFitting::carry(const End& from, const End& to) {
+  sum_up(from);
+  const auto scaling = std::span(scaling_).first(to.sums.size());
+  std::copy(to.sums.begin(), to.sums.end(), scaling.begin());
+  ratios(from.sums, scaling);
+  expand(Expand::multiply, to.table, to.layout, scaling, n_threads_);
 }
 
 double ProportionalFitting::sweep() {
   int here = 0;
   double distance = 0;
   const auto back = [&] {
-    climb(here);
+    carry(lower_end(here), upper_end(here));
     here = tree_->nodes[at(here)].parent;
   };
   for (const int node : order_) {
     const int parent = tree_->nodes[at(node)].parent;
     while (here != parent && parent >= 0) back();
-    if (parent >= 0) descend(node);
+    if (parent >= 0) carry(upper_end(node), lower_end(node));
     here = node;
     distance += fit_node(tree_->nodes[at(node)]);
   }
@@ -134,9 +129,8 @@ double ProportionalFitting::sweep() {
 const std::vector<double>& ProportionalFitting::tables() {
   // What the last walk brought to the root is distributed, parents first.
   for (int node = 1; !agrees_ && node < static_cast<int>(tree_->nodes.size()); ++node) {
-    descend(node);
-    const Edge e = edge(node);
-    reduce_sum(e.child, e.node.to_separator, e.in_child, n_threads_);
+    carry(upper_end(node), lower_end(node));
+    sum_up(lower_end(node));
   }
   agrees_ = true;
   return tables_;

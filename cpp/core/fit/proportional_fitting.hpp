@@ -33,18 +33,18 @@ class ProportionalFitting {
   double ratios(std::span<const double> target, std::span<double> now) const;
   /// Scales a tree clique to the targets of the given cliques placed in it, one after the other.
   double fit_node(const TreeNode& node);
-  /// The tables at the two ends of the edge above a node. A table does not change between a step along the
-  /// edge and the next one back, so each step sums up only the table it comes from.
-  struct Edge {
-    const TreeNode& node;
-    std::span<double> child, parent;
-    std::span<double> in_child, in_parent;  ///< their marginals on the separator, when last summed up
-    std::span<double> scaling;
+  /// The table at one end of the edge above a node. It does not change between a step along the edge and the
+  /// next one back, so each step sums up only the table it comes from.
+  struct End {
+    std::span<double> table;
+    const Layout& layout;    ///< the separator inside it
+    std::span<double> sums;  ///< its marginal on the separator, when last summed up
   };
-  Edge edge(int child);
-  /// Scales a child to the separator in its parent, and a parent to the one in its child.
-  void descend(int child);
-  void climb(int child);
+  End lower_end(int child);
+  End upper_end(int child);
+  void sum_up(const End& end) const;
+  /// Scales the table at one end of an edge to the separator in the other.
+  void carry(const End& from, const End& to);
 
   std::shared_ptr<const JunctionTree> tree_;
   std::vector<double> targets_, potentials_, scratch_;
@@ -52,7 +52,7 @@ class ProportionalFitting {
   int n_threads_;
   Zeros zeros_;
   std::vector<double> tables_;
-  std::vector<double> in_children_, in_parents_;  ///< see Edge
+  std::vector<double> in_children_, in_parents_;  ///< see End
   std::vector<int> order_;                        ///< nodes, depth first
   std::vector<double> scaling_;                   ///< for what a separator changes by
   bool agrees_ = true;                            ///< whether the tables agree on separators
