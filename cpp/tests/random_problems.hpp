@@ -26,6 +26,15 @@ inline Structure all_pairs(std::mt19937_64& random) {
   return s;
 }
 
+/// Sums of cells over groups, of which each cell names one.
+inline SharedMap make_partition(std::vector<std::int32_t> groups, std::size_t answers) {
+  LinearMap map;
+  map.cells = groups.size();
+  map.answers = answers;
+  map.rows = std::move(groups);
+  return std::make_shared<const LinearMap>(std::move(map));
+}
+
 /// Groups, cumulative sums in some order, or a few real entries a column.
 inline SharedMap random_map(std::mt19937_64& random, std::size_t cells) {
   LinearMap map;

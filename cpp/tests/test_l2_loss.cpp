@@ -116,7 +116,7 @@ TEST_CASE("a step shows loss, validation, slope and curvature, of a share of the
 TEST_CASE("held-out counts are needed of all measurements or of none") {
   const Measured with{0, {}, {1, 2}, {1, 1}, {3, 4}};
   const Measured without{0, {}, {1, 2}, {1, 1}, {}};
-  const Measured sums_without{0, make_partition({0, 0}, 1), {3}, {1}, {}};
+  const Measured sums_without{0, test::make_partition({0, 0}, 1), {3}, {1}, {}};
   const std::vector<std::vector<Measured>> mixed{{with, without}, {without, with}, {with, sums_without}};
   for (const std::vector<Measured>& both : mixed) {
     L2Loss loss(1, 1.0);

@@ -7,6 +7,7 @@
 #include "core/regions/convex_gbp.hpp"
 #include "core/regions/local_polytope.hpp"
 #include "core/regions/region_bound.hpp"
+#include "random_problems.hpp"
 
 using namespace pypgm;
 
@@ -33,11 +34,11 @@ Case random_case(std::mt19937& rng, double total) {
     const std::size_t cells = graph.regions[static_cast<std::size_t>(r)].cells;
     loss.add({r, {}, random_numbers(rng, cells, -5, 30), random_numbers(rng, cells, 0.2, 2), {}});
   }
-  loss.add({0, make_partition({0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, 2), {70, 20}, {0.5}, {}});
+  loss.add({0, test::make_partition({0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, 2), {70, 20}, {0.5}, {}});
   const SharedMap sparse = std::make_shared<const LinearMap>(
       LinearMap{6, 2, {0, 1, 1, 0, 0, 1}, {0, 2, 2, 3, 4, 5, 6}, {1, -0.5, 2, 1, -1, 0.3}, true});
   const bool groups = std::bernoulli_distribution()(rng);
-  loss.add({2, groups ? make_partition({0, 1, 0, 1, 0, 1}, 2) : sparse, {30, 40}, {1.0, 2.0}, {}});
+  loss.add({2, groups ? test::make_partition({0, 1, 0, 1, 0, 1}, 2) : sparse, {30, 40}, {1.0, 2.0}, {}});
   // Where the tangents are taken.
   loss.start(0, std::vector<double>{0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05});
   loss.start(2, std::vector<double>{0.3, 0.1, 0.2, 0.1, 0.2, 0.1});

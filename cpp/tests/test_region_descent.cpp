@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/regions/region_descent.hpp"
+#include "random_problems.hpp"
 
 using namespace pypgm;
 
@@ -67,7 +68,7 @@ TEST_CASE("measurements of the same cells are joined without changing the loss")
 
 TEST_CASE("groups are sums of cells, and a given gradient does what the measurement would") {
   auto grouped = make(chain(), 100);
-  grouped.measure({0, make_partition({0, 0, 1, 1}, 2), {70, 30}, {1.0}, {}});
+  grouped.measure({0, test::make_partition({0, 0, 1, 1}, 2), {70, 30}, {1.0}, {}});
   auto given = make(chain(), 100);
   grouped.begin(1e-10, 10);
   given.begin(1e-10, 10);
@@ -92,8 +93,12 @@ TEST_CASE("the answer is an average, however it is measured") {
   auto cells = make(chain(), 100);
   cells.measure({0, {}, {40, 10, 15, 35}, {1.0}, {38, 12, 17, 33}});
   auto groups = make(chain(), 100);
-  groups.measure(
-      {0, make_partition({0, 1, 2, 3}, 4), {40, 10, 15, 35}, {1.0}, {39, 11, 16, 34}, 1});  // y' is the same
+  groups.measure({0,
+                  test::make_partition({0, 1, 2, 3}, 4),
+                  {40, 10, 15, 35},
+                  {1.0},
+                  {39, 11, 16, 34},
+                  1});  // y' is the same
   cells.begin(1e-10, 10);
   groups.begin(1e-10, 10);
   std::vector<double> x(cells.potentials().size());

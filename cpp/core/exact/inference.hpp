@@ -56,10 +56,9 @@ class ExactWork {
   Workspace* tables() const { return tables_.get(); }
   /// exact_max_log_weight without evidence.
   double max_log_weight(std::span<const double> potentials, int n_threads);
-
- private:
   FactoredWork& factored();
 
+ private:
   std::unique_ptr<FactoredWork> factored_;
   std::unique_ptr<Workspace> tables_;
   Known nothing_;  ///< no evidence

@@ -95,7 +95,7 @@ double Acceleration::gap_at(std::span<const double> marginals) {
   for (int f = 0; f < static_cast<int>(terms_.size()); ++f) {
     loss_.gradient(f, slice(*tree_, marginals, f), slice(*tree_, gradient_, f));
   }
-  return frank_wolfe_gap(*tree_, gradient_, marginals, theta_, total_, next_, work_, n_threads_);
+  return frank_wolfe_gap(gradient_, marginals, theta_, total_, next_, work_, n_threads_);
 }
 
 double Acceleration::distance() const {

@@ -17,9 +17,9 @@ void check_possible(double log_z) {
 
 }  // namespace
 
-double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
-                       std::span<const double> marginals, std::span<const double> potentials, double total,
-                       std::span<double> scratch, ExactWork& work, int n_threads) {
+double frank_wolfe_gap(std::span<const double> gradient, std::span<const double> marginals,
+                       std::span<const double> potentials, double total, std::span<double> scratch,
+                       ExactWork& work, int n_threads) {
   for (std::size_t i = 0; i < scratch.size(); ++i) {
     scratch[i] = potentials[i] == -kInfinity ? -kInfinity : -gradient[i];
   }
@@ -85,8 +85,8 @@ Change Descent::change() {
 void Descent::accept() { std::swap(current_, candidate_); }
 
 double Descent::gap() {
-  return frank_wolfe_gap(*tree_, current_.gradient, current_.marginals, current_.potentials, total_, moved_,
-                         work_, n_threads_);
+  return frank_wolfe_gap(current_.gradient, current_.marginals, current_.potentials, total_, moved_, work_,
+                         n_threads_);
 }
 
 }  // namespace pypgm

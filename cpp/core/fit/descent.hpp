@@ -62,8 +62,8 @@ class Descent {
 
 /// <g, mu> - min over all distributions nu (counts, structural zeros kept) of <g, nu>. `scratch` is as long
 /// as g.
-double frank_wolfe_gap(const JunctionTree& tree, std::span<const double> gradient,
-                       std::span<const double> marginals, std::span<const double> potentials, double total,
-                       std::span<double> scratch, ExactWork& work, int n_threads);
+double frank_wolfe_gap(std::span<const double> gradient, std::span<const double> marginals,
+                       std::span<const double> potentials, double total, std::span<double> scratch,
+                       ExactWork& work, int n_threads);
 
 }  // namespace pypgm

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "core/base/numbers.hpp"
 
@@ -58,12 +57,6 @@ void LinearMap::add_transpose(std::span<double> y, std::span<double> table) cons
   } else {
     for_entries(*this, [&](std::size_t i, std::size_t e) { table[i] += coefficients[e] * y[at(rows[e])]; });
   }
-}
-
-SharedMap make_partition(std::vector<std::int32_t> groups, std::size_t answers) {
-  LinearMap map{groups.size(), answers, {}, {}, {}, false};
-  map.rows = std::move(groups);
-  return std::make_shared<const LinearMap>(std::move(map));
 }
 
 }  // namespace pypgm

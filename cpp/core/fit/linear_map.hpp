@@ -31,7 +31,4 @@ struct LinearMap {
 /// A map many measurements share; null: every cell is its own answer.
 using SharedMap = std::shared_ptr<const LinearMap>;
 
-/// Sums of cells over groups, of which each cell names one.
-SharedMap make_partition(std::vector<std::int32_t> groups, std::size_t answers);
-
 }  // namespace pypgm

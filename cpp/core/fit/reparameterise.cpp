@@ -1,12 +1,11 @@
 #include "core/fit/reparameterise.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/base/numbers.hpp"
-#include "core/exact/propagation.hpp"
 #include "core/simd/kernels.hpp"
+#include "core/simd/reduce.hpp"
 
 namespace pypgm {
 
@@ -23,42 +22,10 @@ bool is_filled(const JunctionTree& tree) {
   });
 }
 
-/// Adds what a small table holds to the cells of a node's.
-void add_expanded(const TreeNode& node, const BlockView& view, const double* small, double* table) {
-  for (std::size_t k = 0; k < node.blocks.count(); ++k) {
-    const Block block = block_at(node.blocks, k);
-    double* const cells = table + block.begin;
-    kernels().add(cells, cells, small + offset_of(view, block), layout_of(view, block));
-  }
-}
-
-/// The logarithms of what the weights of a node sum to for each code of its separator; 0 where that is
-/// nothing.
-void log_sums(const TreeNode& node, const double* table, std::vector<double>& tops,
-              std::vector<double>& sums) {
-  tops.assign(node.separator_cells, -kInfinity);
-  sums.assign(node.separator_cells, 0.0);
-  const auto for_blocks_of = [&](const auto& body) {
-    for (std::size_t k = 0; k < node.blocks.count(); ++k) {
-      const Block block = block_at(node.blocks, k);
-      body(table + block.begin, offset_of(node.own, block), layout_of(node.own, block));
-    }
-  };
-  for_blocks_of([&](const double* cells, std::size_t offset, AxisRange axes) {
-    kernels().reduce_max(cells, tops.data() + offset, axes);
-  });
-  // A row of -inf has no maximum to subtract.
-  std::replace(tops.begin(), tops.end(), -kInfinity, 0.0);
-  for_blocks_of([&](const double* cells, std::size_t offset, AxisRange axes) {
-    kernels().reduce_exp(cells, tops.data() + offset, sums.data() + offset, axes);
-  });
-  for (std::size_t j = 0; j < sums.size(); ++j) sums[j] = sums[j] > 0 ? std::log(sums[j]) + tops[j] : 0.0;
-}
-
 /// Makes the tables that fill the nodes of a tree conditional, from the leaves up.
 void make_conditional(const JunctionTree& tree, std::span<double> potentials) {
-  std::vector<double> tops;
   std::vector<double> sums;
+  std::vector<double> scratch;
   for (std::size_t i = tree.nodes.size(); i-- > 0;) {
     const TreeNode& node = tree.nodes[i];
     if (node.home < 0) continue;
@@ -66,17 +33,19 @@ void make_conditional(const JunctionTree& tree, std::span<double> potentials) {
     for (const int f : node.factors) {
       if (f == node.home) continue;
       const auto small = slice(tree, potentials, f);
-      add_expanded(node, tree.factors[at(f)].view, small.data(), table.data());
+      expand(Expand::add, table, tree.factors[at(f)].layout, small, 1);
       std::fill(small.begin(), small.end(), 0.0);
     }
-    log_sums(node, table.data(), tops, sums);
+    sums.resize(node.separator_cells);
+    scratch.resize(node.separator_cells);
+    reduce_logsumexp(table, node.to_separator, sums, scratch, 1);
+    std::replace(sums.begin(), sums.end(), -kInfinity, 0.0);  // no weight for a code
     if (!node.separator.empty()) {
       const TreeNode& parent = tree.nodes[at(node.parent)];
-      const auto above = slice(tree, potentials, parent.home);
-      add_expanded(parent, node.in_parent, sums.data(), above.data());
+      expand(Expand::add, slice(tree, potentials, parent.home), node.from_parent, sums, 1);
     }
     for (double& sum : sums) sum = -sum;
-    add_expanded(node, node.own, sums.data(), table.data());
+    expand(Expand::add, table, node.to_separator, sums, 1);
     for (double& cell : table) {
       if (cell < kNothing && cell != -kInfinity) cell = kNothing;
     }
@@ -84,21 +53,20 @@ void make_conditional(const JunctionTree& tree, std::span<double> potentials) {
 }
 
 /// Shares out evenly, between the tables that hold an attribute, what each of its values has at most in each.
-void even_out(const JunctionTree& tree, std::span<double> potentials, std::size_t attribute) {
+void even_out(const JunctionTree& tree, std::span<double> potentials, std::int32_t attribute) {
   struct Holder {
     std::span<double> table;
     Layout layout;  ///< the attribute inside it
     std::vector<double> levels;
   };
   std::vector<Holder> holders;
-  std::vector<double> mean(tree.sizes[attribute], 0.0);
-  for (std::size_t f = 0; f < tree.scopes.size(); ++f) {
-    if (!contains(tree.scopes[f], static_cast<std::int32_t>(attribute))) continue;
-    Holder holder{slice(tree, potentials, static_cast<int>(f)),
-                  nested_layout(tree.sizes, tree.scopes[f], {static_cast<std::int32_t>(attribute)}),
-                  {}};
-    holder.levels.assign(mean.size(), -kInfinity);
-    kernels().reduce_max(holder.table.data(), holder.levels.data(), holder.layout);
+  std::vector<double> mean(tree.sizes[at(attribute)], 0.0);
+  for (int f = 0; at(f) < tree.scopes.size(); ++f) {
+    const Scope& scope = tree.scopes[at(f)];
+    if (!contains(scope, attribute)) continue;
+    Holder holder{slice(tree, potentials, f), nested_layout(tree.sizes, scope, {attribute}),
+                  std::vector<double>(mean.size())};
+    reduce_max(holder.table, holder.layout, holder.levels, 1);
     std::replace(holder.levels.begin(), holder.levels.end(), -kInfinity, 0.0);
     for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += holder.levels[j];
     holders.push_back(std::move(holder));
@@ -106,7 +74,7 @@ void even_out(const JunctionTree& tree, std::span<double> potentials, std::size_
   for (Holder& h : holders) {
     const double n = static_cast<double>(holders.size());
     for (std::size_t j = 0; j < mean.size(); ++j) h.levels[j] = mean[j] / n - h.levels[j];
-    kernels().add(h.table.data(), h.table.data(), h.levels.data(), h.layout);
+    expand(Expand::add, h.table, h.layout, h.levels, 1);
   }
 }
 
@@ -116,7 +84,7 @@ void level_potentials(const JunctionTree& tree, std::span<double> potentials) {
   const Extent extent = kernels().extent(potentials.data(), potentials.size());
   if (!(extent.largest - extent.least >= kWide)) return;
   if (is_filled(tree)) return make_conditional(tree, potentials);
-  for (std::size_t a = 0; a < tree.sizes.size(); ++a) even_out(tree, potentials, a);
+  for (int a = 0; at(a) < tree.sizes.size(); ++a) even_out(tree, potentials, a);
 }
 
 }  // namespace pypgm

@@ -114,7 +114,7 @@ double ConvexGbp::sweep() {
   return over_stages([&](int child, int threads) {
     distances_[at(child)] = gather(child, threads);
     average(child);
-    scatter(child, threads);
+    scatter(child, 1.0, threads);
   });
 }
 
@@ -126,17 +126,7 @@ double ConvexGbp::flood(double damping) {
   return over_stages([&](int child, int threads) {
     distances_[at(child)] = gather(child, threads);
     average(child);
-    const Region& r = graph_->regions[at(child)];
-    const double* means = means_.data() + mean_offset_[at(child)];
-    const double* logarithms = logarithms_.data() + offset_[at(child)];
-    for (const int e : r.up) {
-      const auto lam = message(e);
-      const double share = (1 - damping) * kappa_[at(graph_->edges[at(e)].parent)];
-      for (std::size_t i = 0; i < r.cells; ++i) {
-        if (means[i] != -kInfinity) lam[i] += share * (means[i] - logarithms[i]);
-      }
-      logarithms += r.cells;
-    }
+    scatter(child, 1 - damping, 0);
   });
 }
 
@@ -195,7 +185,7 @@ void ConvexGbp::average(int child) {
   for (std::size_t i = 0; i < r.cells; ++i) mean[i] -= log_sum;
 }
 
-void ConvexGbp::scatter(int child, int n_threads) {
+void ConvexGbp::scatter(int child, double part, int n_threads) {
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
   const double* mean = means_.data() + mean_offset_[at(child)];
@@ -204,8 +194,9 @@ void ConvexGbp::scatter(int child, int n_threads) {
     const RegionEdge& edge = graph_->edges[at(e)];
     const auto ratio = std::span<double>(marginals_).subspan(offset, r.cells);
     message_kernels().update_message(mean, logarithms_.data() + offset, b.data(), kLeastBelief,
-                                     kappa_[at(edge.parent)], r.cells, message(e).data(), ratio.data());
-    expand(Expand::multiply, belief(edge.parent), edge.layout, ratio, n_threads);
+                                     part * kappa_[at(edge.parent)], r.cells, message(e).data(),
+                                     ratio.data());
+    if (n_threads > 0) expand(Expand::multiply, belief(edge.parent), edge.layout, ratio, n_threads);
     offset += r.cells;
   }
 }

@@ -61,8 +61,9 @@ class ConvexGbp {
   /// Weighted geometric mean of a child's belief and its parents' marginals, as logarithms.
   void average(int child);
   void exclude_zeros(int child);
-  /// New messages to the parents, and their beliefs times the ratio of new to old marginals.
-  void scatter(int child, int n_threads);
+  /// Messages to the parents, moved by a part of the way to new ones; n_threads > 0: and their beliefs times
+  /// the ratio of new to old marginals.
+  void scatter(int child, double part, int n_threads);
   std::span<double> message(int edge);
 
   std::shared_ptr<const RegionGraph> graph_;

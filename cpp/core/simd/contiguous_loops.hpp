@@ -41,8 +41,7 @@ inline Lanes fold(std::size_t n, double start, Op op, Load load_at) {
   return lanes;
 }
 
-inline Lanes load_up_to(const double* p, std::size_t n) { return n == kLanes ? load(p) : load_some(p, n); }
-inline Lanes load_up_to(const double* p, std::size_t n, double rest) {
+inline Lanes load_up_to(const double* p, std::size_t n, double rest = 0.0) {
   return n == kLanes ? load(p) : load_some(p, n, rest);
 }
 

@@ -234,27 +234,20 @@ alignas(64) constexpr std::uint64_t kMasks[24] = {kSet, kSet, kSet, kSet, kSet, 
 inline Bits lanes_before(std::size_t n) { return load_mask(kMasks + kLanes - n); }
 inline Bits lanes_from(std::size_t n) { return load_mask(kMasks + 2 * kLanes - n); }
 
-/// The first n < 8 numbers at p, then zeros; reads only those n. Masked, as a scalar loop over the last lanes
-/// would take longer than all full lanes of a row.
-inline Lanes load_some(const double* p, std::size_t n) {
-#if defined(__GNUC__) && defined(__AVX512F__)
-  return {{_mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << n) - 1U), p)}};
-#elif defined(__GNUC__) && defined(__AVX2__)
-  const Bits mask = lanes_before(n);
-  return {{_mm256_maskload_pd(p, __m256i(mask.part[0])), _mm256_maskload_pd(p + 4, __m256i(mask.part[1]))}};
-#else
-  double scratch[kLanes];
-  for (std::size_t i = 0; i < kLanes; ++i) scratch[i] = i < n ? p[i] : 0.0;
-  return load(scratch);
-#endif
-}
-
-/// The same with `rest` instead of zeros.
-inline Lanes load_some(const double* p, std::size_t n, double rest) {
+/// The first n < 8 numbers at p, then `rest`; reads only those n. Masked, as a scalar loop over the last
+/// lanes would take longer than all full lanes of a row.
+inline Lanes load_some(const double* p, std::size_t n, double rest = 0.0) {
 #if defined(__GNUC__) && defined(__AVX512F__)
   return {{_mm512_mask_loadu_pd(fill_part(rest), static_cast<__mmask8>((1U << n) - 1U), p)}};
+#elif defined(__GNUC__) && defined(__AVX2__)
+  const Bits mask = lanes_before(n);
+  const Lanes some{
+      {_mm256_maskload_pd(p, __m256i(mask.part[0])), _mm256_maskload_pd(p + 4, __m256i(mask.part[1]))}};
+  return numbers(bits(some) | (bits(fill(rest)) & lanes_from(n)));
 #else
-  return numbers(bits(load_some(p, n)) | (bits(fill(rest)) & lanes_from(n)));
+  double scratch[kLanes];
+  for (std::size_t i = 0; i < kLanes; ++i) scratch[i] = i < n ? p[i] : rest;
+  return load(scratch);
 #endif
 }
 
