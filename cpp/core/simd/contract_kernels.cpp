@@ -14,8 +14,7 @@ constexpr std::size_t kNear = 2048;  // cells of a table that stay in the neares
 
 struct SumOfProducts {
   static constexpr double kEmpty = 0.0;
-  static Lanes join(Lanes sum, Lanes a, Lanes b) { return sum + a * b; }
-  static double join(double sum, double a, double b) { return sum + a * b; }
+  static auto join(auto sum, auto a, auto b) { return sum + a * b; }
   static double join(double sum, double other) { return sum + other; }
   static double fold(Lanes sums) { return sum_lanes(sums); }
 };

@@ -38,44 +38,7 @@ using Part = double;
 using PartBits = std::uint64_t;
 #endif
 
-/// fill_part repeats a number. sum_rows: lane r is the sum of the lanes of rows[r], added in the order of
-/// sum_lanes.
-#if defined(__GNUC__) && defined(__AVX512F__)
-inline Part fill_part(double x) { return Part{x, x, x, x, x, x, x, x}; }
-inline Part sum_rows(const Part* rows) {
-  Part pairs[4];
-  for (std::size_t k = 0; k < 4; ++k) {
-    pairs[k] = __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
-               __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 1, 9, 3, 11, 5, 13, 7, 15);
-  }
-  Part fours[2];
-  for (std::size_t k = 0; k < 2; ++k) {
-    fours[k] = __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
-               __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 2, 3, 10, 11, 6, 7, 14, 15);
-  }
-  return __builtin_shufflevector(fours[0], fours[1], 0, 1, 2, 3, 8, 9, 10, 11) +
-         __builtin_shufflevector(fours[0], fours[1], 4, 5, 6, 7, 12, 13, 14, 15);
-}
-#elif defined(__GNUC__) && defined(__AVX2__)
-inline Part fill_part(double x) { return Part{x, x, x, x}; }
-inline Part sum_rows(const Part* rows) {
-  Part pairs[2];
-  for (std::size_t k = 0; k < 2; ++k) {
-    pairs[k] = __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 0, 4, 2, 6) +
-               __builtin_shufflevector(rows[2 * k], rows[2 * k + 1], 1, 5, 3, 7);
-  }
-  return __builtin_shufflevector(pairs[0], pairs[1], 0, 1, 4, 5) +
-         __builtin_shufflevector(pairs[0], pairs[1], 2, 3, 6, 7);
-}
-#elif defined(__GNUC__)
-inline Part fill_part(double x) { return Part{x, x}; }
-inline Part sum_rows(const Part* rows) {
-  return __builtin_shufflevector(rows[0], rows[1], 0, 2) + __builtin_shufflevector(rows[0], rows[1], 1, 3);
-}
-#else
-inline Part fill_part(double x) { return x; }
-inline Part sum_rows(const Part* rows) { return rows[0]; }
-#endif
+inline Part fill_part(double x) { return x - Part{}; }  // whatever a part is, each lane is x - 0
 
 constexpr std::size_t kParts = kLanes / kPartLanes;
 
@@ -185,22 +148,6 @@ inline Lanes zero_below(Lanes x, double limit, Lanes value) {
   return each<Lanes>(cut, x, value);
 }
 
-/// Lane r is the sum of the lanes of rows[r], added in the order of sum_lanes.
-inline Lanes sum_each(const Lanes* rows) {
-  return parts<Lanes>([=](std::size_t k) {
-    Part sums[kParts];
-    for (std::size_t j = 0; j < kParts; ++j) {
-      Part some[kPartLanes];
-      for (std::size_t r = 0; r < kPartLanes; ++r) some[r] = rows[k * kPartLanes + r].part[j];
-      sums[j] = sum_rows(some);
-    }
-    for (std::size_t step = 1; step < kParts; step *= 2) {
-      for (std::size_t j = 0; j < kParts; j += 2 * step) sums[j] = sums[j] + sums[j + step];
-    }
-    return sums[0];
-  });
-}
-
 inline double sum_lanes(Lanes x) {
   double a[kLanes];
   store(a, x);
@@ -220,9 +167,6 @@ inline double largest_lane(Lanes x) {
 inline double smallest_lane(Lanes x) {
   return fold_lanes(x, [](double a, double b) { return a < b; });
 }
-
-/// The lanes where the mask is set, 0 elsewhere.
-inline Lanes first_lanes(Lanes x, Bits mask) { return numbers(bits(x) & mask); }
 
 /// Eight consecutive numbers of this array are the mask of any number of first or of last lanes.
 constexpr std::uint64_t kSet = ~std::uint64_t{0};

@@ -13,7 +13,7 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kShortRun = 64;  // kManyCells of the loops
+constexpr std::size_t kShortRun = 64;
 
 /// Runs body(axes, large offset, small offset) over slices of a layout, cut along one of the two outer runs.
 /// A reduction is cut along a run the small table has, so that no two slices write the same cell; one without
@@ -24,7 +24,7 @@ void for_slices(const Layout& layout, bool reduction, int n_threads, const Body&
   const auto& axes = layout.axes;
   std::size_t cut = 0;
   if (reduction && !axes.empty() && axes[0].small == 0) cut = 1;
-  // A short last run is summed in an order that depends on its length.
+  // Rows of a short last run are summed fastest whole.
   if (reduction && cut + 1 == axes.size() && axes[cut].size < kShortRun) cut = axes.size();
   if (threads <= 1 || cut >= axes.size()) {
     body(AxisRange(layout), std::size_t{0}, std::size_t{0});

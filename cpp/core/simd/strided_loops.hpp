@@ -16,13 +16,19 @@ inline void walk(const Row& row, std::size_t large, std::size_t small, AxisRange
   const Axis& axis = *axes.first;
   if (axes.n == 1)
     return axis.small != 0 ? row.shared(large, small, axis.size) : row.apart(large, small, axis.size);
+  const Axis& run = axes.first[1];
   if constexpr (requires { &Row::rows; }) {
-    const Axis& run = axes.first[1];
     if (axes.n == 2 && run.small != 0) return row.columns(large, small, axis.size, axis.large, run.size);
     if (axes.n == 2) return row.rows(large, small, axis.size, run.size);
   }
-  for (std::size_t i = 0; i < axis.size; ++i) {
-    walk(row, large + i * axis.large, small + i * axis.small, {axes.first + 1, axes.n - 1});
+  for (std::size_t i = 0; i < axis.size; ++i, large += axis.large, small += axis.small) {
+    if (axes.n > 2) {
+      walk(row, large, small, {axes.first + 1, axes.n - 1});
+    } else if (run.small != 0) {
+      row.shared(large, small, run.size);
+    } else {
+      row.apart(large, small, run.size);
+    }
   }
 }
 
@@ -32,93 +38,28 @@ struct CombineRow {
   const double* in;
   const double* from;
 
-  /// Combines eight numbers of the small table into the large one at an offset.
-  void put(std::size_t at, Lanes values) const {
-    store(out + at, Op::apply(Op::kReads ? load(in + at) : values, values));
-  }
-  /// Combines n numbers into a run of the large table.
-  void run(std::size_t l, const double* values, std::size_t n) const {
+  void shared(std::size_t l, std::size_t s, std::size_t n) const {
     std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) put(l + i, load(values + i));
-    for (; i < n; ++i) out[l + i] = Op::apply(in[l + i], values[i]);
+    for (; i + kLanes <= n; i += kLanes) store(out + l + i, Op::apply(load(in + l + i), load(from + s + i)));
+    for (; i < n; ++i) out[l + i] = Op::apply(in[l + i], from[s + i]);
   }
-  void shared(std::size_t l, std::size_t s, std::size_t n) const { run(l, from + s, n); }
   void apart(std::size_t l, std::size_t s, std::size_t n) const {
     const double value = from[s];
     const Lanes values = fill(value);
     std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) put(l + i, values);
+    for (; i + kLanes <= n; i += kLanes) store(out + l + i, Op::apply(load(in + l + i), values));
     for (; i < n; ++i) out[l + i] = Op::apply(in[l + i], value);
-  }
-  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
-    std::size_t r = 0;
-    if (step == n && n < kManyCells && count > 1) {
-      // A short run, repeated until the copies fill whole lanes.
-      std::size_t together = kLanes;
-      while (together % 2 == 0 && together / 2 * n % kLanes == 0) together /= 2;
-      together = together < count ? together : count;
-      Lanes values[kLanes];
-      for (std::size_t i = 0; i < n; i += kLanes) {
-        values[i / kLanes] = load_up_to(from + s + i, n - i < kLanes ? n - i : kLanes);
-      }
-      double runs[kLanes * kManyCells + kLanes];
-      for (std::size_t t = 0; t < together; ++t) {
-        for (std::size_t i = 0; i < n; i += kLanes) store(runs + t * n + i, values[i / kLanes]);
-      }
-      for (; r + together <= count; r += together) run(l + r * n, runs, together * n);
-      if (r < count) run(l + r * n, runs, (count - r) * n);
-      return;
-    }
-    for (; r < count; ++r) shared(l + r * step, s, n);
-  }
-  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
-    std::size_t r = 0;
-    if (n == 2) {
-      PYPGM_CELL_BY_CELL
-      for (; r < count; ++r) {
-        out[l + 2 * r] = Op::apply(in[l + 2 * r], from[s + r]);
-        out[l + 2 * r + 1] = Op::apply(in[l + 2 * r + 1], from[s + r]);
-      }
-      return;
-    }
-    if (n < kManyCells && Op::kReads && out == in) {
-      // As many rows at a time as fill whole lanes.
-      double runs[kLanes * kManyCells + kLanes];
-      const std::size_t together = kManyCells / n * kLanes;
-      while (r + kLanes <= count) {
-        const std::size_t some = (count - r < together ? count - r : together) / kLanes * kLanes;
-        for (std::size_t t = 0; t < some; ++t) {
-          const Lanes value = fill(from[s + r + t]);
-          for (std::size_t i = t * n; i < (t + 1) * n; i += kLanes) store(runs + i, value);
-        }
-        run(l + r * n, runs, some * n);
-        r += some;
-      }
-    } else if (n < kManyCells) {
-      // Whole lanes write beyond the row; the next row is written after this one.
-      for (; (r + 1) * n + kLanes <= count * n; ++r) {
-        const Lanes value = fill(from[s + r]);
-        for (std::size_t i = r * n; i < (r + 1) * n; i += kLanes) put(l + i, value);
-      }
-    }
-    for (; r < count; ++r) apart(l + r * n, s + r, n);
   }
 };
 
 struct Assign {
-  static constexpr bool kReads = false;
-  static double apply(double /*a*/, double b) { return b; }
-  static Lanes apply(Lanes /*a*/, Lanes b) { return b; }
+  static auto apply(auto /*a*/, auto b) { return b; }
 };
 struct Add {
-  static constexpr bool kReads = true;
-  static double apply(double a, double b) { return a + b; }
-  static Lanes apply(Lanes a, Lanes b) { return a + b; }
+  static auto apply(auto a, auto b) { return a + b; }
 };
 struct Multiply {
-  static constexpr bool kReads = true;
-  static double apply(double a, double b) { return a * b; }
-  static Lanes apply(Lanes a, Lanes b) { return a * b; }
+  static auto apply(auto a, auto b) { return a * b; }
 };
 
 struct SumRow {
@@ -131,40 +72,12 @@ struct SumRow {
   void apart(std::size_t l, std::size_t s, std::size_t n) const { sums[s] += sum(table + l, n); }
   void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
     std::size_t i = 0;
-    if (step == n && n < kLanes) return short_columns(l, s, count, n);
+    if (step == n && n <= kLanes) return add_short<1>(l, s, count, n);
     if (step == n && n <= 2 * kLanes) return add_short<2>(l, s, count, n);
     if (step == n && n <= kChains * kLanes) return add_short<kChains>(l, s, count, n);
     for (; i + kChains * kLanes <= n; i += kChains * kLanes) add_columns<kChains>(l + i, s + i, count, step);
     for (; i + kLanes <= n; i += kLanes) add_columns<1>(l + i, s + i, count, step);
     for (std::size_t r = 0; r < count && i < n; ++r) shared(l + r * step + i, s + i, n - i);
-  }
-  void short_columns(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
-    if (n == 3 || n == 6) return add_runs<3>(l, s, count, n);
-    if (n == 5) return add_runs<5>(l, s, count, n);
-    if (n == 7) return add_runs<7>(l, s, count, n);
-    add_runs<4>(l, s, count, n);
-  }
-  /// Sums short runs: as many at a time as fill `width` vectors; their lanes are added at the end.
-  template <std::size_t width>
-  void add_runs(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
-    const std::size_t together = width * kLanes / n;
-    const double* row = table + l;
-    std::size_t r = 0;
-    if (together <= count) {
-      Lanes lanes[width];
-      for (std::size_t c = 0; c < width; ++c) lanes[c] = load(row + c * kLanes);
-      for (r = together, row += width * kLanes; r + together <= count; r += together, row += width * kLanes) {
-        for (std::size_t c = 0; c < width; ++c) lanes[c] = lanes[c] + load(row + c * kLanes);
-      }
-      double runs[width * kLanes];
-      for (std::size_t c = 0; c < width; ++c) store(runs + c * kLanes, lanes[c]);
-      for (std::size_t t = 0; t < together; ++t) {
-        for (std::size_t i = 0; i < n; ++i) sums[s + i] += runs[t * n + i];
-      }
-    }
-    for (; r < count; ++r, row += n) {
-      for (std::size_t i = 0; i < n; ++i) sums[s + i] += row[i];
-    }
   }
   /// Sums runs of at most `width` vectors; the last vector may read into the next run.
   template <std::size_t width>
@@ -194,26 +107,8 @@ struct SumRow {
     for (std::size_t c = 0; c < width; ++c) store(sums + s + c * kLanes, lanes[c]);
   }
   void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
-    const double* row = table + l;
-    std::size_t r = 0;
-    if (n < kLanes) return short_rows(row, sums + s, count, n);
-    // Eight rows at a time, each in eight lanes; the last lanes of a row may read into the next row. Numbers
-    // are added in the order of sum(), so that results do not depend on where a table is cut.
-    const std::size_t whole = n / kLanes * kLanes;
-    const Bits rest = lanes_before(n - whole);
-    const auto add_row = [=](const double* p) {
-      Lanes lanes = fill(0.0);
-      for (std::size_t i = 0; i < whole; i += kLanes) lanes = lanes + load(p + i);
-      return whole < n ? lanes + first_lanes(load(p + whole), rest) : lanes;
-    };
-    for (; n < kManyCells && (r + kLanes) * n + kLanes <= count * n; r += kLanes, row += kLanes * n) {
-      const Lanes lanes[kLanes] = {add_row(row),         add_row(row + n),     add_row(row + 2 * n),
-                                   add_row(row + 3 * n), add_row(row + 4 * n), add_row(row + 5 * n),
-                                   add_row(row + 6 * n), add_row(row + 7 * n)};
-      store(sums + s + r, load(sums + s + r) + sum_each(lanes));
-    }
-    for (; n < kManyCells && r + 1 < count; ++r, row += n) sums[s + r] += sum_lanes(add_row(row));
-    for (; r < count; ++r, row += n) sums[s + r] += sum(row, n);
+    if (n < kLanes) return short_rows(table + l, sums + s, count, n);
+    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
   }
   /// Rows of fewer than eight, added in the order of sum_lanes.
   static void short_rows(const double* row, double* to, std::size_t count, std::size_t n) {
