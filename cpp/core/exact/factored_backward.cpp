@@ -142,7 +142,7 @@ class Backward {
       if (known_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
       const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
       std::fill(out.begin(), out.end(), 0.0);
-      const std::size_t inner = stride_of(tree_, own, static_cast<std::int32_t>(a));
+      const std::size_t inner = stride_of(tree_.sizes, own.attributes, static_cast<std::int32_t>(a));
       for (std::size_t cell = 0; cell < marginal.size(); cell += inner) {
         out[cell / inner % out.size()] += kernels().sum(marginal.data() + cell, inner);
       }

@@ -96,13 +96,7 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
 
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, int n_threads) {
-  const Known known(tree, potentials, evidence);
-  if (tables_are_cheaper(tree, known)) {
-    double log_z = 0;
-    Workspace work(tree);
-    if (propagate(tree, known.potentials, {}, work, log_z, n_threads) != Outcome::lost) return log_z;
-  }
-  return factored_marginals(known, {}, n_threads);
+  return exact_marginals(tree, potentials, evidence, 1.0, {}, n_threads);
 }
 
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,

@@ -49,7 +49,7 @@ class MaxPass {
     const Value& value = factored_.values[at(home)];
     std::vector<double> before(table(home), table(home) + value.cells);
     const std::size_t size = tree_.sizes[attribute];
-    const std::size_t step = stride_of(tree_, value, static_cast<std::int32_t>(attribute));
+    const std::size_t step = stride_of(tree_.sizes, value.attributes, static_cast<std::int32_t>(attribute));
     for (std::size_t cell = 0; cell < value.cells; ++cell) {
       const std::size_t code = cell / step % size;
       if (code < begin || code >= end) table(home)[cell] = -kInfinity;

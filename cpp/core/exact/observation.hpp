@@ -50,18 +50,14 @@ template <class Body>
 void for_observed_cells(const Known& known, int factor, const Body& body) {
   const Scope& scope = known.tree.scopes[at(factor)];
   const Scope& axes = known.factored().values[at(factor)].attributes;
-  const auto size_of = [&](std::int32_t a) { return known.tree.sizes[at(a)]; };
-  const auto step_of = [&](std::int32_t a) {
-    std::size_t step = 1;
-    for (std::size_t i = scope.size(); scope[--i] != a;) step *= size_of(scope[i]);
-    return step;
-  };
+  const auto step_of = [&](std::int32_t a) { return stride_of(known.tree.sizes, scope, a); };
   std::size_t begin = 0;
   for (const std::int32_t a : scope) {
     if (known.observed[at(a)] != 0) begin += step_of(a) * at(known.codes[at(a)]);
   }
   Strides strides;
-  for (std::size_t i = axes.size(); i-- > 0;) strides.add_outer(size_of(axes[i]), step_of(axes[i]));
+  for (std::size_t i = axes.size(); i-- > 0;)
+    strides.add_outer(known.tree.sizes[at(axes[i])], step_of(axes[i]));
   strides.for_cells(begin, body);
 }
 

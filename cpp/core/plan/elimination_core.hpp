@@ -17,7 +17,7 @@ struct EliminationCore {
   Steps steps;  ///< of those gone
   Scope names;  ///< the attribute of each name
   std::vector<double> sizes;
-  std::vector<std::pair<std::int32_t, std::int32_t>> edges;
+  std::vector<Scope> edges;  ///< pairs of names
   std::vector<double> fill, weighted_fill;
   double work = 0;
 };
@@ -46,15 +46,12 @@ EliminationCore core_of(std::span<const std::size_t> sizes, std::span<const Scop
     core.sizes.push_back(static_cast<double>(sizes[v]));
     core.fill.push_back(state.fill[v]);
     state.graph.for_neighbours(static_cast<std::int32_t>(v), [&](std::int32_t u) {
-      if (at(u) < v) core.edges.emplace_back(name[at(u)], name[v]);
+      if (at(u) < v) core.edges.push_back({name[at(u)], name[v]});
     });
   }
   core.work = state.work;
   if (core.names.empty()) return core;
-  std::vector<Scope> pairs;
-  pairs.reserve(core.edges.size());
-  for (const auto& e : core.edges) pairs.push_back({e.first, e.second});
-  const State<Graph> weighted = graph_of<Graph>(core.sizes, pairs, true);
+  const State<Graph> weighted = graph_of<Graph>(core.sizes, core.edges, true);
   core.weighted_fill = weighted.fill;
   core.work += weighted.work;
   return core;
@@ -70,10 +67,7 @@ State<Graph> renamed(const EliminationCore& core, Rule rule, std::span<const std
     for (std::size_t i = 0; i < n; ++i) weights[place(i)] = core.sizes[i];
   }
   State<Graph> state(std::move(weights));
-  for (const auto& e : core.edges) {
-    state.join(ranks[static_cast<std::size_t>(e.first)], ranks[static_cast<std::size_t>(e.second)], false,
-               kNobody);
-  }
+  for (const Scope& e : core.edges) state.join(ranks[at(e[0])], ranks[at(e[1])], false, kNobody);
   const std::vector<double>& fill = rule == Rule::weighted_fill ? core.weighted_fill : core.fill;
   for (std::size_t i = 0; i < n; ++i) state.fill[place(i)] = fill[i];
   state.work += 40 * static_cast<double>(n);  // renaming and the queue

@@ -279,12 +279,4 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
   return factored;
 }
 
-std::size_t stride_of(const JunctionTree& tree, const Value& value, std::int32_t attribute) {
-  std::size_t step = 1;
-  for (std::size_t i = value.attributes.size(); i-- > 0 && value.attributes[i] != attribute;) {
-    step *= tree.sizes[at(value.attributes[i])];
-  }
-  return step;
-}
-
 }  // namespace pypgm

@@ -54,7 +54,4 @@ struct FactoredTree {
 /// Requires that no clique of the tree has more than 64 attributes with a choice.
 FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::uint8_t> observed);
 
-/// Step from a code of the attribute to the next one in a table; the whole table if it lacks the attribute.
-std::size_t stride_of(const JunctionTree& tree, const Value& value, std::int32_t attribute);
-
 }  // namespace pypgm

@@ -62,25 +62,20 @@ Scope intersection(const Scope& a, const Scope& b) {
 
 using Neighbours = std::vector<std::vector<int>>;
 
-struct Walk {
-  std::vector<int> order;
-  std::vector<int> before;
-};
-
-/// The cliques of one part in the order a walk from `start` meets them, and each one's predecessor in it.
-Walk walk_from(int start, const Neighbours& beside, std::vector<int>& before) {
-  Walk walk{{start}, {-1}};
+/// The cliques of one part in the order a walk from `start` meets them; `before` receives each one's
+/// predecessor.
+std::vector<int> walk_from(int start, const Neighbours& beside, std::vector<int>& before) {
+  std::vector<int> order{start};
   before[at(start)] = -1;
-  for (std::size_t head = 0; head < walk.order.size(); ++head) {
-    const int clique = walk.order[head];
+  for (std::size_t head = 0; head < order.size(); ++head) {
+    const int clique = order[head];
     for (const int other : beside[at(clique)]) {
       if (other == before[at(clique)]) continue;
       before[at(other)] = clique;
-      walk.order.push_back(other);
-      walk.before.push_back(clique);
+      order.push_back(other);
     }
   }
-  return walk;
+  return order;
 }
 
 /// The clique in the middle of the heaviest path of a part, cells counted: from there a pass has the fewest
@@ -89,7 +84,7 @@ int centre(int start, const Neighbours& beside, const std::vector<double>& cells
            std::vector<double>& distance) {
   const auto farthest = [&](int from) {
     int last = from;
-    for (const int clique : walk_from(from, beside, before).order) {
+    for (const int clique : walk_from(from, beside, before)) {
       const int previous = before[at(clique)];
       distance[at(clique)] = cells[at(clique)] + (previous < 0 ? 0.0 : distance[at(previous)]);
       if (distance[at(clique)] > distance[at(last)]) last = clique;
@@ -122,7 +117,7 @@ void root_forest(JunctionTree& tree, const Forest& forest) {
   for (std::size_t i = 0; i < n; ++i) {
     if (seen[i] != 0) continue;
     double part = 0;
-    for (const int clique : walk_from(static_cast<int>(i), beside, before).order) {
+    for (const int clique : walk_from(static_cast<int>(i), beside, before)) {
       seen[at(clique)] = 1;
       part += cells[at(clique)];
     }
@@ -132,12 +127,12 @@ void root_forest(JunctionTree& tree, const Forest& forest) {
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<int> node_of(n, -1);
   for (const auto& root : roots) {
-    const Walk walk = walk_from(root.second, beside, before);
-    for (std::size_t k = 0; k < walk.order.size(); ++k) {
+    for (const int clique : walk_from(root.second, beside, before)) {
       TreeNode node;
-      node.attributes = forest.cliques[at(walk.order[k])];
-      node.parent = k > 0 ? node_of[at(walk.before[k])] : (tree.nodes.empty() ? -1 : 0);
-      node_of[at(walk.order[k])] = static_cast<int>(tree.nodes.size());
+      node.attributes = forest.cliques[at(clique)];
+      const int above = before[at(clique)];
+      node.parent = above >= 0 ? node_of[at(above)] : (tree.nodes.empty() ? -1 : 0);
+      node_of[at(clique)] = static_cast<int>(tree.nodes.size());
       tree.nodes.push_back(std::move(node));
     }
   }

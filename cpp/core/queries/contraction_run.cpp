@@ -81,10 +81,7 @@ double* Run::place_of(int table) {
 void Run::rearrange(const double* cells, const Axes& from, const Axes& to, double* out) const {
   Strides strides;
   for (std::size_t i = to.size(); i-- > 0;) {
-    if (c_.sizes[at(to[i])] == 1) continue;
-    std::size_t step = 1;
-    for (std::size_t j = from.size(); from[--j] != to[i];) step *= c_.sizes[at(from[j])];
-    strides.add_outer(c_.sizes[at(to[i])], step);
+    strides.add_outer(c_.sizes[at(to[i])], stride_of(c_.sizes, from, to[i]));
   }
   strides.for_cells(0, [&](std::size_t cell, std::size_t other) {
     if (!is_abandoned(&watch_)) out[cell] = cells[other];

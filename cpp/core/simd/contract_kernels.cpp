@@ -10,8 +10,6 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kNear = 2048;  // cells of a table that stay in the nearest cache beside others
-
 struct SumOfProducts {
   static constexpr double kEmpty = 0.0;
   static auto join(auto sum, auto a, auto b) { return sum + a * b; }
@@ -180,12 +178,6 @@ void contract_rows(const Loops& loops, const double* a, const double* b, double*
       plain<Ring>(a + i * batch.a, b + i * batch.b, out + i * batch.out, rows, loops.sums, loops.lanes,
                   loops.fresh);
     }
-  } else if (batch.a == 0 &&
-             rows.size * loops.sums.size * (loops.lanes.a != 0 ? loops.lanes.size : 1) > kNear) {
-    // Each batch would bring all of a into the nearest cache again.
-    for_rows(rows.size, [&](auto count, std::size_t r) {
-      for (std::size_t i = 0; i < batch.size; ++i) go_rows(count, r, i);
-    });
   } else {
     for (std::size_t i = 0; i < batch.size; ++i) {
       for_rows(rows.size, [&](auto count, std::size_t r) { go_rows(count, r, i); });

@@ -9,8 +9,7 @@ namespace pypgm {
 
 namespace {
 
-template <bool kOne, bool kWindow>
-void descend_with(const PathTable& t, double total, double a, double step, double* theta, double* window) {
+void descend(const PathTable& t, double total, double a, double step, double* theta, double* window) {
   const Lanes mix = fill(a);
   const Lanes scale = fill(total);
   const Lanes length = fill(step);
@@ -18,25 +17,13 @@ void descend_with(const PathTable& t, double total, double a, double step, doubl
   for_cells(t.n, [&](auto at, auto put) {
     const Lanes x = at(t.x);
     const Lanes point = scale * (x + mix * (at(t.z) - x));
-    if (kWindow) put(window, at(window) + length * point);
-    const Lanes weight = kOne ? same : at(t.w);
+    if (window != nullptr) put(window, at(window) + length * point);
+    const Lanes weight = t.one_weight ? same : at(t.w);
     put(theta, at(theta) - length * weight * (point - at(t.y)));
   });
 }
 
-void descend(const PathTable& t, double total, double a, double step, double* theta, double* window) {
-  if (t.one_weight) {
-    window == nullptr ? descend_with<true, false>(t, total, a, step, theta, window)
-                      : descend_with<true, true>(t, total, a, step, theta, window);
-  } else {
-    window == nullptr ? descend_with<false, false>(t, total, a, step, theta, window)
-                      : descend_with<false, true>(t, total, a, step, theta, window);
-  }
-}
-
-template <bool kOne, bool kHeld>
-void follow_with(const PathTable& t, const double* next, double total, double a, double* mean,
-                 PathSums& sums) {
+void follow(const PathTable& t, const double* next, double total, double a, double* mean, PathSums& sums) {
   const Lanes mix = fill(a);
   const Lanes beyond = fill(t.beyond);
   const Lanes scale = fill(total);
@@ -50,7 +37,7 @@ void follow_with(const PathTable& t, const double* next, double total, double a,
     const Lanes z = at(t.z);
     const Lanes b = at(next);
     const Lanes y = at(t.y);
-    const Lanes weight = kOne ? same : at(t.w);
+    const Lanes weight = t.one_weight ? same : at(t.w);
     const Lanes moved = b - z;
     const Lanes weighted = weight * moved;
     slope = slope + weighted * (scale * (x + mix * (z - x)) - y);
@@ -58,19 +45,13 @@ void follow_with(const PathTable& t, const double* next, double total, double a,
     const Lanes to = x + mix * (b - x);
     put(mean, to);
     const auto square = [&](Lanes miss) { return weight * miss * miss; };
-    if (kHeld) {
+    if (t.held != nullptr) {
       const Lanes held = at(t.held);
       validation = validation + square(scale * to - (held + beyond * (held - y)));
     }
     loss = loss + square(scale * to - y);
   });
   sums += {0.5 * sum_lanes(loss), 0.5 * sum_lanes(validation), sum_lanes(slope), sum_lanes(curvature)};
-}
-
-void follow(const PathTable& t, const double* next, double total, double a, double* mean, PathSums& sums) {
-  const auto one_weight = t.held == nullptr ? follow_with<true, false> : follow_with<true, true>;
-  const auto some_weights = t.held == nullptr ? follow_with<false, false> : follow_with<false, true>;
-  (t.one_weight ? one_weight : some_weights)(t, next, total, a, mean, sums);
 }
 
 }  // namespace

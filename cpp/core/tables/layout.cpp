@@ -40,6 +40,13 @@ double count_cells(std::span<const std::size_t> sizes, std::span<const std::int3
   return cells;
 }
 
+std::size_t stride_of(std::span<const std::size_t> sizes, std::span<const std::int32_t> axes,
+                      std::int32_t attribute) {
+  std::size_t step = 1;
+  for (std::size_t i = axes.size(); i-- > 0 && axes[i] != attribute;) step *= sizes[at(axes[i])];
+  return step;
+}
+
 std::vector<std::size_t> sizes_of(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope) {
   std::vector<std::size_t> own;
   for (const std::int32_t a : scope) own.push_back(sizes[at(a)]);

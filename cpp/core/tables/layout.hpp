@@ -51,6 +51,11 @@ std::size_t cells_of(std::span<const std::size_t> sizes, const Scope& scope);
 /// The same where sizes may exceed every integer.
 double count_cells(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope);
 
+/// Step from a value of an attribute to the next one in a table of these axes, outermost first; the whole
+/// table if it lacks the attribute.
+std::size_t stride_of(std::span<const std::size_t> sizes, std::span<const std::int32_t> axes,
+                      std::int32_t attribute);
+
 /// The sizes of the attributes of a scope.
 std::vector<std::size_t> sizes_of(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope);
 
