@@ -1,7 +1,6 @@
 #include "core/exact/extended_contract.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
 #include <memory>
@@ -21,8 +20,7 @@ namespace pypgm {
 namespace {
 
 constexpr double kBesides = 60;
-constexpr double kTop = 480;  // largest exponent of a scaled row: products fill the range of doubles
-constexpr std::size_t kMostAxes = 64;
+constexpr double kTop = 480;       // largest exponent of a scaled row: products fill the range of doubles
 constexpr std::size_t kRun = 256;  // cells that stay in the nearest cache
 
 /// Calls body(begin, end) for pieces of a table: smaller ones than where every cell costs the same.
@@ -128,7 +126,6 @@ class TermByTerm {
   TermByTerm(const Loops& loops, const Operand& a, const Operand& b) : a_(a), b_(b), lanes_(loops.lanes) {
     for (const LoopAxis& axis : loops.outer) take(axis);
     for (const LoopAxis& axis : {loops.batch, loops.rows, loops.sums}) take(axis);
-    assert(n_kept_ <= kMostAxes && n_summed_ <= kMostAxes);
   }
 
   /// Cells next to each other whose terms are.
@@ -138,22 +135,22 @@ class TermByTerm {
   void sum(std::size_t cell, std::size_t n, double* weights, double* exponents) const {
     std::size_t a = cell % row() * lanes_.a;
     std::size_t b = cell % row() * lanes_.b;
-    for (std::size_t i = 0; i < n_kept_; ++i) {
-      const std::size_t code = cell / kept_[i].out % kept_[i].size;
-      a += code * kept_[i].a;
-      b += code * kept_[i].b;
+    for (const LoopAxis& axis : kept_) {
+      const std::size_t code = cell / axis.out % axis.size;
+      a += code * axis.a;
+      b += code * axis.b;
     }
     const std::size_t side = lanes_.out != 0 ? n : std::min(kMost, lanes_.size);
     double tops[kMost];
     double sums[kMost];
     std::fill_n(tops, side, -kInfinity);
     std::fill_n(sums, side, 0.0);
-    for_terms(n_summed_, a, b, side, [&](const Terms& left, const Terms& right, std::size_t k) {
+    for_terms(summed_.size(), a, b, side, [&](const Terms& left, const Terms& right, std::size_t k) {
       extended_kernels().raise(left, right, k, tops);
     });
     if (lanes_.out == 0) std::fill_n(tops, side, *std::max_element(tops, tops + side));
     std::replace(tops, tops + side, -kInfinity, 0.0);
-    for_terms(n_summed_, a, b, side, [&](const Terms& left, const Terms& right, std::size_t k) {
+    for_terms(summed_.size(), a, b, side, [&](const Terms& left, const Terms& right, std::size_t k) {
       extended_kernels().add(left, right, k, tops, sums);
     });
     if (lanes_.out == 0) sums[0] = kernels().sum(sums, side);
@@ -163,12 +160,7 @@ class TermByTerm {
 
  private:
   void take(const LoopAxis& axis) {
-    if (axis.size == 1) return;
-    if (axis.out != 0) {
-      kept_[n_kept_++] = axis;
-    } else {
-      summed_[n_summed_++] = axis;
-    }
+    if (axis.size > 1) (axis.out != 0 ? kept_ : summed_).push_back(axis);
   }
 
   template <class Body>
@@ -197,10 +189,8 @@ class TermByTerm {
   Operand a_;
   Operand b_;
   LoopAxis lanes_;
-  std::array<LoopAxis, kMostAxes> kept_;
-  std::array<LoopAxis, kMostAxes> summed_;
-  std::size_t n_kept_ = 0;
-  std::size_t n_summed_ = 0;
+  std::vector<LoopAxis> kept_;
+  std::vector<LoopAxis> summed_;
 };
 
 /// Sums those of the cells [begin, end) that are below `least` term by term.

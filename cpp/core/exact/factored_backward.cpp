@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <numeric>
 
 #include "core/exact/factored_inference.hpp"
 #include "core/exact/factored_passes.hpp"
@@ -20,10 +21,8 @@ class Backward {
   Backward(const Known& known, FactoredWork& work, const Marginals& marginals)
       : tree_(known.tree), factored_(known.factored()), known_(known), work_(work), marginals_(marginals) {
     if (marginals.attributes.empty()) return;
-    for (const std::size_t size : tree_.sizes) {
-      attribute_offsets_.push_back(attribute_offsets_.empty() ? 0 : attribute_offsets_.back() + last_);
-      last_ = size;
-    }
+    attribute_offsets_.resize(tree_.sizes.size());
+    std::exclusive_scan(tree_.sizes.begin(), tree_.sizes.end(), attribute_offsets_.begin(), std::size_t{0});
     housed_.resize(factored_.n_leaves);
     for (std::size_t a = 0; a < tree_.sizes.size(); ++a) housed_[at(factored_.home[a])].push_back(a);
   }
@@ -154,7 +153,6 @@ class Backward {
   const Known& known_;
   FactoredWork& work_;
   const Marginals& marginals_;
-  std::size_t last_ = 0;
   std::vector<std::size_t> attribute_offsets_;
   std::vector<std::vector<std::size_t>> housed_;
   std::atomic<bool> lost_ = false;

@@ -104,16 +104,25 @@ bool coin_exp_one(Dice& dice) {
   return k % 2 == 1;
 }
 
-/// True with probability exp(-numerator / denominator). One unit of the exponent is taken off at a time, and
-/// each step fails with probability 1 - 1/e: at most e/(e - 1) steps are expected, however large the
-/// exponent. Requires denominator >= 1, denominator < 2^192, numerator < 2^256.
+/// True with probability exp(-numerator / denominator), the denominator given as the fraction 0 /
+/// denominator. One unit of the exponent is taken off at a time, and each step fails with probability 1 -
+/// 1/e: at most e/(e - 1) steps are expected, however large the exponent. Requires denominator >= 1,
+/// denominator < 2^192, numerator < 2^256.
 template <class Dice>
-bool coin_exp(Dice& dice, Wide numerator, const Wide& denominator) {
-  while (numerator >= denominator) {
+bool coin_exp(Dice& dice, Wide numerator, Fraction part) {
+  while (numerator >= part.denominator) {
     if (!coin_exp_one(dice)) return false;
-    numerator -= denominator;
+    numerator -= part.denominator;
   }
-  return coin_exp_below_one(dice, make_fraction(numerator, denominator));
+  part.numerator = numerator;
+  part.head = leading_bits(numerator, part.denominator.bit_width());
+  return coin_exp_below_one(dice, part);
+}
+
+/// The same for a denominator that is used once.
+template <class Dice>
+bool coin_exp(Dice& dice, const Wide& numerator, const Wide& denominator) {
+  return coin_exp(dice, numerator, make_fraction(Wide(0), denominator));
 }
 
 }  // namespace pypgm

@@ -71,8 +71,7 @@ DiscreteGaussian::DiscreteGaussian(Rational variance)
     : laplace_({laplace_scale(variance), 1}),
       n_(variance.numerator),
       d_t_(variance.denominator * laplace_scale(variance)),
-      denominator_(make_fraction(Wide(0), Wide(variance.numerator) * 2 * d_t_ * laplace_scale(variance))),
-      width_(denominator_.denominator.bit_width()) {}
+      denominator_(make_fraction(Wide(0), Wide(variance.numerator) * 2 * d_t_ * laplace_scale(variance))) {}
 
 void add_discrete_laplace(std::span<std::int64_t> counts, Rational scale, WordStream& words) {
   add(counts, DiscreteLaplace(scale), words);

@@ -86,28 +86,15 @@ class DiscreteGaussian {
       const Wide product = Wide(d_t_) * static_cast<std::uint64_t>(y < 0 ? -y : y);
       Wide distance = product > n_ ? product : n_;
       distance -= product > n_ ? n_ : product;
-      if (accept(dice, distance.squared())) return y;
+      if (coin_exp(dice, distance.squared(), denominator_)) return y;
     }
   }
 
  private:
-  template <class Dice>
-  bool accept(Dice& dice, Wide numerator) const {
-    Fraction p = denominator_;
-    while (numerator >= p.denominator) {
-      if (!coin_exp_one(dice)) return false;
-      numerator -= p.denominator;
-    }
-    p.numerator = numerator;
-    p.head = leading_bits(numerator, width_);
-    return coin_exp_below_one(dice, p);
-  }
-
   DiscreteLaplace laplace_;
   Wide n_;
   std::uint64_t d_t_;
   Fraction denominator_;  // 0 / (2 n d t^2)
-  int width_;             // bits of that denominator
 };
 
 /// x + noise, clamped to int64. Clamping is post-processing, so it costs no privacy; an exception would

@@ -55,7 +55,7 @@ inline double max(const double* in, std::size_t n) {
 
 inline Extent extent(const double* in, std::size_t n) {
   const Lanes least = fold(
-      n, kInfinity, [](Lanes a, Lanes b) { return smaller_finite(a, b); },
+      n, kInfinity, [](Lanes a, Lanes b) { return smaller_above(-kInfinity, a, b); },
       [=](std::size_t i, std::size_t k) { return load_up_to(in + i, k, -kInfinity); });
   return {smallest_lane(least), max(in, n)};
 }
@@ -76,7 +76,7 @@ inline void scale(double* table, std::size_t n, double factor) {
 
 inline Extent magnitudes(const double* in, std::size_t n) {
   const auto load_at = [=](std::size_t i, std::size_t k) { return absolute(load_up_to(in + i, k)); };
-  const auto smaller = [](Lanes a, Lanes b) { return smaller_positive(a, b); };
+  const auto smaller = [](Lanes a, Lanes b) { return smaller_above(0.0, a, b); };
   return {smallest_lane(fold(n, kInfinity, smaller, load_at)), largest_lane(fold(n, 0.0, kLarger, load_at))};
 }
 

@@ -126,19 +126,11 @@ inline Lanes absolute(Lanes x) { return numbers((bits(x) << 1) >> 1); }
 inline Lanes larger(Lanes a, Lanes b) {
   return each<Lanes>([](Part x, Part y) { return y > x ? y : x; }, a, b);
 }
-/// min(a, b) where b > -inf, a elsewhere.
-inline Lanes smaller_finite(Lanes a, Lanes b) {
-  const auto smaller = [](Part x, Part y) {
-    const Part finite = y == fill_part(-kInfinity) ? fill_part(kInfinity) : y;
-    return finite < x ? finite : x;
-  };
-  return each<Lanes>(smaller, a, b);
-}
-/// min(a, b) where b > 0, a elsewhere.
-inline Lanes smaller_positive(Lanes a, Lanes b) {
-  const auto smaller = [](Part x, Part y) {
-    const Part positive = y > fill_part(0.0) ? y : fill_part(kInfinity);
-    return positive < x ? positive : x;
+/// min(a, b) where b is above the limit, a elsewhere.
+inline Lanes smaller_above(double limit, Lanes a, Lanes b) {
+  const auto smaller = [=](Part x, Part y) {
+    const Part above = y > fill_part(limit) ? y : fill_part(kInfinity);
+    return above < x ? above : x;
   };
   return each<Lanes>(smaller, a, b);
 }
