@@ -13,46 +13,22 @@
 
 namespace pypgm {
 
-int max_threads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
 namespace {
 
 constexpr std::size_t kMaxChunks = 64;
 
-/// Of a team, whatever is asked for: one a processor, and enough to test teams on small machines.
-int most_threads() {
-#ifdef _OPENMP
-  return std::max(static_cast<int>(kMaxChunks), omp_get_num_procs());
-#else
-  return static_cast<int>(kMaxChunks);
-#endif
-}
-
 }  // namespace
 
-int openmp_version() {
 #ifdef _OPENMP
-  return _OPENMP;
-#else
-  return 0;
-#endif
-}
 
-int threads_for(std::size_t work, int n_threads) {
-  const std::size_t useful = work / kGrain;
-  if (useful <= 1 || n_threads == 1) return 1;  // without asking for the number of processors, a system call
-  const int wanted = n_threads > 0 ? std::min(n_threads, most_threads()) : max_threads();
-  return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted), useful));
-}
+int max_threads() { return omp_get_max_threads(); }
 
-#ifdef _OPENMP
+int openmp_version() { return _OPENMP; }
+
 namespace {
+
+/// Of a team, whatever is asked for: one a processor, and enough to test teams on small machines.
+int most_threads() { return std::max(static_cast<int>(kMaxChunks), omp_get_num_procs()); }
 
 /// The indices of one thread's chunk that are not done yet. The thread takes the first of them; a thread
 /// whose own chunk is done steals the last. From one loop to the next a thread thus works on the same tables,
@@ -75,10 +51,8 @@ struct alignas(64) Chunk {
 };
 
 }  // namespace
-#endif
 
 void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::size_t i), const void* body) {
-#ifdef _OPENMP
   assert(n <= 0xffffffff);
   std::exception_ptr failure;
   const std::size_t count = std::min(kMaxChunks, static_cast<std::size_t>(n_threads));
@@ -100,10 +74,32 @@ void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::
     }
   }
   if (failure) std::rethrow_exception(failure);
+}
+
 #else
-  static_cast<void>(n_threads);
+
+int max_threads() { return 1; }
+
+int openmp_version() { return 0; }
+
+namespace {
+
+int most_threads() { return static_cast<int>(kMaxChunks); }
+
+}  // namespace
+
+void run_team(std::size_t n, int /*n_threads*/, void (*call)(const void* body, std::size_t i),
+              const void* body) {
   for (std::size_t i = 0; i < n; ++i) call(body, i);
+}
+
 #endif
+
+int threads_for(std::size_t work, int n_threads) {
+  const std::size_t useful = work / kGrain;
+  if (useful <= 1 || n_threads == 1) return 1;  // without asking for the number of processors, a system call
+  const int wanted = n_threads > 0 ? std::min(n_threads, most_threads()) : max_threads();
+  return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted), useful));
 }
 
 }  // namespace pypgm

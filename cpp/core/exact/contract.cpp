@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <utility>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/simd/contract_kernels.hpp"
 
@@ -79,8 +79,7 @@ void contract(const Loops& loops, const double* a, const double* b, double* out,
 
 void contract_maxima(const Loops& loops, const double* a, const double* b, double* out, int n_threads,
                      const Watch* watch) {
-  contract_by(contract_kernels().maxima, -std::numeric_limits<double>::infinity(), loops, a, b, out,
-              n_threads, watch);
+  contract_by(contract_kernels().maxima, -kInfinity, loops, a, b, out, n_threads, watch);
 }
 
 }  // namespace pypgm

@@ -1,9 +1,9 @@
 #pragma once
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/exact/factored_inference.hpp"
 #include "core/exact/propagation.hpp"
 #include "core/plan/junction_tree.hpp"
@@ -63,7 +63,7 @@ class ExactWork {
   std::unique_ptr<Workspace> tables_;
   Known nothing_;  ///< no evidence
   /// Potentials as far apart lost a run with scaled weights: such a run is not tried again.
-  double lost_width_ = std::numeric_limits<double>::infinity();
+  double lost_width_ = kInfinity;
 };
 
 /// exact_marginals without evidence and without allocation.

@@ -1,17 +1,18 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/base/numbers.hpp"
 
 namespace pypgm {
 
 /// What is known of the magnitudes in a table of weights, as logarithms to base 2. Exact inference multiplies
 /// and adds weights; all that it can lose is what underflows, and a bound on that is carried along.
 struct WeightRange {
-  double low = 0;                                          ///< magnitudes above 0 are at least 2^low
-  double high = 0;                                         ///< and at most 2^high
-  double loss = -std::numeric_limits<double>::infinity();  ///< any entry lacks at most 2^loss
-  bool signs = false;                                      ///< whether entries may be negative
+  double low = 0;            ///< magnitudes above 0 are at least 2^low
+  double high = 0;           ///< and at most 2^high
+  double loss = -kInfinity;  ///< any entry lacks at most 2^loss
+  bool signs = false;        ///< whether entries may be negative
 };
 
 /// Loss, as a part of what the numbers sum to, from which on they are not trusted: 7e-18, far below what
@@ -26,7 +27,7 @@ inline double add_powers(double a, double b) {
 
 /// What a product of two entries lacks: loss_a 2^high_b + loss_b 2^high_a + loss_a loss_b.
 inline double loss_of_product(const WeightRange& a, const WeightRange& b) {
-  if (std::max(a.loss, b.loss) == -std::numeric_limits<double>::infinity()) return a.loss;
+  if (std::max(a.loss, b.loss) == -kInfinity) return a.loss;
   return add_powers(add_powers(a.loss + b.high, b.loss + a.high), a.loss + b.loss);
 }
 

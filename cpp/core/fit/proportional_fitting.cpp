@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "core/base/numbers.hpp"
@@ -51,7 +50,7 @@ ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tre
   in_children_.resize(last.separator_offset + last.separator_cells);
   in_parents_.resize(in_children_.size());
   const double log_z = exact_tables(*tree_, potentials_, {}, total_, tables_, n_threads_);
-  if (!(log_z > -std::numeric_limits<double>::infinity())) std::fill(tables_.begin(), tables_.end(), 0.0);
+  if (!(log_z > -kInfinity)) std::fill(tables_.begin(), tables_.end(), 0.0);
   for (int child = 1; child < static_cast<int>(tree_->nodes.size()); ++child) sum_up(lower_end(child));
 }
 
@@ -120,8 +119,7 @@ double ProportionalFitting::sweep() {
   while (here != 0) back();
   agrees_ = false;
   const TreeNode& root = tree_->nodes[0];
-  if (!(kernels().sum(tables_.data() + root.offset, root.cells) > 0))
-    return std::numeric_limits<double>::infinity();
+  if (!(kernels().sum(tables_.data() + root.offset, root.cells) > 0)) return kInfinity;
   const std::size_t n = std::max<std::size_t>(1, tree_->factors.size());
   return distance / (total_ * static_cast<double>(n));
 }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <vector>
+
+#include "core/base/numbers.hpp"
 
 namespace pypgm {
 
@@ -83,7 +84,7 @@ void sparsitron(const SignedRecords& training, const SignedRecords& held_out, do
   assert(training.size() > 0 && radius > 0 && n_candidates >= 1 && weights.size() == training.n_features);
   Hedge hedge(training.n_features, radius, training.size());
   std::vector<double> candidate(training.n_features);
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   for (std::size_t t = 0; t < training.size(); ++t) {
     hedge.step(training.row(t), training.labels[t]);
     // One candidate at the end of each of n_candidates equal parts.

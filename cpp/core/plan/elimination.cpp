@@ -164,7 +164,7 @@ Elimination search(std::span<const std::size_t> sizes, std::span<const Scope> cl
   if (n == 0) return finished(sizes, core.steps, core.work);
   Steps best;
   Scope hopeless;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   double work = core.work;
   int improved = 0;
   const auto enough = [&](int round) {
@@ -200,9 +200,8 @@ Elimination greedily(std::span<const std::size_t> sizes, std::span<const Scope> 
   double work = core.work;
   if (core.names.empty()) return finished(sizes, core.steps, work);
   const std::vector<std::int32_t> ranks = shuffled(core.names.size(), 0);
-  const double no_limit = std::numeric_limits<double>::infinity();
   Scope hopeless;
-  const Steps steps = eliminate_core<Graph>(core, rule, ranks, no_limit, work, hopeless);
+  const Steps steps = eliminate_core<Graph>(core, rule, ranks, kInfinity, work, hopeless);
   if (!steps.order.empty()) return finished(sizes, steps, work);
   Elimination none;
   none.cells = kInfinity;

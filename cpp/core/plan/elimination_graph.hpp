@@ -3,9 +3,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
+
+#include "core/base/numbers.hpp"
 
 namespace pypgm {
 
@@ -120,7 +121,7 @@ class MinTree {
     return static_cast<std::int32_t>(i - half_);
   }
 
-  static constexpr double kOut = std::numeric_limits<double>::infinity();  ///< of an index taken out
+  static constexpr double kOut = kInfinity;  ///< of an index taken out
 
  private:
   std::size_t half_;

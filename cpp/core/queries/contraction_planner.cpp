@@ -191,7 +191,7 @@ class EliminationPlanner {
       std::stable_sort(own.begin(), own.end(),
                        [&](int a, int b) { return cells(tables_[at(a)]) < cells(tables_[at(b)]); });
     } else {
-      double best = std::numeric_limits<double>::infinity();
+      double best = kInfinity;
       for (std::size_t i = 0; i < own.size(); ++i) {
         for (std::size_t j = i + 1; j < own.size(); ++j) {
           const double size = cells(joined(own[i], own[j]));

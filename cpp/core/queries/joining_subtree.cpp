@@ -1,7 +1,6 @@
 #include "core/queries/joining_subtree.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "core/base/numbers.hpp"
@@ -96,7 +95,7 @@ std::size_t Part::meeting_place() const {
     messages[n - 1] += cells_[k] * below_[k];
   }
   std::size_t best = n - 1;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   for (std::size_t k = n; k-- > 0;) {
     if (k + 1 < n) {
       const std::size_t parent = parent_of(k);

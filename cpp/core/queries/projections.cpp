@@ -1,7 +1,6 @@
 #include "core/queries/projections.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -108,7 +107,7 @@ Ref ProjectionPlanner::conditional(int node, int edge, const Scope& needed) {
 
 std::optional<Key> ProjectionPlanner::smallest_holder(const Scope& scope) const {
   std::optional<Key> best;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   const auto look = [&](const Key& key) {
     const Scope& own = scope_of(key);
     if (!std::includes(own.begin(), own.end(), scope.begin(), scope.end())) return;

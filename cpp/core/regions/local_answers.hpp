@@ -1,8 +1,8 @@
 #pragma once
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "core/base/numbers.hpp"
 #include "core/base/watch.hpp"
 #include "core/tables/layout.hpp"
 
@@ -24,7 +24,7 @@ struct LocalAnswer {
   std::vector<double> table;  ///< sum 1
   double violation = 0;       ///< mean over the targets of the L1 distance
   /// Bound on how far half the sum of squared differences is from its least value.
-  double gap = std::numeric_limits<double>::infinity();
+  double gap = kInfinity;
   int iterations = 0;  ///< sweeps of proportional fitting and steps of descent
 };
 

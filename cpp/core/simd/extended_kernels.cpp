@@ -3,8 +3,8 @@
 #include "core/simd/extended_kernels.hpp"
 
 #include <cstdint>
-#include <limits>
 
+#include "core/base/numbers.hpp"
 #include "core/simd/kernel_set.hpp"
 
 namespace pypgm {
@@ -38,7 +38,7 @@ void split(double* weights, double* exponents, std::size_t n) {
     const std::uint64_t unit = (bits & (kSign | kFraction)) | __builtin_bit_cast(std::uint64_t, 1.0);
     const double exponent = exponents[i] + (__builtin_bit_cast(double, whole) - (kWhole + 1023.0));
     const bool number = (weight > 0) | (weight < 0);
-    const double nothing = weight == 0 ? -std::numeric_limits<double>::infinity() : 0.0;
+    const double nothing = weight == 0 ? -kInfinity : 0.0;
     weights[i] = number ? __builtin_bit_cast(double, unit) : weight;
     exponents[i] = number ? exponent : nothing;
   }

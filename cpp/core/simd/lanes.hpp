@@ -4,17 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <utility>
 #if defined(__GNUC__) && defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
+#include "core/base/numbers.hpp"
+
 namespace pypgm {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kLanes = 8;
 
 // Eight lanes are one register or several parts of a register each: compilers keep a vector that is wider

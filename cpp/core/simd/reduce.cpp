@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
+#include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/simd/kernels.hpp"
 
@@ -57,8 +57,7 @@ void reduce_sum(std::span<const double> large, const Layout& layout, std::span<d
 }
 
 void reduce_max(std::span<const double> large, const Layout& layout, std::span<double> small, int n_threads) {
-  reduce_with(kernels().reduce_max, -std::numeric_limits<double>::infinity(), large, layout, small,
-              n_threads);
+  reduce_with(kernels().reduce_max, -kInfinity, large, layout, small, n_threads);
 }
 
 void reduce_logsumexp(std::span<const double> large, const Layout& layout, std::span<double> small,
