@@ -22,25 +22,13 @@ double distance(const double* a, const double* b, std::size_t n) {
 
 double exp_sum(const double* in, std::size_t n, double shift, double* out) {
   const Lanes shifts = fill(shift);
-  Lanes sums[2] = {fill(0.0), fill(0.0)};
-  std::size_t i = 0;
-  const auto go = [&](std::size_t k) {
-    const Lanes weights = exp_lanes(load(in + i) - shifts);
-    store(out + i, weights);
-    sums[k] = sums[k] + weights;
-    i += kLanes;
-  };
-  while (i + 2 * kLanes <= n) {
-    go(0);
-    go(1);
-  }
-  if (i + kLanes <= n) go(0);
-  if (i < n) {
-    const Lanes weights = exp_lanes(load_some(in + i, n - i, -kInfinity) - shifts);
-    store_some(out + i, n - i, weights);
-    sums[1] = sums[1] + weights;
-  }
-  return sum_lanes(sums[0] + sums[1]);
+  Lanes sum = fill(0.0);
+  for_cells(n, [&](auto at, auto put) {
+    const Lanes weights = exp_lanes(at(in, -kInfinity) - shifts);
+    put(out, weights);
+    sum = sum + weights;
+  });
+  return sum_lanes(sum);
 }
 
 bool add_log(const double* marginal, double floor, double weight, std::size_t n, double* logarithm,
