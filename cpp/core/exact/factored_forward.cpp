@@ -34,6 +34,7 @@ FactoredWork::FactoredWork(const FactoredTree& factored)
       spare_exponents(spare + factored.spare + factored.cells),
       log_scale(factored.values.size(), 0.0) {
   double* const exponents = spare + factored.spare;
+  values.reserve(factored.values.size());
   for (const Value& v : factored.values) {
     values.push_back({{buffer.get() + v.offset, v.cells}, exponents + v.offset});
   }
