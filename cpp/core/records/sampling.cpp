@@ -216,9 +216,14 @@ void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
   dealer.run(watch);
   if (watch.abandoned) return;
   for (std::uint32_t& value : group) value = dealer.deal(value);
+  auto left = std::count(step.in_separator.begin(), step.in_separator.end(), 0);
   for (std::size_t axis = step.sizes.size(); axis-- > 0;) {
     if (step.in_separator[axis] != 0) continue;
-    split_off(group, step.sizes[axis], step.attributes[axis]);
+    if (--left > 0) {
+      split_off(group, step.sizes[axis], step.attributes[axis]);
+    } else {
+      columns_[step.attributes[axis]].assign(group.begin(), group.end());  // without a division
+    }
     drawn_[step.attributes[axis]] = step.sizes[axis];
   }
 }
