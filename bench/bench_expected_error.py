@@ -44,7 +44,7 @@ def rows(name: str, epsilon: float, seed: int, draws: int) -> Iterator[tuple[str
         yield kind, _held(answer, true, errors.datavector())
         counts = records.project(clique).datavector() * (model.total / len(records))
         yield f"{kind}, records", _held(counts, true, np.hypot(errors.datavector(), counts - answer))
-    predicted = expected_total_variation(model, chosen, Simulation(2, 0, 0, Clock()))
+    predicted = expected_total_variation(model, chosen, Simulation(2, 0, 0, Clock())).mean()
     yield "2-way", (predicted / pypgm.evaluate(model, cliques=chosen, unsafe_data=data).mean,)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pypgm.clock import Clock
 from pypgm.data.codebook import label_texts
-from pypgm.domain import Domain
+from pypgm.domain import Domain, listed
 from pypgm.memory import short
 from pypgm.models.base import Model
 from pypgm.models.expected_error import Simulation, expected_total_variation
@@ -70,12 +70,17 @@ def error_lines(model: ReleasedModel) -> list[str]:
         return []
     asked = small[:: -(-len(small) // _PAIRS)]
     with Clock() as clock:
-        error = expected_total_variation(model, asked, Simulation(1, 0, 0, clock))
+        errors = expected_total_variation(model, asked, Simulation(1, 0, 0, clock))
+    error = errors.mean()
     lines = [f"expected error: {100 * error:.2g} percentage points of a pair of attributes (mean total variation)"]
-    uniform, independent = np.mean([_distances(model.project(p)) for p in asked], axis=0)
-    if error >= uniform:
+    uniform, independent = np.transpose([_distances(model.project(p)) for p in asked])
+    told = [" and ".join(pair) for pair, e, far in zip(asked, errors, independent, strict=True) if 2 * e < far]
+    if error >= uniform.mean():
         lines.append("warning: about all of this release is noise; its answers say hardly more than nothing")
-    elif error >= independent:
+    elif error >= independent.mean() and told:
+        out = f"of {len(asked)} looked at, these stand out: {listed(told)}"
+        lines.append(f"warning: noise hides how most pairs depend; {out}")
+    elif error >= independent.mean():
         lines.append("warning: what it says of attributes together is about all noise; they could be independent")
     return lines
 

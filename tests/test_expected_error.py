@@ -10,6 +10,7 @@ import pytest
 import pypgm
 from pypgm import Budget, Constraint, Dataset, Domain, LinearMeasurement, demo, mechanisms, queries
 from pypgm.models import expected_error
+from pypgm.report import error_lines
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})
 CYCLE = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
@@ -157,7 +158,7 @@ def test_total_variation_is_foretold():
         model = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=seed).model
         with pypgm.clock.Clock() as clock:
             how = expected_error.Simulation(2, 0, 0, clock)
-            expected = expected_error.expected_total_variation(model, pairs, how)
+            expected = expected_error.expected_total_variation(model, pairs, how).mean()
         ratios.append(expected / pypgm.evaluate(model, cliques=pairs, unsafe_data=data).mean)
     assert 0.7 < np.median(ratios) < 1.4
 
@@ -268,3 +269,28 @@ def test_the_report_warns_of_noise(epsilon, warning):
     assert lines[1].startswith("protects: whether any one person")
     assert lines[2].startswith("expected error: ")
     assert [warning in line for line in lines if line.startswith("warning: ")] == ([True] if warning else [])
+
+
+SIX = Domain({f"x{i}": 6 for i in range(6)})
+
+
+@pytest.mark.parametrize(
+    ("dependent", "stddev", "said"),
+    [
+        (0, 3000.0, "warning: about all of this release is noise"),
+        (0, 50.0, "warning: what it says of attributes together is about all noise"),
+        (1, 50.0, "warning: noise hides how most pairs depend; of 15 looked at, these stand out: x0 and x1"),
+        (5, 3.0, None),
+    ],
+)
+def test_the_report_says_what_noise_hides(dependent, stddev, said):
+    """Of six attributes so many follow the one before them, others are independent."""
+    rng = np.random.default_rng(0)
+    columns = rng.choice(6, size=(6, 2000), p=[0.4, 0.3, 0.1, 0.1, 0.05, 0.05])
+    for i in range(dependent):
+        columns[i + 1] = np.where(rng.random(2000) < 0.8, columns[i], columns[i + 1])
+    data = pypgm.Dataset(dict(zip(SIX, columns, strict=True)), SIX)
+    pairs = list(itertools.combinations(data.domain, 2))
+    lines = error_lines(pypgm.estimate(data.domain, measured(data, pairs, stddev, 1)))
+    assert [line for line in lines if line.startswith("warning")] == ([] if said is None else [lines[-1]])
+    assert said is None or lines[-1].startswith(said)

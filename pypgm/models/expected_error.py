@@ -150,16 +150,16 @@ def _inflation(draws: int) -> float:
     return 1 + math.fsum(term / float(draws) ** k for k, term in enumerate(terms, start=1)) / z
 
 
-def expected_total_variation(model: Model[Any], cliques: Sequence[Clique], how: Simulation) -> float:
-    """Return the mean total variation distance of cliques between answers and records that is expected, 0 .. 1."""
+def expected_total_variation(model: Model[Any], cliques: Sequence[Clique], how: Simulation) -> NDArray[np.float64]:
+    """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
     checked_integer("draws", how.draws, 1)
     found = []
     for answers, true in _worlds(model, cliques, None, how):
         shares = ((a / max(a.sum(), 1.0), t / max(t.sum(), 1.0)) for a, t in zip(answers, true, strict=True))
-        found.append(np.mean([0.5 * np.abs(a - t).sum() for a, t in shares]))
+        found.append([0.5 * np.abs(a - t).sum() for a, t in shares])
     if not found:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={how.clock.time_limit:g}")
-    return float(np.mean(found))
+    return np.asarray(np.mean(found, axis=0))
 
 
 def _worlds(
