@@ -116,10 +116,10 @@ def test_every_method_ends_in_time(method):
 def test_a_time_limit_ends_the_refinement_of_records(capsys):
     model = at_odds(6, 10)
     with pytest.warns(TimeLimitWarning, match="the refinement of the records") as caught:
-        records = model.synthetic_data(300_000, rng=0, time_limit=0.3, progress=True)
+        records = model.synthetic_data(1_500_000, rng=0, time_limit=0.3, progress=True)
     assert caught[0].filename == __file__
-    assert len(records) == 300_000
-    assert "sweeps over 300000 records" in capsys.readouterr().err
+    assert len(records) == 1_500_000
+    assert "sweeps over 1500000 records" in capsys.readouterr().err
     refined = model.synthetic_data(3_000, rng=0, time_limit=1e6)
     with pytest.warns(TimeLimitWarning):
         drawn = model.synthetic_data(3_000, rng=0, time_limit=1e-9)
