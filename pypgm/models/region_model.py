@@ -26,7 +26,6 @@ from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.models.answer import Answer, Method
 from pypgm.models.base import Model
 from pypgm.models.origin import Origin
-from pypgm.models.prior import bounded_tree
 from pypgm.models.region_parts import (
     affordable_cells,
     check_answers_fit,
@@ -34,6 +33,7 @@ from pypgm.models.region_parts import (
     kikuchi_potentials,
     oversaturated_answers,
 )
+from pypgm.models.region_tree import bounded_tree
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
