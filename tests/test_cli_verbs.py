@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,10 @@ import pypgm
 from pypgm import Budget, Domain, Privacy, cli, mechanisms, workloads
 
 DOMAIN = Domain({"age": 5, "sex": ["F", "M"], "income": [1, 2.5]})
+
+
+HERE = f"import sys; sys.path.insert(0, {str(Path(pypgm.__file__).parents[1])!r}); from pypgm.cli import main\n"
+needs_stdout = pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
 
 
 @pytest.fixture
@@ -44,6 +50,26 @@ def test_answers_as_json(folder, capsys):
     assert (folder / "age.json").read_text().startswith("age,count\n")
     assert cli.main(["query", "people.pgm", "sex", "--given", "sex=F", "--draws", "2"]) == 0
     assert capsys.readouterr().out.startswith("sex,probability,expected_error,basis\nF,")
+
+
+@needs_stdout
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "link.csv"])
+def test_records_to_a_stream(folder, name):
+    Path("link.csv").symlink_to("/dev/stdout")
+    sample = ["sample", "people.pgm", "--rows", "3", "--seed", "1", "--quiet", "--out"]
+    assert cli.main([*sample, "made.csv"]) == 0
+    made = Path("made.csv").read_bytes()
+    command = [sys.executable, "-c", f"{HERE}sys.exit(main(sys.argv[1:]))", *sample, name]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, made, b"")
+    with Path("all.csv").open("wb") as file:
+        file.write(b"before\n")
+        file.flush()
+        number = Path("all.csv").stat().st_ino
+        assert subprocess.run(command, stdout=file, check=False).returncode == 0
+        file.write(b"after\n")
+    assert Path("all.csv").read_bytes() == b"before\n" + made + b"after\n"
+    assert Path("all.csv").stat().st_ino == number
 
 
 def test_compare(folder, capsys):

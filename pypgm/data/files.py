@@ -16,6 +16,7 @@ from typing import BinaryIO, TextIO, cast
 __all__ = ["is_weight", "open_text", "replacing", "replacing_text"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_LINKS = 40  # that are followed from one name, as the system does
 
 
 @contextlib.contextmanager
@@ -73,7 +74,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file that appears under its name when it is complete, and not at all if writing fails.
 
     The bytes go to a temporary file in the same directory, which then takes the name. What is there already and is not
-    a regular file (a pipe, ``/dev/stdout``) is written to directly.
+    a regular file (a pipe) is written to directly, and so is an open stream (``/dev/stdout``), whatever it leads to.
 
     Parameters
     ----------
@@ -94,14 +95,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     path.read_bytes()
     b'hello'
     """
+    stream = _stream(path)
     target = Path(os.path.realpath(path))
-    is_replaced = target.is_file() or not target.exists()
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part") if is_replaced else target
+    is_replaced = stream is None and (not Path(path).exists() or target.is_file())
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with draft.open("xb" if is_replaced else "wb") as file:
-            yield file
         if is_replaced:
+            with draft.open("xb") as file:
+                yield file
             draft.replace(target)
+        else:
+            # A duplicate goes on where the stream is, where the same file opened anew would be written from its start.
+            with open(path if stream is None else os.dup(stream), "wb") as file:
+                yield file
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -111,6 +117,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     finally:
         if is_replaced:
             draft.unlink(missing_ok=True)
+
+
+def _stream(path: str | os.PathLike[str]) -> int | None:
+    """Return the number of the open file of this process that a path names, as ``/dev/stdout`` does."""
+    streams = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
+    place = Path(path)
+    for _ in range(_LINKS):
+        if place.name.isdigit() and os.path.realpath(place.parent) in streams:
+            return int(place.name)
+        if not place.is_symlink():
+            break
+        place = place.parent / place.readlink()
+    return None
 
 
 @contextlib.contextmanager
