@@ -192,6 +192,8 @@ def test_other_values_and_nulls_have_codes_of_their_own():
     assert Codes(3, null="?").decode([0, 3]).tolist() == [0, None]
     assert Codes(3, null="?").labels == (0, 1, 2, "?")
     assert Boolean(null="?").decode([0, 1, 2]).tolist() == [False, True, None]
+    assert Boolean(["No", "Yes"], null="?").decode([0, 1, 2]).tolist() == ["No", "Yes", None]
+    assert Boolean(["False", "True"]).decode([0, 1]).dtype == bool
 
 
 def test_arrays_of_any_type_are_read():

@@ -77,6 +77,29 @@ def test_a_schema_reads_dates_numbers_and_nulls(library):
     assert codes(schema.encode(as_frame(decoded, library))) == codes(data)
 
 
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York"])
+def test_times_of_pandas_have_nulls_and_zones(unit, zone):
+    pandas = pytest.importorskip("pandas")
+    times = pandas.Series(pandas.to_datetime(["2000-12-31 23:30", None, "2003-01-01 00:00"])).dt.as_unit(unit)
+    frame = pandas.DataFrame({"d": times.dt.tz_localize(zone), "a": [0, 1, 1]})
+    schema = pypgm.Schema({"d": Date("2000-01-01", "2009-12-31", "year", null="")})
+    assert codes(schema.encode(frame, ignore_extra=True)) == {"d": [0, 10, 3]}
+    found = pypgm.Dataset.from_frame(frame, pypgm.Domain({"a": 2}), ignore_extra=True)
+    assert codes(found) == {"a": [0, 1, 1]}
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+@pytest.mark.parametrize("zone", [None, "America/New_York"])
+def test_times_of_arrow_have_nulls_and_zones(library, zone):
+    arrow = pytest.importorskip("pyarrow")
+    times = arrow.array([datetime.datetime(2001, 1, 1, 4, 30), None], arrow.timestamp("us", tz=zone))
+    table = arrow.table({"d": times})
+    frame = table if library == "pyarrow" else pytest.importorskip("polars").from_arrow(table)
+    schema = pypgm.Schema({"d": Date("2000-01-01", "2009-12-31", "year", null="")})
+    assert codes(schema.encode(frame)) == {"d": [1 if zone is None else 0, 10]}  # in New York it is 2000 still
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_what_is_wrong_is_told_at_once_and_no_value(library):
     frame = framed(library, {"age": [31, 7, 99], "sex": ["M", "zebra", None], "other": [1, 2, 3]})

@@ -89,7 +89,7 @@ def test_a_schema_goes_both_ways():
     again = schema.encode(back)
     assert all((again.columns[n] == data.columns[n]).all() for n in schema.columns)
     assert back["job"].tolist() == ["cook", None]
-    assert back["active"].tolist() == [True, False]
+    assert back["active"].tolist() == ["yes", "no"]
     assert {n: v.tolist() for n, v in schema.decode(data, 0).items() if n != "wage"} == {
         n: v.tolist() for n, v in back.items() if n != "wage"
     }

@@ -184,8 +184,8 @@ class Boolean(_Closed):
     Parameters
     ----------
     values : pair of str
-        How a file has false and true, in this order; capitals make no difference. Booleans, 0 and 1 of an array are
-        what they are.
+        How a table has false and true, in this order; capitals make no difference. Booleans, 0 and 1 of an array are
+        what they are. Values are decoded to these texts, or to booleans where they are "false" and "true" themselves.
     null
         As in `Column`.
 
@@ -193,7 +193,9 @@ class Boolean(_Closed):
     --------
     >>> active = Boolean(["no", "yes"])
     >>> active.encode(["Yes", "no"])[0].tolist(), active.decode([1, 0]).tolist()
-    ([1, 0], [True, False])
+    ([1, 0], ['yes', 'no'])
+    >>> Boolean().decode([1, 0]).tolist()
+    [True, False]
     """
 
     values: Sequence[str] = ("false", "true")
@@ -224,8 +226,10 @@ class Boolean(_Closed):
         return " or ".join(map(repr, self.values))
 
     def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
-        """Return booleans; with nulls an array of objects, None where there is no value."""
+        """Return the texts, or booleans where they say no more; None for nulls, which needs an array of objects."""
         del rng
+        if [text.casefold() for text in self.values] != ["false", "true"]:
+            return taken([*self.values, None], codes)
         return taken([False, True, None], codes) if self.nulls else np.asarray(codes) == 1
 
     def _find(self, value: object) -> int | None:

@@ -20,6 +20,8 @@ Frame: TypeAlias = Any
 def as_columns(frame: object) -> dict[str, Values]:
     """Return the columns of a table: arrays, with None, NaN or NaT where there is no value.
 
+    A frame's times in a zone are those that its clocks show.
+
     Parameters
     ----------
     frame : mapping of str to sequence, or data frame
@@ -91,8 +93,15 @@ def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
     if series.null_count() == 0 and (series.dtype.is_numeric() or str(series.dtype) == "Boolean"):
         found: NDArray[Any] = series.to_numpy()
         return found if found.dtype != object else np.array(series.to_list())
-    if series.dtype.is_temporal() and str(series.dtype).startswith("Datetime"):
-        return np.array(series.to_list(), dtype="datetime64[us]")
+    if _has_times(series):
+        times: NDArray[Any] = series.dt.replace_time_zone(None).to_numpy()
+        return times.astype("datetime64[us]")
     values = np.empty(len(series), dtype=object)
     values[:] = series.to_list()
     return values
+
+
+def _has_times(series: Any) -> bool:  # noqa: ANN401 - a column of any library
+    """Return whether a column holds times; narwhals does not know those of every zone of pandas."""
+    zone = getattr(getattr(series.to_native(), "dt", None), "tz", None)
+    return zone is not None or str(series.dtype).startswith("Datetime")
