@@ -21,6 +21,7 @@ from pypgm.models.kinds import Stored, model_of_archive
 from pypgm.models.origin import packed_measurements, unpacked_measurements
 from pypgm.models.sampling import as_generator
 from pypgm.models.storage import archive_bytes, parse_archive, read_archive
+from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger, LedgerReport
@@ -252,6 +253,8 @@ class Release(Stored):
         ValueError
             If the budget is in another unit or less than that of the release, the records are weighted, or their
             domain is another one.
+        TypeError
+            If `budget` is no `Budget`.
 
         Examples
         --------
@@ -264,7 +267,7 @@ class Release(Stored):
         (2, Fraction(3, 2))
         """
         granted = self.ledger.budget
-        if budget.unit != granted.unit:
+        if as_budget(None, None, budget).unit != granted.unit:
             raise ValueError(f"the release spent {granted.unit}, {budget!r} is in {budget.unit}")
         if budget.limit < granted.limit or budget.reserved_delta < granted.reserved_delta:
             raise ValueError(f"{budget!r} is for the release and all that follows: at least its {granted!r}")

@@ -15,6 +15,7 @@ from pypgm import (
     Privacy,
     PrivateTable,
     estimate,
+    mechanisms,
 )
 from pypgm.mechanisms import hdmm, mst, privbayes, wide
 from pypgm.mechanisms.run import Run
@@ -54,6 +55,15 @@ def test_what_is_wrong_is_refused_before_anything_is_spent(mechanism, more, erro
     table = opened()
     with pytest.raises(error, match=message):
         mechanism(table, **more)
+    assert table.ledger.spent() == 0
+
+
+@pytest.mark.parametrize("name", ["aim", "dualquery", "hdmm", "mwem", "screen", "wide"])
+@pytest.mark.parametrize("workload", [2, [("a", "b")]])
+def test_what_is_no_workload_is_refused_before_anything_is_spent(name, workload):
+    table = opened()
+    with pytest.raises(TypeError, match=r"needs a Workload, as those of pypgm\.workloads, got"):
+        getattr(mechanisms, name)(table, workload=workload)
     assert table.ledger.spent() == 0
 
 

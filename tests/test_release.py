@@ -196,6 +196,11 @@ def test_what_cannot_be_resumed_is_refused(data, budget, message):
         own_release().resume(data, budget)
 
 
+def test_a_number_is_no_budget():
+    with pytest.raises(TypeError, match="budget needs a Budget, got int"):
+        own_release().resume(DATA, 2)
+
+
 def test_another_relation_is_refused_after_resuming():
     table = own_release().resume(DATA, total_budget())
     with pytest.raises(ValueError, match="this ledger's charges are for"):

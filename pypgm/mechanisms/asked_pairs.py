@@ -25,13 +25,13 @@ def asked_pairs(run: Run, workload: Workload | None) -> dict[Clique, float]:
     ------
     ValueError
         If the workload is over another domain, or asks other queries than every cell.
+    TypeError
+        If it is no workload.
     """
     domain = run.domain
     if workload is None:
         weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
-    elif workload.domain != domain:
-        raise ValueError(f"the workload is over {workload.domain!r}, the records are over {domain!r}")
-    elif not all(map(is_every_cell, workload.queries)):
+    elif not all(map(is_every_cell, run.asked(workload).queries)):
         raise ValueError(f"{run.name} answers marginals cell by cell; the workload asks other queries")
     else:
         weighted = [(domain.canonical(c), float(w)) for c, w in zip(workload, workload.weights, strict=True)]

@@ -209,6 +209,8 @@ class Run:
     def asked(self, workload: Workload | None) -> Workload:
         """Return a workload, checked; all pairs of attributes where there is none."""
         found = all_k_way(self.domain, min(2, len(self.domain))) if workload is None else workload
+        if not isinstance(found, Workload):
+            raise TypeError(f"workload needs a Workload, as those of pypgm.workloads, got {found!r}")
         if found.domain != self.domain:
             raise ValueError(f"the workload is over {found.domain!r}, the records are over {self.domain!r}")
         return found
