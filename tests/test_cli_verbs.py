@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,40 @@ def test_records_to_a_stream(folder, name):
         file.write(b"after\n")
     assert Path("all.csv").read_bytes() == b"before\n" + made + b"after\n"
     assert Path("all.csv").stat().st_ino == number
+
+
+def test_a_value_that_is_not_declared_is_no_other_value(folder, capsys):
+    columns = {
+        "department": pypgm.data.Categorical(["HR", "IT", "Sales"], other=True, null="?"),
+        "wage": pypgm.data.Integer(0, 9, outside="other"),
+        "days": pypgm.data.Integer(0, 9, outside="null", null=True),
+    }
+    raw = {"department": ["HR", "IT", "x", "?"] * 50, "wage": ["3", "x", "4", "99"] * 50, "days": ["1", ""] * 100}
+    schema = pypgm.Schema(columns)
+    release = mechanisms.mst(schema.encode(raw), epsilon=10, delta=1e-9, unsafe_seed=1)
+    replace(release, schema=schema).save("staff.pgm")
+    query = ["query", "staff.pgm", "wage", "--draws", "0", "--given"]
+    for good in ("department=other", "department= IT", "department=?", "wage=other", "wage=3.0", "days="):
+        assert cli.main([*query, good]) == 0
+    capsys.readouterr()
+    for bad, message in {
+        "department=ITT": "needs one of 'HR', 'IT', 'Sales', 'other', '?'; the nearest is 'IT'",
+        "wage=99": "needs a whole number from 0 to 9",
+        "wage=x": "needs a whole number from 0 to 9",
+        "days=10": "needs a whole number from 0 to 9",
+        "Departmnt=IT": "with an attribute of the model, got 'Departmnt=IT'; the nearest is 'department'",
+        "zip=3": "with an attribute of the model, got 'zip=3'; it has 'department', 'wage', 'days'",
+    }.items():
+        assert cli.main([*query, bad]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_mechanisms_that_need_public_records_are_not_offered(folder, capsys):
+    schema = ["synth", "people.csv", "--schema", "domain.json", "--epsilon", "1", "--delta", "1e-9", "--out", "o.csv"]
+    assert cli.main([*schema, "--mechanism", "jam"]) == 2
+    assert "invalid choice: 'jam' (choose from" in capsys.readouterr().err
+    assert cli.main(["plan", "domain.json", *schema[4:8], "--records", "9", "--mechanism", "jam"]) == 2
+    assert "'jam'," not in capsys.readouterr().err.partition("choose from")[2]
 
 
 def test_compare(folder, capsys):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
-from collections.abc import Callable, Sequence
+import difflib
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -14,10 +15,12 @@ import numpy as np
 
 from pypgm import load
 from pypgm.data.codebook import Codebook
+from pypgm.data.columns import Column
 from pypgm.data.parquet import check_parquet
 from pypgm.data.schema import Schema, read_schema
 from pypgm.data.unsettled import OpenSet
-from pypgm.domain import Clique, Domain, Label, as_clique
+from pypgm.domain import Clique, Domain, Label, as_clique, listed
+from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
 from pypgm.memory import memory_limit
 from pypgm.privacy import Budget
 from pypgm.release import Release
@@ -28,10 +31,12 @@ if TYPE_CHECKING:
     Verbs = argparse._SubParsersAction[Any]
 
 __all__ = [
+    "RUNNABLE",
     "Parser",
     "add_budget",
     "add_dialect",
     "add_given",
+    "add_mechanism",
     "add_reading",
     "add_verb",
     "as_number",
@@ -56,6 +61,9 @@ class Parser(argparse.ArgumentParser):
         """Raise what the command answers with status 2."""
         raise ValueError(f"{message} (see {self.prog} --help)")
 
+
+RUNNABLE = [name for name in mechanism_names() if not needs_more(name)]
+"""Mechanisms that a command can run."""
 
 _RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
 _DIGITS = 400  # of a number before its exponent, and
@@ -90,6 +98,13 @@ def add_budget(command: argparse.ArgumentParser, epsilon: str | None = None, del
             required=default is None,
             help=about if default is None else f"{about} (default {default})",
         )
+
+
+def add_mechanism(command: argparse.ArgumentParser) -> None:
+    """Add the choice of a mechanism, of those that need nothing but a table and a budget."""
+    command.add_argument(
+        "--mechanism", choices=RUNNABLE, default=BEST, help=f"how to choose what is measured (default {BEST})"
+    )
 
 
 def add_given(command: argparse.ArgumentParser) -> None:
@@ -211,11 +226,13 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
         # An attribute's own name may hold "=".
         name = max((a for a in domain if text.startswith(f"{a}=")), key=len, default=None)
         if name is None:
-            raise ValueError(f"--given needs NAME=VALUE with an attribute of the model, got {text!r}")
-        code, needed = _code_of(domain, name, text[len(name) + 1 :], schema)
-        if code is None:
-            raise ValueError(f"--given {text!r}: attribute {name!r} needs {needed}")
+            near = _nearest(text.partition("=")[0], domain) or f"; it has {listed([*map(repr, domain)])}"
+            raise ValueError(f"--given needs NAME=VALUE with an attribute of the model, got {text!r}{near}")
+        value = text[len(name) + 1 :]
+        code, needed = _code_of(domain, name, value, schema)
         labels = domain.labels.get(name)
+        if code is None:
+            raise ValueError(f"--given {text!r}: attribute {name!r} needs {needed}{_nearest(value, labels or ())}")
         evidence.setdefault(name, []).append(code if labels is None else labels[code])
     return evidence
 
@@ -227,8 +244,32 @@ def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tu
         return book[value], book.allowed
     if schema is None:
         return None, book.allowed
-    codes, problem = schema.columns[name].encode([value])
-    return (None if problem else int(codes[0])), schema.columns[name].allowed
+    column = schema.columns[name]
+    codes, problem = column.encode([value])
+    # A value that is not declared may be a typing error: other values are asked for by their label, which is above.
+    strays = problem is not None or codes[0] == column.other_code or _is_no_null(column, value, codes[0])
+    return (None if strays else int(codes[0])), column.allowed
+
+
+def _is_no_null(column: Column, value: str, code: int) -> bool:
+    """Return whether a value that no text of null is would become one."""
+    return code == column.null_code and value.strip() not in column.nulls
+
+
+def _nearest(text: str, names: Iterable[object]) -> str:
+    """Return the names that read most like a text, as the end of a sentence; nothing where none does.
+
+    Examples
+    --------
+    >>> _nearest("AGE", ["sex", "age"]), _nearest("xyz", ["sex", "age"])
+    ("; the nearest is 'age'", '')
+    """
+    folded: dict[str, list[str]] = {}
+    for name in map(str, names):
+        folded.setdefault(name.casefold(), []).append(name)
+    close = difflib.get_close_matches(text.strip().casefold(), folded, n=3)
+    found = [repr(name) for fold in close for name in folded[fold]]
+    return f"; the nearest {'are' if len(found) > 1 else 'is'} {', '.join(found)}" if found else ""
 
 
 def schema_in(path: str) -> Schema:

@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pypgm import mechanisms
-from pypgm.cli.arguments import add_budget, add_verb, as_rows, budget_for, schema_in
+from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, budget_for, schema_in
 from pypgm.cli.workload import HELP, workload_named
-from pypgm.mechanisms.registry import BEST, mechanism_names
 from pypgm.privacy import Budget, Privacy
 from pypgm.privacy.rational import as_fraction
 
@@ -40,9 +39,7 @@ def add_to(commands: Verbs) -> None:
     plan.add_argument("domain", metavar="SCHEMA", help="the columns: a .json or .yaml file")
     plan.add_argument("--records", metavar="N", type=_records, required=True, help="how many records there are, about")
     add_budget(plan)
-    plan.add_argument(
-        "--mechanism", choices=mechanism_names(), default=BEST, help=f"how to choose what is measured (default {BEST})"
-    )
+    add_mechanism(plan)
     plan.add_argument(
         "--open-values",
         metavar="N",

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pypgm.cli.arguments import (
+    RUNNABLE,
     add_budget,
+    add_mechanism,
     add_reading,
     add_verb,
     as_rows,
@@ -24,7 +26,7 @@ from pypgm.data import read_table, write_table
 from pypgm.data.table import read_open_table
 from pypgm.domain import listed
 from pypgm.estimation import Constraint
-from pypgm.mechanisms.registry import BEST, mechanism_named, mechanism_names, takes
+from pypgm.mechanisms.registry import mechanism_named, takes
 from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, settle
 
 if TYPE_CHECKING:
@@ -80,9 +82,7 @@ def add_to(commands: Verbs) -> None:
         metavar="RELEASE",
         help="where to keep the release, for sample, query and info (default: beside the records)",
     )
-    synth.add_argument(
-        "--mechanism", choices=mechanism_names(), default=BEST, help=f"how to choose what is measured (default {BEST})"
-    )
+    add_mechanism(synth)
     synth.add_argument("--workload", metavar="WORKLOAD", help=HELP)
     synth.add_argument(
         "--rows",
@@ -189,7 +189,7 @@ def _own_options(domain: Domain, mechanism: str, workload: str | None) -> dict[s
     if workload is None:
         return {}
     if not takes(mechanism, "workload"):
-        able = ", ".join(name for name in mechanism_names() if takes(name, "workload"))
+        able = ", ".join(name for name in RUNNABLE if takes(name, "workload"))
         raise ValueError(f"{mechanism} chooses what it measures itself and takes no --workload; these do: {able}")
     return {"workload": workload_named(domain, workload)}
 

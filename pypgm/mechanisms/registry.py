@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pypgm.release import Release
 
-__all__ = ["BEST", "mechanism_named", "mechanism_names", "takes"]
+__all__ = ["BEST", "mechanism_named", "mechanism_names", "needs_more", "takes"]
 
 BEST = "wide"
 """What is taken where nobody names one: the least error on every table tried."""
@@ -45,6 +45,18 @@ def mechanism_named(name: str) -> Callable[..., Release]:
         raise ValueError(f"mechanism must be one of {', '.join(names)}, got {name!r}")
     found: Callable[..., Release] = getattr(sys.modules[__package__], name)
     return found
+
+
+def needs_more(name: str) -> bool:
+    """Return whether a mechanism needs more than records and a budget, such as public records.
+
+    Examples
+    --------
+    >>> needs_more("jam"), needs_more("mst")
+    (True, False)
+    """
+    _, *rest = inspect.signature(mechanism_named(name)).parameters.values()
+    return any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in rest)
 
 
 def takes(name: str, option: str) -> bool:
