@@ -161,6 +161,22 @@ def test_places(folder, capsys, change, text):
     refused(capsys, synth(**change), text)
 
 
+@pytest.mark.parametrize("out", ["x.xlsx", "s.tsv", "s.tsv.gz", "s.PARQUET", "s.json"])
+def test_formats_that_are_not_written(folder, capsys, release, out):
+    release.save("good.pgm")
+    refused(capsys, synth(out=out), f"{out} has a name of no format that is written here: .csv, .csv.gz, .parquet")
+    refused(capsys, ["sample", "good.pgm", "--out", out], f"{out} has a name of no format")
+    if out != "s.json":
+        refused(capsys, ["query", "good.pgm", "age", "--out", out], f"{out} has a name of no format", ".json")
+        refused(capsys, ["schema", "init", "people.csv", "--out", out], f"{out} has a name of no format", ".json")
+
+
+def test_names_without_a_suffix_are_of_csv(folder, release):
+    release.save("good.pgm")
+    assert cli.main(["sample", "good.pgm", "--rows", "3", "--out", "bare", "--quiet"]) == 0
+    assert Path("bare").read_text().startswith("age,sex,income\n")
+
+
 def test_a_release_that_is_there(folder, capsys):
     Path("out.pgm").write_text("precious")
     refused(capsys, synth(), "no release is written over")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RUNNABLE",
+    "TABLES",
     "Parser",
     "add_budget",
     "add_dialect",
@@ -64,6 +65,9 @@ class Parser(argparse.ArgumentParser):
 
 RUNNABLE = [name for name in mechanism_names() if not needs_more(name)]
 """Mechanisms that a command can run."""
+
+TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
+"""How the name of a table ends that is written."""
 
 _RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
 _DIGITS = 400  # of a number before its exponent, and
@@ -175,8 +179,11 @@ def budget_for(schema: Schema, arguments: argparse.Namespace) -> Budget:
     return Budget(epsilon=arguments.epsilon, delta=arguments.delta, reserved_delta=reserved)
 
 
-def check_places(inputs: Sequence[str], outputs: Sequence[str | None]) -> None:
-    """Refuse, before any work is done, to write where nothing can be written or something precious is."""
+def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes: Sequence[str] = ()) -> None:
+    """Refuse, before any work is done, to write where nothing can be written or something precious is.
+
+    With suffixes a name has to end in one of them, as another would be taken for that of another format.
+    """
     given = [path for path in outputs if path is not None]
     try:
         check_parquet([*inputs, *given])
@@ -192,6 +199,14 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None]) -> None:
             raise ValueError(f"{path} must be a file to write, and is a directory")
         if not place.parent.is_dir():
             raise ValueError(f"{path}: there is no directory {place.parent}")
+        if suffixes and not (path.endswith(tuple(suffixes)) or _has_no_format(path)):
+            raise ValueError(f"{path} has a name of no format that is written here: {', '.join(suffixes)}")
+
+
+def _has_no_format(path: str) -> bool:
+    """Return whether a name says nothing of a format: it has no suffix, or is that of a device, a pipe or a stream."""
+    place = Path(path)
+    return not place.suffix or place.parts[:2] in {("/", "dev"), ("/", "proc")} or place.is_fifo()
 
 
 def check_rows(domain: Domain, rows: int) -> None:

@@ -8,7 +8,7 @@ import csv
 import itertools
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pypgm.bayes import BayesianNetwork
@@ -76,6 +76,7 @@ def _query(arguments: argparse.Namespace) -> None:
     cliques = [clique_named(text) for text in arguments.cliques]
     if arguments.out is not None and len(cliques) != 1:
         raise ValueError(f"--out holds one marginal, got {len(cliques)}; ask for them one at a time")
+    check_places([arguments.model], [arguments.out], (".csv", ".csv.gz", ".json"))
     is_network = arguments.model.endswith((".bif", ".bif.gz"))
     model, schema = (BayesianNetwork.read_bif(arguments.model), None) if is_network else model_in(arguments.model)
     evidence = evidence_given(model.domain, arguments.given, schema)
@@ -91,7 +92,7 @@ def _query(arguments: argparse.Namespace) -> None:
         errors = [*model.expected_errors(cliques, evidence or None, draws=arguments.draws, progress=talks)]
         bases = [model.basis(tuple(dict.fromkeys([*clique, *evidence]))) for clique in cliques]
     as_json = arguments.format == "json" or (arguments.format is None and (arguments.out or "").endswith(".json"))
-    with _output(arguments.model, arguments.out) as file:
+    with contextlib.nullcontext(sys.stdout) if arguments.out is None else replacing_text(arguments.out) as file:
         if as_json:
             tables = zip(answers, errors, bases, strict=True)
             json.dump([_json_table(*table, unit, evidence) for table in tables], file, ensure_ascii=False, indent=1)
@@ -100,17 +101,6 @@ def _query(arguments: argparse.Namespace) -> None:
         for i, answer in enumerate(answers):
             file.write("\n" if i else "")
             _write_answer(file, answer, unit, errors[i], bases[i])
-
-
-@contextlib.contextmanager
-def _output(model: str, out: str | None) -> Iterator[TextIO]:
-    """Open where answers go."""
-    if out is None:
-        yield sys.stdout
-        return
-    check_places([model], [out])
-    with replacing_text(out) as file:
-        yield file
 
 
 def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, evidence: Evidence) -> dict[str, Any]:

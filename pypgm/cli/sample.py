@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, check_rows, evidence_given, model_in
+from pypgm.cli.arguments import TABLES, add_given, add_verb, as_rows, check_places, check_rows, evidence_given, model_in
 from pypgm.data import write_table
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def add_to(commands: Verbs) -> None:
 
 
 def _sample(arguments: argparse.Namespace) -> None:
-    check_places([arguments.release], [arguments.out])
+    check_places([arguments.release], [arguments.out], TABLES)
     model, schema = model_in(arguments.release)
     evidence = evidence_given(model.domain, arguments.given, schema)
     if arguments.rows is not None:

@@ -40,7 +40,7 @@ def add_to(commands: Verbs) -> None:
 
 def _init(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
-        check_places([arguments.table], [arguments.out])
+        check_places([arguments.table], [arguments.out], (".json", ".yaml", ".yml"))
         if Path(arguments.out).is_file():
             raise ValueError(f"{arguments.out} is there already, and may be edited: name another file")
     draft = draft_schema(arguments.table, **dialect(arguments))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypgm.cli.arguments import (
     RUNNABLE,
+    TABLES,
     add_budget,
     add_mechanism,
     add_reading,
@@ -112,7 +113,7 @@ class PaidError(Exception):
 
 
 def _synth(arguments: argparse.Namespace) -> None:
-    check_places([arguments.table, arguments.schema], [arguments.out])
+    check_places([arguments.table, arguments.schema], [arguments.out], TABLES)
     file = arguments.model or default_place(arguments.table, arguments.out)
     check_places([arguments.table, arguments.schema, arguments.out], [file])
     schema = schema_in(arguments.schema)
