@@ -82,16 +82,21 @@ def test_rules_that_do_not_fit(rule, message):
 def test_records_that_break_a_rule_are_refused(tmp_path):
     raw = {"age": [30, 17], "married": ["yes", "yes"], "job": ["cook", "cook"], "floor": [0, 0]}
     broken = "columns 'age', 'married': records have a combination that a rule forbids"
-    with pytest.raises(ValueError, match=broken):
+    in_row = "columns 'age', 'married', row 1 (the first is 0): records have a combination that a rule forbids"
+    with pytest.raises(ValueError, match=re.escape(in_row)):
         SCHEMA.encode(raw)
+    many = {name: [values[1]] * 7 for name, values in raw.items()}
+    with pytest.raises(ValueError, match=r"rows 0, 1, 2, 3, 4, … \(the first is 0\): records"):
+        SCHEMA.encode(many)
     assert SCHEMA.encode(raw | {"age": [30, 20]}).n_records == 2
     (tmp_path / "t.csv").write_text("age,married,job,floor,town\n30,yes,cook,0,x\n17,yes,cook,0,x\n")
-    with pytest.raises(ValueError, match=r"t\.csv: " + broken):
+    in_line = in_row.replace("row 1 (the first", "row 2 (the header").replace("is 0", "is row 0")
+    with pytest.raises(ValueError, match=r"t\.csv: " + re.escape(in_line)):
         pypgm.read_table(tmp_path / "t.csv", SCHEMA, ignore_extra=True)
     with pytest.raises(ValueError, match=broken):
         StreamedTable(lambda *_: iter([raw]), list(raw), SCHEMA)
     opened = Schema({**COLUMNS, "town": OpenSet(0.1)}, rules=[YOUNG])
-    with pytest.raises(ValueError, match=broken):
+    with pytest.raises(ValueError, match=re.escape(in_line)):
         read_open_table(tmp_path / "t.csv", opened)
 
 

@@ -160,6 +160,15 @@ def test_yaml_without_its_package(tmp_path, monkeypatch):
         ({"age": {"kind": []}}, ["'age' needs a kind"]),
         ({"age": {"kind": "integer", "hi": 3}}, ["integer has no 'hi'", "needs low, high"]),
         ({"age": {"kind": "codes"}}, ["'age' needs size"]),
+        (
+            {"a": {"kind": "real", "low": 0, "high": 1, "bins": {"quantiles": 4, "share": 0.1}, "share": 0.1}},
+            ["'a': real has no 'share', only low, high, bins, edges, decimals,"],
+        ),
+        (
+            {"a": {"kind": "integer", "low": 0, "high": 9, "bins": {"quantile": 4, "share": 0.1}}},
+            ["'a': bins has no 'quantile', only quantiles, share", "'a' needs quantiles"],
+        ),
+        ({"a": {"kind": "integer", "high": 9, "bins": {"quantiles": 4, "share": 0.1}}}, ["'a' needs low"]),
         ({"age": {"kind": "boolean", "values": 3}}, ["attribute 'age': "]),
         ({"columns": {"a": 2}, "drops": []}, ["'drops' is none of columns, drop, rules, records_per_person"]),
         ({"columns": {"a": 2}, "drop": "id"}, ["drop needs a list of names"]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pypgm.data.columns import Column
+from pypgm.data.dataset import Dataset
 from pypgm.domain import Clique, Label
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     Entry = Label | Sequence[Label] | Mapping[str, Label]
 
 __all__ = ["Counted", "Rule", "broken_rules"]
+
+_SHOWN = 5  # rows that break a rule and are named
 
 
 class Counted(Protocol):
@@ -81,14 +84,26 @@ class Rule:
         return {"columns": list(self.columns), "forbidden": cells}
 
 
-def broken_rules(rules: Sequence[Rule], columns: Mapping[str, Column], table: Counted) -> list[str]:
-    """Return which rules a table breaks."""
+def broken_rules(rules: Sequence[Rule], columns: Mapping[str, Column], table: Counted, first_row: int = 0) -> list[str]:
+    """Return which rules a table breaks and, where its records are at hand, in which rows."""
     counts = table.count([tuple(rule.columns) for rule in rules])
+    masks = [rule.mask(columns) for rule in rules]
     return [
-        f"columns {', '.join(map(repr, rule.columns))}: records have a combination that a rule forbids"
-        for rule, found in zip(rules, counts, strict=True)
-        if found[rule.mask(columns).reshape(-1)].any()
+        f"columns {', '.join(map(repr, rule.columns))}{_rows(rule, mask, table, first_row)}: "
+        "records have a combination that a rule forbids"
+        for rule, mask, found in zip(rules, masks, counts, strict=True)
+        if found[mask.reshape(-1)].any()
     ]
+
+
+def _rows(rule: Rule, mask: NDArray[np.bool_], table: Counted, first_row: int) -> str:
+    """Return which records break a rule; nothing of those that are counted elsewhere."""
+    if not isinstance(table, Dataset):
+        return ""
+    rows = np.flatnonzero(mask[tuple(table.columns[name] for name in rule.columns)]) + first_row
+    begin = "the header is row 0" if first_row else "the first is 0"
+    shown = ", ".join([*map(str, rows[:_SHOWN].tolist()), *(["…"] if rows.size > _SHOWN else [])])
+    return f", row{'s' if rows.size > 1 else ''} {shown} ({begin})"
 
 
 def _column(columns: Mapping[str, Column], name: str) -> Column:

@@ -206,9 +206,9 @@ class Schema:
         if domain != self.domain:
             raise ValueError(f"the schema is of {self.domain!r}, the records are over {domain!r}")
 
-    def check_rules(self, table: Counted, name: str = "the table") -> None:
+    def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
         """Raise ``ValueError`` where records, wherever they are, have a combination that a rule forbids."""
-        problems = broken_rules(self.rules, self._closed, table) if self.rules else []
+        problems = broken_rules(self.rules, self._closed, table, first_row) if self.rules else []
         if problems:
             raise problems_error(name, problems)
 

@@ -135,14 +135,28 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
     entries = {n: v for n, v in entries.items() if v is not None}
     if kind in {Integer, Real} and isinstance(entries.get("bins"), Mapping):
         rest = {n: v for n, v in entries.items() if n != "bins"}
-        return _made(partial(_quantile_bins, kind, rest), {n: v for n, v in entries["bins"].items() if n not in _NOTES})
-    wanted = {f.name: f.default is dataclasses.MISSING for f in dataclasses.fields(kind)}
-    shown = {"codes": "size"}
-    unknown = [n for n in entries if n not in wanted]
-    wrong = [f"{spec['kind']} has no {listed([repr(n) for n in unknown])}"] if unknown else []
-    missing = [shown.get(n, n) for n, needed in wanted.items() if needed and n not in entries]
-    wrong += [f"needs {listed(missing)}"] if missing else []
+        bins = {n: v for n, v in entries["bins"].items() if n not in _NOTES}
+        of_bins = {"quantiles": True, "share": True}
+        wrong = _key_problems(kind.kind, rest, _keys(kind)) + _key_problems("bins", bins, of_bins)
+        return (None, wrong) if wrong else _made(partial(_quantile_bins, kind, rest), bins)
+    wrong = _key_problems(spec["kind"], entries, _keys(kind))
     return (None, wrong) if wrong else _made(kind, entries)
+
+
+def _keys(kind: type[Column | OpenSet]) -> dict[str, bool]:
+    """Return what an entry of a kind may have, its own first, and whether it has to."""
+    own_first = sorted(dataclasses.fields(kind), key=lambda field: field.kw_only is True)
+    return {f.name: f.default is dataclasses.MISSING for f in own_first}
+
+
+def _key_problems(what: str, entries: Mapping[str, Any], wanted: Mapping[str, bool]) -> list[str]:
+    """Return which keys of an object are none, and which it lacks."""
+    shown = {"codes": "size"}
+    unknown = [repr(n) for n in entries if n not in wanted]
+    there = ", ".join(shown.get(n, n) for n in wanted)
+    wrong = [f"{what} has no {listed(unknown)}, only {there}"] if unknown else []
+    missing = [shown.get(n, n) for n, needed in wanted.items() if needed and n not in entries]
+    return wrong + ([f"needs {listed(missing)}"] if missing else [])
 
 
 def _made(kind: Callable[..., _Declared], entries: Mapping[str, Any]) -> tuple[_Declared | None, list[str]]:

@@ -88,10 +88,10 @@ def read_table(
     if is_parquet(path):
         if dialect != _Dialect(",", "utf-8", ".", ignore_extra):
             raise ValueError(f"{os.fspath(path)} is Parquet: it has no delimiter, encoding or decimal mark")
-        data = read_parquet(path, over, schema.columns, drop=schema.drop, ignore_extra=ignore_extra)
+        data, first_row = read_parquet(path, over, schema.columns, drop=schema.drop, ignore_extra=ignore_extra), 0
     else:
-        data = Dataset(_read(path, schema.columns, schema.drop, dialect, {}), over)
-    schema.check_rules(data, os.fspath(path))
+        data, first_row = Dataset(_read(path, schema.columns, schema.drop, dialect, {}), over), 1
+    schema.check_rules(data, os.fspath(path), first_row)
     return data
 
 
@@ -129,7 +129,7 @@ def read_open_table(
     texts: dict[str, list[str]] = {name: [] for name in schema.open}
     dialect = _Dialect(delimiter, encoding, decimal, ignore_extra)
     codes = _read(path, schema.provisional.columns, schema.drop, dialect, texts)
-    schema.check_rules(Dataset(codes, schema.provisional.domain), os.fspath(path))
+    schema.check_rules(Dataset(codes, schema.provisional.domain), os.fspath(path), 1)
     return OpenTable(texts, codes)
 
 
