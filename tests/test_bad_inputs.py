@@ -65,7 +65,10 @@ TABLES = {
     "NaN": ("age,sex,income\nNaN,F,low\n", "column 'age', row 1"),
     "ragged": ("age,sex,income\n1,F\n", "row 1 (the header is row 0): needs 3 fields, got 2"),
     "semicolons": (GOOD.replace(",", ";"), "needs a header line"),
-    "Latin-1": (GOOD.replace("low", "l\xf6w").encode("latin-1"), "must be text in UTF-8"),
+    "Latin-1": (
+        GOOD.replace("low", "l\xf6w").encode("latin-1"),
+        "must be text in UTF-8, and is not; another is chosen with encoding or --encoding",
+    ),
     "UTF-16": (GOOD.encode("utf-16"), "must be text in UTF-8"),
     "a quote that does not close": ('age,sex,income\n1,"F,low\n', "quote"),
 }

@@ -104,6 +104,26 @@ def test_dialects(write):
     assert without_warnings(draft_schema(path, delimiter=";"))["wage"]["kind"] == "categorical"
 
 
+def test_decimal_commas_that_are_not_declared_are_told(write, tmp_path, monkeypatch, capsys):
+    columns = {"few": ["1,5", "2,25"] * 50, "all": [f"{i},5" for i in range(100)], "age": [1, 2] * 50}
+    path = write(columns, delimiter=";")
+    draft = draft_schema(path, delimiter=";")
+    assert draft["drop"] == ["all"]
+    assert draft["warning"] == "numbers of 'few', 'all' look like decimal commas: --decimal ,"
+    assert Schema.from_dict(draft).warned == ("few", "age")
+    assert "warning" not in draft_schema(path, delimiter=";", decimal=",")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["schema", "init", "t.csv", "--delimiter", ";", "--out", "s.json"]) == 0
+    assert "warning: numbers of 'few', 'all' look like decimal commas: --decimal ," in capsys.readouterr().err
+    assert pypgm.read_schema("s.json") == Schema.from_dict(draft)
+
+
+def test_a_first_line_that_looks_like_a_record_is_told(tmp_path):
+    for text, is_record in [("1,cook\n2,cook\n2,nurse\n", True), ("1,job\n2,cook\n2,nurse\n", False)]:
+        (tmp_path / "t.csv").write_text(text)
+        assert ("looks like a record" in draft_schema(tmp_path / "t.csv").get("warning", "")) == is_record
+
+
 def test_many_open_columns_share_what_they_may(write):
     columns = {f"c{j}": [f"v{i % 70}" for i in range(N)] for j in range(10)}
     assert {c["share"] for c in draft_schema(write(columns))["columns"].values()} == {0.03}
@@ -125,7 +145,10 @@ def test_many_rows_and_values(write):
         ('a,b\n1,"2\n', "is not a CSV file"),
         ("a,b\n", "has no column to declare: each is empty, or has a value of its own for each record"),
         ("a;b\n1;2\n", "has one column; it has ';' in it: delimiter=';' or --delimiter says so"),
-        (b"a,b\n1,\xff\n", "t.csv must be text in UTF-8, and is not"),
+        (
+            b"a,b\n1,\xff\n",
+            "t.csv must be text in UTF-8, and is not; another is chosen with encoding or --encoding, such as latin-1",
+        ),
     ],
 )
 def test_tables_that_are_none(tmp_path, text, message):

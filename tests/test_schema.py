@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -212,6 +213,10 @@ def test_all_that_is_wrong_with_a_table_is_told_at_once_and_no_value():
     assert "column 'age', row 1 (the first is 0): needs a whole number from 0 to 99, and is not a whole number" in text
     assert "column 'wage', row 0 (the first is 0): needs a number from 0 to 1000, and is not a number" in text
     assert "secret" not in text
+    comma = "is not a number, but may have a decimal comma: decimal=',' or --decimal , says so"
+    with pytest.raises(ValueError, match=re.escape(comma)) as caught:
+        schema.encode(RAW | {"wage": ["1", "12,5"]})
+    assert "12,5" not in str(caught.value)
     del wrong["floor"]
     with pytest.raises(ValueError, match="lacks a column for 'floor'"):
         schema.encode(wrong)

@@ -52,5 +52,6 @@ def _init(arguments: argparse.Namespace) -> None:
         file.write(text)
     warned = [name for name, column in draft["columns"].items() if "warning" in column]
     lines = [f"wrote {arguments.out}, NOT private: edit what has a warning: {', '.join(warned)}"]
+    lines += [f"warning: {draft['warning']}"] if "warning" in draft else []
     lines += [f"dropped: {', '.join(draft['drop'])}"] if "drop" in draft else []
     sys.stderr.write("\n".join([*lines, ""]))

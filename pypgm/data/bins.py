@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns import Column, Encoder, Problem, Values, as_list, is_missing
 
-__all__ = ["MOST_BINS", "Binned", "Outside", "UnreadableError", "Within", "drawn"]
+__all__ = ["MOST_BINS", "Binned", "DecimalCommaError", "Outside", "UnreadableError", "Within", "drawn"]
 
 Outside = Literal["refuse", "clip", "null", "other"]
 Within = Literal["uniform", "middle", "lower"]
@@ -21,13 +20,18 @@ Within = Literal["uniform", "middle", "lower"]
 MOST_BINS = 1_000_000
 """Bins of a column at most: each has a label."""
 
-_READ, _MISSING, _EMPTY, _UNREADABLE = range(4)
+_READ, _MISSING, _EMPTY, _UNREADABLE, _COMMA = range(5)
 Places = tuple[NDArray[np.float64], NDArray[np.int8]]
-"""Where values are on the line, and what became of each: read, missing, empty where that is no null, unreadable."""
+"""Where values are on the line, and what became of each: read, missing, empty where that is no null, unreadable, or
+unreadable but for a decimal comma."""
 
 
 class UnreadableError(ValueError):
     """A value is not of the column's kind."""
+
+
+class DecimalCommaError(UnreadableError):
+    """A text is no number, and would be one with a decimal comma."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,10 +172,10 @@ class Binned(Column):
             elif isinstance(bare, str) and not bare:
                 states[i] = _EMPTY
             else:
-                with contextlib.suppress(UnreadableError):
+                try:
                     places[i] = self._read(bare)
-                    continue
-                states[i] = _UNREADABLE
+                except UnreadableError as error:
+                    states[i] = _COMMA if isinstance(error, DecimalCommaError) else _UNREADABLE
         return places, states
 
     def _codes(self, places: NDArray[np.float64], states: NDArray[np.int8]) -> tuple[NDArray[Any], Problem | None]:
@@ -187,7 +191,7 @@ class Binned(Column):
             bad &= states != _MISSING
         elsewhere = {"null": self.null_code, "other": self.other_code}.get(self.outside)
         if elsewhere is not None:
-            strange = (states == _UNREADABLE) | (is_read & ~within)
+            strange = (states >= _UNREADABLE) | (is_read & ~within)
             codes[strange] = elsewhere
             bad &= ~strange
         elif self.outside == "clip":
@@ -195,7 +199,9 @@ class Binned(Column):
         if not bad.any():
             return codes, None
         row = int(bad.argmax())
-        why = ("is beyond them", "is empty", "is empty", f"is not {self._noun}")[int(states[row])]
+        unreadable = f"is not {self._noun}"
+        comma = f"{unreadable}, but may have a decimal comma: decimal=',' or --decimal , says so"
+        why = ("is beyond them", "is empty", "is empty", unreadable, comma)[int(states[row])]
         return codes, Problem(row, f"needs {self.allowed}, and {why}")
 
     def _problems(self) -> Iterator[str]:

@@ -10,14 +10,16 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from pypgm.data.files import open_text
+from pypgm.data.numbers import has_decimal_comma
 from pypgm.data.parquet import is_parquet, text_rows
 from pypgm.data.table import DecimalMark, check_marks, separator_hint
+from pypgm.domain import listed
 
 __all__ = ["draft_schema", "draft_text"]
 
@@ -83,7 +85,20 @@ def draft_schema(
     for column in opened if len(opened) > _OPENED else ():
         column["share"] = round(_SHARE * _OPENED / len(opened), 6)
     dropped = [name for name in seen if name not in columns]
+    warnings = _warnings(seen, columns, delimiter)
+    told |= {"warning": "; ".join(warnings)} if warnings else {}
     return told | ({"drop": dropped} if dropped else {}) | {"records_per_person": 1}
+
+
+def _warnings(seen: Mapping[str, _Seen], columns: Mapping[str, Any], delimiter: str) -> list[str]:
+    """Return what looks wrong with the table as it was read."""
+    texts = [name for name in seen if name not in columns or columns[name]["kind"] in {"categorical", "open"}]
+    commas = [repr(name) for name in texts if seen[name].has_decimal_commas()]
+    way_out = "write points" if delimiter == "," else "--decimal ,"
+    found = [f"numbers of {listed(commas)} look like decimal commas: {way_out}"] if commas else []
+    if all(_NUMBER.fullmatch(name) or name in column.counts for name, column in seen.items()):
+        found.append("the first line looks like a record, not like the names of columns: add a header line")
+    return found
 
 
 def draft_text(draft: dict[str, Any]) -> str:
@@ -150,6 +165,11 @@ class _Seen:
         for text, count in came.items():
             if text in self.counts or len(self.counts) < _DISTINCT:
                 self.counts[text] += count
+
+    def has_decimal_commas(self) -> bool:
+        """Return whether most values are no numbers but with a decimal comma."""
+        values = [text for text in self.counts if text not in _NULLS]
+        return self.decimal == "." and 2 * sum(map(has_decimal_comma, values)) > len(values)
 
     def declared(self) -> dict[str, Any] | None:
         """Return a declaration of the column; None where it is better dropped."""

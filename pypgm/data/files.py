@@ -20,15 +20,15 @@ _LINKS = 40  # that are followed from one name, as the system does
 
 
 @contextlib.contextmanager
-def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[TextIO]:
+def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iterator[TextIO]:
     """Open a text file, plain or compressed with gzip, and say what is wrong with it in plain words.
 
     Parameters
     ----------
     path : str or path-like
         Whether the file is compressed is told by its first bytes, not by its name.
-    encoding : str, default "utf-8"
-        As Python names it; of UTF-8 a byte order mark is left out.
+    encoding : str, optional
+        As Python names it; by default UTF-8, where no other may be chosen. Of UTF-8 a byte order mark is left out.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator
     >>> with open_text("table.csv.gz") as file:  # doctest: +SKIP
     ...     header = file.readline()
     """
-    codec = _codec(encoding)
+    codec = _codec(encoding or "utf-8")
     with Path(path).open("rb") as file:
         packed = file.peek(2)[:2] == _GZIP_MAGIC
         raw = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
@@ -56,7 +56,8 @@ def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator
             raise ValueError(f"{os.fspath(path)} is damaged: its compressed data do not unpack") from None
         except UnicodeError:
             shown = "UTF-8" if codec == "utf-8" else encoding
-            raise ValueError(f"{os.fspath(path)} must be text in {shown}, and is not") from None
+            way_out = "; another is chosen with encoding or --encoding, such as latin-1" if encoding else ""
+            raise ValueError(f"{os.fspath(path)} must be text in {shown}, and is not{way_out}") from None
 
 
 def _codec(encoding: str) -> str:

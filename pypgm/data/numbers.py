@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.bins import MOST_BINS, Binned, UnreadableError, drawn
+from pypgm.data.bins import MOST_BINS, Binned, DecimalCommaError, UnreadableError, drawn
 from pypgm.domain import Label
 
-__all__ = ["Integer", "Real"]
+__all__ = ["Integer", "Real", "has_decimal_comma"]
 
 _EXACT = 1 << 53  # below it a double holds every whole number
 _MOST_DECIMALS = 9
+_WITH_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,7 @@ def as_number(value: object) -> float:
         except ValueError:
             found = math.nan
         if not math.isfinite(found):
-            raise UnreadableError
+            raise DecimalCommaError if has_decimal_comma(value) else UnreadableError
         return found
     if isinstance(value, bool | np.bool_) or not isinstance(value, Rational | float | Decimal | np.number):
         raise UnreadableError
@@ -284,6 +286,17 @@ def as_number(value: object) -> float:
         return -math.inf if str(value).startswith("-") else math.inf
     except (TypeError, ValueError):
         raise UnreadableError from None
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Return whether a text reads as a number with a decimal comma.
+
+    Examples
+    --------
+    >>> [has_decimal_comma(text) for text in ("1,5", "-0,25", "1.5", "1,234,5", "a,b")]
+    [True, True, False, False, False]
+    """
+    return _WITH_COMMA.fullmatch(text) is not None
 
 
 def short_texts(numbers: Sequence[float]) -> list[str]:
