@@ -63,6 +63,7 @@ TABLES = {
     "empty": ("", "is empty"),
     "twice the same column": ("age,sex,income,age\n1,F,low,1\n", "more than one column for 'age'"),
     "NaN": ("age,sex,income\nNaN,F,low\n", "column 'age', row 1"),
+    "capitals": ("Age,Sex,Income\n1,F,low\n", "lacks a column for 'age' ('Age' has another case), 'sex' ('Sex' has"),
     "ragged": ("age,sex,income\n1,F\n", "row 1 (the header is row 0): needs 3 fields, got 2"),
     "semicolons": (GOOD.replace(",", ";"), "needs a header line"),
     "Latin-1": (
@@ -129,7 +130,7 @@ def test_epsilons(folder, capsys, epsilon):
 
 
 def test_an_epsilon_that_no_noise_is_large_enough_for(folder, capsys):
-    refused(capsys, synth("--epsilon", "1e-300"), "beyond what can be drawn")
+    refused(capsys, synth("--epsilon", "1e-300"), "beyond what can be drawn (2^62): epsilon, or rho, is too small")
 
 
 @pytest.mark.parametrize("more", [["--epsilon", "1e9"], ["--epsilon", "1e300"], ["--delta", ".5"]])

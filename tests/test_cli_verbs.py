@@ -99,6 +99,19 @@ def test_a_value_that_is_not_declared_is_no_other_value(folder, capsys):
         assert message in capsys.readouterr().err
 
 
+def test_evidence_that_a_rule_forbids(folder, capsys):
+    rule = pypgm.data.Rule(["age", "sex"], [[0, "M"]])
+    schema = pypgm.Schema({"age": 5, "sex": ["F", "M"]}, rules=[rule])
+    data = schema.encode({"age": [i % 5 for i in range(200)], "sex": ["F"] * 200})
+    constraints = pypgm.Constraint.of_rules(schema)
+    release = mechanisms.mst(data, epsilon=10, delta=1e-9, unsafe_seed=1, constraints=constraints)
+    replace(release, schema=schema).save("ruled.pgm")
+    given = ["--given", "age=0", "--given", "sex=M"]
+    for verb in (["query", "ruled.pgm", "age"], ["sample", "ruled.pgm", "--rows", "3", "--out", "o.csv"]):
+        assert cli.main([*verb, *given]) == 2
+        assert "the model, or a rule of its schema, gives this combination no prob" in capsys.readouterr().err
+
+
 def test_mechanisms_that_need_public_records_are_not_offered(folder, capsys):
     schema = ["synth", "people.csv", "--schema", "domain.json", "--epsilon", "1", "--delta", "1e-9", "--out", "o.csv"]
     assert cli.main([*schema, "--mechanism", "jam"]) == 2

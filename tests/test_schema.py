@@ -220,6 +220,8 @@ def test_all_that_is_wrong_with_a_table_is_told_at_once_and_no_value():
     del wrong["floor"]
     with pytest.raises(ValueError, match="lacks a column for 'floor'"):
         schema.encode(wrong)
+    with pytest.raises(ValueError, match=r"lacks a column for 'floor' \('Floor' has another case\)$"):
+        schema.encode({"Floor" if name == "floor" else name: values for name, values in RAW.items()})
     assert schema.encode(RAW | {"more": [1, 2]}, ignore_extra=True).n_records == 2
 
 

@@ -14,6 +14,7 @@ from pypgm import __version__
 from pypgm.cli import compare, demo, info, plan, query, sample, schema, synth
 from pypgm.cli.arguments import Parser
 from pypgm.cli.synth import PaidError
+from pypgm.errors import ImpossibleEvidenceError
 
 __all__ = ["main"]
 
@@ -89,7 +90,8 @@ def _verdict(error: BaseException) -> tuple[int, str]:
     if isinstance(error, OSError) and error.filename is not None:
         return 2, f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError | ValueError):
-        return 2, str(error)
+        why = "the model, or a rule of its schema, gives this combination no probability: "
+        return 2, f"{why if isinstance(error, ImpossibleEvidenceError) else ''}{error}"
     if isinstance(error, MemoryError):
         return 1, str(error) or "out of memory"
     # What an unforeseen error says may be private: the terminal gets its kind and its place alone.

@@ -79,7 +79,12 @@ def name_problems(
     columns: Mapping[str, object], names: Sequence[str], *, drop: Sequence[str] = (), ignore_extra: bool = False
 ) -> list[str]:
     """Return what is wrong with the names of a table's columns."""
-    missing = [repr(name) for name in columns if name not in names]
+    alike = {name.casefold(): name for name in names}  # which, but for its case, is a declared name and no value
+    missing = [
+        repr(name) + (f" ({alike[name.casefold()]!r} has another case)" if name.casefold() in alike else "")
+        for name in columns
+        if name not in names
+    ]
     repeated = [repr(name) for name in columns if names.count(name) > 1]
     extra = [repr(name) for name in names if name not in columns and name not in drop]
     problems = [f"lacks a column for {listed(missing)}"] if missing else []

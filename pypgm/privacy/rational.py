@@ -55,7 +55,8 @@ def round_up(value: Fraction, bits: int) -> Fraction:
         scaled = -(-value.numerator * (1 << places) // value.denominator)
         if scaled < limit:
             return Fraction(scaled, 1 << places)
-    raise ValueError(f"a noise parameter of {float(value):.3g} is beyond what can be drawn (2^{bits})")
+    what = f"a noise parameter of {float(value):.3g} is beyond what can be drawn (2^{bits})"
+    raise ValueError(f"{what}: epsilon, or rho, is too small")
 
 
 def round_down(value: Fraction, bits: int) -> Fraction:
