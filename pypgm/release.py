@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -27,12 +25,13 @@ from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.relation import Privacy
-from pypgm.report import error_lines, model_lines
+from pypgm.report import budget_text, error_lines, model_lines, summary_lines, weakness_lines
 
 if TYPE_CHECKING:
     import os
 
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
     from pypgm.data import Dataset
     from pypgm.data.frames import Frame
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["RELEASES", "Release", "load"]
 
 _VERSION = 1
-_MUCH = 30  # epsilon: who has seen the release may be sure, whatever was thought before
-_OFTEN = 1e-2  # delta: of a hundred people one may be shown as he is
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +68,8 @@ class Release(Stored):
         What each round of an adaptive mechanism chose and learnt, released facts alone;
         ``pandas.DataFrame(release.log)`` makes a frame of it. Empty where there are no rounds.
     schema : Schema, optional
-        Of the table that the records came from, public: ``release.schema.decode(records)`` gives values as that table
-        has them. ``dataclasses.replace(release, schema=schema)`` adds it.
+        Of the table that the records came from, where they know it: ``release.schema.decode(records)`` gives values as
+        that table has them. ``dataclasses.replace(release, schema=schema)`` adds it.
     """
 
     model: ReleasedModel
@@ -106,6 +103,24 @@ class Release(Stored):
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the model's marginal of any clique, measured or not, in counts."""
         return self.model.project(clique)
+
+    def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
+        """Return the joint probabilities of some attributes given what is known of others, as the model's `query`."""
+        return self.model.query(targets, evidence)
+
+    def expected_error(
+        self,
+        clique: str | Iterable[str],
+        evidence: Evidence | None = None,
+        *,
+        draws: int = 20,
+        rng: np.random.Generator | int | None = 0,
+        time_limit: float | None = None,
+    ) -> Factor:
+        """Return the error to expect of each count, as the model's; ``TypeError`` if its kind does not know it."""
+        if not isinstance(self.model, Model):
+            raise TypeError(f"a {type(self.model).__name__} does not know its errors")
+        return self.model.expected_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
 
     @overload
     def synthetic_data(
@@ -218,9 +233,7 @@ class Release(Stored):
         """
         if records.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {records.domain!r}")
-        if not isinstance(self.model, Model):
-            raise TypeError(f"a {type(self.model).__name__} does not know its errors")
-        expected = self.model.expected_error(clique, draws=draws, rng=rng, time_limit=time_limit)
+        expected = self.expected_error(clique, draws=draws, rng=rng, time_limit=time_limit)
         counts = records.project(clique).values * (self.model.total / max(1, len(records)))
         return Factor(expected.domain, np.hypot(expected.values, counts - self.model.project(clique).values))
 
@@ -280,6 +293,7 @@ class Release(Stored):
         table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         if table.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
+        table.schema = table.schema or self.schema
         return table
 
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -296,17 +310,17 @@ class Release(Stored):
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return (_unpickled, (archive_bytes(*self.archive()),))
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a release from a file, as `pypgm.load` does; ``ValueError`` if it holds another thing."""
+        found = load(path)
+        if isinstance(found, cls):
+            return found
+        raise ValueError(f"{path} holds a {type(found).__name__}, no {cls.__name__}: pypgm.load reads it")
+
     def summary(self) -> str:
         """Return the guarantee, the ledger line by line and the model in a few lines of text."""
-        relation = f"{self.privacy.neighbours} neighbours, {self.privacy.records_per_person} record(s) a person"
-        total = "records" if self.privacy.total_is_public else "records (noisy)"
-        return "\n".join(
-            [
-                f"{self.mechanism}: {self.ledger.budget!r}, {relation}",
-                self.ledger.report(),
-                f"{len(self.measurements)} measurements, {self.model.total:.0f} {total}",
-            ]
-        )
+        return "\n".join(summary_lines(self))
 
     def report(self) -> str:
         """Return all a reader is to know as text: the guarantee, the summary, the model and how its estimate ended.
@@ -321,20 +335,13 @@ class Release(Stored):
         'guarantee: epsilon 1.0, delta 1e-09'
         """
         owner = [f"guarantee: {self.guarantee}", f"protects: {self.privacy.sentence}"]
-        if (self.ledger.budget.epsilon or 0) > _MUCH or (self.ledger.budget.delta or 0) > _OFTEN:
-            owner.append("warning: a guarantee as weak as this protects hardly anybody")
-        owner += error_lines(self.model)
+        owner += [*weakness_lines(self.ledger.budget), *error_lines(self.model)]
         return "\n".join([*owner, self.summary(), *model_lines(self.model)])
 
     @property
     def guarantee(self) -> str:
         """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``; of a release for nobody, ``none``."""
-        if self.not_private:
-            return f"none ({self.not_private})"
-        budget = self.ledger.budget
-        delta = budget.delta or budget.reserved_delta
-        amount = f"rho {_shown(budget.limit)}" if budget.epsilon is None else f"epsilon {_shown(budget.epsilon)}"
-        return f"{amount}{f', delta {_shown(delta)}' if delta else ''}"
+        return f"none ({self.not_private})" if self.not_private else budget_text(self.ledger.budget)
 
     def __repr__(self) -> str:
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"
@@ -342,12 +349,6 @@ class Release(Stored):
 
 RELEASES: dict[str, type[Release]] = {}
 """The class that a mechanism's releases are loaded as, where it is one of their own."""
-
-
-def _shown(value: Fraction) -> str:
-    """Return the shortest decimal of a float that is not below a rational."""
-    nearest = float(value)
-    return repr(nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf))
 
 
 def load(path: str | os.PathLike[str]) -> Release | ReleasedModel:
@@ -381,12 +382,11 @@ def _of_archive(header: dict[str, Any], arrays: dict[str, Any], name: str) -> Re
         _check_version(stored["version"])
         measurements = unpacked_measurements(model.domain, stored["measurements"], arrays, "released")
         mechanism = str(stored["mechanism"])
-        kind = RELEASES.get(mechanism, Release)
         ledger = LedgerReport.from_dict(stored["ledger"])
         made = dict(stored.get("options", {})), str(stored.get("pypgm", ""))
         log = tuple({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored.get("log", ()))
         schema = Schema.from_dict(stored["schema"]) if "schema" in stored else None
-        return kind(model, measurements, ledger, mechanism, *made, log, schema)
+        return RELEASES.get(mechanism, Release)(model, measurements, ledger, mechanism, *made, log, schema)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({error})") from error
 

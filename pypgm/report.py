@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +22,58 @@ if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
     from pypgm.factor import Factor
     from pypgm.models.kinds import ReleasedModel
+    from pypgm.privacy.budget import Budget
+    from pypgm.release import Release
 
-__all__ = ["cells", "compare", "domain_lines", "error_lines", "measurement_lines", "model_lines", "noise_of"]
+__all__ = [
+    "budget_text",
+    "cells",
+    "compare",
+    "domain_lines",
+    "error_lines",
+    "measurement_lines",
+    "model_lines",
+    "noise_of",
+    "summary_lines",
+    "weakness_lines",
+]
 
 _CHUNK = 65536
 _PAIRS = 30  # of attributes whose error the report tells
 _CELLS = 10**6  # of such a pair at most
 _SECONDS = 20.0  # of an estimate that the report is ready to do again
+_MUCH = 30  # epsilon: who has seen the release may be sure, whatever was thought before
+_OFTEN = 1e-2  # delta: of a hundred people one may be shown as he is
+
+
+def budget_text(budget: Budget) -> str:
+    """Return what a budget guarantees, such as ``epsilon 1.0, delta 1e-09``."""
+    delta = budget.delta or budget.reserved_delta
+    amount = f"rho {_shown(budget.limit)}" if budget.epsilon is None else f"epsilon {_shown(budget.epsilon)}"
+    return f"{amount}{f', delta {_shown(delta)}' if delta else ''}"
+
+
+def _shown(value: Fraction) -> str:
+    """Return the shortest decimal of a float that is not below a rational."""
+    nearest = float(value)
+    return repr(nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf))
+
+
+def weakness_lines(budget: Budget) -> list[str]:
+    """Return a warning where what a budget guarantees is next to nothing."""
+    weak = (budget.epsilon or 0) > _MUCH or (budget.delta or 0) > _OFTEN
+    return ["warning: a guarantee as weak as this protects hardly anybody"] if weak else []
+
+
+def summary_lines(release: Release) -> list[str]:
+    """Return what a release spent, line by line, under its guarantee, and how much was measured."""
+    relation = f"{release.privacy.neighbours} neighbours, {release.privacy.records_per_person} record(s) a person"
+    total = "records" if release.privacy.total_is_public else "records (noisy)"
+    return [
+        f"{release.mechanism}: {release.ledger.budget!r}, {relation}",
+        release.ledger.report(),
+        f"{len(release.measurements)} measurements, {release.model.total:.0f} {total}",
+    ]
 
 
 def model_lines(model: ReleasedModel) -> list[str]:

@@ -8,6 +8,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, LedgerReport, Privacy, PrivateTable, Release, cli
+from pypgm.data import Boolean, Integer, StreamedTable
 from pypgm.errors import BudgetError
 from pypgm.mechanisms import mst
 from pypgm.models.storage import read_archive, write_archive
@@ -216,3 +217,51 @@ def test_what_protects_nobody_is_resumed_as_such():
 def test_a_resumed_pure_budget():
     release = Release(own_release().model, (), LedgerReport(Budget(epsilon=1), [], Privacy()), "nothing")
     assert release.resume(DATA, Budget(epsilon=2)).ledger.remaining() == 2
+
+
+@pytest.mark.parametrize("how", ["encoded", "read", "streamed"])
+def test_a_release_knows_the_schema_of_its_table(tmp_path, how):
+    pytest.importorskip("pandas")
+    schema = pypgm.Schema({"age": Integer(0, 99, width=10), "member": Boolean(["no", "yes"])})
+    columns = {"age": list(range(100)), "member": ["yes", "no"] * 50}
+    data = schema.encode(columns)
+    pypgm.write_table(data, tmp_path / "table.csv", schema, rng=0)
+    if how == "read":
+        data = pypgm.read_table(tmp_path / "table.csv", schema)
+    if how == "streamed":
+        data = StreamedTable(lambda names, _: [{n: columns[n] for n in names}], ["age", "member"], schema)
+    release = pypgm.mechanisms.mst(data, budget=Budget(rho=1))
+    again = read_back(release, "file", tmp_path)
+    table = again.resume(Dataset(schema.encode(columns).columns, schema.domain), Budget(rho=2))
+    for one in (release, again, pypgm.mechanisms.hdmm(table), pypgm.mechanisms.wide(again.resume(data, Budget(rho=2)))):
+        assert one.schema == schema
+        frame = one.synthetic_data(9, rng=0, as_frame=True)
+        assert frame["age"].between(0, 99).all()
+        assert set(frame["member"]) <= {"no", "yes"}
+    alone = PrivateTable(schema.encode(columns), Privacy(), Ledger(Budget(epsilon=1)))
+    assert alone.subsample("1/2", epsilon=1).schema is alone.schema is not None
+
+
+def test_records_of_a_domain_have_no_schema(tmp_path):
+    pypgm.write_table(DATA, tmp_path / "table.csv")
+    assert pypgm.read_table(tmp_path / "table.csv", DOMAIN).schema is None
+    assert own_release().schema is None
+
+
+def test_a_release_answers_as_its_model_does(tmp_path):
+    release = mst(DATA, budget=Budget(rho=1), iterations=3)
+    release.save(tmp_path / "release.pgm")
+    again = Release.load(tmp_path / "release.pgm")
+    assert again.query("a", {"b": 1}).values.tolist() == release.model.query("a", {"b": 1}).values.tolist()
+    how = {"draws": 2, "rng": 3}
+    assert again.expected_error("a", **how).values == pytest.approx(release.model.expected_error("a", **how).values)
+    release.model.save(tmp_path / "model.pgm")
+    with pytest.raises(ValueError, match=r"model\.pgm holds a GraphicalModel, no Release: pypgm\.load reads it"):
+        Release.load(tmp_path / "model.pgm")
+
+
+def test_evidence_of_a_binned_attribute_is_a_code_or_a_label():
+    schema = pypgm.Schema({"salary": Integer(0, 99999, width=10000)})
+    release = mst(schema.encode({"salary": [5, 41000]}), budget=Budget(rho=1), iterations=3)
+    with pytest.raises(ValueError, match=r"are 0 to 9, got 40000: pass a code, or a label such as '\[0, 10000\)'"):
+        release.query("salary", {"salary": 40000})

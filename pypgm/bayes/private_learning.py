@@ -230,7 +230,7 @@ def learn_private(
     options: dict[str, Any] = {"time_limit": time_limit, "max_bytes": max_bytes, "callback": callback}
     options = {name: value for name, value in options.items() if value is not None}
     model = learner.estimate(measurements, total, {**options, "progress": progress, "n_threads": n_threads})
-    return NetworkRelease(model, tuple(measurements), table.ledger, NAME)
+    return NetworkRelease(model, tuple(measurements), table.ledger, NAME, schema=table.schema)
 
 
 def _prepared(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,9 @@ from pypgm.data.encoding import columns_of, encoded
 from pypgm.data.frames import Frame, Library, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain
 from pypgm.factor import Factor
+
+if TYPE_CHECKING:
+    from pypgm.data.schema import Schema
 
 __all__ = ["Dataset"]
 
@@ -30,6 +33,12 @@ class Dataset:
     domain : Domain
     weights : array_like of float, shape (n_records,), optional
         Weight of each record, finite and not negative; 1 if left out.
+
+    Attributes
+    ----------
+    schema : Schema or None
+        What encoded the records, public: `pypgm.Schema.encode` and `pypgm.read_table` set it, and a release of the
+        records keeps it.
 
     Raises
     ------
@@ -49,16 +58,18 @@ class Dataset:
     array([1., 2.])
     """
 
-    __slots__ = ("columns", "domain", "weights")
+    __slots__ = ("columns", "domain", "schema", "weights")
 
     columns: dict[str, NDArray[Any]]
     domain: Domain
+    schema: Schema | None
     weights: NDArray[np.float64] | None
 
     def __init__(self, columns: Mapping[str, ArrayLike], domain: Domain, weights: ArrayLike | None = None) -> None:
         check_domain(domain)
         _check_names(tuple(columns.keys()), domain)
         self.domain = domain
+        self.schema = None
         self.columns = {name: _as_codes(name, columns[name]) for name in domain}
         _check_lengths(self.columns)
         tabulate.check_codes(self.columns, domain)

@@ -178,8 +178,14 @@ class Schema:
           column 'sex', row 1 (the first is 0): needs one of 'F', 'M', and has another value;
           column 'age', row 1 (the first is 0): needs an integer from 0 to 84, and has another value
         """
-        data = Dataset(encoded(self.columns, table, drop=self.drop, ignore_extra=ignore_extra), self.domain)
+        data = self.records(encoded(self.columns, table, drop=self.drop, ignore_extra=ignore_extra))
         self.check_rules(data)
+        return data
+
+    def records(self, codes: Mapping[str, NDArray[Any]]) -> Dataset:
+        """Return the records of columns of codes, which know the schema."""
+        data = Dataset(codes, self.domain)
+        data.schema = self
         return data
 
     def decode(self, data: Dataset, rng: np.random.Generator | int | None = None) -> dict[str, NDArray[Any]]:

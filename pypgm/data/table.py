@@ -91,6 +91,7 @@ def read_table(
         data, first_row = read_parquet(path, over, schema.columns, drop=schema.drop, ignore_extra=ignore_extra), 0
     else:
         data, first_row = Dataset(_read(path, schema.columns, schema.drop, dialect, {}), over), 1
+    data.schema = domain if isinstance(domain, Schema) else None
     schema.check_rules(data, os.fspath(path), first_row)
     return data
 
@@ -111,7 +112,7 @@ class OpenTable:
     def encode(self, schema: Schema) -> Dataset:
         """Return the records by a schema in which nothing is open any more."""
         found = {name: schema.columns[name].encode(values)[0] for name, values in self.texts.items()}
-        return Dataset({name: found.get(name, self._codes[name]) for name in schema.columns}, schema.domain)
+        return schema.records({name: found.get(name, self._codes[name]) for name in schema.columns})
 
 
 def read_open_table(

@@ -110,5 +110,6 @@ def code_of(domain: Domain, attribute: str, value: object) -> int:
         raise ValueError(f"attribute {attribute!r} has no label {value!r}; its labels are {shown}")
     size = domain.shape[domain.index(attribute)]
     if not 0 <= value < size:
-        raise ValueError(f"codes of {attribute!r} are 0 to {size - 1}, got {value}")
+        or_label = f": pass a code, or a label such as {labels[0]!r}" if labels else ""
+        raise ValueError(f"codes of {attribute!r} are 0 to {size - 1}, got {value}{or_label}")
     return value

@@ -285,7 +285,8 @@ class Run:
     ) -> Release:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
         options = {name: _told(value) for name, value in (own | self._told).items() if value is not None}
-        return Release(model, (*self.given, *measurements), self.table.ledger, self.name, options, log=tuple(log))
+        known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema}
+        return Release(model, (*self.given, *measurements), self.table.ledger, self.name, options, **known)
 
 
 def _told(value: object) -> object:

@@ -94,7 +94,7 @@ class FieldRun:
         weights = self.table.frank_wolfe(asked).solve(amounts) if plan.nodes else []
         self.close()
         model = MarkovRandomField(plan.read(weights), float(total or 0))
-        return FieldRelease(model, tuple(measured), self.table.ledger, self.name)
+        return FieldRelease(model, tuple(measured), self.table.ledger, self.name, schema=self.table.schema)
 
     def close(self) -> None:
         """Let go of the records: what follows needs released numbers alone. A table that came open stays so."""

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data import Schema
 from pypgm.domain import Clique, Domain
 
-__all__ = ["Counts"]
+__all__ = ["Counts", "schema_of"]
 
 
 class Counts(Protocol):
@@ -30,3 +31,9 @@ class Counts(Protocol):
 
     def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
         """Return the flat int64 table of each clique, C order over its attributes as given."""
+
+
+def schema_of(data: Counts) -> Schema | None:
+    """Return the schema of a table that knows it."""
+    schema = getattr(data, "schema", None)
+    return schema if isinstance(schema, Schema) and schema.domain == data.domain else None

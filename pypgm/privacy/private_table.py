@@ -16,7 +16,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.charged_noise import NoiseBackend
-from pypgm.privacy.counts import Counts
+from pypgm.privacy.counts import Counts, schema_of
 from pypgm.privacy.frank_wolfe import FrankWolfe, Regressions
 from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, batches, on_grid
@@ -42,7 +42,7 @@ class PrivateTable(Guarded):
     Parameters
     ----------
     data : Dataset
-        Unweighted records.
+        Unweighted records; the `schema` of those that know theirs is that of the table, and of its releases.
     privacy : Privacy
         The neighbour relation and the records a person may have.
     ledger : Ledger
@@ -59,7 +59,7 @@ class PrivateTable(Guarded):
         another relation.
     """
 
-    __slots__ = ("__data", "__views", "_domain")
+    __slots__ = ("__data", "__views", "_domain", "schema")
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class PrivateTable(Guarded):
         super().__init__(privacy, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.__data: Counts | None = data
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
-        self._domain = data.domain
+        self._domain, self.schema = data.domain, schema_of(data)
 
     @property
     def domain(self) -> Domain:

@@ -48,7 +48,7 @@ def settle(schema: Schema, columns: Mapping[str, Values], privacy: Privacy, ledg
 
     Examples
     --------
-    >>> from pypgm import Budget, Ledger, Privacy, Schema
+    >>> from pypgm import Budget, Ledger, Privacy, PrivateTable, Schema, mechanisms
     >>> from pypgm.data import Integer, OpenSet, QuantileBins
     >>> schema = Schema({"job": OpenSet(share=0.5), "age": QuantileBins(Integer(0, 99), 2, share=0.25)})
     >>> ledger = Ledger(Budget(rho=8, reserved_delta=1e-6))
@@ -58,6 +58,10 @@ def settle(schema: Schema, columns: Mapping[str, Values], privacy: Privacy, ledg
     (('cook', 'other'), True)
     >>> ledger.remaining() >= 2
     True
+    >>> with PrivateTable(found.encode(raw), Privacy(), ledger) as table:
+    ...     release = mechanisms.wide(table, ordered=found.ordinal)  # for all that is left
+    >>> release.schema == found, [line.within for line in release.ledger.lines][:2]
+    (True, ['settle / job', 'settle / age / quantiles'])
     """
     missing = [name for name in schema.open if name not in columns]
     if missing:
