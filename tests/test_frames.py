@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Date, Integer, as_frame
+from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real, as_frame
 
 pytest.importorskip("narwhals")
 
@@ -98,6 +98,33 @@ def test_times_of_arrow_have_nulls_and_zones(library, zone):
     frame = table if library == "pyarrow" else pytest.importorskip("polars").from_arrow(table)
     schema = pypgm.Schema({"d": Date("2000-01-01", "2009-12-31", "year", null="")})
     assert codes(schema.encode(frame)) == {"d": [1 if zone is None else 0, 10]}  # in New York it is 2000 still
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_columns_with_nulls_are_what_they_are_without(library):
+    large = (1 << 53) + 1
+    schema = pypgm.Schema(
+        {
+            "wage": Real(0, 10, bins=2, null="?"),
+            "floor": Categorical([-1, 0, large], null="?"),
+            "code": Codes(9, null="?"),
+            "day": Date("2020-01-01", "2020-12-31", "month", null="?"),
+        }
+    )
+    columns = {
+        "wage": [7.5, None, 0.5],
+        "floor": [large, None, -1],
+        "code": [8, None, 0],
+        "day": [datetime.date(2020, 2, 29), None, datetime.date(2020, 1, 1)],
+    }
+    frame = (
+        framed(library, columns)
+        if library != "pandas"
+        else framed("pyarrow", columns).to_pandas(types_mapper=pytest.importorskip("pandas").ArrowDtype)
+    )
+    assert codes(schema.encode(frame)) == {"wage": [1, 2, 0], "floor": [2, 3, 0], "code": [8, 9, 0], "day": [1, 12, 0]}
+    empty = framed("pyarrow", columns).slice(1, 1)
+    assert codes(schema.encode(empty)) == {"wage": [2], "floor": [3], "code": [9], "day": [12]}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

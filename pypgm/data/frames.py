@@ -16,6 +16,8 @@ __all__ = ["Library", "as_columns", "as_frame", "imported"]
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
 
+_EXACT = 1 << 53  # below it a double holds every whole number
+
 
 def as_columns(frame: object) -> dict[str, Values]:
     """Return the columns of a table: arrays, with None, NaN or NaT where there is no value.
@@ -89,19 +91,33 @@ def imported(module: str, what: str, extra: str) -> Any:  # noqa: ANN401 - a mod
 
 
 def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
-    """Return a column as an array; of objects where it holds text, or integers with nulls."""
+    """Return a column as an array; of objects where it holds text, or large integers with nulls."""
+    found: NDArray[Any]
     if series.null_count() == 0 and (series.dtype.is_numeric() or str(series.dtype) == "Boolean"):
-        found: NDArray[Any] = series.to_numpy()
+        found = series.to_numpy()
         return found if found.dtype != object else np.array(series.to_list())
+    if _are_doubles(series):
+        found = (series * 1.0).to_numpy()
+        return found
+    if str(series.dtype) == "Date" and (found := series.to_numpy()).dtype.kind == "M":
+        return found.astype("datetime64[D]")
     if _has_times(series):
-        times: NDArray[Any] = series.dt.replace_time_zone(None).to_numpy()
-        return times.astype("datetime64[us]")
+        found = series.dt.replace_time_zone(None).to_numpy()
+        return found.astype("datetime64[us]")
     values = np.empty(len(series), dtype=object)
     values[:] = series.to_list()
     return values
 
 
+def _are_doubles(series: Any) -> bool:  # noqa: ANN401 - a column of any library
+    """Return whether a column, which has nulls, holds numbers of which a double tells each from all others."""
+    if series.dtype.is_float():
+        return True
+    lowest, highest = (series.min(), series.max()) if series.dtype.is_integer() else (None, None)
+    return lowest is not None and highest is not None and lowest > -_EXACT and highest < _EXACT
+
+
 def _has_times(series: Any) -> bool:  # noqa: ANN401 - a column of any library
     """Return whether a column holds times; narwhals does not know those of every zone of pandas."""
-    zone = getattr(getattr(series.to_native(), "dt", None), "tz", None)
+    zone = getattr(getattr(series.to_native(), "dtype", None), "tz", None)
     return zone is not None or str(series.dtype).startswith("Datetime")
