@@ -294,3 +294,21 @@ def test_the_report_says_what_noise_hides(dependent, stddev, said):
     lines = error_lines(pypgm.estimate(data.domain, measured(data, pairs, stddev, 1)))
     assert [line for line in lines if line.startswith("warning")] == ([] if said is None else [lines[-1]])
     assert said is None or lines[-1].startswith(said)
+
+
+RARE = Domain({"a": 2, "b": 2})
+
+
+def test_of_evidence_that_made_up_tables_lack_nothing_is_known():
+    model = pypgm.estimate(RARE, [LinearMeasurement([[500, 500], [1e-3, 0]], ("a", "b"), stddev=0.01)], 1000)
+    assert np.isinf(model.expected_error("b", {"a": 1}, draws=3).values).all()
+    assert np.isfinite(model.expected_error("b", {"a": 0}, draws=3).values).all()
+    with pytest.raises(pypgm.ImpossibleEvidenceError):
+        model.expected_error("b", {"a": np.array([0.0, 0.0])})
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e307])
+def test_the_scale_of_a_likelihood_changes_no_error(scale):
+    model = pypgm.estimate(RARE, [LinearMeasurement([[500, 300], [200, 100]], ("a", "b"), stddev=5.0)], 1100)
+    errors = (model.expected_error("b", {"a": c * np.array([1.0, 0.5])}, draws=3).values for c in (1.0, scale))
+    assert np.allclose(*errors)

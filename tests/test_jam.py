@@ -109,3 +109,14 @@ def test_refused_before_anything_is_spent(monkeypatch, options, error, match):
     monkeypatch.setattr(Ledger, "charge", lambda *_: pytest.fail("something was charged"))
     with pytest.raises(error, match=match):
         jam(DATA, **({"epsilon": 1, "delta": 1e-9, "public": PUBLIC} | options))
+
+
+def test_a_model_beyond_what_scores_hold_is_refused():
+    """Its counts would leave the integers of the scores, which a record then changes by more than is charged for."""
+    domain = pypgm.Domain({"a": 3, "b": 2})
+    public = pypgm.Dataset({"a": [0], "b": [0]}, domain)
+    given = [pypgm.LinearMeasurement([1e17] * 3, "a", stddev=1.0)]
+    for rows in ([0], []):
+        data = pypgm.Dataset({"a": rows, "b": rows}, domain)
+        with pytest.raises(ValueError, match=r"must be finite and sum to less than 2\^44"):
+            jam(data, epsilon=1, delta=1e-9, public=public, measurements=given, iterations=1)

@@ -93,3 +93,14 @@ def test_earlier_measurements_are_explained_too():
     pairs = workloads.all_k_way(data.domain, 2)
     errors = [pypgm.evaluate(r.model, cliques=pairs, unsafe_data=data).mean for r in (first, second)]
     assert errors[1] < errors[0]
+
+
+def test_ctrl_c_between_two_estimates_leaves_the_first(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(second_start, "_misfit", interrupted)
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning):
+        release = wide(chain(20_000, 0.9), epsilon=1, delta=1e-9)
+    assert release.model.fit.status == "interrupted"
+    assert len(release.measurements) > 15

@@ -32,6 +32,7 @@ __all__ = ["jam"]
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
 _SELECTING = Fraction(1, 5)  # of what a round costs
 _GRID = 1 << 10  # scores are integers in units of 2^-10 records
+_COUNT_LIMIT = 2.0**44  # of records, below which int64 holds them
 _CHANGES = 2  # of a score, in records, by one record more or less: two distances, of which each moves by 1
 
 
@@ -181,19 +182,23 @@ class _Search:
     def _gain(self, stddev: float) -> Callable[[int, NDArray[np.int64]], int]:
         """Return what scores a candidate: by how much it would bring the model nearer, in units of the grid."""
         n = len(self.cliques)
-        expected = [_on_grid(self.model.project(c).datavector()) for c in self.cliques]
-        public = [_on_grid(self.total * p) for p in self.public]
+        expected = [_on_grid(c, self.model.project(c).datavector()) for c in self.cliques]
+        public = [_on_grid(c, self.total * p) for c, p in zip(self.cliques, self.public, strict=True)]
         noise = math.sqrt(2 / math.pi) * min(stddev, 2.0**40)
         penalties = [round(_GRID * noise * self.run.domain.size(c)) for c in self.cliques]
 
         def gain(number: int, counts: NDArray[np.int64]) -> int:
-            lacking = int(np.abs(_GRID * counts - expected[number % n]).sum())
+            secret = counts if float(counts.sum(dtype=np.float64)) < _COUNT_LIMIT else counts.astype(object)
+            lacking = int(np.abs(_GRID * secret - expected[number % n]).sum())
             if number < n:
                 return lacking - penalties[number]
-            return lacking - int(np.abs(_GRID * counts - public[number - n]).sum())
+            return lacking - int(np.abs(_GRID * secret - public[number - n]).sum())
 
         return gain
 
 
-def _on_grid(counts: NDArray[np.float64]) -> NDArray[np.int64]:
+def _on_grid(clique: Clique, counts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return released counts in units of the grid; ``ValueError`` where int64 would not hold their distances."""
+    if not np.isfinite(counts).all() or float(np.abs(counts).sum()) >= _COUNT_LIMIT:
+        raise ValueError(f"the model's counts of {clique} must be finite and sum to less than 2^44")
     return np.rint(_GRID * counts).astype(np.int64)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.estimation.fit import warn_if_interrupted
 from pypgm.estimation.thinning import left_to_validate, thinned
 from pypgm.inference.bounded_tree import joined_within, mutual_information
 from pypgm.models import GraphicalModel
@@ -49,6 +51,19 @@ def estimate_from_better_start(
     first = run.fit(everything, independent, _PARTS[0])
     if not _can_have_a_tree(run, everything) or not _ended(first):
         return first
+    try:
+        return _better(run, everything, independent, first)
+    except KeyboardInterrupt:  # between two estimates; what was paid for is kept
+        if first.fit is not None:
+            first.fit = replace(first.fit, status="interrupted")
+            warn_if_interrupted(first.fit)
+        return first
+
+
+def _better(
+    run: Run, everything: Sequence[LinearMeasurement], independent: GraphicalModel, first: Estimated
+) -> Estimated:
+    """Return the estimate from the tree where that explains held-out answers better, else the first."""
     fitted = thinned(everything, _SEED)
     held_out = left_to_validate(everything, fitted)
     rough = run.fit(fitted, independent, _PARTS[1])

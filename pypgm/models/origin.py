@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain
+from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.queries import Contrasts, Matrix, Partition
 
@@ -105,14 +105,21 @@ class Earlier:
     @classmethod
     def of(cls, origin: Origin | None, measurements: Sequence[LinearMeasurement]) -> Earlier | None:
         """Return it for a prior's origin; None where it saw other answers, or nothing is known of it."""
-        seen = () if origin is None else origin.measurements
-        numbers = [next((i for i, m in enumerate(measurements) if _same(m, one)), -1) for one in seen]
-        return None if origin is None or -1 in numbers else cls(origin, tuple(numbers))
+        if origin is None:
+            return None
+        places: dict[Clique, list[int]] = {}
+        for i, m in enumerate(measurements):
+            places.setdefault(m.clique, []).append(i)
+        numbers = [
+            next((i for i in places.get(one.clique, ()) if _same(measurements[i], one)), -1)
+            for one in origin.measurements
+        ]
+        return None if -1 in numbers else cls(origin, tuple(numbers))
 
 
 def _same(one: LinearMeasurement, other: LinearMeasurement) -> bool:
-    """Return whether two measurements are the same noisy answers."""
-    return one is other or (one.clique == other.clique and np.array_equal(one.values, other.values))
+    """Return whether two measurements of a clique are the same noisy answers."""
+    return one is other or np.array_equal(one.values, other.values)
 
 
 def packed_measurements(
@@ -135,10 +142,14 @@ def unpacked_measurements(
     domain: Domain, entries: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]], name: str
 ) -> tuple[LinearMeasurement, ...]:
     """Undo `packed_measurements`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
+    parts: dict[str, Arrays] = {}  # of each measurement, by its number
+    for full, array in arrays.items():
+        if full.startswith(f"{name} "):
+            number, _, part = full.removeprefix(f"{name} ").partition(" ")
+            parts.setdefault(number, {})[part] = array
     measurements = []
     for i, entry in enumerate(entries):
-        start = f"{name} {i} "
-        own = {part.removeprefix(start): a for part, a in arrays.items() if part.startswith(start)}
+        own = parts.get(str(i), {})
         query = _unpacked_query(entry["query"], own)
         answers = own["values"], entry["clique"], own["stddev"], query, entry["noise"]
         measurements.append(LinearMeasurement(*answers, not_private=entry.get("not_private", "")).checked(domain))
