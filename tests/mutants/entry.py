@@ -129,8 +129,8 @@ MUTANTS = [
     ),
     Mutant(
         "a release names another relation than its run had",
-        "pypgm.release",
-        'f"{self.privacy.neighbours} neighbours, ',
+        "pypgm.report",
+        'f"{release.privacy.neighbours} neighbours, ',
         'f"replace neighbours, ',
         spelled["no relation"],
         "wrong claim",
