@@ -239,3 +239,11 @@ def test_the_command_settles(tmp_path, monkeypatch, capsys, dialect):
 def test_open_columns_are_not_read_from_parquet(tmp_path):
     with pytest.raises(ValueError, match="with open columns a table is read from CSV"):
         read_open_table(tmp_path / "t.parquet", OPEN)
+
+
+@pytest.mark.parametrize("values", [[True] * 900 + [False] * 300, np.array([True] * 900 + [False] * 300)])
+def test_booleans_of_an_open_set_are_found_and_encoded(values):
+    ledger = Ledger(Budget(epsilon=50, delta=1e-6, reserved_delta=1e-7))
+    settled = settle(Schema({"x": OpenSet(0.5)}), {"x": values}, Privacy(), ledger)
+    assert settled.columns["x"].labels == ("False", "True", "other")
+    assert settled.encode({"x": values}).count(["x"])[0].tolist() == [300, 900, 0]

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pypgm.data.unsettled import OpenSet, Unsettled
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.quantiles import private_quantiles
@@ -96,7 +98,7 @@ def _settled(
 
 
 class _Values:
-    """Values of a column as they are asked for: nulls are None, texts have no space around them."""
+    """Values of a column as they are asked for: nulls are None, booleans are texts, no text has spaces around it."""
 
     def __init__(self, values: Values, column: Unsettled) -> None:
         self._values, self._nulls = values, frozenset(column.provisional.nulls)
@@ -107,4 +109,5 @@ class _Values:
     def __iter__(self) -> Iterator[object]:
         for value in self._values:
             bare = value.strip() if isinstance(value, str) else value
+            bare = str(bare) if isinstance(bare, bool | np.bool_) else bare
             yield None if isinstance(bare, str) and bare in self._nulls else bare
