@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import StreamedTable, scan
+from pypgm.data import Categorical, Codes, Real, Schema, StreamedTable, scan
 
 DOMAIN = pypgm.Domain({"a": 5, "sex": ["F", "M", "x"], "c": 40})
 CLIQUES = [("a", "sex"), ("c", "a"), (), ("sex",), ("c", "sex", "a")]
@@ -120,3 +120,82 @@ def test_scans_are_refused(files):
         scan([files / "all.csv", files / "one.parquet"], DOMAIN)
     with pytest.raises(ValueError, match="columns that the domain does not: 'c'"):
         scan(files / "all.csv", DOMAIN.project(("a", "sex")))
+
+
+DIALECTS = {
+    "late quotes": ("a,b\n" + "0,x\n1,x\n" * 15000 + '1,"y"\n' * 1000).encode(),
+    "single quotes": b"a,b\n" + b"0,'x'\n1,y\n" * 50,
+    "late line break": ("a,b\n" + "0,x\n" * 30000 + '1,"x\ny"\n').encode(),
+    "doubled quotes": b'a,b\n0,"a ""b"""\n1,"y"\n',
+    "spaces before quotes": b'a,b\n0, "y"\n1,y\n',
+    "semicolons": b"a,b\n" + b"0,x;y|z\n1,y\n" * 50,
+    "empty label": b"a,b\n" + b'0,\n1,""\n1,x\n' * 50,
+    "byte order mark": b"\xef\xbb\xbfa,b\n0,x\n1,y\n",
+    "blank lines": b"b,a\n\nx,0\n\ny,1\n\n",
+    "mixed line ends": b"a,b\n0,x\r\n1,y\n",
+}
+
+
+@pytest.mark.parametrize("case", DIALECTS)
+def test_csv_files_are_scanned_as_they_are_read(tmp_path, case):
+    path = tmp_path / "table.csv"
+    path.write_bytes(DIALECTS[case])
+    labels = ["x", "y", "'x'", "x\ny", 'a "b"', "x;y|z", *([""] if case == "empty label" else [])]
+    schema = Schema({"a": Codes(2), "b": Categorical(labels, other=True)})
+    one, other = scan(path, schema), pypgm.read_table(path, schema)
+    for found, expected in zip(one.count(["a", ("a", "b")]), other.count(["a", ("a", "b")]), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_scan_honours_how_a_table_is_written(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes("w;b\n1,5;é\n0,5;x\n".encode("latin-1"))
+    schema = Schema({"w": Real(0, 2, bins=2), "b": Categorical(["é", "x"])})
+    how = {"delimiter": ";", "encoding": "latin-1", "decimal": ","}
+    np.testing.assert_array_equal(
+        scan(path, schema, **how).count([("w", "b")]), pypgm.read_table(path, schema, **how).count([("w", "b")])
+    )
+    with pytest.raises(ValueError, match="only CSV files have a delimiter"):
+        scan(_parquet(tmp_path), schema, **how)
+
+
+def _parquet(folder):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    parquet.write_table(arrow.table({"a": [0] * 5000, "b": ["Alice Smith"] * 5000}), folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def assert_tells_nothing(error):
+    while error is not None:
+        assert "Alice" not in f"{error!s}{error!r}"
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize(
+    "line", [b"1,Alice Smith,HIV+\n", b"Alice Smith\n", b'1,"Alice Smith\n', b'1,"Alice" Smith\n', b"1,Alice\xff\n"]
+)
+def test_errors_of_csv_scans_hold_no_record(tmp_path, line):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,b\n" + b"0,x\n" * 3 + line)
+    with pytest.raises(ValueError, match=r"table\.csv") as caught:
+        scan(path, Schema({"a": Codes(2), "b": Categorical(["x"], other=True)}))
+    assert_tells_nothing(caught.value)
+    if line.count(b",") != 1:
+        assert "row 4 (the header is row 0): needs 2 fields" in str(caught.value)
+
+
+def test_errors_of_duckdb_hold_no_record(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    schema = Schema({"a": Codes(2), "b": Categorical(["Alice Smith"])})
+    path = _parquet(tmp_path)
+    table = scan(path, schema)
+    path.write_bytes(path.read_bytes()[:-20])
+    for read in (lambda: scan(path, schema), lambda: table.count(["b"])):
+        with pytest.raises(ValueError, match=r"t\.parquet cannot be read by DuckDB") as caught:
+            read()
+        assert_tells_nothing(caught.value)
+    relation = duckdb.connect().sql("select 0 as a, cast(b as int) as b from (values ('1'), ('Alice Smith')) as t(b)")
+    with pytest.raises(ValueError, match="the relation cannot be read by DuckDB") as caught:
+        scan(relation, schema)
+    assert_tells_nothing(caught.value)

@@ -54,7 +54,10 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
             raise ValueError(f"{os.fspath(path)} is truncated: its compressed data end too early") from None
         except (gzip.BadGzipFile, zlib.error):
             raise ValueError(f"{os.fspath(path)} is damaged: its compressed data do not unpack") from None
-        except UnicodeError:
+        except UnicodeError as error:
+            if isinstance(error, UnicodeDecodeError):
+                # It holds records, and stays the context of the error that is raised.
+                error.object, error.args = b"", ()
             shown = "UTF-8" if codec == "utf-8" else encoding
             way_out = "; another is chosen with encoding or --encoding, such as latin-1" if encoding else ""
             raise ValueError(f"{os.fspath(path)} must be text in {shown}, and is not{way_out}") from None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +15,10 @@ from numpy.typing import NDArray
 from pypgm.data import tabulate
 from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
 from pypgm.data.frames import Frame, imported
+from pypgm.data.parquet import is_parquet
 from pypgm.data.schema import Schema, as_schema
 from pypgm.data.source import Source
+from pypgm.data.table import DecimalMark, csv_names, csv_pieces
 from pypgm.domain import Clique, Domain, as_clique
 
 __all__ = ["StreamedTable", "scan"]
@@ -21,6 +26,7 @@ __all__ = ["StreamedTable", "scan"]
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
 _DROPPED = " changed while it was counted"
 
+T = TypeVar("T")
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
 
 
@@ -104,18 +110,22 @@ def scan(
     schema: Schema | Domain,
     *,
     ignore_extra: bool = False,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    decimal: DecimalMark = ".",
 ) -> StreamedTable:
     """Return a table that stays where it is, in files or in an embedded database, however large.
 
     Parameters
     ----------
     source : path, sequence of paths, or DuckDB relation
-        Parquet files, or CSV files with a header (plain or compressed), read by DuckDB; a ``*`` in a path stands for
-        all that fit. Or any relation of an open connection: ``connection.sql("select … from …")``.
+        Parquet files, read by DuckDB, or CSV files with a header, plain or compressed with gzip, read as `read_table`
+        does; a ``*`` in a path stands for all that fit. Or any relation of an open connection:
+        ``connection.sql("select … from …")``.
     schema : Schema or Domain
         What its columns hold.
-    ignore_extra : bool
-        As for `read_table`.
+    ignore_extra, delimiter, encoding, decimal
+        As for `read_table`; the last three of CSV files alone.
 
     Returns
     -------
@@ -129,34 +139,66 @@ def scan(
     OSError
         If a file cannot be read.
     ImportError
-        If DuckDB or pyarrow is not installed: the extra ``[duckdb]``.
+        If the table is not in CSV files, and DuckDB or pyarrow is not installed: the extra ``[duckdb]``.
 
     Examples
     --------
     >>> release = pypgm.mechanisms.wide(scan("visits/*.parquet", schema), epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
+    is_files = isinstance(source, str | os.PathLike | Sequence)
+    paths = _paths(source) if is_files else []
+    marks: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    kinds = set(map(is_parquet, paths))
+    if len(kinds) != 1 and is_files:
+        raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
+    if kinds == {False}:
+        return _scan_csv(paths, as_schema(schema), ignore_extra, marks)
+    if marks != {"delimiter": ",", "encoding": "utf-8", "decimal": "."}:
+        raise ValueError("only CSV files have a delimiter, encoding or decimal mark")
     duckdb = imported("duckdb", "a table in files or in DuckDB", "duckdb")
     imported("pyarrow", "a table in files or in DuckDB", "duckdb")
-    relation = source if isinstance(source, duckdb.DuckDBPyRelation) else _relation(duckdb, source)
+    what = ", ".join(paths) or "the relation"
+    relation = _read(what, lambda: duckdb.connect().read_parquet(paths)) if is_files else source
+    if not isinstance(relation, duckdb.DuckDBPyRelation):
+        raise TypeError(f"scan needs paths or a DuckDB relation, got {type(source).__name__}")
 
-    def pieces(names: Sequence[str], rows: int) -> Iterable[Frame]:
-        found: Iterable[Frame] = relation.select(*map(duckdb.ColumnExpression, names)).to_arrow_reader(rows)
-        return found
+    def pieces(names: Sequence[str], rows: int) -> Iterator[Frame]:
+        columns = map(duckdb.ColumnExpression, names)
+        reader = _read(what, lambda: relation.select(*columns).to_arrow_reader(rows))
+        while (piece := _read(what, lambda: next(reader, None))) is not None:
+            yield piece
 
-    return StreamedTable(pieces, relation.columns, schema, ignore_extra=ignore_extra)
+    return StreamedTable(pieces, _read(what, lambda: relation.columns), schema, ignore_extra=ignore_extra)
 
 
-def _relation(duckdb: Any, source: Any) -> Any:  # noqa: ANN401 - of a package that may be missing
-    """Return the rows of files, in their order."""
-    paths = [os.fspath(p) for p in ([source] if isinstance(source, str | os.PathLike) else source)]
-    connection = duckdb.connect()
-    is_parquet = {p.removesuffix(".gz").endswith((".parquet", ".pq")) for p in paths}
-    if len(is_parquet) != 1:
-        raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
-    try:
-        if is_parquet == {True}:
-            return connection.read_parquet(paths)
-        # As texts: the schema says what they are, and nothing is guessed.
-        return connection.read_csv(paths, header=True, all_varchar=True, strict_mode=True)
-    except duckdb.IOException:
-        raise FileNotFoundError(f"no such file can be read: {', '.join(paths)}") from None
+def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, marks: dict[str, Any]) -> StreamedTable:
+    """Return the table in CSV files, whose columns may come in another order in each."""
+    names = [csv_names(path, schema, ignore_extra=ignore_extra, **marks) for path in paths]
+
+    def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
+        columns = {name: schema.columns[name] for name in wanted}
+        for path in paths:
+            yield from csv_pieces(path, columns, rows, **marks)
+
+    return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
+
+
+def _paths(source: Any) -> list[str]:  # noqa: ANN401 - a path or several
+    """Return the files that paths stand for; a path that names a file as it is stands for that one."""
+    found: list[str] = []
+    for given in [source] if isinstance(source, str | os.PathLike) else source:
+        path = os.fspath(given)
+        fitting = [path] if Path(path).exists() else sorted(glob.iglob(path, recursive=True))
+        if not fitting:
+            raise FileNotFoundError(f"no such file can be read: {path}")
+        found += fitting
+    return found
+
+
+def _read(what: str, step: Callable[[], T]) -> T:
+    """Return what a step of DuckDB gives; its errors quote records, and no trace of them is left in the one raised."""
+    # Raised outside of the handler, the error has no context: `from None` would hide it, and keep it.
+    errors = (imported("duckdb", what, "duckdb").Error, imported("pyarrow", what, "duckdb").ArrowException)
+    with contextlib.suppress(*errors, OSError, RuntimeError, ValueError):
+        return step()
+    raise ValueError(f"{what} cannot be read by DuckDB: it is damaged, changed, or a value of it does not convert")

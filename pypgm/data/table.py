@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,17 @@ from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
 from pypgm.data.schema import Schema, as_schema
 from pypgm.domain import Domain, listed
 
-__all__ = ["DecimalMark", "OpenTable", "check_marks", "read_open_table", "read_table", "separator_hint", "write_table"]
+__all__ = [
+    "DecimalMark",
+    "OpenTable",
+    "check_marks",
+    "csv_names",
+    "csv_pieces",
+    "read_open_table",
+    "read_table",
+    "separator_hint",
+    "write_table",
+]
 
 DecimalMark = Literal[".", ","]
 
@@ -192,6 +203,50 @@ def write_table(
             writer.writerows(zip(*(column.tolist() for column in found), strict=True))
 
 
+def csv_names(
+    path: str | os.PathLike[str],
+    schema: Schema,
+    *,
+    ignore_extra: bool = False,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    decimal: DecimalMark = ".",
+) -> list[str]:
+    """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
+    with _opened(path, delimiter, encoding, decimal) as (header, _):
+        problems = _header_problems(header, schema.columns, schema.drop, ignore_extra)
+    if problems:
+        raise problems_error(os.fspath(path), problems)
+    return header
+
+
+def csv_pieces(
+    path: str | os.PathLike[str],
+    columns: Mapping[str, Column],
+    n_rows: int,
+    *,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    decimal: DecimalMark = ".",
+) -> Iterator[dict[str, Sequence[str]]]:
+    """Yield the texts of some columns, about so many rows at a time, as `read_table` reads them."""
+    points = {name: _with_points(column, decimal) for name, column in columns.items()}
+    parts: dict[str, list[str]] = {name: [] for name in columns}
+    n_held = 0
+    with _opened(path, delimiter, encoding, decimal) as (header, rows):
+        for chunk, problem in _chunks(rows, len(header), 1):
+            if problem:
+                raise problems_error(os.fspath(path), [problem])
+            fields = list(zip(*chunk, strict=True))
+            for name, held in parts.items():
+                held.extend(points[name](fields[header.index(name)]))
+            n_held += len(chunk)
+            if n_held >= n_rows:
+                yield dict(parts)
+                parts, n_held = {name: [] for name in columns}, 0
+    yield dict(parts)
+
+
 def check_marks(delimiter: object, decimal: object) -> None:
     """Raise ``ValueError`` unless a table may have these marks between fields and before decimals."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
@@ -220,18 +275,27 @@ def _read(
 ) -> dict[str, NDArray[Any]]:
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
     name = os.fspath(path)
-    check_marks(how.delimiter, how.decimal)
-    with open_text(path, how.encoding) as file:
-        rows = csv.reader(file, strict=True, delimiter=how.delimiter)
-        try:
-            header = [field.strip() for field in next(rows, [])]
-            problems = _header_problems(header, columns, drop, how.ignore_extra)
-            codes, wrong = _read_columns(rows, header, columns, how.decimal, texts)
-        except csv.Error:
-            raise ValueError(f"{name} is not a CSV file: a quote does not close, or a field is too long") from None
+    with _opened(path, how.delimiter, how.encoding, how.decimal) as (header, rows):
+        problems = _header_problems(header, columns, drop, how.ignore_extra)
+        codes, wrong = _read_columns(rows, header, columns, how.decimal, texts)
     if problems or wrong:
         raise problems_error(name, problems + wrong)
     return codes
+
+
+@contextlib.contextmanager
+def _opened(
+    path: str | os.PathLike[str], delimiter: str, encoding: str, decimal: DecimalMark
+) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
+    """Open a CSV file: the names in its header, and the rows after it."""
+    check_marks(delimiter, decimal)
+    with open_text(path, encoding) as file:
+        rows = csv.reader(file, strict=True, delimiter=delimiter)
+        try:
+            yield [field.strip() for field in next(rows, [])], rows
+        except csv.Error:
+            name = os.fspath(path)
+            raise ValueError(f"{name} is not a CSV file: a quote does not close, or a field is too long") from None
 
 
 def _read_columns(
