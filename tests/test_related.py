@@ -92,6 +92,22 @@ def test_keys_name_rows():
         parent_rows(["x", "y", "x"], [])
 
 
+@pytest.mark.parametrize("objects", [False, True])
+def test_keys_of_different_kinds_are_refused(objects):
+    numbers, texts = np.array([1, 2]), np.array(["1", "2"])
+    if objects:
+        numbers, texts = (keys.astype(object) for keys in (numbers, texts))
+    with pytest.raises(TypeError, match="of one kind, got numbers, and text"):
+        parent_rows(numbers, texts)
+    with pytest.raises(TypeError, match="of one kind, got text, and numbers"):
+        parent_rows(texts, numbers)
+    assert parent_rows(numbers, [2.0, np.nan, 1.0]).tolist() == [1, -1, 0]
+    assert parent_rows(texts, [None, "2"]).tolist() == [-1, 1]
+    assert parent_rows(numbers, [np.nan, np.nan]).tolist() == [-1, -1]
+    assert parent_rows(texts, np.array([np.str_("2"), np.nan], dtype=object)).tolist() == [1, -1]
+    assert parent_rows(texts, [None, None]).tolist() == [-1, -1]
+
+
 def test_conditional_distributions_are_carried():
     tables = households()
     release = synthesize_related(*tables, max_children=5, **GENEROUS)
@@ -176,6 +192,14 @@ def test_a_release_is_saved_and_loaded(tmp_path):
     assert (again.budget, again.context, again.max_children) == (release.budget, release.context, 3)
     for one, other in zip(release.synthetic_data(rng=5)[:2], again.synthetic_data(rng=5)[:2], strict=True):
         assert all(np.array_equal(one.columns[a], other.columns[a]) for a in one.domain)
+    twin = synthesize_related(*households(100), max_children=3, epsilon=1, delta=1e-9, mechanism="mst")
+    twin.save(tmp_path / "twin")
+    for name in ("parents.pgm", "children.pgm"):
+        mixed = tmp_path / f"mixed {name}"
+        release.save(mixed)
+        (mixed / name).write_bytes((tmp_path / "twin" / name).read_bytes())
+        with pytest.raises(ValueError, match="not the two files"):
+            RelatedRelease.load(mixed)
     release.parents.save(tmp_path / "both" / "parents.pgm")
     with pytest.raises(ValueError, match="not the two files"):
         RelatedRelease.load(tmp_path / "both")

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pypgm import mechanisms
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, same_run
+from pypgm.audit.pairs import Pair
+from pypgm.audit.trace import observe
 from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.mechanisms.related import joined
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.relation import Privacy
 
 __all__ = ["check_related"]
 
 _PARENTS, _CHILDREN = Domain({"a": 2}), Domain({"b": 3})
+_RUNS = (
+    ("mst", Budget(epsilon=1, delta="1/1000000000"), (1, 3, 7)),
+    ("hdmm", Budget(rho=2), (1, 7)),
+    ("mwem", Budget(epsilon=2), (1, 7)),
+)
 
 
 def check_related(pairs: int = 40) -> Finding:
-    """Compare what two related tables become with and without one parent, and the relations of their ledgers.
+    """Compare what two related tables become with and without one parent, and whole releases of both.
 
     The parents must change by one record and the children by at most the public bound: what the noise is drawn for.
+    Releases, under both kinds of budget, are observed with and without a parent of `max_children` equal children.
     """
     found = [wrong for seed in range(pairs) for wrong in _of_neighbours(seed)]
-    found.extend(_of_releases())
+    found.extend(wrong for name, budget, bounds in _RUNS for k in bounds for wrong in _of_releases(name, budget, k))
     return finding("related tables", f"{pairs} pairs of tables", found, "a parent is 1 record, and their children k")
 
 
@@ -32,11 +46,15 @@ def _of_neighbours(seed: int) -> Iterator[tuple[str, str]]:
     parents, children, most = int(rng.integers(1, 5)), int(rng.integers(13)), int(rng.integers(1, 4))
     a, b = rng.integers(2, size=parents), rng.integers(3, size=children)
     of = rng.integers(-1, parents, size=children)
-    whole = joined(Dataset({"a": a}, _PARENTS), Dataset({"b": b}, _CHILDREN), of, max_children=most)
     row = int(rng.integers(parents))
     fewer, stay = Dataset({"a": np.delete(a, row)}, _PARENTS), of != row
     rest = Dataset({"b": b[stay]}, _CHILDREN)
-    less = joined(fewer, rest, of[stay] - (of[stay] > row), max_children=most)
+    try:
+        whole = joined(Dataset({"a": a}, _PARENTS), Dataset({"b": b}, _CHILDREN), of, max_children=most)
+        less = joined(fewer, rest, of[stay] - (of[stay] > row), max_children=most)
+    except Exception as error:
+        yield "no release", f"tables {seed}, {most} children a parent, are not joined: {type(error).__name__}"
+        return
     for name, bound, one, other in zip(("parents", "children"), (1, most), whole, less, strict=True):
         clique = one.domain.attributes
         moved = int(np.abs(one.count([clique])[0] - other.count([clique])[0]).sum())
@@ -44,12 +62,50 @@ def _of_neighbours(seed: int) -> Iterator[tuple[str, str]]:
             yield "sensitivity", f"{moved} records of the {name} change with one parent, {bound} are declared"
 
 
-def _of_releases() -> Iterator[tuple[str, str]]:
-    tables = Dataset({"a": [0, 1]}, _PARENTS), Dataset({"b": [2, 1, 0]}, _CHILDREN)
-    release = mechanisms.synthesize_related(*tables, [0, 0, 1], max_children=3, epsilon=1, delta=1e-9, mechanism="mst")
-    for name, table, bound in (("parents", release.parents, 1), ("children", release.children, 3)):
+def _of_releases(mechanism: str, budget: Budget, k: int) -> Iterator[tuple[str, str]]:
+    """Observe releases with a parent of k equal children, and on the same outcomes without."""
+    where = f"{mechanism}, {k} children a parent"
+    some, few = np.array([0, 1, 1]), np.array([0, 2, 1, 0, 0])
+    of = np.array([0, 0, 1, 2, 2])
+    tables = (
+        (np.append(some, 1), np.append(few, [2] * k), np.append(of, [3] * k)),
+        (some, few, of),
+    )
+    privacy = Privacy(records_per_person=k)
+    traces: list[Any] = []
+    for a, b, parent_of in tables:
+        parents, children = Dataset({"a": a}, _PARENTS), Dataset({"b": b}, _CHILDREN)
+
+        def released(
+            _: Any, whole: Budget, __: Any, parents: Any = parents, children: Any = children, of: Any = parent_of
+        ) -> Any:
+            release = mechanisms.synthesize_related(
+                parents, children, of, max_children=k, budget=whole, mechanism=mechanism
+            )
+            return release, _use(release)
+
+        like = traces[0] if traces else None
+        traces.append(observe(released, children, budget, privacy, like=like))
+    one, other = traces
+    runs = Runs(where, budget, ((Pair("one parent", children, children, privacy, True), one, other),))
+    for checked in (check_calibration(runs), check_charges(runs)):
+        yield from ((name, f"{where}: {checked.detail}") for name in checked.defects)
+    yield from ((name, f"{where}: {what}") for name, what in same_run(one, other))
+    if one.error:
+        yield "no release", f"{where}: {one.error}"
+        return
+    release = one.release[0]
+    for name, table, bound in (("parents", release.parents, 1), ("children", release.children, k)):
         declared = table.privacy.records_per_person
         if declared != bound:
-            yield "lost user bound", f"the {name} are released for {declared} records a parent, not {bound}"
+            yield "lost user bound", f"{where}: the {name} are released for {declared} records a parent, not {bound}"
     if sum(r.ledger.budget.limit for r in (release.parents, release.children)) > release.budget.limit:
-        yield "overspent", "the budgets of both tables are more than that of the release"
+        yield "overspent", f"{where}: the budgets of both tables are more than that of the release"
+
+
+def _use(release: Any) -> list[Any]:
+    """Return what a release says, draws and writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        release.save(folder)
+        files = [path.read_bytes() for path in sorted(Path(folder).iterdir())]
+    return [release.report(), release.synthetic_data(rng=3), files]

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm import _core
 from pypgm.audit.columns import lone_key_passes, scripted
 from pypgm.audit.finding import Finding, finding
-from pypgm.data import Integer, OpenSet, QuantileBins, Schema
+from pypgm.data import Integer, OpenSet, QuantileBins, Real, Schema
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -20,6 +25,13 @@ __all__ = ["check_open_sets"]
 _BUDGET = Budget(rho=8, reserved_delta=Fraction(1, 10**5))
 _SCHEMA = Schema(
     {"job": OpenSet("1/4", null="?"), "town": OpenSet("1/8"), "age": QuantileBins(Integer(0, 9), 2, "1/8")}
+)
+_LARGE = Schema(
+    {
+        "job": OpenSet("1/4", null="-"),
+        "age": QuantileBins(Integer(0, 5000, null="-1"), 3, "1/8"),
+        "wage": QuantileBins(Real(0, 10, bins=1, null="-1"), 2, "1/8"),
+    }
 )
 _PRIVACIES = (Privacy(), Privacy("replace"), Privacy(records_per_person=3))
 
@@ -39,11 +51,12 @@ def check_open_sets() -> Finding:
 
     Values of one person alone are not listed, values that many have are; the shares that the columns say are not
     overspent, the delta of all thresholds together is what was reserved and covers what passes them, and what cannot
-    be paid is not read.
+    be paid is not read. Of many records, too, what is found is what came out of the samplers, and nulls are no values.
     """
     found: list[tuple[str, str]] = []
     for privacy in _PRIVACIES:
         found += _pair(privacy)
+    found += _of_many()
     try:
         settle(_SCHEMA, dict.fromkeys(_SCHEMA.open, _Unread()), Privacy(), _spent())
     except BudgetError:
@@ -90,3 +103,39 @@ def _pair(privacy: Privacy) -> Iterator[tuple[str, str]]:
     )
     if passing > float(ledgers[0].spent_delta()) * (1 + 1e-9) or ledgers[0].spent_delta() > _BUDGET.reserved_delta:
         yield "threshold", f"{privacy}: a lone value passes with {passing:.3e}"
+
+
+def _of_many() -> Iterator[tuple[str, str]]:
+    """Settle a large schema with 10,000 records: half of each column are nulls, and all outcomes are given."""
+    job = ["cook"] * 4000 + ["spy"] + ["-"] * 5999
+    age = [*range(4001), *["-1"] * 5999]
+    raw = {"job": job, "age": age, "wage": [a if a == "-1" else a / 1000 for a in age]}
+    few = {name: [v for v in values if v not in {"-", "-1"}] for name, values in raw.items()}
+    other = {"job": ["cook", "spy"], "age": [4999], "wage": [9]}
+    asked, found = [], []
+    for columns in (raw, few, other):
+        hidden, schema = _given(columns)
+        asked.append(hidden)
+        found.append(schema)
+    if found[0].columns["job"].labels != ("spy", "other", "-"):
+        yield "unnoised answer", "values are listed that noise kept below the threshold, or others are not"
+    if any(found[0].columns[name] != found[2].columns[name] for name in ("age", "wage")):
+        yield "unnoised answer", "bins begin elsewhere than the selections said"
+    if len(asked[0]) != len(asked[1]) or not all(map(np.array_equal, asked[0], asked[1])):
+        yield "answer of another table", "what is hidden changes with the nulls"
+
+
+def _given(columns: dict[str, Any]) -> tuple[list[NDArray[np.int64]], Schema]:
+    """Settle on outcomes that do not depend on the records; return what was to be hidden, and what was found."""
+    hidden: list[NDArray[np.int64]] = []
+
+    def outcome(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        hidden.append(counts.copy())
+        return np.arange(counts.size) % 2 * 10**6
+
+    def select(scores: NDArray[np.int64], *_: Any, **__: Any) -> int:
+        hidden.append(scores.copy())
+        return 7 * len(hidden)
+
+    with scripted(outcome), patch.object(_core, "select_exponential", select):
+        return hidden, settle(_LARGE, columns, Privacy(), Ledger(_BUDGET))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import numbers
+import operator
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -174,6 +176,8 @@ def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.
 
     Raises
     ------
+    TypeError
+        If there are keys on both sides and none are of the same kind, such as numbers and text.
     ValueError
         If a primary key comes twice (the row is named, not the key), or an array has not one dimension.
 
@@ -185,11 +189,27 @@ def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.
     keys, asked = np.asarray(primary_keys), np.asarray(foreign_keys)
     if keys.ndim != 1 or asked.ndim != 1:
         raise ValueError(f"keys need one dimension, got shapes {keys.shape} and {asked.shape}")
+    kinds = [_kinds(array) for array in (keys, asked)]
+    if all(kinds) and not kinds[0] & kinds[1]:
+        one, other = (" and ".join(sorted(kind)) for kind in kinds)
+        raise TypeError(f"keys of parents and of children need to be of one kind, got {one}, and {other}")
     found: dict[Any, int] = {}
     for row, key in enumerate(keys.tolist()):
         if found.setdefault(key, row) != row:
             raise ValueError(f"primary keys need to differ: row {row} has that of row {found[key]}")
     return np.array([found.get(key, -1) for key in asked.tolist()], dtype=np.int64)
+
+
+def _kinds(keys: NDArray[Any]) -> set[str]:
+    """Return of which kinds the keys are; missing ones (None, NaN and their like) are of none."""
+    given = keys.tolist() if keys.dtype == object else keys[:1].tolist()
+    types = {type(key) for key in given if key is not None and _is_itself(key)}
+    return {"numbers" if issubclass(t, numbers.Number) else "text" if issubclass(t, str) else "others" for t in types}
+
+
+def _is_itself(key: object) -> bool:
+    same = operator.eq(key, key)  # NaN is not, and some others say neither
+    return isinstance(same, bool | np.bool_) and bool(same)
 
 
 def _parts(budget: Budget, share: Number) -> tuple[Budget, Budget]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -177,6 +178,7 @@ class RelatedRelease:
             "max_children": self.max_children,
             "context": list(self.context),
             "count": self.count,
+            "measured": _digest([self.parents, self.children]),
         }
         for name, release in zip(_FILES, (self.parents, self.children), strict=True):
             told = replace(release, options={**release.options, _KEY: shared})
@@ -196,9 +198,19 @@ class RelatedRelease:
         loaded = [load(Path(directory) / name) for name in _FILES]
         found = [r for r in loaded if isinstance(r, Release)]
         shared = [r.options.get(_KEY) for r in found]
-        if len(found) != len(_FILES) or shared[0] is None or shared[0] != shared[1]:
+        told = shared[0] if len(found) == len(_FILES) and shared[0] == shared[1] else None
+        if told is None or told.get("measured") != _digest(found):
             raise ValueError(f"{directory}: not the two files of one release of related tables")
         first, second = (replace(r, options={k: v for k, v in r.options.items() if k != _KEY}) for r in found)
-        told = shared[0]
         budget = Budget(**told["budget"])
         return cls(first, second, budget, told["max_children"], tuple(told["context"]), told["count"])
+
+
+def _digest(releases: Iterable[Release]) -> str:
+    """Return a hash of what was measured with noise: two releases do not have the same by chance."""
+    found = hashlib.sha256()
+    for release in releases:
+        for measurement in release.measurements:
+            found.update(repr(measurement.clique).encode())
+            found.update(np.ascontiguousarray(measurement.values, dtype="<f8").tobytes())
+    return found.hexdigest()

@@ -71,6 +71,48 @@ _OF_TWO_TABLES = [
         "amounts = (budget.limit, budget.limit)",
         "overspent",
     ),
+    (
+        "children of a parent count as three records at most",
+        "Privacy(records_per_person=bound))",
+        "Privacy(records_per_person=min(bound, 3)))",
+        "lost user bound",
+    ),
+    (
+        "more than three children of a parent count as one record",
+        "Privacy(records_per_person=bound))",
+        "Privacy(records_per_person=bound) if bound <= 3 else Privacy())",
+        "lost user bound",
+    ),
+    (
+        "children are released for one record a parent by all mechanisms but one",
+        "Privacy(records_per_person=bound))",
+        'Privacy(records_per_person=bound) if mechanism == "mst" else Privacy())',
+        "lost user bound",
+    ),
+    (
+        "children get the whole of a pure budget",
+        "Budget(epsilon=amounts[1])",
+        "Budget(epsilon=budget.limit)",
+        "overspent",
+    ),
+    (
+        "a release says how many children were kept",
+        "return RelatedRelease(first, second, whole, bound, used, count)",
+        'second.options["kept"] = len(tables[1]); return RelatedRelease(first, second, whole, bound, used, count)',
+        "private state kept",
+    ),
+    (
+        "one child more is kept than is declared",
+        "np.arange(len(order)) - begins < most",
+        "np.arange(len(order)) - begins <= most",
+        "no release",
+    ),
+    (
+        "children are kept by their place among those of all parents",
+        "np.arange(len(order)) - begins < most",
+        "np.arange(len(order)) < most * n_parents",
+        "no release",
+    ),
 ]
 
 MUTANTS = [

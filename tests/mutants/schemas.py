@@ -26,6 +26,27 @@ _OPEN = [
         "deltas = ledger.remaining_delta() if n_sets and all({*columns[n]} for n in schema.open) else",
         "read before the charge",
     ),
+    (
+        "values that a thousand have are listed without noise",
+        "return column.closed(sparse_histogram(values, delta=delta, rho=amount))",
+        "return column.closed({*sparse_histogram(values, delta=delta, rho=amount), "
+        "*(k for k, n in values._keys().items() if n >= 1000)})",
+        "unnoised answer",
+    ),
+    (
+        "quantiles on long grids are exact",
+        "return column.closed(private_quantiles(values, steps, column.grid, **cost))",
+        "found = private_quantiles(values, steps, column.grid, **cost); "
+        "from numpy import quantile; exact = quantile(values._numbers()[0], [float(s) for s in steps]); "
+        "return column.closed(exact if len(column.grid) >= 500 else found)",
+        "unnoised answer",
+    ),
+    (
+        "nulls of long columns are values",
+        "isinstance(bare, str) and bare in self._nulls",
+        "isinstance(bare, str) and bare in self._nulls and len(self._values) < 5000",
+        "answer of another table",
+    ),
 ]
 
 MUTANTS = [
