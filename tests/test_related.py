@@ -104,6 +104,8 @@ def test_keys_of_different_kinds_are_refused(objects):
     assert parent_rows(numbers, [2.0, np.nan, 1.0]).tolist() == [1, -1, 0]
     assert parent_rows(texts, [None, "2"]).tolist() == [-1, 1]
     assert parent_rows(numbers, [np.nan, np.nan]).tolist() == [-1, -1]
+    with pytest.raises(TypeError, match="of one kind"):
+        parent_rows(texts, [np.nan, 1.0])
     assert parent_rows(texts, np.array([np.str_("2"), np.nan], dtype=object)).tolist() == [1, -1]
     assert parent_rows(texts, [None, None]).tolist() == [-1, -1]
 

@@ -202,7 +202,7 @@ def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.
 
 def _kinds(keys: NDArray[Any]) -> set[str]:
     """Return of which kinds the keys are; missing ones (None, NaN and their like) are of none."""
-    given = keys.tolist() if keys.dtype == object else keys[:1].tolist()
+    given = keys.tolist() if keys.dtype.kind in "OfM" else keys[:1].tolist()
     types = {type(key) for key in given if key is not None and _is_itself(key)}
     return {"numbers" if issubclass(t, numbers.Number) else "text" if issubclass(t, str) else "others" for t in types}
 
