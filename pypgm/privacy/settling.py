@@ -54,7 +54,7 @@ def settle(schema: Schema, columns: Mapping[str, Values], privacy: Privacy, ledg
     >>> from pypgm.data import Integer, OpenSet, QuantileBins
     >>> schema = Schema({"job": OpenSet(share=0.5), "age": QuantileBins(Integer(0, 99), 2, share=0.25)})
     >>> ledger = Ledger(Budget(rho=8, reserved_delta=1e-6))
-    >>> raw = {"job": ["cook"] * 500 + ["spy"], "age": [20] * 250 + [60] * 251}
+    >>> raw = {"job": ["cook"] * 500 + ["spy"], "age": [20] * 100 + [60] * 401}
     >>> found = settle(schema, raw, Privacy(), ledger)
     >>> found.columns["job"].labels, found.columns["age"].edges[0] > 20
     (('cook', 'other'), True)
