@@ -98,7 +98,8 @@ def model_lines(model: ReleasedModel) -> list[str]:
     if model.fit is not None:
         gap = "" if model.fit.gap is None else f" (at most {model.fit.gap:.3g} above the optimum)"
         ended = f"{model.fit.status} after {_many(model.fit.iterations, 'iteration')}"
-        lines.append(f"fit: {ended}, loss {model.fit.loss:.6g}{gap}, {model.fit.seconds:.1f} s")
+        loss = "" if math.isnan(model.fit.loss) else f", loss {model.fit.loss:.6g}{gap}"
+        lines.append(f"fit: {ended}{loss}, {model.fit.seconds:.1f} s")
     return lines
 
 

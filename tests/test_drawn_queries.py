@@ -14,7 +14,9 @@ from pypgm import Budget, Dataset, Domain, Ledger, workloads
 from pypgm.estimation.losses import Custom, check_gradient
 from pypgm.mechanisms import dualquery, fem
 from pypgm.mechanisms.drawn_queries import DrawnQueries
+from pypgm.reconstruction.best_records import RecordSearch
 from pypgm.reconstruction.weighted_records import WeightedRecords
+from pypgm.report import model_lines
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2})
 PAIRS = list(itertools.combinations(DOMAIN, 2))
@@ -193,3 +195,69 @@ def test_dualquery_costs_what_its_sums_say(rounds):
     assert rho == Fraction(s * eta**2 * (rounds - 1) * rounds * (2 * rounds - 1), 12 * n**2)
     epsilon = dualquery(DATA, budget=Budget(epsilon=100), **own).ledger.spent()
     assert epsilon == Fraction(eta * s * rounds * (rounds - 1), n)
+
+
+def interrupted(monkeypatch, at):
+    """Make Ctrl-C come while the records of a round are searched for."""
+    calls, plain = itertools.count(1), RecordSearch.best
+
+    def best(*arguments):
+        if next(calls) == at:
+            raise KeyboardInterrupt
+        return plain(*arguments)
+
+    monkeypatch.setattr(RecordSearch, "best", best)
+
+
+@pytest.mark.parametrize("estimator", ["model", "records"])
+@pytest.mark.parametrize("name", QUICK)
+def test_ctrl_c_in_a_round_leaves_what_was_drawn(name, estimator, monkeypatch, tmp_path):
+    mechanism, options = QUICK[name]
+    interrupted(monkeypatch, 5)
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="after 4 rounds"):
+        release = mechanism(DATA, 1, estimator=estimator, iterations=5, **options)
+    assert release.model.fit.status == "interrupted"
+    assert max(row["round"] for row in release.log) in {3, 4}
+    assert 0 < release.ledger.spent() < 1
+    assert "fit: interrupted after" in "\n".join(model_lines(release.model))
+    release.save(tmp_path / "release.pgm")
+    again = pypgm.load(tmp_path / "release.pgm")
+    np.testing.assert_array_equal(again.project("a").values, release.project("a").values)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_ctrl_c_before_a_query_is_drawn_raises(name, monkeypatch):
+    mechanism, options = QUICK[name]
+    interrupted(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        mechanism(DATA, 1, **options)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_second_ctrl_c_raises_and_one_in_the_estimate_ends_it(name, monkeypatch):
+    mechanism, options = QUICK[name]
+
+    def interrupt(state):
+        if state.iteration > 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="best point so far"):
+        release = mechanism(DATA, 1, callback=interrupt, **options)
+    assert release.model.fit.status == "interrupted"
+    assert len(release.model.fit.history) < 10
+    interrupted(monkeypatch, 5)
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning), pytest.raises(KeyboardInterrupt):
+        mechanism(DATA, 1, callback=interrupt, **options)
+
+
+@pytest.mark.parametrize("estimator", ["model", "records"])
+@pytest.mark.parametrize("name", QUICK)
+def test_what_is_too_large_is_refused_before_anything_is_charged(name, estimator):
+    mechanism, options = QUICK[name]
+    for sizes, more in (([2**17] * 2, {}), ([2**40] * 2, {}), ([2, 3], {"samples": 10**9})):
+        domain = Domain({f"x{i}": size for i, size in enumerate(sizes)})
+        ledger = Ledger(Budget(rho=1))
+        table = pypgm.PrivateTable(Dataset({a: [0, 1] for a in domain}, domain), pypgm.Privacy(), ledger)
+        with pytest.raises(pypgm.errors.ModelTooLargeError):
+            mechanism(table, estimator=estimator, max_bytes=2**30, **(options | more))
+        assert ledger.spent() == 0

@@ -121,3 +121,35 @@ def test_where_there_are_publicly_no_records_nothing_is_fitted():
     run = Run("any", none, budget=Budget(rho=1), neighbours="replace")
     assert run.total == 0
     assert run.estimate([LinearMeasurement([5, 3], "a")]).project("a").values.tolist() == [0.0, 0.0]
+
+
+ODD = {"rounds": 5, "samples": 5}
+EVERY = {n: {} for n in ("wide", "mst", "aim", "mwem", "privbayes", "hdmm", "grid", "screen")}
+EVERY |= {"dualquery": ODD, "fem": ODD, "jam": {"public": DATA}}
+PURE = {"mwem", "privbayes", "dualquery", "fem"}
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("name", EVERY)
+def test_a_budget_is_refused_before_anything_is_spent_or_suffices(name, neighbours):
+    refused = set()
+    for epsilon in ("1e-20", "1e-9", "1e-7", "1e-6", "1e-5", "1e4", "1e5", "1e9"):
+        for delta in ("1e-9", 0) if name in PURE else ("1e-9",):
+            ledger = Ledger(Budget(epsilon=epsilon, delta=delta))
+            table = PrivateTable(DATA, Privacy(neighbours), ledger)
+            try:
+                getattr(mechanisms, name)(table, iterations=2, **EVERY[name])
+            except ValueError:
+                refused.add((epsilon, ledger.spent()))
+    assert {("1e-20", 0), ("1e-9", 0)} <= refused
+    assert not any(spent for _, spent in refused), refused
+
+
+def test_both_budgets_of_related_tables_are_looked_at_before_anything_is_spent(monkeypatch):
+    def ran(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("pypgm.mechanisms.related.mechanism_named", lambda name: ran)
+    children = Dataset({"d": [0, 1]}, Domain({"d": 2}))
+    with pytest.raises(ValueError, match="all of the budget leaves noise of"):
+        mechanisms.synthesize_related(DATA, children, [0, 1], max_children=10**4, epsilon=1e-3, delta=1e-9)

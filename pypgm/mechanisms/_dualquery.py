@@ -17,7 +17,6 @@ from pypgm.reconstruction.best_records import Optimiser, RecordSearch
 from pypgm.release import Release
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
     from pypgm.domain import Clique
@@ -73,7 +72,8 @@ def dualquery(
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `measurements`,
         `constraints`, `oracle` and all of the estimate are of the estimator "model" alone, which takes `iterations` of
-        150 by default. Where the time is over no round follows.
+        150 by default. Where the time is over, or Ctrl-C ends the rounds, no round follows; what was drawn is still
+        estimated from, and a second Ctrl-C raises.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def dualquery(
     Raises
     ------
     ModelTooLargeError
-        If an estimate would not fit; then nothing was spent.
+        If the queries, or an estimate, would not fit; then nothing was spent.
     ValueError
         If the budget is out of range, the records are weighted, the workload is over another domain or asks other
         queries than every cell, or an option is out of range.
@@ -113,13 +113,11 @@ def dualquery(
     run = Run("dualquery", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
 
-    def learn(queries: DrawnQueries, total: float) -> list[NDArray[np.int64]]:
-        search = _Search(run, queries, total, samples, optimiser)
-        search.go(exact / Fraction(total), most)
-        return search.records
+    def learn(queries: DrawnQueries, total: float) -> None:
+        _Search(run, queries, total, samples, optimiser).go(exact / Fraction(total), most)
 
-    own = {"rounds": rounds, "samples": samples, "rate": float(exact), "optimiser": optimiser}
-    return release_of(run, workload, learn, estimator, are_independent=False, **own)
+    own = {"rounds": rounds, "rate": float(exact), "optimiser": optimiser}
+    return release_of(run, workload, learn, estimator, samples=samples, are_independent=False, **own)
 
 
 class _Search:
@@ -128,7 +126,7 @@ class _Search:
     def __init__(self, run: Run, queries: DrawnQueries, total: float, samples: int, optimiser: Optimiser) -> None:
         self.run, self.queries, self.total = run, queries, total
         self.samples, self.search = samples, RecordSearch(run.domain, _SEED, optimiser)
-        self.records: list[NDArray[np.int64]] = []
+        self.records = queries.found
 
     def go(self, rate: Fraction, most: int) -> None:
         """Take the rounds: queries are drawn at a rate for each record that a count differs by."""

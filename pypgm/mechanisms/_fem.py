@@ -15,8 +15,6 @@ from pypgm.reconstruction.best_records import CostLaw, Optimiser, RecordSearch
 from pypgm.release import Release
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
     from pypgm.domain import Clique
@@ -75,7 +73,8 @@ def fem(
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `measurements`,
         `constraints`, `oracle` and all of the estimate are of the estimator "model" alone, which takes `iterations` of
-        150 by default. Where the time is over no round follows, and what is not spent stays unspent.
+        150 by default. Where the time is over, or Ctrl-C ends the rounds, no round follows, and what is not spent stays
+        unspent; what was drawn is still estimated from, and a second Ctrl-C raises.
 
     Returns
     -------
@@ -86,7 +85,7 @@ def fem(
     Raises
     ------
     ModelTooLargeError
-        If an estimate would not fit; then nothing was spent.
+        If the queries, or an estimate, would not fit; then nothing was spent.
     ValueError
         If the budget is out of range, the records are weighted, the workload is over another domain or asks other
         queries than every cell, or an option is out of range.
@@ -117,14 +116,13 @@ def fem(
     run = Run("fem", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
 
-    def learn(queries: DrawnQueries, total: float) -> list[NDArray[np.int64]]:
+    def learn(queries: DrawnQueries, total: float) -> None:
         search = _Search(run, queries, total, samples, optimiser)
         n_rounds = search.default_rounds() if rounds is None else rounds
         search.go(n_rounds, scale * math.sqrt(n_rounds), law)
-        return search.records
 
-    own = {"rounds": rounds, "samples": samples, "perturbation": perturbation, "law": law, "optimiser": optimiser}
-    return release_of(run, workload, learn, estimator, are_independent=True, **own)
+    own = {"rounds": rounds, "perturbation": perturbation, "law": law, "optimiser": optimiser}
+    return release_of(run, workload, learn, estimator, samples=samples, are_independent=True, **own)
 
 
 class _Search:
@@ -133,7 +131,7 @@ class _Search:
     def __init__(self, run: Run, queries: DrawnQueries, total: float, samples: int, optimiser: Optimiser) -> None:
         self.run, self.queries, self.total = run, queries, total
         self.samples, self.search = samples, RecordSearch(run.domain, _SEED, optimiser)
-        self.records: list[NDArray[np.int64]] = []
+        self.records = queries.found
 
     def default_rounds(self) -> int:
         """Return the rounds whose scores range over `_SHARPNESS`, within limits."""

@@ -12,6 +12,7 @@ from pypgm.domain import Clique
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tree_limit import TREE_BYTES, that_fit
 from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.queries import Identity, LinearQuery, Subset
@@ -36,6 +37,7 @@ Asks = Literal["marginals", "cells"]
 Estimator = Literal["model", "weights"]
 
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
+_LEAST_NOISE = 1e-100  # that an estimate takes
 _MEASURING = Fraction(9, 10)  # of what a round costs
 _MEASURING_PURE = Fraction(1, 2)  # where noise grows with the steps themselves, not with their root
 
@@ -190,16 +192,26 @@ class _Search:
 
     def go(self, rounds: int) -> None:
         """Measure the total where it is private, then take the rounds; each costs an equal part of the rest."""
+        n_rounds = min(rounds, len(self.questions))
+        self._check_pure(n_rounds)
         if self.run.total is None:
             self.measured.append(self._measure((), None, self.run.rho * _TOTAL))
         self.model = self.run.estimate(self.measured)
         self.selector = self._new_selector() if self.questions else None
-        n_rounds = min(rounds, len(self.questions))
         for number in range(n_rounds):
             among = self._open(self.tree_bytes * (number + 1) / n_rounds) or self._open(self.tree_bytes)
             if not among or self.run.ended(self.model):
                 return
             self._round(among, self.run.table.ledger.remaining() / (n_rounds - number))
+
+    def _check_pure(self, rounds: int) -> None:
+        """Raise ``ValueError`` where noise of a later step would be none in floating point: before anything is spent.
+
+        Parts left over by selections make the last rounds' larger by less than half.
+        """
+        dearest = max(_MEASURING_PURE / max(rounds, 1), _TOTAL) * self.run.rho * Fraction(3, 2)
+        if self.pure and dearest > 0 and laplace_stddev(1 / dearest) < _LEAST_NOISE:
+            raise ValueError(f"noise of scale {float(1 / dearest):.3g} is none in floating point: epsilon is too large")
 
     def _open(self, limit: float) -> list[int]:
         """Return the questions not yet asked that leave the junction tree small."""

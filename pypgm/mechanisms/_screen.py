@@ -19,8 +19,10 @@ from pypgm.mechanisms.one_way import Independent, independent, measure_singles
 from pypgm.mechanisms.run import Options, Run
 from pypgm.numeric import checked_real
 from pypgm.privacy.l1_selector import batches
+from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
+from pypgm.privacy.score_weights import SCREEN_BITS
 from pypgm.release import Release
 from pypgm.workloads import Workload
 
@@ -121,6 +123,7 @@ def screen(
     weights = {pair: weight for pair, weight in asked.items() if run.domain.size(pair) <= tree_cells}
     singles = [(a,) for a in run.domain]
     run.check_fits([*singles, *(weights if run.oracle == "region_graph" else singles)])
+    _check_screen(run, len(weights))
     measured = measure_singles(run, run.rho * _SINGLES if weights else run.rho)
     start = independent(run, measured)
     log: list[dict[str, object]] = []
@@ -138,6 +141,13 @@ def screen(
     run.close()
     model = run.estimate(measured, start.model(run.domain))
     return run.release(model, measured, log, workload=workload, tree_cells=tree_cells)
+
+
+def _check_screen(run: Run, pairs: int) -> None:
+    """Raise ``ValueError`` where the noise of the screen is beyond what can be drawn: before anything is spent."""
+    change = run.table.privacy.l1_score_range // 2 << SCREEN_BITS
+    if pairs and run.rho > 0:
+        drawable_variance(pairs * change**2 / (2 * run.rho * _SCREEN))
 
 
 def _screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> dict[Clique, float]:

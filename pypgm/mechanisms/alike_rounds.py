@@ -37,40 +37,43 @@ class AlikeRounds:
     """
 
     def __init__(self, cells: int) -> None:
-        self._cells: list[NDArray[np.int64]] = []
-        self._offsets: list[Array] = []
-        self._counts: list[int] = []
-        self._drawn = np.zeros(cells)  # how often each cell, less how often its complement
-        self._fixed = 0.0  # offsets of all that was drawn
+        self._n_cells = cells
+        self._rounds: list[tuple[NDArray[np.int64], Array, list[tuple[int, bool]], float]] = []
 
     @property
     def n_drawn(self) -> int:
         """Number of queries drawn in all rounds."""
-        return sum(self._counts)
+        return sum(len(drawn) for _, _, drawn, _ in self._rounds)
 
     def add(self, offsets: Array, drawn: Sequence[tuple[int, bool]]) -> None:
         """Keep a round: the offset of each cell, and the cells that were drawn or whose complements were."""
         moved = np.flatnonzero(offsets)
         moved = moved if moved.size else np.zeros(1, np.int64)  # a round has a cell
-        self._cells.append(moved)
-        self._offsets.append(offsets[moved])
-        self._counts.append(len(drawn))
-        for cell, is_complement in drawn:
-            sign = -1.0 if is_complement else 1.0
-            self._drawn[cell] += sign
-            self._fixed += sign * float(offsets[cell])
+        fixed = sum((-1.0 if is_complement else 1.0) * float(offsets[cell]) for cell, is_complement in drawn)
+        self._rounds.append((moved, offsets[moved], list(drawn), fixed))  # whole, whenever Ctrl-C comes
 
     @cached_property
     def _whole(self) -> tuple[NDArray[np.int64], Array, NDArray[np.int64], NDArray[np.int64]]:
         """Cells and offsets of all rounds, the round of each, and where a round begins: nothing is added later."""
-        sizes = [c.size for c in self._cells]
+        cells, offsets, _, _ = zip(*self._rounds, strict=True)
+        sizes = [c.size for c in cells]
         rows, begins = np.repeat(np.arange(len(sizes)), sizes), np.cumsum([0, *sizes[:-1]])
-        return np.concatenate(self._cells), np.concatenate(self._offsets), rows, begins
+        return np.concatenate(cells), np.concatenate(offsets), rows, begins
+
+    @cached_property
+    def _told(self) -> tuple[Array, Array, float]:
+        """How many each round drew; how often each cell was, less its complement; and offsets of all of them."""
+        net = np.zeros(self._n_cells)
+        for _, _, drawn, _ in self._rounds:
+            for cell, is_complement in drawn:
+                net[cell] += -1.0 if is_complement else 1.0
+        counts = np.array([len(drawn) for _, _, drawn, _ in self._rounds], np.float64)
+        return counts, net, sum(fixed for _, _, _, fixed in self._rounds)
 
     def loss(self, base: Array) -> tuple[float, Array]:
         """Return the negative log-likelihood for the scores without offsets, and its gradient, shape (cells,)."""
         cells, offsets, rows, begins = self._whole
-        counts = np.array(self._counts, np.float64)
+        counts, net, fixed = self._told
         is_large = np.abs(base) > _LARGE
         large, own = np.flatnonzero(is_large), is_large[cells]
         scores = np.tile(base[large], (counts.size, 1))
@@ -86,7 +89,7 @@ class AlikeRounds:
         mass = scales * float((up + down)[~is_large].sum()) + np.bincount(rows, more_up + more_down)
         mass += (scores_up + scores_down).sum(axis=1)
         weights = counts / mass
-        slope: Array = float(weights @ scales) * (up - down) - self._drawn
+        slope: Array = float(weights @ scales) * (up - down) - net
         slope += np.bincount(cells, weights[rows] * (more_up - more_down), slope.size)
         slope[large] += weights @ (scores_up - scores_down)
-        return float(counts @ (tops + np.log(mass)) - self._drawn @ base) - self._fixed, slope
+        return float(counts @ (tops + np.log(mass)) - net @ base) - fixed, slope

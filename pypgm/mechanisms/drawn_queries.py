@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -12,10 +14,13 @@ from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, tabulate
+from pypgm.errors import EstimateInterruptedWarning
+from pypgm.estimation.fit import Fit
 from pypgm.estimation.losses import Custom
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.alike_rounds import AlikeRounds
 from pypgm.mechanisms.run import Options, Run
+from pypgm.memory import check_fits, short
 from pypgm.numeric import checked_integer
 from pypgm.reconstruction.best_records import Optimiser
 from pypgm.reconstruction.weighted_records import WeightedRecords
@@ -31,9 +36,13 @@ __all__ = ["DrawnQueries", "Estimator", "check_options", "release_of"]
 
 Array = NDArray[np.float64]
 Estimator = Literal["model", "records"]
+Learn = Callable[["DrawnQueries", float], None]
 
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
 _ITERATIONS = 150  # from the records on; a likelihood does not say where noise begins to be fitted
+_MOST_RECORDS = 2.0**40  # where counts of cells are cut off: offsets of this size are still drawn with
+_CELL_BYTES = 160  # counts, scores and offsets of a cell and its complement, while they are drawn from
+_VALUE_BYTES = 64  # costs of a value for all starts of a record, and what a start makes of it
 _START = 0.3  # of the seconds left, that the start of an estimate may take
 
 
@@ -52,12 +61,20 @@ class DrawnQueries:
     domain : Domain
     cliques : iterable of clique
         In the domain's order.
+
+    Attributes
+    ----------
+    log : list of dict
+        A line for each query drawn.
+    found : list of ndarray of int64, shape (records, attributes)
+        The records of each round, filled in by who draws.
     """
 
     def __init__(self, domain: Domain, cliques: Iterable[Clique]) -> None:
         self.domain, self.cliques = domain, list(cliques)
         self._starts = np.concatenate([[0], np.cumsum([domain.size(c) for c in self.cliques])])
         self.log: list[dict[str, object]] = []
+        self.found: list[NDArray[np.int64]] = []
         self._rounds: dict[float, AlikeRounds] = {}
         self._n_rounds = 0
 
@@ -82,8 +99,9 @@ class DrawnQueries:
         The score of a complement is that of the share 1 - y with the offset ``-rate - offset`` moved to the same
         constant: the negative of its cell's.
         """
-        rounds = self._rounds.setdefault(rate, AlikeRounds(self.cells))
+        rounds = self._rounds.get(rate, AlikeRounds(self.cells))
         rounds.add(offsets, [(int(self._starts[clique]) + cell, flag) for clique, cell, flag in drawn])
+        self._rounds[rate] = rounds
         self._n_rounds += 1
         told = [(self.cliques[clique], cell, is_complement) for clique, cell, is_complement in drawn]
         self.log += [{"clique": c, "cell": cell, "complement": flag, "round": self._n_rounds} for c, cell, flag in told]
@@ -116,6 +134,8 @@ class DrawnQueries:
         total = float(records.project(()).values)
         measured = [_answered(records, c, total, are_independent) for c in self.cliques]
         start = run.fit(measured, part=_START)
+        if start.fit is not None and start.fit.status == "interrupted":
+            return start
         # The gradient of each draw's term is a difference of means of vectors with one entry of the rate.
         lipschitz = sum(rounds.n_drawn * rate * rate for rate, rounds in self._rounds.items()) / total**2
         loss = Custom(lambda m: self.loss(m, total), self.cliques, lipschitz=max(lipschitz, 1e-300))
@@ -145,12 +165,16 @@ def check_options(estimator: Estimator, optimiser: Optimiser, samples: int, opti
 def release_of(
     run: Run,
     workload: Workload | None,
-    learn: Callable[[DrawnQueries, float], Sequence[NDArray[np.int64]]],
+    learn: Learn,
     estimator: Estimator,
+    *,
+    samples: int,
     are_independent: bool,
     **own: object,
 ) -> Release:
     """Return the release of a run: its total is measured where it is private, then it learns, then it estimates.
+
+    Ctrl-C while it learns, once a query is drawn, leaves what was learnt; in the estimate that follows it goes through.
 
     Parameters
     ----------
@@ -158,8 +182,10 @@ def release_of(
     workload : Workload or None
         Of whole marginals; ``ValueError`` where it asks other queries.
     learn : callable
-        Draws queries, which it adds, given the number of records; returns the records it found.
+        Draws queries, which it adds with its records, given the number of records.
     estimator : {"model", "records"}
+    samples : int
+        Of a round.
     are_independent : bool
         Whether records are draws of chance, so that what they answer deviates as in a sample, or each is a best answer.
     **own
@@ -168,18 +194,64 @@ def release_of(
     asked = run.asked(workload)
     if any(query is not None for query in asked.queries):
         raise ValueError("queries are drawn among the cells of whole marginals; the workload asks other queries")
-    queries = DrawnQueries(run.domain, dict.fromkeys(run.domain.canonical(c) for c in asked if run.domain.size(c) > 1))
+    cliques = list(dict.fromkeys(run.domain.canonical(c) for c in asked if run.domain.size(c) > 1))
+    _check_learns(run, cliques, samples)
     if estimator == "model":
-        run.check_fits(queries.cliques)
+        run.check_fits(cliques)
+    queries = DrawnQueries(run.domain, cliques)
     total, measured = _measured_total(run)
-    found = np.concatenate(learn(queries, total))
+    ended = _interrupted(learn, queries, total)
     run.close()
-    columns = {a: np.ascontiguousarray(found[:, i]) for i, a in enumerate(run.domain)}
-    records = Dataset(columns, run.domain, np.full(len(found), total / len(found)))
+    records = _weighted(run.domain, np.concatenate(queries.found), total)
     model = (
         WeightedRecords(records) if estimator == "records" else queries.model(run, records, measured, are_independent)
     )
-    return run.release(model, measured, queries.log, workload=workload, estimator=estimator, **own)
+    if ended:
+        _mark_interrupted(run, model, len(queries.found))
+    own |= {"workload": workload, "estimator": estimator, "samples": samples}
+    return run.release(model, measured, queries.log, **own)
+
+
+def _check_learns(run: Run, cliques: Sequence[Clique], samples: int) -> None:
+    """Raise `ModelTooLargeError` where the queries, or a round's records, would not fit: before anything is spent."""
+    cells, values = sum(map(run.domain.size, cliques)), sum(run.domain.shape)
+    most = run.max_bytes
+    told = f"{short(2 * cells)} queries on {len(cliques):,} marginals"
+    check_fits(_CELL_BYTES * cells, most, told, "pass a workload of fewer or smaller marginals, or max_bytes")
+    told = f"{samples:,} samples a round over {short(values)} values"
+    check_fits(_VALUE_BYTES * samples * values, most, told, "pass fewer samples, or max_bytes")
+
+
+def _interrupted(learn: Learn, queries: DrawnQueries, total: float) -> bool:
+    """Learn; return whether Ctrl-C ended it, which goes through where no query has been drawn."""
+    try:
+        learn(queries, total)
+    except KeyboardInterrupt:
+        if not queries.log:
+            raise
+        warnings.warn(
+            f"Ctrl-C ended the mechanism after {len(queries.found)} rounds: its release is the best so far",
+            EstimateInterruptedWarning,
+            stacklevel=4,
+        )
+        return True
+    return False
+
+
+def _mark_interrupted(run: Run, model: GraphicalModel | RegionGraphModel | WeightedRecords, rounds: int) -> None:
+    """Say in a model that Ctrl-C ended what it was learnt from; a second one, which its estimate met, goes on."""
+    if model.fit is None:
+        model.fit = Fit("interrupted", math.nan, None, rounds, run.clock.seconds, ())
+    elif model.fit.status == "interrupted":
+        raise KeyboardInterrupt
+    else:
+        model.fit = replace(model.fit, status="interrupted")
+
+
+def _weighted(domain: Domain, records: NDArray[np.int64], total: float) -> Dataset:
+    """Return records that stand for so many, each for equally many."""
+    columns = {a: np.ascontiguousarray(records[:, i]) for i, a in enumerate(domain)}
+    return Dataset(columns, domain, np.full(len(records), total / len(records)))
 
 
 def _measured_total(run: Run) -> tuple[float, list[LinearMeasurement]]:
@@ -191,4 +263,4 @@ def _measured_total(run: Run) -> tuple[float, list[LinearMeasurement]]:
         found = table.measure_total(scale=table.privacy.records_per_person / amount)
     else:
         found = table.measure_total(rho=amount)
-    return max(1.0, float(found.values[0])), [found]
+    return min(max(1.0, float(found.values[0])), _MOST_RECORDS), [found]

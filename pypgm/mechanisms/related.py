@@ -16,7 +16,7 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
-from pypgm.mechanisms.run import Options
+from pypgm.mechanisms.run import Options, check_noise
 from pypgm.numeric import checked_integer
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
@@ -122,6 +122,8 @@ def synthesize_related(
     tables = joined(parents, children, parent_of, max_children=bound, context=context, count=count)
     used = tables[1].domain.attributes[len(children.domain) :]
     relations = (Privacy(), Privacy(records_per_person=bound))
+    for part, relation in zip(parts, relations, strict=True):
+        check_noise(mechanism, relation, part.unit, part.limit)
     first, second = (
         run(table, budget=part, privacy=relation, **given)
         for table, part, relation, given in zip(tables, parts, relations, own, strict=True)

@@ -17,6 +17,7 @@ from pypgm.estimation.constraint import fold
 from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
+from pypgm.memory import short
 from pypgm.models._estimate import checked_measurements, estimate
 from pypgm.privacy.arguments import as_budget, as_privacy, gaussian_budget
 from pypgm.privacy.budget import Budget
@@ -37,10 +38,11 @@ if TYPE_CHECKING:
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.models.kinds import ReleasedModel
 
-__all__ = ["Options", "Oracle", "Run"]
+__all__ = ["Options", "Oracle", "Run", "check_noise"]
 
 Oracle = Literal["auto", "exact", "region_graph"]
 
+_MOST_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
 _TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of passes over them take seconds
 
 
@@ -115,6 +117,22 @@ def _checked_zeros(domain: Domain, constraints: Sequence[Constraint]) -> tuple[C
         raise ValueError("constraints of a mechanism are cells, allowed or forbidden; pypgm.estimate takes mappings")
     fold(domain, constraints)
     return tuple(constraints)
+
+
+def check_noise(name: str, privacy: Privacy, unit: str, amount: Fraction) -> None:
+    """Raise ``ValueError`` where parts of a budget would need noise beyond what can be drawn: before any is spent.
+
+    With at most `_MOST_NOISE` on a count from all of it, noise of a part of 2^-18 (of rho) is below 2^31.
+    """
+    if amount <= 0:
+        return
+    squared = Fraction(privacy.squared_l2_sensitivity(Identity(2)), 2) / amount
+    if unit == "epsilon":
+        squared = 2 * (Fraction(privacy.l1_sensitivity(Identity(2))) / amount) ** 2
+    if squared > _MOST_NOISE**2:
+        left = f"all of the budget leaves noise of {short(math.isqrt(math.ceil(squared)))} records on a single count"
+        beyond = "is beyond what can be drawn (2^62): epsilon, or rho, is too small"
+        raise ValueError(f"{left}, and that of the parts {name} takes {beyond}")
 
 
 class Run:
@@ -197,9 +215,15 @@ class Run:
             relation = as_privacy(neighbours, privacy)
             self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.rho: Fraction = self.table.ledger.remaining()
+        check_noise(name, self.table.privacy, self.table.ledger.budget.unit, self.rho)
         self.total = self.table.public_total
         self.constraints = _checked_zeros(self.domain, constraints)
         self.given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
+
+    @property
+    def max_bytes(self) -> float | None:
+        """What structures may take, as given."""
+        return self._how.get("max_bytes")
 
     @property
     def domain(self) -> Domain:
@@ -256,7 +280,7 @@ class Run:
 
     def _planned(self, cliques: Sequence[Clique]) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
-        most = self._how.get("max_bytes")
+        most = self.max_bytes
         cliques = [*cliques, *(c.clique for c in self.constraints)]
         if self.oracle == "exact" or not any(cliques):  # a region graph needs a region
             check_estimate_fits(JunctionTree(self.domain, cliques, max_bytes=most), (), "accelerated", most)

@@ -19,6 +19,7 @@ from pypgm.numeric import checked_integer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pypgm.estimation.fit import Fit
     from pypgm.graphs.evidence import Evidence
 
 __all__ = ["WeightedRecords"]
@@ -40,6 +41,8 @@ class WeightedRecords(Stored):
     domain : Domain
     total : float
         Sum of the weights: the number of private records, estimated.
+    fit : Fit or None
+        How the mechanism ended, where Ctrl-C did it, without a loss; not in its file.
     not_private : str
         Why the model protects nobody; kept in its file.
 
@@ -52,10 +55,9 @@ class WeightedRecords(Stored):
     (array([3., 1.]), array([0.75, 0.25]))
     """
 
-    fit = None
-
     def __init__(self, data: Dataset) -> None:
         self.data = data
+        self.fit: Fit | None = None
         self.domain = data.domain
         self._weights = np.ones(data.n_records) if data.weights is None else data.weights
         self.total = float(self._weights.sum())

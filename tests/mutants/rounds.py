@@ -224,7 +224,7 @@ MUTANTS = [
     Mutant(
         "FEM compares with the exact number of records",
         QUERIES,
-        "return max(1.0, float(found.values[0])), [found]",
+        "return min(max(1.0, float(found.values[0])), _MOST_RECORDS), [found]",
         f"return max(1.0, float(table.{_RECORDS}.n_records)), [found]",
         perturbed_leaders,
         "score sensitivity",
