@@ -81,13 +81,51 @@ def test_intervals_from_few_tables_hold_as_often():
     assert 0.86 < np.mean(held) < 0.95
 
 
-def test_errors_of_answers_of_a_size_count_as_much_as_those_of_the_cell():
-    seen = expected_error._Errors(4)
-    seen.add(np.array([1.0, 1.5, 100.0, 0.0]), np.array([1.0, 3.0, 4.0, 0.0]))
-    seen.add(np.array([3.0, 1.2, 70.0, 0.0]), np.array([1.0, 5.0, 8.0, 0.0]))
-    # Answers of 1 to 2 had the squares 1, 3 and 5, of 64 to 128 had 4 and 8, of 16 to 32 none.
-    assert seen.squared(np.array([1.9, 1.0, 100.0, 0.0]), 2).tolist() == [2.0, 3.5, 6.0, 0.0]
-    assert seen.squared(np.full(4, 20.0), 2).tolist() == [1.0, 4.0, 6.0, 0.0]
+def test_errors_of_answers_of_a_size_whose_counts_are_above_0_raise_those_of_cells():
+    seen = expected_error._Errors(5)
+    seen.add(np.array([5.0, 4.0, 100.0, 0.0, 0.1]), np.array([6.0, 4.0, 98.0, 0.0, 0.0]))
+    seen.add(np.array([2.0, 7.0, 70.0, 0.0, 0.1]), np.array([0.0, 4.0, 74.0, 0.0, 1.0]))
+    # Answers of 4 to 8 had the squares 1, 0 and 9, of 64 to 128 had 4 and 16, of a tenth of counts above 0 had .81.
+    assert seen.squared(np.array([4.5, 4.0, 100.0, 0.0, 0.1]), 2) == pytest.approx([10 / 3, 4.5, 10, 0, 0.81])
+    assert seen.squared(np.full(5, 20.0), 2) == pytest.approx([2.5, 4.5, 10, 0, 0.41])
+    # Of a cell that was never wrong as far as to one record, and of others to twice their own.
+    assert seen.squared(np.full(5, 0.1), 2) == pytest.approx([2.5, 4.5, 10, 0.81, 0.81])
+    assert seen.squared(np.full(5, 70.0), 2) == pytest.approx([10, 10, 10, 0, 1.64])
+
+
+def sparse(seed):
+    """Return 400 records, of whose pairs most do not occur, and a model that measured two of the three pairs."""
+    rng = np.random.default_rng(seed)
+    domain = Domain({"a": 30, "b": 20, "c": 30})
+    kind = rng.integers(0, 6, 400)
+    columns = {a: rng.dirichlet(np.full(n, 0.15), 6).cumsum(axis=1) for a, n in zip(domain, domain.shape, strict=True)}
+    columns = {a: (rng.random(400)[:, None] > t[kind]).sum(axis=1).clip(0, len(t[0]) - 1) for a, t in columns.items()}
+    data = Dataset(columns, domain)
+    return data, pypgm.estimate(domain, measured(data, [("a", "b"), ("b", "c")], 1.0, seed), len(data))
+
+
+def test_intervals_hold_rare_records():
+    """A cell of a tenth of a record is one record in ten: intervals held that of two thirds of the cells above 0."""
+    held, at_0 = [], []
+    for seed in range(6):
+        data, model = sparse(seed)
+        pairs = [("a", "b"), ("b", "c")]
+        for clique, errors in zip(pairs, model.expected_errors(pairs, draws=10), strict=True):
+            true = data.project(clique).values
+            within = np.abs(model.project(clique).values - true) <= 1.645 * errors.values
+            held.extend(within[true > 0])
+            at_0.extend(errors.values[true == 0])
+    assert 0.85 <= np.mean(held) <= 0.97
+    assert max(at_0) < 6
+    assert np.mean(at_0) < 1.5
+
+
+def test_a_cell_that_cannot_be_has_no_error():
+    rule = Constraint(("a", "b"), allowed=np.arange(20).reshape(4, 5) != 7)
+    m = [LinearMeasurement(np.where(np.arange(20) % 7 == 0, 0.4, 3.0), ("a", "b"), 1.0)]
+    errors = pypgm.estimate(DOMAIN, m, constraints=[rule]).expected_error(("a", "b"), draws=5).datavector()
+    assert errors[7] == 0
+    assert (np.delete(errors, 7) > 0.2).all()
 
 
 def test_a_cell_measured_far_better_than_others_keeps_its_error():

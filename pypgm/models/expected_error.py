@@ -34,10 +34,9 @@ __all__ = ["Basis", "Simulation", "basis", "expected_errors", "expected_total_va
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
 _RECORDS = 10**6  # of a world at most; of more, each stands for several
-_LEAST = 0.3  # records: no count is expected to be nearer, unless all noise is smaller
 _Z = 1.6448536269514722  # 95 % of a normal distribution is below
 _SIZES = 128  # powers of two that answers are told apart by
-_MOST = 4.0  # times the squared error of a cell, that those of its size raise it to
+_MOST = 4.0  # times the squared error of a cell, that those of its size raise it to, and as far as to one record
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +88,14 @@ def expected_errors(
     for answers, true in _worlds(model, cliques, evidence, how):
         done += 1
         for own, a, t in zip(seen, answers, true, strict=True):
-            own.add(a, np.square(a - t))
+            own.add(a, t)
     if done < 2 and how.clock.over:
         raise TimeoutError(f"two estimates of made-up records take longer than time_limit={how.clock.time_limit:g}")
     if done < 2:  # hardly a made-up table has records with the evidence: nothing is known
         return [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in found]
-    noise = min((float(np.min(m.stddev)) for m in _origin(model).measurements), default=0.0)
-    least = min(_LEAST, noise) / (max(1.0, model.total) if evidence else 1.0)
     squares = [own.squared(t.datavector(), done) for own, t in zip(seen, found, strict=True)]
     errors = [
-        np.full(s.size, np.inf) if u else np.maximum(_inflation(done) * np.sqrt(s), least)
-        for s, u in zip(squares, unknown, strict=True)
+        np.full(s.size, np.inf) if u else _inflation(done) * np.sqrt(s) for s, u in zip(squares, unknown, strict=True)
     ]
     return [Factor(model.domain.project(c), e) for c, e in zip(cliques, errors, strict=True)]
 
@@ -109,31 +105,36 @@ class _Errors:
 
     A cell's own tell how far estimates fall from a truth that is the model; what is asked is how far the truth is from
     an estimate. The two differ where few cells are large and most are next to nothing: noise makes large answers of
-    small counts. So the errors of all answers of a size, between two powers of two, count as much as the cell's own.
+    small counts, and of many answers of a tenth of a record one in ten has a record. So a cell's error is the larger of
+    its own and that of answers of its size, between two powers of two, whose true counts are above 0.
     """
 
     def __init__(self, cells: int) -> None:
         self._of_cell = np.zeros(cells)
         self._of_size, self._answers = np.zeros(_SIZES), np.zeros(_SIZES)
+        self._record = 1.0  # of probabilities it is less
 
-    def add(self, answers: NDArray[np.float64], squares: NDArray[np.float64]) -> None:
+    def add(self, answers: NDArray[np.float64], true: NDArray[np.float64]) -> None:
         """Add a table's."""
-        size = _size(answers)
+        squares, there = np.square(answers - true), true > 0
+        size = _size(answers[there])
         self._of_cell += squares
-        self._of_size += np.bincount(size, squares, _SIZES)
+        self._of_size += np.bincount(size, squares[there], _SIZES)
         self._answers += np.bincount(size, minlength=_SIZES)
+        self._record = float(np.min(true, where=there, initial=self._record))
 
     def squared(self, answers: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
         """Return the squared errors to expect of the model's answers after so many tables."""
         size, of_cell = _size(answers), self._of_cell / draws
         alike = np.divide(self._of_size[size], self._answers[size], out=of_cell.copy(), where=self._answers[size] > 0)
         # Cells may have been measured with unlike noise: what others of the size do tells only so much of one.
-        return np.asarray(np.minimum((of_cell + alike) / 2, _MOST * of_cell))
+        most = _MOST * of_cell + np.square(np.maximum(self._record - answers, 0.0))
+        return np.asarray(np.maximum(of_cell, np.minimum(alike, most)))
 
 
 def _size(answers: NDArray[np.float64]) -> NDArray[np.signedinteger]:
-    """Return between which powers of two each answer is, as an index."""
-    return np.asarray(np.clip(np.frexp(answers)[1] + _SIZES // 2, 0, _SIZES - 1))
+    """Return between which powers of two each answer is, as an index; 0 of an answer of 0."""
+    return np.asarray(np.where(answers > 0, np.clip(np.frexp(answers)[1] + _SIZES // 2, 1, _SIZES - 1), 0))
 
 
 def _inflation(draws: int) -> float:
