@@ -60,6 +60,7 @@ __all__: list[str] = [
     "select_top",
     "solve_locally",
     "sparsitron",
+    "stack_tables",
     "tangent",
 ]
 
@@ -946,6 +947,15 @@ def sparsitron(
 ) -> numpy.typing.NDArray[numpy.float64]:
     """
     Weights of a logistic model by one pass of multiplicative weights.
+    """
+
+def stack_tables(
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    axes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
+    tables: list[numpy.typing.NDArray[numpy.float64]],
+) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Put tables one behind the other, the axes of each in ascending order of their attribute indices.
     """
 
 def tangent(

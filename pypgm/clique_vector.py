@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
-from pypgm.factor import Factor, transpose_cells
+from pypgm.factor import Factor
 from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
@@ -72,21 +72,16 @@ class CliqueVector:
         self.scopes = tuple([tuple(scope) for scope in scopes])
         self.cliques = tuple([tuple([names[i] for i in scope]) for scope in scopes])
         self._offsets = [0, *itertools.accumulate(math.prod([shape[i] for i in scope]) for scope in scopes)]
-        self._first: dict[Clique, int] = {}
-        for i, clique in enumerate(self.cliques):
-            self._first.setdefault(clique, i)
+        self._first = {clique: i for i, clique in reversed(list(enumerate(self.cliques)))}
 
     @classmethod
     def from_factors(cls, domain: Domain, factors: Sequence[Factor]) -> CliqueVector:
         """Put tables one behind the other, each with its axes brought into the domain's order."""
         vector = object.__new__(cls)
         vector.domain = domain
-        scopes = [sorted(domain.indices(f.domain.attributes)) for f in factors]
-        vector._lay_out(scopes)
-        cells = [
-            transpose_cells(f.datavector(), f.domain, clique) for f, clique in zip(factors, vector.cliques, strict=True)
-        ]
-        vector.values = vector._checked(np.concatenate([np.empty(0), *cells]))
+        axes = [domain.indices(f.domain.attributes) for f in factors]
+        vector._lay_out([sorted(a) for a in axes])
+        vector.values = _core.stack_tables(domain.shape, axes, [f.datavector() for f in factors])
         return vector
 
     def like(self, values: ArrayLike) -> CliqueVector:

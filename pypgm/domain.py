@@ -135,12 +135,25 @@ class Domain:
 
     def project(self, attributes: str | Iterable[str]) -> Domain:
         """Return the domain of some attributes, in the order given."""
-        projected = object.__new__(Domain)  # nothing of it needs to be checked again
-        projected.attributes = as_clique(attributes)
-        projected.shape = tuple([self.shape[i] for i in self.indices(projected.attributes)])
-        projected._index = {name: i for i, name in enumerate(projected.attributes)}
-        projected._labels = {n: self._labels[n] for n in projected.attributes if n in self._labels}
-        return projected
+        clique = as_clique(attributes)
+        return self._part(clique, tuple([self.shape[i] for i in self.indices(clique)]))
+
+    def singles(self) -> list[Domain]:
+        """Return the domain of each attribute by itself, in order.
+
+        Examples
+        --------
+        >>> Domain({"a": 2, "b": 3}).singles()
+        [Domain(a: 2), Domain(b: 3)]
+        """
+        return [self._part((name,), (size,)) for name, size in zip(self.attributes, self.shape, strict=True)]
+
+    def _part(self, attributes: Clique, shape: tuple[int, ...]) -> Domain:
+        part = object.__new__(Domain)  # nothing of it needs to be checked again
+        part.attributes, part.shape = attributes, shape
+        part._index = {name: i for i, name in enumerate(attributes)}
+        part._labels = {n: self._labels[n] for n in attributes if n in self._labels}
+        return part
 
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._index

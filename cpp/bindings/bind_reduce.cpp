@@ -1,5 +1,7 @@
 #include "bindings.hpp"
+#include "core/base/scope.hpp"
 #include "core/simd/reduce.hpp"
+#include "core/tables/strides.hpp"
 
 namespace pypgm::bind {
 
@@ -51,6 +53,37 @@ void bound_expand(Array<double>& large, const std::vector<std::size_t>& sizes, c
   }
 }
 
+std::size_t checked_cells(const std::vector<std::size_t>& sizes, const std::vector<std::int32_t>& axes) {
+  Scope ascending = axes;
+  std::ranges::sort(ascending);
+  const bool repeats = std::ranges::adjacent_find(ascending) != ascending.end();
+  if (repeats || (!axes.empty() && (ascending.front() < 0 || at(ascending.back()) >= sizes.size()))) {
+    throw py::value_error("axes must be different attribute indices below " + std::to_string(sizes.size()));
+  }
+  return cells_of(sizes, axes);
+}
+
+Array<double> stack_tables(const std::vector<std::size_t>& sizes,
+                           const std::vector<std::vector<std::int32_t>>& axes,
+                           const std::vector<Array<double>>& tables) {
+  check_size("tables", axes.size(), tables.size());
+  std::size_t n_cells = 0;
+  std::vector<std::span<const double>> from;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    from.push_back(view(tables[i]));
+    check_size("a table", checked_cells(sizes, axes[i]), from.back().size());
+    n_cells += from.back().size();
+  }
+  Array<double> result = allocate<double>(n_cells);
+  auto out = mutable_view(result);
+  const py::gil_scoped_release unlocked;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    copy_ascending(sizes, axes[i], from[i], out.first(from[i].size()));
+    out = out.subspan(from[i].size());
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind_reduce(py::module_& m) {
@@ -69,6 +102,8 @@ void bind_reduce(py::module_& m) {
   expand("expand_add", &bound_expand<Expand::add>, "Add a small table to a large one, in place.");
   expand("expand_multiply", &bound_expand<Expand::multiply>,
          "Multiply a large table by a small one, in place.");
+  m.def("stack_tables", &stack_tables, py::arg("sizes"), py::arg("axes"), py::arg("tables").noconvert(),
+        "Put tables one behind the other, the axes of each in ascending order of their attribute indices.");
 }
 
 }  // namespace pypgm::bind

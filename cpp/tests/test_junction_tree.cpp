@@ -70,7 +70,7 @@ void check_placements(const test::Structure& s, const JunctionTree& tree) {
     offset += place.layout.small;
   }
   for (std::size_t a = 0; a < s.sizes.size(); ++a) {
-    CHECK(holds(tree.nodes[at(tree.attributes[a].node)].attributes, {static_cast<std::int32_t>(a)}));
+    CHECK(holds(tree.nodes[at(tree.node_of[a])].attributes, {static_cast<std::int32_t>(a)}));
   }
 }
 

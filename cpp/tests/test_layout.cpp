@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/tables/layout.hpp"
+#include "core/tables/strides.hpp"
 #include "random_models.hpp"
 
 namespace pypgm {
@@ -74,6 +75,18 @@ TEST_CASE("products of sizes stop where they no longer fit") {
   const Layout huge = make_layout(std::vector<std::size_t>(40, 1000), std::vector<std::uint8_t>(40, 1));
   CHECK(huge.large == kTooManyCells);
   CHECK(huge.small == kTooManyCells);
+}
+
+TEST_CASE("copied with its axes ascending, a table has each cell where its values are") {
+  const std::vector<std::size_t> sizes{2, 3, 1, 4};
+  const std::vector<double> table{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};  // [d, c, b] of sizes 4, 1, 3
+  std::vector<double> out(table.size());
+  copy_ascending(sizes, {3, 2, 1}, table, out);
+  for (std::size_t b = 0; b < 3; ++b) {
+    for (std::size_t d = 0; d < 4; ++d) CHECK(out[b * 4 + d] == table[d * 3 + b]);
+  }
+  copy_ascending(sizes, {1, 3}, table, out);
+  CHECK(out == table);
 }
 
 }  // namespace

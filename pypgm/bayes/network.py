@@ -105,7 +105,7 @@ class BayesianNetwork(ConditionalTables):
             If an attribute, label or code is unknown.
         """
         found = self.tree.attribute_marginals(self.potentials, 1.0, evidence, n_threads=n_threads)
-        return {a: Factor.over(self._singles[a], cells) for a, cells in found.items()}
+        return {a: Factor.over(own, cells) for own, (a, cells) in zip(self._singles, found.items(), strict=True)}
 
     def query(
         self, targets: str | Iterable[str], evidence: Evidence | None = None, *, max_bytes: float | None = None
@@ -343,8 +343,8 @@ class BayesianNetwork(ConditionalTables):
         return self._whole.tree
 
     @cached_property
-    def _singles(self) -> dict[str, Domain]:
-        return {a: self.domain.project(a) for a in self.domain}
+    def _singles(self) -> list[Domain]:
+        return self.domain.singles()
 
     def _part(self, attributes: Iterable[str]) -> Part:
         """Return the part of the network that an answer on some attributes depends on.

@@ -279,13 +279,11 @@ class JunctionTree:
         return answer
 
     def _check_fits(self, needed: float) -> None:
-        largest = self.cost.largest_clique
-        check_fits(
-            needed,
-            self._max_bytes,
-            f"clique ({listed(largest)}) of the junction tree needs {self.cost.largest_cells:.3g} cells "
-            f"({self.cost.largest_cells * 8 / 2**30:.3g} GiB)",
-        )
+        def largest() -> str:
+            named, cells = listed(self.cost.largest_clique), self.cost.largest_cells
+            return f"clique ({named}) of the junction tree needs {cells:.3g} cells ({cells * 8 / 2**30:.3g} GiB)"
+
+        check_fits(needed, self._max_bytes, largest)
 
     def to_networkx(self) -> networkx.Graph[Clique]:
         """Return the tree as a graph: nodes are cliques, edges carry their ``separator``."""

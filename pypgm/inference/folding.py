@@ -73,7 +73,7 @@ class Folding:
 
     def unfolded(self, table: Factor, clique: Clique) -> Factor:
         """Return a table over the inner attributes of a clique as one over the clique as it is written."""
-        if not any(a in self.sources for a in clique):
+        if self.sources.keys().isdisjoint(clique):
             return table if table.domain.attributes == clique else table.transpose(clique)
         size = self.domain.size(clique)
         check_fits(8 * size, None, f"the table over {clique} needs {short(size)} cells")
@@ -82,6 +82,8 @@ class Folding:
 
     def query(self, query: KroneckerQuery) -> KroneckerQuery:
         """Return the query on inner attributes whose answer has, in some order, the cells of the answer asked for."""
+        if not self.sources:
+            return query
         blocks: dict[str, LinearQuery] = {}
         for name, own in self._by_source(query).items():
             asked = [query.blocks[a] for a in own]
@@ -94,6 +96,8 @@ class Folding:
 
     def answer(self, query: KroneckerQuery, answer: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the answer of the query on inner attributes with an axis for each attribute of the one asked."""
+        if not self.sources:
+            return answer
         order = [a for own in self._by_source(query).values() for a in own]
         cells = answer.reshape([query.blocks[a].shape[0] for a in order])
         return np.asarray(cells.transpose([order.index(a) for a in query.blocks]), order="C")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -105,8 +106,7 @@ def _finished(query: KroneckerQuery, cells: NDArray[np.float64], clock: Clock) -
     shape = [1 if _is_total(b) else b.shape[0] if _is_early(b) else b.shape[1] for b in query.blocks.values()]
     for axis, block in enumerate(query.blocks.values()):
         if not (_is_total(block) or _is_early(block) or block.is_identity):
-            before = int(np.prod(shape[:axis], dtype=np.int64))
-            table = cells.reshape(before, block.shape[1], -1)
+            table = cells.reshape(math.prod(shape[:axis]), block.shape[1], -1)
             cells = _apply(block, table, clock).reshape(-1)
             shape[axis] = block.shape[0]
     return cells.reshape(shape)

@@ -91,12 +91,9 @@ class KroneckerQuery(Value):
 
     def checked(self, domain: Domain) -> KroneckerQuery:
         """Return the query itself if it fits a domain, else raise ``ValueError``."""
-        domain.indices(self.attributes)
-        for attribute, block in self.blocks.items():
-            if block.shape[1] != domain.size(attribute):
-                raise ValueError(
-                    f"attribute {attribute!r} has {domain.size(attribute)} values, its query is for {block.shape[1]}"
-                )
+        for (attribute, block), size in zip(self.blocks.items(), domain.sizes(self.attributes), strict=True):
+            if block.shape[1] != size:
+                raise ValueError(f"attribute {attribute!r} has {size} values, its query is for {block.shape[1]}")
         return self
 
     def __repr__(self) -> str:

@@ -25,10 +25,10 @@ class Value:
 
     def _set(self, **fields: object) -> None:
         """Set what the object is made of, once; arrays become read-only."""
-        for name, value in fields.items():
+        for value in fields.values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
-            object.__setattr__(self, name, value)
+        self.__dict__.update(fields)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} does not change; make another one (got {name}={value!r})")

@@ -180,7 +180,7 @@ void add_factors(const JunctionTree& tree, FactoredTree& factored, std::vector<s
   for (std::size_t a = 0; a < tree.sizes.size(); ++a) {
     if (factored.home[a] >= 0) continue;
     factored.home[a] = add_value(tree, factored, {static_cast<std::int32_t>(a)});
-    own[at(tree.attributes[a].node)].push_back(factored.home[a]);
+    own[at(tree.node_of[a])].push_back(factored.home[a]);
   }
   factored.n_leaves = factored.values.size();
 }

@@ -114,6 +114,7 @@ void root_forest(JunctionTree& tree, const Forest& forest) {
   std::vector<double> distance(n, 0.0);
   std::vector<std::uint8_t> seen(n, 0);
   std::vector<std::pair<double, int>> roots;
+  tree.nodes.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     if (seen[i] != 0) continue;
     double part = 0;
@@ -168,34 +169,31 @@ void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     for (const std::int32_t a : tree.nodes[i].attributes) nodes_with[at(a)].push_back(static_cast<int>(i));
   }
-  const std::vector<int> root{0};
-  const auto place = [&](const Scope& scope) {
-    Placement found;
-    found.node = -1;
+  const auto smaller = [&](int a, int b) { return tree.nodes[at(a)].cells < tree.nodes[at(b)].cells; };
+  const auto smallest_with = [&](const Scope& scope) {
+    if (scope.empty()) return 0;
     const auto rarest = std::min_element(scope.begin(), scope.end(), [&](std::int32_t a, std::int32_t b) {
       return nodes_with[at(a)].size() < nodes_with[at(b)].size();
     });
-    for (const int candidate : scope.empty() ? root : nodes_with[at(*rarest)]) {
-      const TreeNode& node = tree.nodes[at(candidate)];
-      const bool smaller = found.node < 0 || node.cells < tree.nodes[at(found.node)].cells;
-      if (smaller && std::ranges::includes(node.attributes, scope)) found.node = candidate;
+    int found = -1;
+    for (const int candidate : nodes_with[at(*rarest)]) {
+      const bool better = found < 0 || smaller(candidate, found);
+      if (better && std::ranges::includes(tree.nodes[at(candidate)].attributes, scope)) found = candidate;
     }
-    assert(found.node >= 0);
-    found.layout = nested_layout(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
-    found.view = make_view(tree.sizes, tree.nodes[at(found.node)].attributes, scope);
+    assert(found >= 0);
     return found;
   };
   std::size_t end = 0;
+  tree.factors.reserve(cliques.size());
   for (const Scope& clique : cliques) {
-    Placement placement = place(clique);
-    placement.offset = end;
-    end = std::min(kTooManyCells, end + placement.layout.small);
-    tree.nodes[at(placement.node)].factors.push_back(static_cast<int>(tree.factors.size()));
-    tree.factors.push_back(std::move(placement));
+    const int node = smallest_with(clique);
+    const Scope& attributes = tree.nodes[at(node)].attributes;
+    tree.nodes[at(node)].factors.push_back(static_cast<int>(tree.factors.size()));
+    tree.factors.push_back({node, nested_layout(tree.sizes, attributes, clique),
+                            make_view(tree.sizes, attributes, clique), end});
+    end = std::min(kTooManyCells, end + tree.factors.back().layout.small);
   }
-  for (std::size_t a = 0; a < tree.sizes.size(); ++a) {
-    tree.attributes.push_back(place({static_cast<std::int32_t>(a)}));
-  }
+  for (const auto& nodes : nodes_with) tree.node_of.push_back(*std::ranges::min_element(nodes, smaller));
 }
 
 /// Brings together what lies alike in the blocks of a node: what fills it, then the smallest first, and last

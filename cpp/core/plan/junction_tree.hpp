@@ -33,7 +33,7 @@ struct TreeNode {
   std::vector<int> inputs;         ///< factors f, and children c as -1 - c, by how they lie in a block
 };
 
-/// Where a given clique, or a single attribute, lies.
+/// Where a given clique lies.
 struct Placement {
   int node = 0;            ///< the smallest tree clique that holds it
   Layout layout;           ///< its table inside that of the node
@@ -60,13 +60,13 @@ struct FactoredTree;
 /// are joined by empty separators, so that there is one root. Immutable after it is built.
 struct JunctionTree {
   std::vector<std::size_t> sizes;
-  std::vector<std::int32_t> order;    ///< the elimination order it came from
-  std::vector<TreeNode> nodes;        ///< parents before children
-  Branches branches;                  ///< how threads go through them
-  std::vector<Scope> scopes;          ///< the given cliques
-  std::vector<Placement> factors;     ///< one for each of them
-  std::vector<Placement> attributes;  ///< one for each attribute (for evidence)
-  std::size_t partial_cells = 0;      ///< of the buffer for what pieces of large tables sum up
+  std::vector<std::int32_t> order;  ///< the elimination order it came from
+  std::vector<TreeNode> nodes;      ///< parents before children
+  Branches branches;                ///< how threads go through them
+  std::vector<Scope> scopes;        ///< the given cliques
+  std::vector<Placement> factors;   ///< one for each of them
+  std::vector<int> node_of;         ///< by attribute: the smallest tree clique that holds it
+  std::size_t partial_cells = 0;    ///< of the buffer for what pieces of large tables sum up
   TreeCost cost;
   /// Null where a clique is beyond every integer: such a tree can never run.
   std::shared_ptr<const FactoredTree> factored;

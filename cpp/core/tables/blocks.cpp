@@ -50,8 +50,8 @@ std::size_t leading_axis(std::span<const std::size_t> sizes) {
 
 /// Of each attribute of `outer`: whether `inner` has it.
 std::vector<std::uint8_t> kept_in(const Scope& inner, const Scope& outer) {
-  std::vector<std::uint8_t> kept;
-  for (const std::int32_t a : outer) kept.push_back(contains(inner, a) ? 1 : 0);
+  std::vector<std::uint8_t> kept(outer.size());
+  std::ranges::transform(outer, kept.begin(), [&](std::int32_t a) { return contains(inner, a) ? 1 : 0; });
   return kept;
 }
 
@@ -82,11 +82,11 @@ Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, con
 }
 
 BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
-  const std::vector<std::size_t> axes = sizes_of(sizes, outer);
+  std::vector<std::size_t> axes = sizes_of(sizes, outer);
   const std::vector<std::uint8_t> kept = kept_in(inner, outer);
   BlockView view;
   if (axes.empty()) {
-    view.block = view.last = make_layout(axes, kept);
+    view.block = make_layout(axes, kept);
     view.fills = true;
     return view;
   }
@@ -98,16 +98,17 @@ BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, cons
     if (kept[a] != 0) view.pattern |= bit;
     bit <<= 1;  // at most eleven axes of size > 1: 2^11 cells fill a block
   }
+  const std::span<std::size_t> inner_axes = std::span(axes).subspan(cut.axis);
   const auto tail = [&](std::size_t length) {
-    std::vector<std::size_t> inner_axes(axes.begin() + static_cast<std::ptrdiff_t>(cut.axis), axes.end());
     inner_axes[0] = length;
     return make_layout(inner_axes, std::span(kept).subspan(cut.axis));
   };
   view.block = tail(cut.chunk);
-  view.last = tail(size - (size - 1) / cut.chunk * cut.chunk);
-  const std::size_t inner_cells = tail(1).small;
-  view.chunk = kept[cut.axis] != 0 ? cut.chunk * inner_cells : 0;
-  const std::size_t below = kept[cut.axis] != 0 ? multiply_cells(size, inner_cells) : inner_cells;
+  if (cut.chunk < size) view.last = tail(size - (size - 1) / cut.chunk * cut.chunk);
+  inner_axes[0] = size;
+  view.chunk = kept[cut.axis] != 0 ? view.block.small : 0;
+  const std::size_t below =
+      kept[cut.axis] != 0 ? multiply_cells(size, view.block.small / cut.chunk) : view.block.small;
   const Layout outside = make_layout(std::span(axes).first(cut.axis), std::span(kept).first(cut.axis));
   view.outer = outside.axes;
   for (Axis& axis : view.outer) axis.small = multiply_cells(axis.small, below);
@@ -119,7 +120,7 @@ BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, cons
 Block block_at(const Blocks& blocks, std::size_t index) {
   const std::size_t outer = blocks.n_chunks == 1 ? index : index / blocks.n_chunks;
   const std::size_t chunk = index - outer * blocks.n_chunks;
-  const bool last = chunk + 1 == blocks.n_chunks;
+  const bool last = chunk > 0 && chunk + 1 == blocks.n_chunks;
   const std::size_t row = (blocks.n_chunks - 1) * blocks.cells + blocks.last_cells;
   return {outer, chunk, outer * row + chunk * blocks.cells, last ? blocks.last_cells : blocks.cells, last};
 }

@@ -31,7 +31,7 @@ struct Blocks {
 /// How a small table lies in the blocks of a large one.
 struct BlockView {
   Layout block;             ///< in a block
-  Layout last;              ///< in a block of the last chunk
+  Layout last;              ///< in a block of the last of several chunks
   std::vector<Axis> outer;  ///< steps over the outer combinations and over the small table
   std::size_t chunk = 0;    ///< step from chunk to chunk in the small table
   std::size_t cells = 1;    ///< of the small table

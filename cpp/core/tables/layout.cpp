@@ -11,6 +11,7 @@ namespace pypgm {
 Layout make_layout(std::span<const std::size_t> sizes, std::span<const std::uint8_t> kept) {
   assert(sizes.size() == kept.size());
   Layout layout;
+  layout.axes.reserve(sizes.size());
   for (std::size_t i = sizes.size(); i-- > 0;) {
     const std::size_t size = sizes[i];
     const bool present = kept[i] != 0;
@@ -48,8 +49,8 @@ std::size_t stride_of(std::span<const std::size_t> sizes, std::span<const std::i
 }
 
 std::vector<std::size_t> sizes_of(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope) {
-  std::vector<std::size_t> own;
-  for (const std::int32_t a : scope) own.push_back(sizes[at(a)]);
+  std::vector<std::size_t> own(scope.size());
+  std::ranges::transform(scope, own.begin(), [&](std::int32_t a) { return sizes[at(a)]; });
   return own;
 }
 

@@ -1,8 +1,16 @@
 #pragma once
 // Strides: the cells of a table where they lie in another one, axes in any order.
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/base/numbers.hpp"
+#include "core/base/scope.hpp"
+#include "core/tables/layout.hpp"
 
 namespace pypgm {
 
@@ -45,5 +53,16 @@ class Strides {
   std::array<Loop, 64> loops_;  // innermost first
   std::size_t n_ = 0;
 };
+
+/// Copies a table with its axes brought into ascending order of their attributes. Requires axes all
+/// different, and as many cells in both tables as they have.
+inline void copy_ascending(std::span<const std::size_t> sizes, const std::vector<std::int32_t>& axes,
+                           std::span<const double> table, std::span<double> out) {
+  Scope descending = axes;
+  std::ranges::sort(descending, std::greater());
+  Strides strides;
+  for (const std::int32_t a : descending) strides.add_outer(sizes[at(a)], stride_of(sizes, axes, a));
+  strides.for_cells(0, [&](std::size_t cell, std::size_t from) { out[cell] = table[from]; });
+}
 
 }  // namespace pypgm
