@@ -14,9 +14,10 @@ from pypgm.data import Schema
 from pypgm.data import as_frame as framed
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
+from pypgm.fields import check_fields
 from pypgm.models.base import Model
-from pypgm.models.kinds import Stored, model_of_archive
-from pypgm.models.origin import packed_measurements, unpacked_measurements
+from pypgm.models.kinds import Stored, model_of_archive, told
+from pypgm.models.origin import MEASUREMENTS, packed_measurements, unpacked_measurements
 from pypgm.models.sampling import as_generator
 from pypgm.models.storage import archive_bytes, parse_archive, read_archive
 from pypgm.privacy.arguments import as_budget
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["RELEASES", "Release", "load"]
 
 _VERSION = 1
+_FIELDS = {"version": int, "mechanism": str, "options?": {str: object}, "pypgm?": str, "log?": [{str: object}]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -347,8 +349,7 @@ class Release(Stored):
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"
 
 
-RELEASES: dict[str, type[Release]] = {}
-"""The class that a mechanism's releases are loaded as, where it is one of their own."""
+RELEASES: dict[str, type[Release]] = {}  # by mechanism, where it is a class of their own
 
 
 def load(path: str | os.PathLike[str]) -> Release | ReleasedModel:
@@ -378,17 +379,16 @@ def _of_archive(header: dict[str, Any], arrays: dict[str, Any], name: str) -> Re
     if "release" not in header:
         return model
     try:
-        stored = header["release"]
+        check_fields(stored := header["release"], _FIELDS | {"measurements": MEASUREMENTS, "ledger": {}}, "release")
         _check_version(stored["version"])
         measurements = unpacked_measurements(model.domain, stored["measurements"], arrays, "released")
-        mechanism = str(stored["mechanism"])
-        ledger = LedgerReport.from_dict(stored["ledger"])
-        made = dict(stored.get("options", {})), str(stored.get("pypgm", ""))
+        mechanism, ledger = stored["mechanism"], LedgerReport.from_dict(stored["ledger"])
+        made = stored.get("options", {}), stored.get("pypgm", "")
         log = tuple({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored.get("log", ()))
         schema = Schema.from_dict(stored["schema"]) if "schema" in stored else None
         return RELEASES.get(mechanism, Release)(model, measurements, ledger, mechanism, *made, log, schema)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{name}: not a whole pypgm release ({error})") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{name}: not a whole pypgm release ({told(error)})") from error
 
 
 def _check_version(version: object) -> None:

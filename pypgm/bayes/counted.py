@@ -11,6 +11,7 @@ import numpy as np
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
+from pypgm.fields import check_fields
 from pypgm.models import GraphicalModel
 from pypgm.models._load import stored_fit
 from pypgm.models.kinds import KINDS, Stored, domain_of, header_of
@@ -122,6 +123,7 @@ class CountedNetwork(BayesianNetwork, Stored):
 
 def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> CountedNetwork:
     domain = domain_of(header)
+    check_fields(header, {"name": str, "total": float, "parents": {str: [str]}})
     tables = {a: arrays[f"table {i}"] for i, a in enumerate(domain)}
     known = {"name": header["name"], "total": header["total"], "fit": stored_fit(header)}
     return CountedNetwork(domain, header["parents"], tables, **known)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimate_again"]
 
 _TOLERANCE = 1e-2
-_LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
+LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
 
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
@@ -285,7 +285,7 @@ def estimate_again(
     if origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from")
     how = dict(origin.options)
-    loss, method = _LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
+    loss, method = LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
     options = Options(**how, n_threads=n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
     parts: dict[str, Any] = {"options": options, "method": method, "folding": model.folding, "masks": model.masks}
     oracle: Literal["exact"] | JunctionTree | RegionGraph = "exact"
@@ -336,11 +336,11 @@ def checked_measurements(domain: Domain, measurements: Iterable[LinearMeasuremen
 def _objective(loss: str | Loss | LossFunction, measurements: Sequence[LinearMeasurement], folding: Folding) -> Loss:
     """Return the loss to minimise; ``ValueError`` if there is none of that name."""
     if folding.sources and not isinstance(loss, str):
-        raise ValueError(f"with a mapping among the constraints, loss must be one of {(*_LOSSES,)}, got {loss!r}")
+        raise ValueError(f"with a mapping among the constraints, loss must be one of {(*LOSSES,)}, got {loss!r}")
     if isinstance(loss, Loss):
         return loss.refitted([m.ordered(folding.inner) for m in loss.measurements]) or loss
     if callable(loss):
         return Custom(loss, list(dict.fromkeys(m.clique for m in measurements)))
-    if loss not in _LOSSES:
-        raise ValueError(f"loss must be one of {tuple(_LOSSES)}, a Loss or a callable, got {loss!r}")
-    return _LOSSES[loss](measurements)
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {tuple(LOSSES)}, a Loss or a callable, got {loss!r}")
+    return LOSSES[loss](measurements)

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.estimation.constraint import Masks
-from pypgm.estimation.fit import Fit
+from pypgm.estimation.fit import Fit, Status, Stop
+from pypgm.estimation.methods import METHODS
+from pypgm.fields import check_fields
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
-from pypgm.models._estimate import estimate_again
+from pypgm.models._estimate import LOSSES, estimate_again
 from pypgm.models.kinds import KINDS, domain_of
 from pypgm.models.model import GraphicalModel
-from pypgm.models.origin import Origin
+from pypgm.models.origin import MEASUREMENTS, Origin
 from pypgm.models.region_model import RegionGraphModel
 
 __all__ = ["stored_fit"]
 
+Fields = dict[str, object]
+
+
+_FIT: Fields = {"status": {*get_args(Status)}, "loss": float, "gap": (float, None)}
+_FIT |= {"iterations": int, "seconds": float, "history": [float]}
+_OPTIONS: Fields = {"loss": {*LOSSES}, "method": {*METHODS}, "stop": {*get_args(Stop)}, "stepsize": (float, None)}
+_OPTIONS |= {"iterations": int, "tolerance": float}
+_ORIGIN: Fields = {"total_is_known": bool, "options": _OPTIONS, "measurements": MEASUREMENTS, "prior": ([[str]], None)}
+_ORIGIN["earlier?"] = _ORIGIN
+_MODEL: Fields = {"cliques": [[str]], "total": float, "functions": {str: [object]}, "masks": [[str]]}
+_MODEL["origin?"] = (_ORIGIN, None)
+_REGIONS = {"regions": [[str]], "edges": [[int]], "prior_cells": float}
+
 
 def _parts(header: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
     """Return what models of both kinds were made of besides their tables."""
+    check_fields(header, _MODEL)
     folding = Folding.from_lists(domain_of(header), header["functions"])
     origin = header.get("origin")
     return {
@@ -33,6 +49,7 @@ def _parts(header: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
 
 def stored_fit(header: dict[str, Any]) -> Fit | None:
     """Return how the estimate of a file's model ended."""
+    check_fields(header, {"fit": (_FIT, None)})
     fit = header["fit"]
     return None if fit is None else Fit(**{**fit, "history": tuple(fit["history"])})
 
@@ -44,6 +61,7 @@ def _graphical_model(header: dict[str, Any], arrays: dict[str, Any]) -> Graphica
 
 
 def _region_model(header: dict[str, Any], arrays: dict[str, Any]) -> RegionGraphModel:
+    check_fields(header, _REGIONS)
     parts = _parts(header, arrays)
     domain = parts["folding"].inner
     regions = [domain.indices(r) for r in header["regions"]]

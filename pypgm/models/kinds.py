@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pypgm.domain import Domain
+from pypgm.fields import check_fields
 from pypgm.models.storage import archive_bytes, parse_archive, write_archive
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["KINDS", "Reader", "ReleasedModel", "Stored", "domain_of", "header_of", "model_of_archive"]
+__all__ = ["KINDS", "Reader", "ReleasedModel", "Stored", "domain_of", "header_of", "model_of_archive", "told"]
 
 
 class ReleasedModel(Protocol):
@@ -89,6 +90,7 @@ A package that builds on this one adds its own where the model is defined. A rea
 `ValueError` where the file is not whole; `not_private` is restored by the caller.
 """
 
+_DOMAIN = {"attributes": [str], "shape": [int], "labels": {str: [(str, int, float, bool)]}, "not_private?": str}
 _HOMES = {
     "bayesian network": "pypgm.bayes",
     "markov random field": "pypgm.mrf",
@@ -133,20 +135,31 @@ def header_of(model: ReleasedModel, kind: str) -> dict[str, Any]:
 
 def domain_of(header: dict[str, Any]) -> Domain:
     """Return the domain of the model whose header this is."""
+    check_fields(header, _DOMAIN)
     return Domain(header["attributes"], header["shape"], header["labels"])
 
 
 def model_of_archive(header: dict[str, Any], arrays: dict[str, Any], path: str) -> ReleasedModel:
     """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
-    kind = header.get("kind", "")
+    try:
+        model = _reader(header.get("kind", ""))(header, arrays)
+        model.not_private = header.get("not_private", "")
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: not a whole pypgm model file ({told(error)})") from error
+    return model
+
+
+def _reader(kind: str) -> Reader:
+    """Return the reader of a kind, whose package is imported where it has to be."""
+    check_fields(kind, {*KINDS, *_HOMES}, "kind")
     if kind in _HOMES:
         importlib.import_module(_HOMES[kind])
-    try:
-        model = KINDS[kind](header, arrays)
-        model.not_private = header.get("not_private", "")
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a whole pypgm model file ({error})") from error
-    return model
+    return KINDS[kind]
+
+
+def told(error: Exception) -> str:
+    """Return what an error of a reader says; a `KeyError` says its key alone."""
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
 
 
 def unpickled(packed: bytes) -> ReleasedModel:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from pypgm.models.base import Model
 
-__all__ = ["Earlier", "Origin", "packed_measurements", "unpacked_measurements"]
+__all__ = ["MEASUREMENTS", "Earlier", "Origin", "packed_measurements", "unpacked_measurements"]
+
+MEASUREMENTS = [{"clique": [str], "noise": str, "query": (str, [int]), "not_private?": str}]
+"""The kind of the entries that `packed_measurements` makes, as `check_fields` takes it."""
 
 _DENSE_ENTRIES = 1 << 22
 
@@ -84,6 +87,8 @@ class Origin:
             start = "earlier "
             own = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
             earlier = Earlier.of(cls.unpacked(domain, header["earlier"], own, again), measurements)
+            if earlier is None:
+                raise ValueError("the prior was estimated from other measurements than those there are")
         return cls(measurements, known, options, prior, again, earlier)
 
 

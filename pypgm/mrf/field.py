@@ -11,6 +11,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
+from pypgm.fields import check_fields
 from pypgm.models.kinds import KINDS, Stored, domain_of, header_of
 from pypgm.models.model import GraphicalModel
 from pypgm.mrf.encoding import Field, centred_field
@@ -210,7 +211,10 @@ class MarkovRandomField(Stored):
 
 def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovRandomField:
     domain = domain_of(header)
+    check_fields(header, {"cliques": [[str]], "total": float})
     cliques = [tuple(clique) for clique in header["cliques"]]
+    if arrays["potentials"].size != sum(map(domain.size, cliques)):
+        raise ValueError("the potentials are not those of the cliques")
     return MarkovRandomField(CliqueVector(domain, cliques, arrays["potentials"]), header["total"])
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from pypgm.errors import BudgetError
+from pypgm.fields import check_fields
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.rational import Number, as_fraction
@@ -15,6 +16,12 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
 
 __all__ = ["LedgerReport", "check_line", "short", "upward"]
+
+_NUMBER = (str, float)
+_LINE = {"what": str, "on": str, "noise": str, "unit": str, "parameters": {str: _NUMBER}, "cost": _NUMBER}
+_LINE |= {"delta?": _NUMBER, "within?": str}
+_PRIVACY = {"neighbours?": str, "records_per_person?": int}
+_FIELDS = {"lines": [_LINE], "budget": {str: _NUMBER}, "privacy?": _PRIVACY, "not_private?": str}
 
 
 class LedgerReport:
@@ -193,6 +200,10 @@ class LedgerReport:
         ValueError
             If something is missing or no number, or a cost is not that of its line.
         """
+        try:
+            check_fields(stored, _FIELDS, "ledger")
+        except ValueError as error:
+            raise ValueError(f"not a stored ledger: {error}") from None
         try:
             lines = [Charge.from_dict(line) for line in stored["lines"]]
             privacy = Privacy(**stored["privacy"]) if "privacy" in stored else None

@@ -1,0 +1,79 @@
+"""Fields of what is read from a file: of the kind they should be, before anything is made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+__all__ = ["check_fields"]
+
+_NAMES: dict[object, str] = {str: "text", int: "an integer", float: "a number", bool: "true or false", None: "null"}
+_LARGEST = 1 << 1000  # an integer that is a number: the doubles end there
+_MOST_SHOWN = 40
+
+
+def check_fields(value: object, kind: object, where: str = "") -> None:
+    """Raise ``ValueError`` that names the field unless a parsed value, and all in it, is of a kind.
+
+    Parameters
+    ----------
+    value : object
+        As `json` gives it.
+    kind : object
+        ``str``, ``int``, ``float`` (an integer too), ``bool`` or ``None``; a tuple of kinds, of which one will do; a
+        list of the one kind of all its entries; a mapping of names to kinds, which may be missing where the name ends
+        in "?", or of ``str`` to the kind of all entries; a set of values; ``object`` for anything.
+    where : str
+        What the field is called; empty for the whole.
+
+    Examples
+    --------
+    >>> check_fields({"shape": [2, 3], "total": 1}, {"shape": [int], "total": float, "fit?": str})
+    >>> check_fields({"shape": [2, "3"]}, {"shape": [int]})
+    Traceback (most recent call last):
+        ...
+    ValueError: field shape[1] needs an integer, got "3"
+    """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    fitting = [k for k in kinds if _is(value, k)]
+    if not fitting:
+        shown = json.dumps(value, default=repr)
+        shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"
+        needed = " or ".join(map(_named, kinds))
+        raise ValueError(f"{f'field {where}' if where else 'the header'} needs {needed}, got {shown}")
+    own = fitting[0]
+    if isinstance(own, list) and isinstance(value, list | tuple):
+        for i, entry in enumerate(value):
+            check_fields(entry, own[0], f"{where}[{i}]")
+    elif isinstance(own, dict) and isinstance(value, Mapping):
+        _check_entries(value, own, f"{where}." if where else "")
+
+
+def _check_entries(value: Mapping[str, object], kinds: Mapping[object, object], start: str) -> None:
+    for name, kind in kinds.items():
+        if not isinstance(name, str):
+            for key, entry in value.items():
+                check_fields(entry, kind, f"{start}{key}")
+        elif name.rstrip("?") in value:
+            check_fields(value[name.rstrip("?")], kind, f"{start}{name.rstrip('?')}")
+        elif not name.endswith("?"):
+            raise ValueError(f"field {start}{name} is missing")
+
+
+def _is(value: object, kind: object) -> bool:
+    """Return whether a value is of a kind by itself, whatever is in it."""
+    if isinstance(kind, list | dict):
+        return isinstance(value, Mapping if isinstance(kind, dict) else list | tuple)
+    if isinstance(kind, set):
+        return isinstance(value, str | int) and value in kind and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, float) or (type(value) is int and abs(value) < _LARGEST)
+    return kind is object or (value is None if kind is None else type(value) is kind)
+
+
+def _named(kind: object) -> str:
+    if isinstance(kind, set):
+        return "one of " + ", ".join(map(repr, sorted(kind)))
+    if isinstance(kind, list | dict):
+        return "a list" if isinstance(kind, list) else "an object"
+    return _NAMES[kind]
