@@ -20,7 +20,7 @@ def total_of(counts):
     return float(next(iter(counts.values())).sum())
 
 
-def exact_model(domain, counts, measured, *, previous=None, prior_cells=None):
+def exact_model(domain, counts, measured, *, previous=None, prior_cells=1e6):
     """Return the region-graph model of exact measurements of some pairs."""
     single = {a: counts[p].reshape(domain.sizes(p)).sum(1 - p.index(a)) for p in counts for a in p}
     graph = RegionGraph.saturated(domain, measured)
@@ -29,7 +29,7 @@ def exact_model(domain, counts, measured, *, previous=None, prior_cells=None):
     return RegionGraphModel(graph, marginals, total_of(counts), previous=previous, prior_cells=prior_cells)
 
 
-def replay(domain, counts, *, method=None, rounds=None, prior_cells=None, take=None):
+def replay(domain, counts, *, method=None, rounds=None, prior_cells=1e6, take=None):
     """Yield (round, pair measured, mean L1 error of all pairs over the records, model).
 
     The next pair is the one with the largest L1 error in counts less its number of cells, the first if several; or

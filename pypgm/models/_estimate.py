@@ -27,7 +27,6 @@ from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import Earlier, Origin
 from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, region_problem
 from pypgm.models.region_model import RegionGraphModel
-from pypgm.models.region_parts import affordable_cells
 from pypgm.models.request import Request
 from pypgm.models.tree_problem import tree_problem
 from pypgm.numeric import checked_real
@@ -262,9 +261,8 @@ def _solved(
         raise ValueError(f"{needed}, got {request.method!r}")
     posed = region_problem(request, oracle)
     potentials, marginals, fit = accelerated(posed, request.options)
-    cells = affordable_cells(request.measurements, request.total)
     first = request.warm_start if request.prior is None else request.prior
-    how |= {"potentials": potentials, "fit": fit, "prior_cells": cells}
+    how |= {"potentials": potentials, "fit": fit}
     how["previous"] = first if isinstance(first, RegionGraphModel) else None
     return RegionGraphModel(posed.graph, marginals, request.total, **how), posed.start
 

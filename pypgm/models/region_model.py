@@ -27,7 +27,6 @@ from pypgm.models.answer import Answer, Method
 from pypgm.models.base import Model
 from pypgm.models.origin import Origin
 from pypgm.models.region_parts import (
-    affordable_cells,
     check_answers_fit,
     check_marginals,
     kikuchi_potentials,
@@ -86,8 +85,7 @@ class RegionGraphModel(Model[Answer]):
         In adaptive measuring, the model before the last measurement: its junction tree is grown, in the order of
         measurement, and never loses a pair.
     prior_cells : float, optional
-        Cells the junction tree may have. By default 1e6 (8 MB), or, where the measurements are noisy, twice the total
-        over their median standard deviation: a wider tree would fit noise. 4e6 makes noise-free answers better still.
+        Cells the junction tree may have; 1e6 (8 MB) by default. 4e6 makes noise-free answers better still.
 
     Raises
     ------
@@ -132,13 +130,11 @@ class RegionGraphModel(Model[Answer]):
         masks: Masks = (),
         origin: Origin | None = None,
         previous: RegionGraphModel | None = None,
-        prior_cells: float | None = None,
+        prior_cells: float = 1e6,
     ) -> None:
         super().__init__(graph.domain, total, fit=fit, folding=folding, masks=masks, origin=origin)
         self.graph = graph
         check_marginals(graph, marginals, self.total)
-        if prior_cells is None:
-            prior_cells = affordable_cells(() if origin is None else origin.measurements, self.total)
         if previous is not None and previous.graph.domain != graph.domain:
             raise ValueError(f"previous needs a model over {graph.domain}, got one over {previous.graph.domain}")
         if potentials is None:

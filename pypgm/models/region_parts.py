@@ -16,25 +16,14 @@ if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector
     from pypgm.clock import Clock
     from pypgm.domain import Clique, Domain
-    from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.inference.region_index import RegionIndex
     from pypgm.models.region_model import RegionGraphModel
 
-__all__ = ["affordable_cells", "check_answers_fit", "check_marginals", "kikuchi_potentials", "oversaturated_answers"]
+__all__ = ["check_answers_fit", "check_marginals", "kikuchi_potentials", "oversaturated_answers"]
 
 _ANSWER_BYTES = 48  # for each cell of a table that is solved for
 _KEPT_BYTES = 24  # for each cell of all tables asked for at a time
-_PRIOR_CELLS = 1e6
-_CELLS_OVER_NOISE = 2.0  # times total / stddev: found best on random trees with noisy triples
 _SUM = 1e-3  # of the total, by which the sum of a region's table may differ from it
-
-
-def affordable_cells(measurements: Sequence[LinearMeasurement], total: float) -> float:
-    """Return how many cells of a junction tree noise of that size leaves something to say of."""
-    if not measurements:
-        return _PRIOR_CELLS
-    noise = float(np.median([m.stddev if isinstance(m.stddev, float) else np.median(m.stddev) for m in measurements]))
-    return min(_PRIOR_CELLS, max(1.0, _CELLS_OVER_NOISE * total / noise))
 
 
 def check_marginals(graph: RegionGraph, marginals: CliqueVector, total: float) -> None:
