@@ -6,7 +6,7 @@ import ctypes
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +17,9 @@ from pypgm.errors import ModelTooLargeError
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
-    from pypgm.domain import Domain
+    from pypgm.domain import Clique, Domain
 
-__all__ = ["check_fits", "check_sizes", "hopeless_refused", "memory_limit", "short"]
+__all__ = ["check_fits", "check_sizes", "check_tables_fit", "hopeless_refused", "memory_limit", "short"]
 
 _GIB = 2.0**30
 _VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes")  # files of a control group
@@ -59,6 +59,27 @@ def check_fits(
         gib = short(needed >> 30) if isinstance(needed, int) and needed >> 40 else f"{needed / _GIB:.3g}"
         told = what if isinstance(what, str) else what()
         raise ModelTooLargeError(f"{told}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
+
+
+def check_tables_fit(
+    domain: Domain,
+    cliques: Sequence[Clique],
+    cell_bytes: int,
+    what: str = "table",
+    way_out: str = "or ask for a smaller clique",
+) -> None:
+    """Raise ModelTooLargeError, naming a clique and its largest attribute, unless what is kept of each cell fits.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> check_tables_fit(Domain({"a": 2, "b": 3}), [("a",), ("a", "b")], 8)
+    """
+    for clique in cliques:
+        cells, sizes = domain.size(clique), domain.sizes(clique)
+        largest = max(clique, key=lambda a: domain.size((a,)), default="")
+        ways = f"leave out {largest!r} ({max(sizes, default=1)} values), {way_out}"
+        check_fits(cell_bytes * cells, None, f"the {what} over {clique} needs {short(cells)} cells", ways)
 
 
 def check_sizes(domain: Domain) -> None:

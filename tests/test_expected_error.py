@@ -350,3 +350,19 @@ def test_the_scale_of_a_likelihood_changes_no_error(scale):
     model = pypgm.estimate(RARE, [LinearMeasurement([[500, 300], [200, 100]], ("a", "b"), stddev=5.0)], 1100)
     errors = (model.expected_error("b", {"a": c * np.array([1.0, 0.5])}, draws=3).values for c in (1.0, scale))
     assert np.allclose(*errors)
+
+
+@pytest.mark.parametrize("oracle", ["exact", "region_graph"])
+@pytest.mark.parametrize("ask", ["expected_error", "standard_error"])
+def test_errors_of_a_huge_clique_are_refused_before_memory_is_taken(oracle, ask, monkeypatch):
+    domain = Domain({f"x{i}": 30 + i for i in range(12)})
+    measured = [LinearMeasurement(np.ones(domain.size((a,))), a, 1.0) for a in domain]
+    model = pypgm.estimate(domain, measured, 100, oracle=oracle, iterations=2)
+    with pytest.raises(
+        pypgm.ModelTooLargeError, match=r"error .*over \(.*'x3'.*\) needs .* cells.*'x11' \(41 values\)"
+    ):
+        getattr(model, ask)(tuple(domain))
+    small = domain.attributes[:4]  # of which the answers alone fit
+    monkeypatch.setattr("pypgm.memory._available", lambda: 2.0 * 60 * domain.size(small))
+    with pytest.raises(pypgm.ModelTooLargeError, match=r"error .*over \(.*leave out 'x3' \(33 values\)"):
+        getattr(model, ask)(small, draws=60)

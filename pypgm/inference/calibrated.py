@@ -114,9 +114,8 @@ class Calibrated:
             [self.domain.shape[a] if b < 0 else len(blocks[b]) for a, b in zip(*ask, strict=True)] for ask in asks
         ]
         returned = answer_bytes(shapes)
-        check_fits(
-            returned, max_bytes, f"the answers ({len(asks)}) need {returned / 8:.3g} cells", "ask for fewer at a time"
-        )
+        way_out = "ask for fewer at a time" if len(asks) > 1 else "ask for a smaller one"
+        check_fits(returned, max_bytes, f"the answers ({len(asks)}) need {returned / 8:.3g} cells", way_out)
         rows = [(a, len(block)) for a, block in zip(owners, blocks, strict=True)]
         answers: list[NDArray[np.float64]] = []
         parts = [list(asks)]

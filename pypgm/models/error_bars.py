@@ -10,6 +10,7 @@ import numpy as np
 from pypgm.clock import Clock
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
+from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import drawn_noise, estimated_again
 from pypgm.numeric import checked_integer, checked_threads
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["standard_errors"]
 
+_CELL_BYTES = 8  # of a draw
 _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
 
 
@@ -56,6 +58,9 @@ def standard_errors(
             return [Factor(d, found.standard_error(c)) for d, c in zip(domains, cliques, strict=True)]
         if method == "gls":
             raise ValueError(f"generalised least squares does not tell the error here: {reason}")
+
+    what, way_out = f"standard error of {draws} draws", "ask for a smaller clique, or pass fewer draws"
+    check_tables_fit(model.domain, cliques, _CELL_BYTES * draws, what, way_out)
 
     def answers(drawn: Model[Any]) -> list[NDArray[np.float64]]:
         if evidence:

@@ -13,6 +13,7 @@ import numpy as np
 from pypgm.data import Dataset
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
+from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import drawn_noise, estimated_again
 from pypgm.numeric import checked_integer, checked_threads
 from pypgm.queries import Contrasts
@@ -33,6 +34,7 @@ __all__ = ["Basis", "Simulation", "basis", "expected_errors", "expected_total_va
 
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
+_CELL_BYTES = 80  # answers, true counts and squared errors, and what they are made of
 _RECORDS = 10**6  # of a world at most; of more, each stands for several
 _Z = 1.6448536269514722  # 95 % of a normal distribution is below
 _SIZES = 128  # powers of two that answers are told apart by
@@ -77,6 +79,7 @@ def expected_errors(
 ) -> list[Factor]:
     """Return a table of expected errors for each clique; see `Uncertain.expected_error`."""
     checked_integer("draws", how.draws, 2)
+    check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
     unknown = [basis(model, c) == "unknown" for c in cliques]
     found = (
         [model.query(c, evidence) for c in cliques]

@@ -10,7 +10,7 @@ import numpy as np
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.local import LocalAnswer
 from pypgm.inference.out_of_model import violation_of
-from pypgm.memory import check_fits, short
+from pypgm.memory import check_fits, check_tables_fit, short
 
 if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector
@@ -40,15 +40,10 @@ def check_marginals(graph: RegionGraph, marginals: CliqueVector, total: float) -
 
 def check_answers_fit(domain: Domain, cliques: Sequence[Clique]) -> None:
     """Raise ModelTooLargeError, naming a clique and its largest attribute, unless tables over cliques fit."""
-    cells = {c: domain.size(c) for c in cliques}
-    for clique, own in cells.items():
-        largest = max(clique, key=domain.sizes, default="")
-        way_out = f"leave out {largest!r} ({max(domain.sizes(clique), default=1)} values), or ask for a smaller clique"
-        check_fits(_ANSWER_BYTES * own, None, f"the table over {clique} needs {short(own)} cells", way_out)
-    needed = sum(cells.values())
-    check_fits(
-        _KEPT_BYTES * needed, None, f"{len(cells)} answers need {short(needed)} cells", "ask for fewer at a time"
-    )
+    check_tables_fit(domain, cliques, _ANSWER_BYTES)
+    needed = sum(map(domain.size, distinct := set(cliques)))
+    told = f"{len(distinct)} answers need {short(needed)} cells"
+    check_fits(_KEPT_BYTES * needed, None, told, "ask for fewer at a time")
 
 
 def kikuchi_potentials(graph: RegionGraph, marginals: CliqueVector, total: float) -> CliqueVector:
