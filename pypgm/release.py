@@ -15,11 +15,11 @@ from pypgm.data import as_frame as framed
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.fields import check_fields
+from pypgm.models.archive import archive_bytes, parse_archive, read_archive
 from pypgm.models.base import Model
-from pypgm.models.kinds import Stored, model_of_archive, told
 from pypgm.models.origin import MEASUREMENTS, packed_measurements, unpacked_measurements
 from pypgm.models.sampling import as_generator
-from pypgm.models.storage import archive_bytes, parse_archive, read_archive
+from pypgm.models.stored_model import Stored, model_of_archive, told
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pypgm.data import Dataset
     from pypgm.data.frames import Frame
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.kinds import ReleasedModel
+    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["RELEASES", "Release", "load"]
 

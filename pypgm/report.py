@@ -21,7 +21,7 @@ from pypgm.models.expected_error import Simulation, expected_total_variation
 if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
     from pypgm.factor import Factor
-    from pypgm.models.kinds import ReleasedModel
+    from pypgm.models.stored_model import ReleasedModel
     from pypgm.privacy.budget import Budget
     from pypgm.release import Release
 

@@ -82,7 +82,7 @@ def test_a_file_with_a_part_missing_is_refused(network, tmp_path, lost):
     header, arrays = network.archive()
     header.pop(lost, None)
     arrays.pop(lost, None)
-    pypgm.models.storage.write_archive(tmp_path / "model.pgm", header, arrays)
+    pypgm.models.archive.write_archive(tmp_path / "model.pgm", header, arrays)
     with pytest.raises(ValueError, match="not a whole pypgm model file"):
         pypgm.load(tmp_path / "model.pgm")
 

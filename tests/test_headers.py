@@ -12,7 +12,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Dataset, Domain, mechanisms
-from pypgm.models.storage import read_archive, write_archive
+from pypgm.models.archive import read_archive, write_archive
 from pypgm.privacy.ledger import LedgerReport
 
 DOMAIN = Domain({"a": 2, "b": ["x", "y", "z"], "c": 4})

@@ -8,7 +8,7 @@ import reference
 
 import pypgm
 from pypgm import Constraint, Domain, LinearMeasurement
-from pypgm.models.tree_problem import start_from
+from pypgm.models.tree_estimate import start_from
 
 DOMAIN = Domain({"a": 8, "b": 7, "c": 6, "d": 5})
 TIGHT = {"stop": "optimum", "tolerance": 1e-6, "iterations": 20000}

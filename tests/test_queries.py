@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, eye_array
 
 import pypgm
 from pypgm import queries
-from pypgm.estimation.objective import is_compiled
+from pypgm.estimation.compiled_terms import is_compiled
 from pypgm.queries import (
     AllRange,
     Contrasts,
@@ -25,7 +25,7 @@ from pypgm.queries import (
     on_lattice,
 )
 from pypgm.queries.folded import folded
-from pypgm.queries.sensitivity import MAX_COLUMNS
+from pypgm.queries.neighbours import MAX_COLUMNS
 
 RELATIONS = ("add-remove", "replace")
 groups = st.lists(st.integers(0, 4), min_size=1, max_size=7)

@@ -11,7 +11,7 @@ from pypgm import Budget, Dataset, Domain, Ledger, LedgerReport, Privacy, Privat
 from pypgm.data import Boolean, Integer, StreamedTable
 from pypgm.errors import BudgetError
 from pypgm.mechanisms import mst
-from pypgm.models.storage import read_archive, write_archive
+from pypgm.models.archive import read_archive, write_archive
 from pypgm.queries import Partition, Prefix, Union
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": ["x", "y"]})

@@ -14,7 +14,7 @@ import pypgm
 from pypgm import Constraint, Domain, LinearMeasurement, cli, queries
 from pypgm.estimation.path import Path
 from pypgm.estimation.standard_error import least_squares
-from pypgm.models.kinds import model_of_archive
+from pypgm.models.stored_model import model_of_archive
 
 DOMAIN = Domain({"a": 4, "b": 3, "c": 3})
 PAIRS = [("a", "b"), ("c", "b")]

@@ -123,13 +123,13 @@ void bench_propagation_marginals(benchmark::State& state, const Model& model) {
 }
 
 void bench_propagation_implicit(benchmark::State& state, const Model& model) {
-  const pypgm::Known known(model.tree, model.potentials, {});
-  pypgm::FactoredWork work(known.factored());
+  const pypgm::Observation observation(model.tree, model.potentials, {});
+  pypgm::FactoredWork work(observation.factored());
   std::vector<double> marginals(model.potentials.size());
   double log_z = 0;
   const auto run = [&] {
-    return pypgm::factored_forward(known, work, log_z, 1) == pypgm::Outcome::exact &&
-           pypgm::factored_backward(known, work, {kTotal, marginals, {}}, 1) == pypgm::Outcome::exact;
+    return pypgm::factored_forward(observation, work, log_z, 1) == pypgm::Outcome::exact &&
+           pypgm::factored_backward(observation, work, {kTotal, marginals, {}}, 1) == pypgm::Outcome::exact;
   };
   const bool exact = run();
   time(state, model, exact && right_marginals(model, log_z, marginals), run);

@@ -5,4 +5,4 @@
 #include "core/noise/noise.hpp"            // discrete Laplace and discrete Gaussian noise
 #include "core/noise/random_bits.hpp"      // ChaCha20 keyed by the operating system
 #include "core/noise/selection.hpp"        // exponential mechanism, permute-and-flip
-#include "core/noise/wide.hpp"             // unsigned integers of 320 bits
+#include "core/noise/wide_integer.hpp"     // unsigned integers of 320 bits

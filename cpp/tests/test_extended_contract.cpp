@@ -27,14 +27,14 @@ struct Extended {
   Extended(const JunctionTree& tree, const std::vector<double>& potentials, int n_threads,
            const std::vector<Evidence>& evidence = {})
       : marginals(potentials.size(), -1.0) {
-    const Known known(tree, potentials, evidence);
-    FactoredWork work(known.factored());
+    const Observation observation(tree, potentials, evidence);
+    FactoredWork work(observation.factored());
     work.may_extend = true;
-    outcome = factored_forward(known, work, log_z, n_threads);
+    outcome = factored_forward(observation, work, log_z, n_threads);
     for (const Weights& value : work.values) any = any || value.extended;
     if (outcome != Outcome::exact) return;
-    outcome = factored_backward(known, work, {kTotal, marginals, {}}, n_threads);
-    log_z += known.log_weight;
+    outcome = factored_backward(observation, work, {kTotal, marginals, {}}, n_threads);
+    log_z += observation.log_weight;
   }
 };
 

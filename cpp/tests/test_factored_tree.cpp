@@ -53,11 +53,11 @@ TEST_CASE("contractions of three tables, whoever has which attribute") {
 /// What the contraction itself says, without the way out by logarithms.
 Outcome run(const JunctionTree& tree, const std::vector<double>& potentials, double& log_z,
             std::vector<double>& marginals, int n_threads) {
-  const Known known(tree, potentials, {});
-  FactoredWork work(known.factored());
-  const Outcome forward = factored_forward(known, work, log_z, n_threads);
+  const Observation observation(tree, potentials, {});
+  FactoredWork work(observation.factored());
+  const Outcome forward = factored_forward(observation, work, log_z, n_threads);
   if (forward != Outcome::exact) return forward;
-  return factored_backward(known, work, {50.0, marginals, {}}, n_threads);
+  return factored_backward(observation, work, {50.0, marginals, {}}, n_threads);
 }
 
 TEST_CASE("what is called exact is, what is called impossible is, and mild models are never lost") {

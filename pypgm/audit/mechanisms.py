@@ -20,8 +20,8 @@ from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
 from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, draws_of, observe, watched_charges
-from pypgm.models.kinds import model_of_archive
-from pypgm.models.storage import read_archive
+from pypgm.models.archive import read_archive
+from pypgm.models.stored_model import model_of_archive
 from pypgm.mrf import MarkovRandomField
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.ledger import Charge

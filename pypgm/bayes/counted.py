@@ -14,7 +14,7 @@ from pypgm.factor import Factor
 from pypgm.fields import check_fields
 from pypgm.models import GraphicalModel
 from pypgm.models._load import stored_fit
-from pypgm.models.kinds import KINDS, Stored, domain_of, header_of
+from pypgm.models.stored_model import KINDS, Stored, domain_of, header_of
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from pypgm.privacy import Budget
 from pypgm.release import Release
 
 if TYPE_CHECKING:
-    from pypgm.models.kinds import ReleasedModel
+    from pypgm.models.stored_model import ReleasedModel
 
     Verbs = argparse._SubParsersAction[Any]
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pypgm.models.storage import archive_bytes
+from pypgm.models.archive import archive_bytes
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pypgm.cli.arguments import Verbs
     from pypgm.domain import Label
-    from pypgm.models.kinds import ReleasedModel
+    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["add_to"]
 

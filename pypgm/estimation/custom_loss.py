@@ -12,7 +12,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.stacked import Stacked
+from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Custom(Loss):
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""
         cells = [LinearMeasurement(np.zeros(domain.size(c)), domain.canonical(c)) for c in self.cliques]
-        tables = Stacked(domain, cliques, cells)
+        tables = StackedMeasurements(domain, cliques, cells)
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             value, gradient = self.function(CliqueVector(domain, self.cliques, tables.answers(marginals)))

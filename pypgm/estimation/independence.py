@@ -11,7 +11,7 @@ from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement, cells_of
-from pypgm.estimation.stacked import Stacked
+from pypgm.estimation.stacked_measurements import StackedMeasurements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,7 +121,7 @@ def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cel
     from scipy.sparse.linalg import LinearOperator, lsmr
 
     cells, rows = domain.size(measurement.clique), measurement.values.size
-    queries = Stacked(domain.project(measurement.clique), [measurement.clique], [measurement])
+    queries = StackedMeasurements(domain.project(measurement.clique), [measurement.clique], [measurement])
     operator: Any = LinearOperator((rows, cells), matvec=queries.answers, rmatvec=queries.transposed, dtype=np.float64)
 
     def solved(start: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:

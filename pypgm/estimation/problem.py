@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.estimation.compiled_terms import Term, is_compiled, lowered
 from pypgm.estimation.fit import Fit, Options
 from pypgm.estimation.loss import Evaluate, Loss
-from pypgm.estimation.objective import Term, is_compiled, lowered
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps
 from pypgm.estimation.thinning import BEYOND, left_to_validate, thinned

@@ -14,7 +14,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.stacked import Stacked
+from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class _Residuals(Loss):
 
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""
-        stacked = Stacked(domain, cliques, self.measurements, self.unit)
+        stacked = StackedMeasurements(domain, cliques, self.measurements, self.unit)
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             value, slopes = self._terms(stacked.answers(marginals) - stacked.values)

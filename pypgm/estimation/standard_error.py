@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement, cells_of
-from pypgm.estimation.stacked import Stacked
+from pypgm.estimation.stacked_measurements import StackedMeasurements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +87,7 @@ def least_squares(
     if parameters > _MOST_PARAMETERS or parameters * sum(map(domain.size, cliques)) > _MOST_ENTRIES:
         return None
     design = np.concatenate([_design(domain, c, offsets, parameters) for c in cliques])
-    stacked = Stacked(domain, cliques, measurements)
+    stacked = StackedMeasurements(domain, cliques, measurements)
     free = slice(1, None) if total_is_known else slice(None)
     scaled = np.stack([stacked.answers(column) for column in design.T[free]], axis=1)
     values, vectors = np.linalg.eigh(scaled.T @ scaled)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.estimation.fit import Options
-from pypgm.estimation.general import GeneralAcceleration, GeneralDescent
+from pypgm.estimation.general_solvers import GeneralAcceleration, GeneralDescent
 from pypgm.estimation.oracle import SWEEPS, LossOracle, Oracle
 from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.steps import MeasuredSteps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pypgm.estimation.fit import Options
-from pypgm.estimation.general import GeneralAcceleration
+from pypgm.estimation.general_solvers import GeneralAcceleration
 from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Answer, Point
 from pypgm.estimation.run import StepwiseRun, solved

@@ -15,7 +15,7 @@ from pypgm.domain import Clique
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import convex_gbp
 from pypgm.inference.bounded_tree import BoundedTree, mutual_information
-from pypgm.inference.local import LocalAnswer, local_answers
+from pypgm.inference.local_answers import LocalAnswer, local_answers
 from pypgm.inference.region_index import RegionIndex
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.asked_pairs import asked_pairs
+from pypgm.mechanisms.better_start import estimate_from_better_start
 from pypgm.mechanisms.one_way import POWER, Independent, independent, measure_singles, total_of
 from pypgm.mechanisms.resolution import GRID, GROUPS_SENSITIVITY, Resolution, resolutions, risk
 from pypgm.mechanisms.run import Options, Run
-from pypgm.mechanisms.second_start import estimate_from_better_start
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy

@@ -18,7 +18,7 @@ from pypgm.errors import EstimateInterruptedWarning
 from pypgm.estimation.fit import Fit
 from pypgm.estimation.losses import Custom
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.mechanisms.alike_rounds import AlikeRounds
+from pypgm.mechanisms.rounds_likelihood import RoundsLikelihood
 from pypgm.mechanisms.run import Options, Run
 from pypgm.memory import check_fits, short
 from pypgm.numeric import checked_integer
@@ -75,7 +75,7 @@ class DrawnQueries:
         self._starts = np.concatenate([[0], np.cumsum([domain.size(c) for c in self.cliques])])
         self.log: list[dict[str, object]] = []
         self.found: list[NDArray[np.int64]] = []
-        self._rounds: dict[float, AlikeRounds] = {}
+        self._rounds: dict[float, RoundsLikelihood] = {}
         self._n_rounds = 0
 
     @property
@@ -99,7 +99,7 @@ class DrawnQueries:
         The score of a complement is that of the share 1 - y with the offset ``-rate - offset`` moved to the same
         constant: the negative of its cell's.
         """
-        rounds = self._rounds.get(rate, AlikeRounds(self.cells))
+        rounds = self._rounds.get(rate, RoundsLikelihood(self.cells))
         rounds.add(offsets, [(int(self._starts[clique]) + cell, flag) for clique, cell, flag in drawn])
         self._rounds[rate] = rounds
         self._n_rounds += 1

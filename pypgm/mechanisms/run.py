@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.estimation import FitState, LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
-    from pypgm.models.kinds import ReleasedModel
+    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["Options", "Oracle", "Run", "check_noise"]
 

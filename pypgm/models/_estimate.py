@@ -28,7 +28,7 @@ from pypgm.models.origin import Earlier, Origin
 from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, region_problem
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.request import Request
-from pypgm.models.tree_problem import tree_problem
+from pypgm.models.tree_estimate import tree_problem
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -212,34 +212,22 @@ def estimate(
            [22., 28.]])
     """
     measurements = checked_measurements(domain, measurements)
+    _check_starts(prior, warm_start)
     default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
-    within, asked = default if tolerance is None else tolerance, stop or "validated"
-    limits = (time_limit, callback, progress, n_threads, asked, rng)
-    options = Options(iterations, within, stepsize, *limits, max_bytes=max_bytes)
+    limits = (time_limit, callback, progress, n_threads, stop or "validated", rng)
+    options = Options(iterations, default if tolerance is None else tolerance, stepsize, *limits, max_bytes=max_bytes)
     folding, masks = fold(domain, constraints)
     fitting = [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, warm_start))
-    if total is None:
-        records = estimate_total(folding.inner, fitting)[0]
-    else:
-        records = checked_real("total", total, zero=oracle == "exact")
+    zero = oracle == "exact"
+    records = estimate_total(folding.inner, fitting)[0] if total is None else checked_real("total", total, zero=zero)
     check_range(fitting, records)
-    if prior is not None and warm_start is not None:
-        raise ValueError("prior and warm_start are two starts; an estimate takes one")
-    for role, earlier in (("prior", prior), ("warm_start", warm_start)):
-        if not isinstance(earlier, Model | None):
-            raise TypeError(f"{role} needs a GraphicalModel, got {type(earlier).__name__}")
-    parts: dict[str, Any] = {"options": options, "method": chosen, "folding": folding, "masks": masks}
-    parts |= {"prior": prior, "warm_start": warm_start}
-    model, start = _solved(Request(loss=objective, measurements=fitting, total=records, **parts), oracle)
+    request = Request(objective, fitting, records, options, chosen, folding, masks, prior, warm_start)
+    model, start = _solved(request, oracle)
     if isinstance(loss, str) and not callable(stepsize):
-        how = {"loss": loss, "method": chosen, "stop": options.stop, "stepsize": stepsize}
-        how |= {"iterations": iterations, "tolerance": within}
-        kept = None if prior is None else start
-        of_prior = Earlier.of(prior.origin, fitting) if isinstance(prior, GraphicalModel) else None
-        model.origin = Origin(tuple(fitting), total is not None, how, kept, estimate_again, of_prior)
+        model.origin = _origin(request, loss, start, total_is_known=total is not None)
     model.not_private = joined_marks([*measurements, *objective.measurements, prior, warm_start])
     if model.fit is not None:
         warn_if_interrupted(model.fit)
@@ -267,6 +255,16 @@ def _solved(
     return RegionGraphModel(posed.graph, marginals, request.total, **how), posed.start
 
 
+def _origin(request: Request, loss: str, start: CliqueVector, *, total_is_known: bool) -> Origin:
+    """Return what a model was estimated from, and how."""
+    options, prior, measurements = request.options, request.prior, tuple(request.measurements)
+    how = {name: getattr(options, name) for name in ("stop", "stepsize", "iterations", "tolerance")}
+    how |= {"loss": loss, "method": request.method}
+    kept = None if prior is None else start
+    earlier = Earlier.of(prior.origin, measurements) if isinstance(prior, GraphicalModel) else None
+    return Origin(measurements, total_is_known, how, kept, estimate_again, earlier)
+
+
 def estimate_again(
     model: GraphicalModel | RegionGraphModel,
     n_threads: int,
@@ -285,7 +283,6 @@ def estimate_again(
     how = dict(origin.options)
     loss, method = LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
     options = Options(**how, n_threads=n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
-    parts: dict[str, Any] = {"options": options, "method": method, "folding": model.folding, "masks": model.masks}
     oracle: Literal["exact"] | JunctionTree | RegionGraph = "exact"
     if own:
         oracle = (graph or model.graph) if isinstance(model, RegionGraphModel) else model.tree
@@ -297,9 +294,19 @@ def estimate_again(
         total = model.total if origin.total_is_known else estimate_total(model.folding.inner, measurements)[0]
         check_range(measurements, total)
         refitted = loss.refitted(measurements) or loss
-        return _solved(Request(loss=refitted, measurements=measurements, total=total, prior=prior, **parts), oracle)[0]
+        request = Request(refitted, measurements, total, options, method, model.folding, model.masks, prior)
+        return _solved(request, oracle)[0]
 
     return estimated
+
+
+def _check_starts(prior: object, warm_start: object) -> None:
+    """Raise ``TypeError`` unless what to start from are models, ``ValueError`` if there are two."""
+    if prior is not None and warm_start is not None:
+        raise ValueError("prior and warm_start are two starts; an estimate takes one")
+    for role, earlier in (("prior", prior), ("warm_start", warm_start)):
+        if not isinstance(earlier, Model | None):
+            raise TypeError(f"{role} needs a GraphicalModel, got {type(earlier).__name__}")
 
 
 def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop:

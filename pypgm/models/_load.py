@@ -13,10 +13,10 @@ from pypgm.fields import check_fields
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
 from pypgm.models._estimate import LOSSES, estimate_again
-from pypgm.models.kinds import KINDS, domain_of
 from pypgm.models.model import GraphicalModel
 from pypgm.models.origin import MEASUREMENTS, Origin
 from pypgm.models.region_model import RegionGraphModel
+from pypgm.models.stored_model import KINDS, domain_of
 
 __all__ = ["stored_fit"]
 

@@ -15,10 +15,10 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.constraint import Constraint
 from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
-from pypgm.models.kinds import Stored, header_of
 from pypgm.models.queryable import Table
 from pypgm.models.refinement import refined_records
 from pypgm.models.sampling import draw_records, steps_along
+from pypgm.models.stored_model import Stored, header_of
 from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import checked_integer
 

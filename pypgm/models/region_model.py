@@ -20,7 +20,7 @@ from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
-from pypgm.inference.local import LocalAnswer, local_answers
+from pypgm.inference.local_answers import LocalAnswer, local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
 from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.models.answer import Answer, Method

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.graphs.region_graph import RegionGraph
-from pypgm.inference.local import LocalAnswer
+from pypgm.inference.local_answers import LocalAnswer
 from pypgm.inference.out_of_model import violation_of
 from pypgm.memory import check_fits, check_tables_fit, short
 

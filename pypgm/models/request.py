@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Request"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Request:
     """A loss to be minimised over the models of a domain, and where to start; see `pypgm.estimate`.
 

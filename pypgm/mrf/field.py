@@ -12,8 +12,8 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.fields import check_fields
-from pypgm.models.kinds import KINDS, Stored, domain_of, header_of
 from pypgm.models.model import GraphicalModel
+from pypgm.models.stored_model import KINDS, Stored, domain_of, header_of
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.sampling import sample
 from pypgm.numeric import checked_integer, checked_real

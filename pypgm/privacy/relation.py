@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pypgm.queries import LinearQuery, Neighbours
-from pypgm.queries.sensitivity import check_neighbours
+from pypgm.queries.neighbours import check_neighbours
 
 __all__ = ["Privacy"]
 

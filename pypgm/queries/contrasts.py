@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.queries.entries import ENTRY_LIMIT, checked_integers, checked_size
 from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.matrix import Matrix
+from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.partition import Partition
 from pypgm.queries.query import Form, LinearQuery
-from pypgm.queries.sensitivity import Neighbours
 
 __all__ = ["Contrasts"]
 

@@ -1,4 +1,4 @@
-"""The one place that checks what a query is made of: sizes, lists of integers, matrix entries."""
+"""The one place that checks what a query is made of and asked: sizes, lists of numbers, matrix entries, norms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.numeric import checked_integer
 
-__all__ = ["ENTRY_LIMIT", "SparseArray", "as_csr", "checked_integers", "checked_matrix", "checked_size"]
+__all__ = [
+    "ENTRY_LIMIT",
+    "SparseArray",
+    "as_csr",
+    "as_vector",
+    "check_norm",
+    "checked_integers",
+    "checked_matrix",
+    "checked_size",
+]
 
 SparseArray = Any  # scipy's sparse classes share no base that is typed
 ENTRY_LIMIT = 1 << 18  # times any number of records below 2^44 an answer stays in int64
@@ -19,6 +28,20 @@ _NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums o
 def checked_size(size: int) -> int:
     """Return a number of cells as a Python integer, whose arithmetic does not overflow; at least 1."""
     return checked_integer("size", size, 1)
+
+
+def check_norm(norm: int) -> None:
+    """Raise ``ValueError`` unless `norm` is 1 or 2."""
+    if norm not in {1, 2}:
+        raise ValueError(f"norm must be 1 or 2, got {norm!r}")
+
+
+def as_vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
+    """Return a vector of one number a row or cell; ``ValueError`` unless its shape is (size,)."""
+    vector: NDArray[Any] = np.asarray(entries)
+    if vector.shape != (size,):
+        raise ValueError(f"{name} needs shape ({size},), got {vector.shape}")
+    return vector
 
 
 def checked_integers(name: str, entries: ArrayLike) -> NDArray[np.int64]:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.queries.entries import ENTRY_LIMIT, SparseArray
+from pypgm.queries.neighbours import DENSE_ENTRIES, EXACT_LIMIT, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 from pypgm.queries.query import LinearQuery, checked_queries
-from pypgm.queries.sensitivity import DENSE_ENTRIES, EXACT_LIMIT, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 
 __all__ = ["Kronecker"]
 

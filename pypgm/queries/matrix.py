@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_matrix
+from pypgm.queries.neighbours import MAX_COLUMNS, largest_distance
 from pypgm.queries.query import LinearQuery
-from pypgm.queries.sensitivity import MAX_COLUMNS, largest_distance
 
 __all__ = ["Matrix", "mean", "moments", "on_lattice"]
 

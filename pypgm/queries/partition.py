@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.queries.entries import SparseArray, checked_integers, checked_size
+from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import ZeroOneQuery
-from pypgm.queries.sensitivity import Neighbours
 
 __all__ = ["Identity", "Partition", "total"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.queries.entries import checked_size
+from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import Form, ZeroOneQuery
-from pypgm.queries.sensitivity import Neighbours
 
 __all__ = ["Prefix"]
 

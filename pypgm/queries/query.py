@@ -10,14 +10,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import SparseArray
-from pypgm.queries.sensitivity import (
+from pypgm.queries.entries import SparseArray, as_vector, check_norm
+from pypgm.queries.neighbours import (
     DENSE_ENTRIES,
     EXACT_LIMIT,
     Neighbours,
-    as_vector,
     check_neighbours,
-    check_norm,
     few_columns,
     largest_distance,
 )

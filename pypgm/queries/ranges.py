@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.queries.entries import checked_integers, checked_size
+from pypgm.queries.neighbours import DENSE_ENTRIES, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 from pypgm.queries.query import ZeroOneQuery
-from pypgm.queries.sensitivity import DENSE_ENTRIES, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 
 __all__ = ["AllRange", "RangeList"]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_integers, checked_size
 from pypgm.queries.matrix import Matrix
-from pypgm.queries.sensitivity import Neighbours
+from pypgm.queries.neighbours import Neighbours
 
 __all__ = ["Subset", "permutation", "subset_sum", "weighted"]
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import SparseArray
+from pypgm.queries.entries import SparseArray, as_vector
+from pypgm.queries.neighbours import DENSE_ENTRIES, Neighbours
 from pypgm.queries.query import LinearQuery, checked_queries
-from pypgm.queries.sensitivity import DENSE_ENTRIES, Neighbours, as_vector
 
 __all__ = ["Union"]
 

@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm.queries.entries import as_vector, check_norm
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.query import LinearQuery
-from pypgm.queries.sensitivity import as_vector, check_norm
 
 __all__ = ["Products", "UserOperator"]
 

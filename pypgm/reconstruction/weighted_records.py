@@ -13,7 +13,7 @@ from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
-from pypgm.models.kinds import KINDS, Stored, domain_of, header_of
+from pypgm.models.stored_model import KINDS, Stored, domain_of, header_of
 from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:

@@ -235,7 +235,7 @@ _PLACES = [
     ),
     (
         "the distance of two columns lacks half of their product",
-        "sensitivity",
+        "neighbours",
         "distances *= -2",
         "distances *= -1",
         check_sensitivities,
@@ -243,7 +243,7 @@ _PLACES = [
     ),
     (
         "the L1 distance of two columns is that of their worst answer",
-        "sensitivity",
+        "neighbours",
         '"cityblock"',
         '"chebyshev"',
         check_sensitivities,
@@ -251,7 +251,7 @@ _PLACES = [
     ),
     (
         "different columns are compared up to the last but one",
-        "sensitivity",
+        "neighbours",
         "return distinct if distinct.shape[1] <= MAX_COLUMNS else None",
         "return distinct[:, : max(1, distinct.shape[1] - 1)] if distinct.shape[1] <= MAX_COLUMNS else None",
         check_sensitivities,

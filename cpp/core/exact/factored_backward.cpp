@@ -18,8 +18,12 @@ namespace {
 /// One backward pass: the derivatives of all values, and the marginals of the leaves.
 class Backward {
  public:
-  Backward(const Known& known, FactoredWork& work, const Marginals& marginals)
-      : tree_(known.tree), factored_(known.factored()), known_(known), work_(work), marginals_(marginals) {
+  Backward(const Observation& observation, FactoredWork& work, const Marginals& marginals)
+      : tree_(observation.tree),
+        factored_(observation.factored()),
+        observation_(observation),
+        work_(work),
+        marginals_(marginals) {
     if (marginals.attributes.empty()) return;
     attribute_offsets_.resize(tree_.sizes.size());
     std::exclusive_scan(tree_.sizes.begin(), tree_.sizes.end(), attribute_offsets_.begin(), std::size_t{0});
@@ -63,10 +67,10 @@ class Backward {
   void observed_attributes() {
     if (marginals_.attributes.empty()) return;
     for (std::size_t a = 0; a < tree_.sizes.size(); ++a) {
-      if (known_.observed[a] == 0 && tree_.sizes[a] > 1) continue;
+      if (observation_.observed[a] == 0 && tree_.sizes[a] > 1) continue;
       const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
       std::fill(out.begin(), out.end(), 0.0);
-      out[known_.observed[a] != 0 ? at(known_.codes[a]) : 0] = marginals_.total;
+      out[observation_.observed[a] != 0 ? at(observation_.codes[a]) : 0] = marginals_.total;
     }
   }
 
@@ -91,7 +95,7 @@ class Backward {
     const bool factor = at(value) < factored_.n_factors && !marginals_.factors.empty();
     if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
     Weights place = in_spare(s, factored_.values[at(value)].cells);
-    if (factor && lies_as_given(known_, value)) place.cells = slice(tree_, marginals_.factors, value);
+    if (factor && lies_as_given(observation_, value)) place.cells = slice(tree_, marginals_.factors, value);
     multiply(by, derivative.operand(), other.operand(), place, work_.may_extend, threads);
     finish(value, place);
   }
@@ -129,16 +133,17 @@ class Backward {
   }
 
   void put_factor(int value, std::span<const double> marginal) {
-    if (at(value) >= factored_.n_factors || lies_as_given(known_, value)) return;
+    if (at(value) >= factored_.n_factors || lies_as_given(observation_, value)) return;
     const auto out = slice(tree_, marginals_.factors, value);
     std::fill(out.begin(), out.end(), 0.0);
-    for_observed_cells(known_, value, [&](std::size_t cell, std::size_t to) { out[to] = marginal[cell]; });
+    for_observed_cells(observation_, value,
+                       [&](std::size_t cell, std::size_t to) { out[to] = marginal[cell]; });
   }
 
   void put_attributes(int value, std::span<const double> marginal) {
     const Value& own = factored_.values[at(value)];
     for (const std::size_t a : housed_[at(value)]) {
-      if (known_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
+      if (observation_.observed[a] != 0 || tree_.sizes[a] == 1) continue;
       const auto out = marginals_.attributes.subspan(attribute_offsets_[a], tree_.sizes[a]);
       std::fill(out.begin(), out.end(), 0.0);
       const std::size_t inner = stride_of(tree_.sizes, own.attributes, static_cast<std::int32_t>(a));
@@ -150,7 +155,7 @@ class Backward {
 
   const JunctionTree& tree_;
   const FactoredTree& factored_;
-  const Known& known_;
+  const Observation& observation_;
   FactoredWork& work_;
   const Marginals& marginals_;
   std::vector<std::size_t> attribute_offsets_;
@@ -160,9 +165,10 @@ class Backward {
 
 }  // namespace
 
-Outcome factored_backward(const Known& known, FactoredWork& work, const Marginals& marginals, int n_threads) {
-  const FactoredTree& factored = known.factored();
-  Backward backward(known, work, marginals);
+Outcome factored_backward(const Observation& observation, FactoredWork& work, const Marginals& marginals,
+                          int n_threads) {
+  const FactoredTree& factored = observation.factored();
+  Backward backward(observation, work, marginals);
   backward.observed_attributes();
   if (factored.root < 0) return Outcome::exact;
   if (factored.steps.empty()) {

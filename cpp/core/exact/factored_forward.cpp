@@ -15,13 +15,13 @@ using namespace passes;
 
 namespace {
 
-void load_leaf(const Known& known, int leaf, FactoredWork& work) {
+void load_leaf(const Observation& observation, int leaf, FactoredWork& work) {
   Weights& table = work.values[at(leaf)];
   std::span<const double> given = table.cells;
-  if (lies_as_given(known, leaf)) {
-    given = slice(known.tree, known.potentials, leaf);
+  if (lies_as_given(observation, leaf)) {
+    given = slice(observation.tree, observation.potentials, leaf);
   } else {
-    load_logarithms(known, leaf, table.cells.data());
+    load_logarithms(observation, leaf, table.cells.data());
   }
   work.log_scale[at(leaf)] = take_logarithms(given, table, work.may_extend);
 }
@@ -40,10 +40,11 @@ FactoredWork::FactoredWork(const FactoredTree& factored)
   }
 }
 
-Outcome factored_forward(const Known& known, FactoredWork& work, double& log_z, int n_threads) {
-  const FactoredTree& factored = known.factored();
-  parallel_for(factored.n_leaves, threads_for(kEffortWork * kExpWork * known.potentials.size(), n_threads),
-               [&](std::size_t leaf) { load_leaf(known, static_cast<int>(leaf), work); });
+Outcome factored_forward(const Observation& observation, FactoredWork& work, double& log_z, int n_threads) {
+  const FactoredTree& factored = observation.factored();
+  parallel_for(factored.n_leaves,
+               threads_for(kEffortWork * kExpWork * observation.potentials.size(), n_threads),
+               [&](std::size_t leaf) { load_leaf(observation, static_cast<int>(leaf), work); });
   for (const auto& level : factored.levels) {
     for_steps(factored, level, n_threads, [&](const FactoredStep& step, int threads) {
       double one = 1.0;
@@ -65,30 +66,32 @@ Outcome factored_forward(const Known& known, FactoredWork& work, double& log_z, 
   return loss - std::log2(z) > kTolerated ? Outcome::lost : Outcome::exact;
 }
 
-void load_logarithms(const Known& known, int leaf, double* out) {
-  const FactoredTree& factored = known.factored();
+void load_logarithms(const Observation& observation, int leaf, double* out) {
+  const FactoredTree& factored = observation.factored();
   if (at(leaf) < factored.n_factors) {
-    const auto given = slice(known.tree, known.potentials, leaf);
-    return for_observed_cells(known, leaf,
+    const auto given = slice(observation.tree, observation.potentials, leaf);
+    return for_observed_cells(observation, leaf,
                               [&](std::size_t cell, std::size_t from) { out[cell] = given[from]; });
   }
   std::fill_n(out, factored.values[at(leaf)].cells, 0.0);
-  for (const Evidence& e : known.alone) {
+  for (const Evidence& e : observation.alone) {
     if (factored.home[at(e.attribute)] != leaf) continue;
     std::transform(e.log_likelihood.begin(), e.log_likelihood.end(), out, out, std::plus<>());
   }
 }
 
-double factored_maximum(const Known& known, double* cells, int n_threads) {
+double factored_maximum(const Observation& observation, double* cells, int n_threads) {
   constexpr double kNothing = 0.0;
-  const FactoredTree& factored = known.factored();
+  const FactoredTree& factored = observation.factored();
   // A factor that lies as it is given is read where it is.
   const auto table = [&](int value) -> const double* {
-    if (lies_as_given(known, value)) return slice(known.tree, known.potentials, value).data();
+    if (lies_as_given(observation, value))
+      return slice(observation.tree, observation.potentials, value).data();
     return cells + factored.values[at(value)].offset;
   };
   for (int v = 0; at(v) < factored.n_leaves; ++v) {
-    if (!lies_as_given(known, v)) load_logarithms(known, v, cells + factored.values[at(v)].offset);
+    if (!lies_as_given(observation, v))
+      load_logarithms(observation, v, cells + factored.values[at(v)].offset);
   }
   for (const auto& level : factored.levels) {
     for_steps(factored, level, n_threads, [&](const FactoredStep& step, int threads) {

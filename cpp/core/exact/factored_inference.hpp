@@ -30,7 +30,7 @@ struct FactoredWork {
 };
 
 /// log Z of the potentials given what is observed, but for the weight of the observed values.
-Outcome factored_forward(const Known& known, FactoredWork& work, double& log_z, int n_threads);
+Outcome factored_forward(const Observation& observation, FactoredWork& work, double& log_z, int n_threads);
 
 /// Where the backward pass writes marginals, in counts that sum to `total`, cells against the observation 0.
 struct Marginals {
@@ -42,14 +42,15 @@ struct Marginals {
 };
 
 /// After an exact factored_forward with the same arguments.
-Outcome factored_backward(const Known& known, FactoredWork& work, const Marginals& marginals, int n_threads);
+Outcome factored_backward(const Observation& observation, FactoredWork& work, const Marginals& marginals,
+                          int n_threads);
 
 /// The logarithms of one leaf: a factor, as far as it agrees with what is observed, or the evidence of an
 /// attribute that no factor holds.
-void load_logarithms(const Known& known, int leaf, double* out);
+void load_logarithms(const Observation& observation, int leaf, double* out);
 
 /// The forward pass with maxima of sums in place of sums of products: values are logarithms. Returns the
 /// largest log-weight. `cells` has room for all values; those of the steps are in it afterwards.
-double factored_maximum(const Known& known, double* cells, int n_threads);
+double factored_maximum(const Observation& observation, double* cells, int n_threads);
 
 }  // namespace pypgm

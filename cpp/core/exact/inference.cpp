@@ -13,13 +13,13 @@ namespace {
 
 /// The forward pass, and the backward pass if there is any weight and marginals are wanted: first with scaled
 /// weights, then, if that lost something, with cell exponents.
-Outcome run_factored_tree(const Known& known, FactoredWork& work, double& log_z, const Marginals& marginals,
-                          int n_threads) {
+Outcome run_factored_tree(const Observation& observation, FactoredWork& work, double& log_z,
+                          const Marginals& marginals, int n_threads) {
   for (;;) {
-    Outcome outcome = factored_forward(known, work, log_z, n_threads);
+    Outcome outcome = factored_forward(observation, work, log_z, n_threads);
     if (outcome == Outcome::impossible) log_z = -kInfinity;
     if (outcome == Outcome::exact && !marginals.empty()) {
-      outcome = factored_backward(known, work, marginals, n_threads);
+      outcome = factored_backward(observation, work, marginals, n_threads);
     }
     if (outcome != Outcome::lost) return outcome;
     assert(!work.may_extend);
@@ -28,12 +28,12 @@ Outcome run_factored_tree(const Known& known, FactoredWork& work, double& log_z,
 }
 
 /// The same from its own buffers; returns log Z.
-double factored_marginals(const Known& known, const Marginals& marginals, int n_threads) {
-  if (known.log_weight == -kInfinity) return -kInfinity;
-  FactoredWork work(known.factored());
+double factored_marginals(const Observation& observation, const Marginals& marginals, int n_threads) {
+  if (observation.log_weight == -kInfinity) return -kInfinity;
+  FactoredWork work(observation.factored());
   double log_z = 0;
-  run_factored_tree(known, work, log_z, marginals, n_threads);
-  return log_z + known.log_weight;
+  run_factored_tree(observation, work, log_z, marginals, n_threads);
+  return log_z + observation.log_weight;
 }
 
 /// Whether the factored tree is cheaper than the tables. Where the given cliques are about all the tree has,
@@ -42,8 +42,8 @@ double factored_marginals(const Known& known, const Marginals& marginals, int n_
 bool factored_is_cheaper(const JunctionTree& tree) { return 2 * tree.cost.factor_cells <= tree.cost.cells; }
 
 /// The tables cannot leave out what is observed, and take likelihoods with the given cliques alone.
-bool tables_are_cheaper(const JunctionTree& tree, const Known& known) {
-  return !factored_is_cheaper(tree) && !known.any && known.alone.empty();
+bool tables_are_cheaper(const JunctionTree& tree, const Observation& observation) {
+  return !factored_is_cheaper(tree) && !observation.any && observation.alone.empty();
 }
 
 }  // namespace
@@ -51,20 +51,21 @@ bool tables_are_cheaper(const JunctionTree& tree, const Known& known) {
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
                        int n_threads) {
-  const Known known(tree, potentials, evidence);
-  if (tables_are_cheaper(tree, known)) {
+  const Observation observation(tree, potentials, evidence);
+  if (tables_are_cheaper(tree, observation)) {
     double log_z = 0;
     Workspace work(tree);
-    const Outcome outcome = propagate(tree, known.potentials, {total, marginals, {}}, work, log_z, n_threads);
+    const Outcome outcome =
+        propagate(tree, observation.potentials, {total, marginals, {}}, work, log_z, n_threads);
     if (outcome != Outcome::lost) return log_z;
   }
-  return factored_marginals(known, {total, marginals, {}}, n_threads);
+  return factored_marginals(observation, {total, marginals, {}}, n_threads);
 }
 
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
                                  std::span<double> marginals, int n_threads) {
-  return factored_marginals(Known(tree, potentials, evidence), {total, {}, marginals}, n_threads);
+  return factored_marginals(Observation(tree, potentials, evidence), {total, {}, marginals}, n_threads);
 }
 
 double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
@@ -87,8 +88,8 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
   std::vector<double> padded(potentials.size() + tables.size(), 0.0);
   std::copy(potentials.begin(), potentials.end(), padded.begin());
   std::vector<double> marginals(padded.size());
-  const Known known(wider, padded, evidence);
-  const double log_z = factored_marginals(known, {total, marginals, {}}, n_threads);
+  const Observation observation(wider, padded, evidence);
+  const double log_z = factored_marginals(observation, {total, marginals, {}}, n_threads);
   std::copy(marginals.begin() + static_cast<std::ptrdiff_t>(potentials.size()), marginals.end(),
             tables.begin());
   return log_z;
@@ -101,10 +102,10 @@ double exact_log_partition(const JunctionTree& tree, std::span<const double> pot
 
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,
                             std::span<const Evidence> evidence, int n_threads) {
-  const Known known(tree, potentials, evidence);
-  if (known.log_weight == -kInfinity) return -kInfinity;
-  const auto cells = std::make_unique_for_overwrite<double[]>(known.factored().cells);
-  return known.log_weight + factored_maximum(known, cells.get(), n_threads);
+  const Observation observation(tree, potentials, evidence);
+  if (observation.log_weight == -kInfinity) return -kInfinity;
+  const auto cells = std::make_unique_for_overwrite<double[]>(observation.factored().cells);
+  return observation.log_weight + factored_maximum(observation, cells.get(), n_threads);
 }
 
 ExactWork::ExactWork(const JunctionTree& tree) : nothing_(tree, {}, {}) {

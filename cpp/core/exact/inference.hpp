@@ -61,7 +61,7 @@ class ExactWork {
  private:
   std::unique_ptr<FactoredWork> factored_;
   std::unique_ptr<Workspace> tables_;
-  Known nothing_;  ///< no evidence
+  Observation nothing_;  ///< no evidence
   /// Potentials as far apart lost a run with scaled weights: such a run is not tried again.
   double lost_width_ = kInfinity;
 };

@@ -18,18 +18,18 @@ constexpr double kZero = 0.0;
 /// The upward pass, kept so that parts of it can be done again.
 class MaxPass {
  public:
-  explicit MaxPass(const Known& known)
-      : tree_(known.tree),
-        factored_(known.factored()),
+  explicit MaxPass(const Observation& observation)
+      : tree_(observation.tree),
+        factored_(observation.factored()),
         cells_(std::make_unique_for_overwrite<double[]>(factored_.cells)),
         taken_by_(factored_.values.size(), -1),
-        codes_(known.codes) {
+        codes_(observation.codes) {
     for (std::size_t s = 0; s < factored_.steps.size(); ++s) {
       const FactoredStep& step = factored_.steps[s];
       taken_by_[at(step.a)] = static_cast<int>(s);
       if (step.b >= 0) taken_by_[at(step.b)] = static_cast<int>(s);
     }
-    for (int v = 0; at(v) < factored_.n_leaves; ++v) load_logarithms(known, v, table(v));
+    for (int v = 0; at(v) < factored_.n_leaves; ++v) load_logarithms(observation, v, table(v));
     for (const FactoredStep& step : factored_.steps) maximise(step);
   }
 
@@ -143,14 +143,14 @@ class MaxPass {
 MostProbable most_probable(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence) {
   assert(tree.factored != nullptr);
-  const Known known(tree, potentials, evidence);
-  MaxPass pass(known);
+  const Observation observation(tree, potentials, evidence);
+  MaxPass pass(observation);
   const double largest = pass.largest();
-  if (largest + known.log_weight == -kInfinity) return {{}, -kInfinity};
+  if (largest + observation.log_weight == -kInfinity) return {{}, -kInfinity};
   bool only = pass.trace();
   std::vector<std::int32_t> codes = pass.codes();
   for (std::size_t a = 0; !only && a < tree.sizes.size(); ++a) {
-    if (tree.sizes[a] == 1 || known.observed[a] != 0) continue;
+    if (tree.sizes[a] == 1 || observation.observed[a] != 0) continue;
     // A smaller code is in a maximiser exactly if the maximum stays when only smaller codes are left.
     while (codes[a] > 0) {
       const std::vector<double> before = pass.limit(a, 0, at(codes[a]));
@@ -166,7 +166,7 @@ MostProbable most_probable(const JunctionTree& tree, std::span<const double> pot
     only = pass.trace();
     codes = pass.codes();
   }
-  return {codes, largest + known.log_weight};
+  return {codes, largest + observation.log_weight};
 }
 
 }  // namespace pypgm

@@ -24,8 +24,8 @@ std::vector<Evidence> enter_evidence(const JunctionTree& tree, std::span<const E
   return alone;
 }
 
-Known::Known(const JunctionTree& junction_tree, std::span<const double> given,
-             std::span<const Evidence> evidence)
+Observation::Observation(const JunctionTree& junction_tree, std::span<const double> given,
+                         std::span<const Evidence> evidence)
     : tree(junction_tree), observed(tree.sizes.size(), 0), codes(tree.sizes.size(), 0), potentials(given) {
   const auto possible = [](double x) { return x != -kInfinity; };
   for (const Evidence& e : evidence) {
@@ -53,12 +53,12 @@ Known::Known(const JunctionTree& junction_tree, std::span<const double> given,
   if (any) own_ = make_factored_tree(tree, observed);
 }
 
-bool lies_as_given(const Known& known, int leaf) {
-  if (at(leaf) >= known.tree.factors.size()) return false;
-  const Scope& axes = known.factored().values[at(leaf)].attributes;
+bool lies_as_given(const Observation& observation, int leaf) {
+  if (at(leaf) >= observation.tree.factors.size()) return false;
+  const Scope& axes = observation.factored().values[at(leaf)].attributes;
   return std::ranges::is_sorted(axes) &&
-         std::ranges::none_of(known.tree.scopes[at(leaf)],
-                              [&](std::int32_t a) { return known.observed[at(a)] != 0; });
+         std::ranges::none_of(observation.tree.scopes[at(leaf)],
+                              [&](std::int32_t a) { return observation.observed[at(a)] != 0; });
 }
 
 }  // namespace pypgm

@@ -18,11 +18,12 @@ std::vector<Evidence> enter_evidence(const JunctionTree& tree, std::span<const E
 /// Evidence as inference takes it: attributes with one possible value are observed, which makes every table
 /// smaller; other likelihoods become part of the potentials. Refers to the tree and the potentials it is
 /// given.
-class Known {
+class Observation {
  public:
-  Known(const JunctionTree& tree, std::span<const double> potentials, std::span<const Evidence> evidence);
-  Known(const Known&) = delete;
-  Known& operator=(const Known&) = delete;
+  Observation(const JunctionTree& tree, std::span<const double> potentials,
+              std::span<const Evidence> evidence);
+  Observation(const Observation&) = delete;
+  Observation& operator=(const Observation&) = delete;
 
   const JunctionTree& tree;
   bool any = false;                    ///< whether anything is observed
@@ -42,22 +43,22 @@ class Known {
 
 /// Whether a leaf is a given factor whose cells lie as they are given: none of its attributes is observed,
 /// and its axes are in the same order.
-bool lies_as_given(const Known& known, int leaf);
+bool lies_as_given(const Observation& observation, int leaf);
 
 /// Calls body(cell of what is left of a given factor, cell of the factor) for the cells that agree with the
 /// observed codes.
 template <class Body>
-void for_observed_cells(const Known& known, int factor, const Body& body) {
-  const Scope& scope = known.tree.scopes[at(factor)];
-  const Scope& axes = known.factored().values[at(factor)].attributes;
-  const auto step_of = [&](std::int32_t a) { return stride_of(known.tree.sizes, scope, a); };
+void for_observed_cells(const Observation& observation, int factor, const Body& body) {
+  const Scope& scope = observation.tree.scopes[at(factor)];
+  const Scope& axes = observation.factored().values[at(factor)].attributes;
+  const auto step_of = [&](std::int32_t a) { return stride_of(observation.tree.sizes, scope, a); };
   std::size_t begin = 0;
   for (const std::int32_t a : scope) {
-    if (known.observed[at(a)] != 0) begin += step_of(a) * at(known.codes[at(a)]);
+    if (observation.observed[at(a)] != 0) begin += step_of(a) * at(observation.codes[at(a)]);
   }
   Strides strides;
   for (std::size_t i = axes.size(); i-- > 0;)
-    strides.add_outer(known.tree.sizes[at(axes[i])], step_of(axes[i]));
+    strides.add_outer(observation.tree.sizes[at(axes[i])], step_of(axes[i]));
   strides.for_cells(begin, body);
 }
 

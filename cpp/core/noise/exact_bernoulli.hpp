@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/noise/random_bits.hpp"
-#include "core/noise/wide.hpp"
+#include "core/noise/wide_integer.hpp"
 
 namespace pypgm {
 

@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AlikeRounds"]
+__all__ = ["RoundsLikelihood"]
 
 Array = NDArray[np.float64]
 
 _LARGE = 20.0  # a score whose exp may drown the others: 5e8
 
 
-class AlikeRounds:
+class RoundsLikelihood:
     r"""Rounds that drew cells, or their complements, by scores which differ in few cells.
 
     With scores :math:`b_q + o_{tq}` of the cells, their negatives for the complements, a round has the mass
@@ -29,7 +29,7 @@ class AlikeRounds:
 
     Examples
     --------
-    >>> rounds = AlikeRounds(3)
+    >>> rounds = RoundsLikelihood(3)
     >>> rounds.add(np.array([0.0, -1.0, 0.0]), [(2, False)])
     >>> value, slope = rounds.loss(np.zeros(3))
     >>> bool(np.isclose(value, np.log(4 + np.e + 1 / np.e))), slope.shape

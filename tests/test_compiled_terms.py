@@ -5,7 +5,7 @@ import pytest
 
 import pypgm
 from pypgm import queries
-from pypgm.estimation import objective, problem
+from pypgm.estimation import compiled_terms, problem
 from pypgm.estimation.region_problem import RegionEngine
 from pypgm.estimation.tree_problem import TreeEngine
 
@@ -82,7 +82,7 @@ def test_a_loss_of_ones_own_reads_cliques_inside_larger_regions():
 
 def test_all_queries_of_the_field_are_compiled_but_those_with_much_faster_products():
     for clique, query in ASKED.values():
-        assert objective.is_compiled(pypgm.LinearMeasurement(np.zeros(query.shape[0]), clique, 1.0, query))
+        assert compiled_terms.is_compiled(pypgm.LinearMeasurement(np.zeros(query.shape[0]), clique, 1.0, query))
     slow = queries.AllRange(200)
     assert slow.nnz > 8 * slow.cost
-    assert not objective.is_compiled(pypgm.LinearMeasurement(np.zeros(slow.shape[0]), ("x",), 1.0, slow))
+    assert not compiled_terms.is_compiled(pypgm.LinearMeasurement(np.zeros(slow.shape[0]), ("x",), 1.0, slow))

@@ -15,12 +15,12 @@ from pypgm.queries import LinearQuery
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Stacked"]
+__all__ = ["StackedMeasurements"]
 
 _SPARSE = 8  # a query whose product costs no fewer than its entries over this goes into the sparse matrix
 
 
-class Stacked:
+class StackedMeasurements:
     """The queries of measurements, one below the other, on a flat vector of the cells of some cliques.
 
     Queries with few entries are put into one sparse matrix, so that they cost one product; the others are called.

@@ -1,20 +1,18 @@
-"""Relations of neighbouring tables, norms, and the largest distance of two columns."""
+"""Relations of neighbouring tables, and how far two columns of a query are apart: what a substitution changes."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 __all__ = [
     "DENSE_ENTRIES",
     "EXACT_LIMIT",
     "MAX_COLUMNS",
     "Neighbours",
-    "as_vector",
     "check_neighbours",
-    "check_norm",
     "few_columns",
     "largest_distance",
 ]
@@ -29,20 +27,6 @@ def check_neighbours(neighbours: str) -> None:
     """Raise ``ValueError`` unless `neighbours` is a relation pypgm knows."""
     if neighbours not in get_args(Neighbours):
         raise ValueError(f"neighbours must be 'add-remove' or 'replace', got {neighbours!r}")
-
-
-def check_norm(norm: int) -> None:
-    """Raise ``ValueError`` unless `norm` is 1 or 2."""
-    if norm not in {1, 2}:
-        raise ValueError(f"norm must be 1 or 2, got {norm!r}")
-
-
-def as_vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
-    """Return a vector of one number a row or cell; ``ValueError`` unless its shape is (size,)."""
-    vector: NDArray[Any] = np.asarray(entries)
-    if vector.shape != (size,):
-        raise ValueError(f"{name} needs shape ({size},), got {vector.shape}")
-    return vector
 
 
 def few_columns(columns: NDArray[Any]) -> NDArray[Any] | None:

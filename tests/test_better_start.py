@@ -7,7 +7,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Dataset, Domain, workloads
-from pypgm.mechanisms import second_start, wide
+from pypgm.mechanisms import better_start, wide
 from pypgm.mechanisms.run import Run
 
 
@@ -40,7 +40,7 @@ def test_pairs_that_depend_much_are_estimated_from_a_tree_of_them(fits, monkeypa
     assert fits == [1, 1, 1, 2, 1, 2]
     pairs = workloads.all_k_way(data.domain, 2)
     error = pypgm.evaluate(release.model, cliques=pairs, unsafe_data=data).mean
-    monkeypatch.setattr(second_start, "_misfit", lambda *_: 0.0)
+    monkeypatch.setattr(better_start, "_misfit", lambda *_: 0.0)
     from_independent = wide(data, epsilon=1, delta=1e-9, unsafe_seed=3)
     assert fits[6:] == [1, 1, 1, 2]
     assert error < 0.95 * pypgm.evaluate(from_independent.model, cliques=pairs, unsafe_data=data).mean
@@ -61,7 +61,7 @@ def test_where_all_pairs_are_a_tree_or_an_estimate_was_ended_there_is_one_start(
     domain = chain(1, 1).domain
     empty = Dataset({a: [] for a in domain}, domain)
     wide(empty, epsilon=1, delta=1e-9, neighbours="replace")
-    monkeypatch.setattr(second_start, "_MAX_PAIRS", 14)
+    monkeypatch.setattr(better_start, "_MAX_PAIRS", 14)
     wide(chain(500, 0.9), epsilon=1, delta=1e-9)
     assert fits == [1] * 6
 
@@ -99,7 +99,7 @@ def test_ctrl_c_between_two_estimates_leaves_the_first(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(second_start, "_misfit", interrupted)
+    monkeypatch.setattr(better_start, "_misfit", interrupted)
     with pytest.warns(pypgm.errors.EstimateInterruptedWarning):
         release = wide(chain(20_000, 0.9), epsilon=1, delta=1e-9)
     assert release.model.fit.status == "interrupted"

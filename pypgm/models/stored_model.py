@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pypgm.domain import Domain
 from pypgm.fields import check_fields
-from pypgm.models.storage import archive_bytes, parse_archive, write_archive
+from pypgm.models.archive import archive_bytes, parse_archive, write_archive
 
 if TYPE_CHECKING:
     import os
