@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -31,6 +31,8 @@ from pypgm.privacy.trusted_query import trusted_on
 from pypgm.queries import LinearQuery, Products
 
 __all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
+
+_Selector = TypeVar("_Selector", bound=Selector[Any] | CellSelector)
 
 
 class PrivateTable(Guarded):
@@ -118,6 +120,12 @@ class PrivateTable(Guarded):
         if self.__data is None:
             raise ValueError("this private table is closed: its records are gone, only what was released is left")
         return self.__data
+
+    def __until_closed(self, selector: _Selector) -> _Selector:
+        """Return a selector that ends with the table; ``ValueError`` if that is closed."""
+        self.__records()
+        self.__views.add(selector)
+        return selector
 
     def __counted(self, cliques: Sequence[Clique]) -> Iterator[NDArray[np.int64]]:
         """Yield exact tables, counted in batches."""
@@ -284,10 +292,7 @@ class PrivateTable(Guarded):
             Gives what of a candidate's table is compared, every cell by default. Its columns must be unit vectors,
             as those of `Identity` and `Partition` are.
         """
-        self.__records()
-        selector = L1Selector(self, candidates, estimate, query, self.__counted)
-        self.__views.add(selector)
-        return selector
+        return self.__until_closed(L1Selector(self, candidates, estimate, query, self.__counted))
 
     def selector(
         self,
@@ -314,11 +319,8 @@ class PrivateTable(Guarded):
             Length of an interval that holds the changes of all scores: the sensitivity where scores all rise or all
             fall, twice that by default.
         """
-        self.__records()
         stated = (sensitivity, 2 * sensitivity if score_range is None else score_range)
-        selector = StatedSelector(self, candidates, score, self.__counted, stated)
-        self.__views.add(selector)
-        return selector
+        return self.__until_closed(StatedSelector(self, candidates, score, self.__counted, stated))
 
     def cell_selector(self, cliques: Sequence[Clique]) -> CellSelector:
         """Return a way to select among the counts of all cells of cliques and their complements; reads nothing yet.
@@ -328,10 +330,7 @@ class PrivateTable(Guarded):
         cliques : sequence of clique
             Chosen without looking at the data.
         """
-        self.__records()
-        selector = CellSelector(self, cliques, self.__counted)
-        self.__views.add(selector)
-        return selector
+        return self.__until_closed(CellSelector(self, cliques, self.__counted))
 
     def frank_wolfe(self, asked: Regressions) -> FrankWolfe:
         """Return sparse logistic regressions between attributes, as yet unsolved; reads nothing."""
