@@ -275,6 +275,23 @@ def test_query_given(model, capsys):
     assert answer(capsys.readouterr().out)[1] == {("F",): pytest.approx(0.3), ("M",): pytest.approx(0.7)}
 
 
+@pytest.mark.parametrize(
+    ("given", "ages"),
+    [
+        ("age=1..3", "123"),
+        ("age=..1", "01"),
+        ("age=3..", "34"),
+        ("age=4..4", "4"),
+        ("age=0,2..3", "023"),
+        ("age=1,4", "14"),
+    ],
+)
+def test_query_given_several_values_and_ranges(given, ages, model, capsys):
+    assert cli.main(["query", model, "age", "--given", given, "--draws", "0"]) == 0
+    shown = answer(capsys.readouterr().out)[1]
+    assert {age for (age,), share in shown.items() if share > 0} == set(ages)
+
+
 def test_query_of_a_network(folder, capsys):
     (folder / "rain.bif").write_text("""
         variable rain { type discrete[2] { no, yes }; } variable wet { type discrete[2] { no, yes }; }

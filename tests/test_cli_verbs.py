@@ -99,6 +99,46 @@ def test_a_value_that_is_not_declared_is_no_other_value(folder, capsys):
         assert message in capsys.readouterr().err
 
 
+def test_ranges_of_values_that_are_declared(folder, capsys):
+    columns = {
+        "job": pypgm.data.Categorical(["cook", "driver", "a, b", "x..y"]),
+        "wage": pypgm.data.Integer(0, 99, width=10, outside="null", null=True),
+        "hired": pypgm.data.Date("2000-01-01", "2004-12-31", "year"),
+    }
+    schema = pypgm.Schema(columns)
+    raw = {
+        "job": ["cook", "driver", "a, b", "x..y"] * 50,
+        "wage": ["3", "15", "", "30"] * 50,
+        "hired": [f"200{i % 5}-03-04" for i in range(200)],
+    }
+    release = mechanisms.mst(schema.encode(raw), epsilon=100, delta=1e-9, unsafe_seed=1)
+    replace(release, schema=schema).save("staff.pgm")
+    for given, left in {
+        "wage=12..20": {"[10, 20)", "[20, 30)"},
+        "wage=..9": {"[0, 10)"},
+        "job=cook,x..y": {"cook", "x..y"},
+        "job=a, b": {"a, b"},
+        'job="a, b",driver': {"a, b", "driver"},
+        "job=driver..": {"driver", "a, b", "x..y"},
+        "hired=2001-05-05..2002-01-01": {"2001", "2002"},
+    }.items():
+        name = given.partition("=")[0]
+        assert cli.main(["query", "staff.pgm", name, "--format", "json", "--draws", "0", "--given", given]) == 0
+        ((table,),) = json.loads(f"[{capsys.readouterr().out}]")
+        assert set(map(str, table["given"][name])) == left
+    for bad, message in {
+        "wage=..": "needs a whole number from 0 to 99",
+        "wage=25..5": "no value of attribute 'wage' is in the range: '25' comes after '5'",
+        "wage=20..200": "at the ends of a range, got '200'",
+        "wage=..99..": "needs a whole number from 0 to 99",
+        "wage=1,000": "needs a whole number from 0 to 99",
+        "job=cook,nurse": "needs one of 'cook', 'driver'",
+        "hired=21..": "at the ends of a range, got '21'",
+    }.items():
+        assert cli.main(["query", "staff.pgm", "job", "--given", bad]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_evidence_that_a_rule_forbids(folder, capsys):
     rule = pypgm.data.Rule(["age", "sex"], [[0, "M"]])
     schema = pypgm.Schema({"age": 5, "sex": ["F", "M"]}, rules=[rule])

@@ -16,6 +16,7 @@ import numpy as np
 from pypgm import load
 from pypgm.data.codebook import Codebook
 from pypgm.data.columns import Column
+from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import check_parquet
 from pypgm.data.schema import Schema, read_schema
 from pypgm.data.unsettled import OpenSet
@@ -69,6 +70,7 @@ RUNNABLE = [name for name in mechanism_names() if not needs_more(name)]
 TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
 """How the name of a table ends that is written."""
 
+_TO = ".."  # between the ends of a range
 _RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
 _DIGITS = 400  # of a number before its exponent, and
 _EXPONENT = 5  # of that: beyond them a float is 0 or infinite
@@ -118,7 +120,8 @@ def add_given(command: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="what is known; may be repeated, and several values of one attribute mean any of them",
+        help="what is known, such as sex=F; several values mean any of them: job=cook,nurse, or repeat it; a range has "
+        "all values, in their order, from one to another: age=30..40, age=65.. (both ends and the whole of their bins)",
     )
 
 
@@ -243,13 +246,46 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
         if name is None:
             near = _nearest(text.partition("=")[0], domain) or f"; it has {listed([*map(repr, domain)])}"
             raise ValueError(f"--given needs NAME=VALUE with an attribute of the model, got {text!r}{near}")
-        value = text[len(name) + 1 :]
-        code, needed = _code_of(domain, name, value, schema)
         labels = domain.labels.get(name)
-        if code is None:
-            raise ValueError(f"--given {text!r}: attribute {name!r} needs {needed}{_nearest(value, labels or ())}")
-        evidence.setdefault(name, []).append(code if labels is None else labels[code])
+        try:
+            codes = _codes_of(domain, name, text[len(name) + 1 :], schema)
+        except ValueError as error:
+            raise ValueError(f"--given {text!r}: {error}") from None
+        evidence.setdefault(name, []).extend(codes if labels is None else [labels[code] for code in codes])
     return evidence
+
+
+def _codes_of(domain: Domain, name: str, text: str, schema: Schema | None) -> list[int]:
+    """Return the codes of a value, of several with commas between them, or of a range; what is itself a value is one.
+
+    Raises
+    ------
+    ValueError
+        If part of the text is no value, or a range is empty.
+    """
+    code, needed = _code_of(domain, name, text, schema)
+    if code is not None:
+        return [code]
+    column = None if schema is None else schema.columns[name]
+    parts = next(csv.reader([text]), [])
+    if len(parts) > 1 and not isinstance(column, Integer | Real):  # whose numbers may be written 40,000
+        return [code for part in parts for code in _codes_of(domain, name, part, schema)]
+    ends = text.split(_TO)
+    if len(ends) != 2 or not any(ends):
+        raise ValueError(f"attribute {name!r} needs {needed}{_nearest(text, domain.labels.get(name, ()))}")
+    aside = set() if column is None else {column.null_code, column.other_code}
+    inside = [code for code in range(domain.size((name,))) if code not in aside]
+    places = [inside[0], inside[-1]]
+    for i, end in enumerate(ends):
+        if end:
+            code, _ = _code_of(domain, name, end, schema)
+            if code not in inside:
+                raise ValueError(f"attribute {name!r} needs {needed} at the ends of a range, got {end!r}")
+            places[i] = inside[inside.index(code)]
+    found = [code for code in inside if places[0] <= code <= places[1]]
+    if not found:
+        raise ValueError(f"no value of attribute {name!r} is in the range: {ends[0]!r} comes after {ends[1]!r}")
+    return found
 
 
 def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tuple[int | None, str]:

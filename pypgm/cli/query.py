@@ -36,7 +36,7 @@ With --given it prints conditional probabilities instead. Any attributes can be 
 _EXAMPLES = """\
 examples:
   pypgm query people.pgm age,sex income
-  pypgm query people.pgm income --given sex=F --given age=30 --given age=31   (women of 30 or 31)
+  pypgm query people.pgm income --given sex=F --given age=30..40   (women from 30 to 40)
   pypgm query people.pgm age,sex --out age-sex.csv
   pypgm query people.pgm age sex --format json
   pypgm query alarm.bif HYPOVOLEMIA --given CVP=LOW

@@ -29,6 +29,7 @@ _EXAMPLES = """\
 examples:
   pypgm sample people.pgm --out synthetic.csv
   pypgm sample people.pgm --rows 1000 --given sex=F --seed 7 --out women.csv
+  pypgm sample people.pgm --given job=cook,nurse --given age=65.. --out old.csv
   pypgm sample people.pgm --rows 10 --out /dev/stdout
 """
 
