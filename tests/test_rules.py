@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import operator
 import re
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Constraint, Schema, cli, mechanisms
-from pypgm.data import Categorical, Date, Integer, OpenSet, Rule, StreamedTable
+from pypgm.data import Categorical, Comparison, Date, Integer, OpenSet, Real, Rule, StreamedTable
 from pypgm.data.table import read_open_table
 
 COLUMNS = {
@@ -144,3 +145,71 @@ def test_the_command_keeps_to_rules(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     assert cli.main([*synth, "--release", "p.pgm", "--mechanism", "privbayes"]) == 2
     assert "privbayes takes no constraints" in capsys.readouterr().err
+
+
+CLOSED = {
+    "low": Integer(0, 9, width=5),
+    "high": Real(0, 10, bins=4, outside="clip"),
+    "from": Date("2000-01-01", "2000-12-31", "quarter", null=""),
+    "to": Date("2000-02-01", "2000-12-31", "month", outside="other"),
+    "at": Date("2000-01-01", "2000-01-02", "hour"),
+    "kind": ["x", "y"],
+}
+
+
+def values(column):
+    """Return values of each code: both ends of each bin, and beyond the ends where they are clipped."""
+    low, high, starts = column.bounds_and_starts()
+    ends = [np.nextafter(e, low) if isinstance(column, Real) else e - 1 for e in starts[1:]]
+    found = [[a, b] for a, b in zip(starts, [*ends, high], strict=True)]
+    if column.outside == "clip":
+        found[0][0], found[-1][1] = -1e9, 1e9
+    return found
+
+
+@pytest.mark.parametrize("order", ["<=", "<", ">=", ">"])
+@pytest.mark.parametrize("pair", [("low", "high"), ("high", "low"), ("from", "to"), ("to", "from"), ("high", "other")])
+def test_comparisons_forbid_bins_of_which_no_values_fit(pair, order):
+    columns = Schema(CLOSED | {"other": Real(0, 8, edges=[1, 5])}).columns
+    rule = Comparison(f" {pair[0]} {order} {pair[1]}")
+    found = rule.mask(columns)
+    fits = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}[order]
+    left, right = (columns[name] for name in pair)
+    for i, one in enumerate(values(left)):
+        for j, other in enumerate(values(right)):
+            possible = any(fits(a, b) for a in one for b in other)
+            assert found[(i, j) if rule.columns == pair else (j, i)] != possible, (one, other)
+    assert found.sum() == found[: columns[rule.columns[0]].n_values, : columns[rule.columns[1]].n_values].sum()
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("low <= kind", "'kind' is none"),
+        ("low <= from", "'low' is integer, 'from' is date"),
+        ("at > to", "two of dates alike"),
+        ("low <= low", "two columns, such as 'start <= end'"),
+        ("low = high", "two columns, such as 'start <= end'"),
+        ("late < early", "leaves no record possible"),
+    ],
+)
+def test_comparisons_that_do_not_fit(rule, message):
+    with pytest.raises(ValueError, match=message):
+        Schema(CLOSED | {"early": Integer(0, 3), "late": Integer(3, 9)}, rules=[rule])
+
+
+def test_files_compare_columns(tmp_path):
+    columns = {"start": {"kind": "integer", "low": 0, "high": 9}, "end": {"kind": "integer", "low": 0, "high": 9}}
+    told = {"columns": columns, "rules": ["start <= end"]}
+    (tmp_path / "s.json").write_text(json.dumps(told))
+    schema = pypgm.read_schema(tmp_path / "s.json")
+    assert schema == Schema.from_dict(schema.to_dict())
+    assert schema.to_dict()["rules"] == ["start <= end"]
+    with pytest.raises(ValueError, match=r"columns 'start', 'end', row 1 .*a rule forbids"):
+        schema.encode({"start": [3, 4], "end": [3, 3]})
+    data = schema.encode({"start": [3, 4, 0] * 100, "end": [3, 5, 9] * 100})
+    release = mechanisms.mst(data, epsilon=1, delta=1e-9, constraints=pypgm.Constraint.of_rules(schema))
+    made = release.synthetic_data(rng=0).columns
+    assert (made["start"] <= made["end"]).all()
+    with pytest.raises(ValueError, match="or of texts such as 'start <= end'"):
+        Schema.from_dict(told | {"rules": [3]})

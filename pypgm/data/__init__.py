@@ -5,6 +5,7 @@ from __future__ import annotations
 from pypgm.data.closed import Boolean, Categorical, Codes
 from pypgm.data.codebook import read_domain
 from pypgm.data.columns import Column
+from pypgm.data.comparison import Comparison
 from pypgm.data.dataset import Dataset
 from pypgm.data.dates import Date
 from pypgm.data.engine import EngineTable
@@ -21,6 +22,7 @@ __all__ = [
     "Categorical",
     "Codes",
     "Column",
+    "Comparison",
     "Dataset",
     "Date",
     "EngineTable",

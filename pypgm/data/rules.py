@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pypgm.data.columns import Column
+from pypgm.data.comparison import Comparison
 from pypgm.data.dataset import Dataset
 from pypgm.domain import Clique, Label
 
@@ -84,7 +85,9 @@ class Rule:
         return {"columns": list(self.columns), "forbidden": cells}
 
 
-def broken_rules(rules: Sequence[Rule], columns: Mapping[str, Column], table: Counted, first_row: int = 0) -> list[str]:
+def broken_rules(
+    rules: Sequence[Rule | Comparison], columns: Mapping[str, Column], table: Counted, first_row: int = 0
+) -> list[str]:
     """Return which rules a table breaks and, where its records are at hand, in which rows."""
     counts = table.count([tuple(rule.columns) for rule in rules])
     masks = [rule.mask(columns) for rule in rules]
@@ -96,7 +99,7 @@ def broken_rules(rules: Sequence[Rule], columns: Mapping[str, Column], table: Co
     ]
 
 
-def _rows(rule: Rule, mask: NDArray[np.bool_], table: Counted, first_row: int) -> str:
+def _rows(rule: Rule | Comparison, mask: NDArray[np.bool_], table: Counted, first_row: int) -> str:
     """Return which records break a rule; nothing of those that are counted elsewhere."""
     if not isinstance(table, Dataset):
         return ""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns import Column
+from pypgm.data.comparison import Comparison
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import as_column, columns_of, encoded, problems_error
 from pypgm.data.files import replacing_text
@@ -37,8 +38,9 @@ class Schema:
         `Categorical`. Their order is that of the attributes.
     drop : sequence of str
         Columns of the table that are left out, such as names and numbers of persons.
-    rules : sequence of Rule
-        Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none.
+    rules : sequence of Rule, Comparison or str
+        Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none. A
+        text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int
         Records that one person has at most.
     warned : sequence of str
@@ -67,7 +69,7 @@ class Schema:
     declared: Mapping[str, Column | Unsettled]
     drop: tuple[str, ...]
     records_per_person: int
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule | Comparison, ...]
     warned: tuple[str, ...]
 
     def __init__(
@@ -75,7 +77,7 @@ class Schema:
         columns: Mapping[str, Column | Unsettled | int | Sequence[Label]],
         *,
         drop: Iterable[str] = (),
-        rules: Iterable[Rule] = (),
+        rules: Iterable[Rule | Comparison | str] = (),
         records_per_person: int = 1,
         warned: Iterable[str] = (),
     ) -> None:
@@ -83,7 +85,7 @@ class Schema:
         self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
         self.records_per_person = records_per_person
         self.warned = tuple(warned)
-        self.rules = tuple(rules)
+        self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
         if not self.declared:
             raise ValueError("a schema needs at least one column")
         both = [name for name in self.drop if name in self.declared]

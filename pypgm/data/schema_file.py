@@ -12,6 +12,7 @@ from typing import Any
 from pypgm.data.closed import Boolean, Categorical, Codes
 from pypgm.data.codebook import read_json
 from pypgm.data.columns import Column
+from pypgm.data.comparison import Comparison
 from pypgm.data.dates import Date
 from pypgm.data.files import open_text
 from pypgm.data.numbers import Integer, Real
@@ -103,17 +104,20 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
     return columns, rest | {"warned": warned, "rules": rules}, problems
 
 
-def _rules(told: object) -> tuple[list[Rule], list[str]]:
+def _rules(told: object) -> tuple[list[Rule | Comparison], list[str]]:
     """Return the rules of a parsed file, and what is wrong with them."""
-    rules: list[Rule] = []
+    rules: list[Rule | Comparison] = []
     wrong: list[str] = []
     for rule in told if isinstance(told, list) else [told]:
         entries = {n: v for n, v in rule.items() if n not in _NOTES} if isinstance(rule, Mapping) else {}
-        if set(entries) != {"columns", "forbidden"} or not all(isinstance(v, list) for v in entries.values()):
-            wrong.append("rules needs a list of objects with columns and forbidden, each a list")
+        is_cells = set(entries) == {"columns", "forbidden"} and all(isinstance(v, list) for v in entries.values())
+        is_text = isinstance(rule, str) and ("<" in rule or ">" in rule)
+        if not (is_cells or is_text):
+            form = "objects with columns and forbidden, each a list, or of texts such as 'start <= end'"
+            wrong.append(f"rules needs a list of {form}")
             continue
         try:
-            rules.append(Rule(**entries))
+            rules.append(Comparison(rule) if is_text else Rule(**entries))
         except (TypeError, ValueError) as error:
             wrong.append(str(error))
     return rules, wrong

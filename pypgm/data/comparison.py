@@ -1,0 +1,108 @@
+"""Rules that compare two columns, such as ``start <= end``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.data.bins import Binned
+from pypgm.data.columns import Column
+from pypgm.data.dates import Date
+from pypgm.data.numbers import Real
+from pypgm.memory import check_fits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Comparison"]
+
+_FORM = re.compile(r"\s*(.+?)\s*(<=|>=|<|>)\s*(.+?)\s*")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Values of a column that are never more than those of another, known from what the columns mean.
+
+    It forbids two bins of which no values fit together; of bins that overlap, and of nulls, it says nothing.
+
+    Parameters
+    ----------
+    text : str
+        Two columns of numbers, or two of dates, with ``<=``, ``<``, ``>=`` or ``>`` between them.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The two, the one that is never more first.
+
+    Examples
+    --------
+    >>> from pypgm.data import Integer
+    >>> years = Integer(2000, 2003)
+    >>> Comparison("start <= end").mask({"start": years, "end": years}).astype(int)
+    array([[0, 0, 0, 0],
+           [1, 0, 0, 0],
+           [1, 1, 0, 0],
+           [1, 1, 1, 0]])
+    """
+
+    text: str
+    columns: tuple[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = _FORM.fullmatch(self.text) if isinstance(self.text, str) else None
+        if found is None or found[1] == found[3]:
+            raise ValueError(f"a comparison needs two columns, such as 'start <= end', got {self.text!r}")
+        low, order, high = found.groups()
+        object.__setattr__(self, "columns", (low, high) if "<" in order else (high, low))
+
+    def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
+        """Return whether each pair of codes is forbidden, in the order of `columns`.
+
+        Raises
+        ------
+        ValueError
+            If a column is unknown, they are of unlike kinds, or no pair is left.
+        """
+        low, high = (_line(columns, name, self.text) for name in self.columns)
+        if _scale(low) != _scale(high):
+            kinds = f"{self.columns[0]!r} is {low.kind}, {self.columns[1]!r} is {high.kind}"
+            raise ValueError(f"the rule {self.text!r} needs two columns of numbers, or two of dates alike: {kinds}")
+        told = f"the rule {self.text!r} needs {low.size * high.size:.3g} pairs of bins"
+        check_fits(low.size * high.size, None, told, "make bins wider")
+        (_, _, first), (_, highest, starts) = low.bounds_and_starts(), high.bounds_and_starts()
+        least, most = first.copy(), np.append(starts[1:] - (0 if isinstance(high, Real) else 1), highest)
+        if low.outside == "clip":
+            least[0] = -np.inf
+        if high.outside == "clip":
+            most[-1] = np.inf
+        is_strict = np.full(most.size, "=" not in self.text)
+        is_strict[:-1] |= isinstance(high, Real)  # whose bins but the last do not hold their end
+        beyond = (least[:, None] > most) | ((least[:, None] == most) & is_strict)
+        if beyond.all():
+            raise ValueError(f"the rule {self.text!r} leaves no record possible")
+        found = np.zeros((low.size, high.size), dtype=bool)
+        found[: low.n_values, : high.n_values] = beyond
+        return found
+
+    def to_dict(self) -> str:
+        """Return what a schema file has for the rule."""
+        return self.text
+
+
+def _line(columns: Mapping[str, Column], name: str, text: str) -> Binned:
+    found = columns.get(name)
+    if isinstance(found, Binned):
+        return found
+    raise ValueError(f"the rule {text!r} needs declared columns of numbers or dates, not open: {name!r} is none")
+
+
+def _scale(column: Binned) -> str:
+    """Return what places of a column's values are measured in."""
+    if isinstance(column, Date):
+        return "seconds" if column.resolution == "hour" else "days"
+    return "numbers"
