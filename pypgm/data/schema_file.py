@@ -111,13 +111,13 @@ def _rules(told: object) -> tuple[list[Rule | Comparison], list[str]]:
     for rule in told if isinstance(told, list) else [told]:
         entries = {n: v for n, v in rule.items() if n not in _NOTES} if isinstance(rule, Mapping) else {}
         is_cells = set(entries) == {"columns", "forbidden"} and all(isinstance(v, list) for v in entries.values())
-        is_text = isinstance(rule, str) and ("<" in rule or ">" in rule)
-        if not (is_cells or is_text):
+        text = rule if isinstance(rule, str) and ("<" in rule or ">" in rule) else ""
+        if not (is_cells or text):
             form = "objects with columns and forbidden, each a list, or of texts such as 'start <= end'"
             wrong.append(f"rules needs a list of {form}")
             continue
         try:
-            rules.append(Comparison(rule) if is_text else Rule(**entries))
+            rules.append(Comparison(text) if text else Rule(**entries))
         except (TypeError, ValueError) as error:
             wrong.append(str(error))
     return rules, wrong
