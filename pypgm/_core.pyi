@@ -578,10 +578,6 @@ class RecordSampler:
         n_attributes: typing.SupportsInt | typing.SupportsIndex,
         seed: typing.SupportsInt | typing.SupportsIndex,
     ) -> None: ...
-    def column(self, attribute: typing.SupportsInt | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.int32]:
-        """
-        A copy of the values drawn of an attribute.
-        """
     def draw(
         self,
         table: numpy.typing.NDArray[numpy.float64],
@@ -592,6 +588,10 @@ class RecordSampler:
     ) -> None:
         """
         Draw the attributes of a table that are not in its separator, given the separator.
+        """
+    def take_column(self, attribute: typing.SupportsInt | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.int32]:
+        """
+        The values drawn of an attribute, which is then as if it had not been drawn.
         """
 
 class ProportionalFitting:

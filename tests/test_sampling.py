@@ -433,7 +433,7 @@ def test_the_binding_checks_shapes(arguments, match):
     with pytest.raises(ValueError, match=match):
         _core.RecordSampler(3, 1, 0).draw(np.ones(2), *arguments)
     with pytest.raises(ValueError, match="attribute 1 is out of range"):
-        _core.RecordSampler(3, 1, 0).column(1)
+        _core.RecordSampler(3, 1, 0).take_column(1)
 
 
 def test_few_records_of_a_large_clique_are_refined():

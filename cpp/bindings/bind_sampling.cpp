@@ -53,14 +53,12 @@ void draw(RecordSampler& sampler, const Array<double>& table, std::vector<std::s
               [&](const Watch& watch) { sampler.draw(step, watch); });
 }
 
-Array<std::int32_t> column(const RecordSampler& sampler, std::size_t attribute) {
+Array<std::int32_t> take_column(RecordSampler& sampler, std::size_t attribute) {
   if (attribute >= sampler.n_attributes()) {
     throw py::value_error("attribute " + std::to_string(attribute) + " is out of range");
   }
-  const auto values = sampler.column(attribute);
-  Array<std::int32_t> result = allocate<std::int32_t>(values.size());
-  std::copy(values.begin(), values.end(), mutable_view(result).begin());
-  return result;
+  const std::vector<std::int32_t> values = sampler.take_column(attribute);
+  return Array<std::int32_t>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 }  // namespace
@@ -71,7 +69,8 @@ void bind_sampling(py::module_& m) {
       .def("draw", &draw, py::arg("table").noconvert(), py::arg("attributes"), py::arg("sizes"),
            py::arg("in_separator"), py::arg("in_margin"),
            "Draw the attributes of a table that are not in its separator, given the separator.")
-      .def("column", &column, py::arg("attribute"), "A copy of the values drawn of an attribute.");
+      .def("take_column", &take_column, py::arg("attribute"),
+           "The values drawn of an attribute, which is then as if it had not been drawn.");
 }
 
 }  // namespace pypgm::bind

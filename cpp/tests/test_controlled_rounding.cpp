@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>
@@ -203,6 +204,18 @@ TEST_CASE("a sampler draws by the table, deterministically") {
   CHECK(counts == std::vector<int>{10, 20, 30, 40});
   CHECK(codes == draw(1));
   CHECK(codes != draw(2));
+}
+
+TEST_CASE("a column that is taken is no longer drawn") {
+  RecordSampler sampler(2, 1, 0);
+  const std::vector<double> table{1, 1};
+  sampler.draw({table, {0}, {2}, {0}, {1}});
+  CHECK(sampler.is_drawn(0, 2));
+  std::vector<std::int32_t> column = sampler.take_column(0);
+  std::ranges::sort(column);
+  CHECK(column == std::vector<std::int32_t>{0, 1});
+  CHECK(!sampler.is_drawn(0, 2));
+  CHECK(sampler.column(0).empty());
 }
 
 TEST_CASE("a sampler refuses a table that excludes what is drawn") {

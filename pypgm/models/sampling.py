@@ -126,7 +126,7 @@ def draw_records(
             _draw(sampler, domain, Step(rest, (), small), small, rest)
             _draw(sampler, domain, Step(step.clique, rest, table), table, margin)
     return {
-        name: sampler.column(i).astype(np.min_scalar_type(-size))
+        name: sampler.take_column(i).astype(np.min_scalar_type(-size))
         for i, (name, size) in enumerate(zip(domain.attributes, domain.shape, strict=True))
     }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/watch.hpp"
@@ -54,6 +55,11 @@ class RecordSampler {
   bool is_drawn(std::size_t attribute, std::size_t size) const { return drawn_[attribute] == size; }
   /// The values drawn of an attribute, one a record; empty if it has not been drawn.
   std::span<const std::int32_t> column(std::size_t attribute) const { return columns_[attribute]; }
+  /// The same, out of the sampler: all columns need not be held twice. The attribute is then not drawn.
+  std::vector<std::int32_t> take_column(std::size_t attribute) {
+    drawn_[attribute] = 0;
+    return std::exchange(columns_[attribute], {});
+  }
 
  private:
   void split_off(std::span<std::uint32_t> value, std::size_t size, std::size_t attribute);
