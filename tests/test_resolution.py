@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pypgm.mechanisms.one_way import nearest, smoothed
 from pypgm.mechanisms.resolution import GRID, GROUPS_SENSITIVITY, resolutions, risk
 from pypgm.queries import Identity, Partition
 
@@ -94,34 +93,3 @@ def test_an_attribute_without_order_is_grouped_by_frequency():
     of_first = found["groups"].groups.reshape(6, 2)[:, 0]
     assert len(set(of_first[[1, 3, 4, 5]])) == 1
     assert of_first[0] != of_first[1]
-
-
-def test_nearest_counts():
-    np.testing.assert_allclose(nearest(np.array([5.0, 1.0, -4.0]), 4.0), [4.0, 0.0, 0.0])
-    np.testing.assert_allclose(nearest(np.array([5.0, 4.0, -4.0]), 12.0), [6.5, 5.5, 0.0])
-    for seed in range(20):
-        noisy = np.random.default_rng(seed).normal(0, 9, 7)
-        kept = nearest(noisy, 10.0)
-        moved = noisy - kept
-        assert kept.sum() == pytest.approx(10.0)
-        assert kept.min() >= 0
-        # Stationary: moved by the same amount where positive, by no more elsewhere.
-        assert np.ptp(moved[kept > 0]) < 1e-9
-        assert (moved[kept == 0] <= moved[kept > 0].max() + 1e-9).all()
-
-
-@pytest.mark.parametrize("n", [4, 5, 16, 73, 100])
-def test_smoothing_leaves_clear_counts_and_helps_where_neighbours_are_alike(n):
-    counts = 1000.0 * np.exp(-0.5 * ((np.arange(n) - n / 3) / (n / 5)) ** 2)
-    np.testing.assert_allclose(smoothed(counts, 1e-3), counts, atol=0.05)
-    rng = np.random.default_rng(n)
-    errors = []
-    for _ in range(20):
-        noisy = counts + rng.normal(0, 30, n)
-        errors.append([np.abs(smoothed(noisy, 30.0) - counts).mean(), np.abs(noisy - counts).mean()])
-    denoised, raw = np.mean(errors, axis=0)
-    assert denoised < (1.08 if n <= 16 else 0.8) * raw
-
-
-def test_two_or_three_values_are_not_smoothed():
-    np.testing.assert_array_equal(smoothed(np.array([3.0, 1.0, 9.0]), 5.0), [3.0, 1.0, 9.0])

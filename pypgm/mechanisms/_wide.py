@@ -97,8 +97,9 @@ def wide(
     -----
     How much single attributes get, between a tenth and nine tenths of rho, minimises a forecast of the error from the
     domain and the noisy number of records: few records and little budget leave the most to single attributes, and all
-    of it where noise in a sum over any pair would be more than half of the records. A choice
-    costs at most a twentieth of rho, less where its noise is below a hundredth of the records anyway.
+    of it where noise in a sum over any pair would be more than half of the records. Where noise alone explains what
+    they say, the estimate starts from the uniform model. A choice costs at most a twentieth of rho, less where its
+    noise is below a hundredth of the records anyway.
 
     A risk is an integer of which one record changes at most 3 units, see `pypgm.mechanisms.resolution.risk`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -123,19 +123,36 @@ def independent(run: Run, singles: Sequence[LinearMeasurement]) -> Independent:
     """Return the independent model from measurements of attributes, denoised.
 
     An attribute's is the mean of the counts nearest to the answers and of those nearest to smoothed answers: each is
-    the better one on some attributes, and the mean hardly worse than either.
+    the better one on some attributes, and the mean hardly worse than either. Where all answers together are about as
+    near to uniform counts as noise alone would leave them, the model is the uniform one.
     """
     total = total_of(run, singles)
-    shares: dict[str, Array] = {}
-    for attribute, size in zip(run.domain.attributes, run.domain.shape, strict=True):
-        own = [m for m in singles if m.clique == (attribute,)]
-        if not own:  # of one value, in a public number of records
-            shares[attribute] = np.ones(size)
-            continue
-        precisions = [float(m.stddev) ** -2 for m in own]
-        stddev = math.fsum(precisions) ** -0.5
-        counts = np.average([m.values for m in own], axis=0, weights=precisions)
-        kept = 0.5 * (nearest(counts, total) + nearest(smoothed(counts, stddev), total))
-        kept = np.maximum(kept, _FLOOR * stddev)
-        shares[attribute] = kept / kept.sum()
+    noisy: dict[str, tuple[Array, float]] = {}
+    for m in singles:
+        noisy[m.clique[0]] = _combined(noisy.get(m.clique[0]), np.asarray(m.values, np.float64), float(m.stddev))
+    shares = {a: np.full(n, 1 / n) for a, n in zip(run.domain.attributes, run.domain.shape, strict=True)}
+    if _stand_out(noisy.values()):
+        shares |= {a: _denoised(counts, stddev, total) for a, (counts, stddev) in noisy.items()}
     return Independent(shares, total)
+
+
+def _combined(known: tuple[Array, float] | None, counts: Array, stddev: float) -> tuple[Array, float]:
+    """Return the mean of noisy counts of one attribute, weighted by precision, and its noise."""
+    if known is None:
+        return counts, stddev
+    precisions = known[1] ** -2, stddev**-2
+    return np.average([known[0], counts], axis=0, weights=precisions), math.fsum(precisions) ** -0.5
+
+
+def _stand_out(noisy: Collection[tuple[Array, float]]) -> bool:
+    """Return whether counts differ more from uniform ones than noise alone does, by one standard deviation."""
+    squares = math.fsum(float(np.square(c - c.mean()).sum()) / stddev**2 for c, stddev in noisy)
+    degrees = sum(c.size - 1 for c, _ in noisy)
+    return squares > degrees + math.sqrt(2 * degrees)
+
+
+def _denoised(counts: Array, stddev: float, total: float) -> Array:
+    """Return what parts of the records the values of an attribute have."""
+    kept = 0.5 * (nearest(counts, total) + nearest(smoothed(counts, stddev), total))
+    kept = np.maximum(kept, _FLOOR * stddev)
+    return np.asarray(kept / kept.sum())

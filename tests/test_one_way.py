@@ -1,0 +1,55 @@
+"""One-way counts: the nearest ones, smoothing, and when the independent model is the uniform one."""
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm.mechanisms.one_way import independent, nearest, smoothed
+from pypgm.mechanisms.run import Run
+
+RNG = np.random.default_rng(11)
+
+
+def test_nearest_counts():
+    np.testing.assert_allclose(nearest(np.array([5.0, 1.0, -4.0]), 4.0), [4.0, 0.0, 0.0])
+    np.testing.assert_allclose(nearest(np.array([5.0, 4.0, -4.0]), 12.0), [6.5, 5.5, 0.0])
+    for seed in range(20):
+        noisy = np.random.default_rng(seed).normal(0, 9, 7)
+        kept = nearest(noisy, 10.0)
+        moved = noisy - kept
+        assert kept.sum() == pytest.approx(10.0)
+        assert kept.min() >= 0
+        # Stationary: moved by the same amount where positive, by no more elsewhere.
+        assert np.ptp(moved[kept > 0]) < 1e-9
+        assert (moved[kept == 0] <= moved[kept > 0].max() + 1e-9).all()
+
+
+@pytest.mark.parametrize("n", [4, 5, 16, 73, 100])
+def test_smoothing_leaves_clear_counts_and_helps_where_neighbours_are_alike(n):
+    counts = 1000.0 * np.exp(-0.5 * ((np.arange(n) - n / 3) / (n / 5)) ** 2)
+    np.testing.assert_allclose(smoothed(counts, 1e-3), counts, atol=0.05)
+    rng = np.random.default_rng(n)
+    errors = []
+    for _ in range(20):
+        noisy = counts + rng.normal(0, 30, n)
+        errors.append([np.abs(smoothed(noisy, 30.0) - counts).mean(), np.abs(noisy - counts).mean()])
+    denoised, raw = np.mean(errors, axis=0)
+    assert denoised < (1.08 if n <= 16 else 0.8) * raw
+
+
+def test_two_or_three_values_are_not_smoothed():
+    np.testing.assert_array_equal(smoothed(np.array([3.0, 1.0, 9.0]), 5.0), [3.0, 1.0, 9.0])
+
+
+def model_of(counts, stddev):
+    """Return the independent model from noisy counts of two attributes of 40 values."""
+    domain = pypgm.Domain({"a": 40, "b": 40})
+    run = Run("wide", pypgm.Dataset({"a": [0], "b": [0]}, domain), 1, 1e-9)
+    singles = [pypgm.LinearMeasurement(counts + RNG.normal(0, stddev, 40), a, stddev=stddev) for a in domain]
+    return independent(run, singles).shares.values()
+
+
+def test_counts_that_noise_explains_leave_the_uniform_model():
+    uniform = [all((s == 1 / 40).all() for s in model_of(np.full(40, 10.0), 50.0)) for _ in range(60)]
+    assert 40 <= sum(uniform) <= 58  # a standard deviation above the mean is 84 % of chi-squares
+    assert not any((s == 1 / 40).all() for s in model_of(np.linspace(0, 400, 40), 50.0))
