@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pypgm.privacy.budget import Budget
     from pypgm.release import Release
 
+_CHARGES = 40  # lines of a ledger that a summary shows
 __all__ = [
     "budget_text",
     "cells",
@@ -71,7 +72,7 @@ def summary_lines(release: Release) -> list[str]:
     total = "records" if release.privacy.total_is_public else "records (noisy)"
     return [
         f"{release.mechanism}: {release.ledger.budget!r}, {relation}",
-        release.ledger.report(),
+        release.ledger.report(_CHARGES),
         f"{len(release.measurements)} measurements, {release.model.total:.0f} {total}",
     ]
 

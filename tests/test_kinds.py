@@ -44,6 +44,10 @@ REFUSED = {
         lambda: pypgm.GraphicalModel(pypgm.CliqueVector(DOMAIN, ["a"]), 3).project("a", ["b"]),
         "evidence needs a mapping of attribute to value, got list",
     ),
+    "clique: two strings": (
+        lambda: pypgm.GraphicalModel(pypgm.CliqueVector(DOMAIN, ["a"]), 3).project("a", "b"),
+        "got the text 'b'; a clique of several attributes is one tuple of names",
+    ),
     "mst: path": (lambda: pypgm.mechanisms.mst("people.csv", **BUDGET), NO_DATA),
     "mst: dict": (lambda: pypgm.mechanisms.mst({"a": [0, 1]}, **BUDGET), NO_DATA),
     "evaluate": (

@@ -2,6 +2,7 @@ import copy
 import json
 import math
 import pickle
+import re
 import threading
 from decimal import Decimal
 from fractions import Fraction
@@ -327,3 +328,18 @@ def test_permute_and_flip_costs_four_times_the_exponential_mechanism():
     assert ledger.charge_exponential("select", "a", **arguments).cost == Fraction(1, 32)
     assert pure.charge_permute_and_flip("select", "a", **arguments).cost == Fraction(1, 2)
     assert pure.realised_epsilon() >= 0.5
+
+
+def test_a_long_report_groups_equal_charges_and_shows_the_dearest():
+    ledger = Ledger(Budget(rho=10))
+    for i in range(60):
+        ledger.charge_exponential("select", "6 cliques", epsilon=Fraction(1, 8), score_range=2)
+        ledger.charge_gaussian("measure", f"(x{i})", variance=100 + i, squared_sensitivity=1)
+    lines = ledger.report(4).splitlines()
+    noise = "exponential mechanism (epsilon 0.125, score_range 2)"
+    assert re.split(r"\s{2,}", lines[1]) == ["select, 60 times", "6 cliques", noise, "0.117188"]
+    assert [line.split()[1] for line in lines[2:5]] == ["(x0)", "(x1)", "(x2)"]
+    assert lines[5].startswith("57 more, each of less")
+    assert sum(float(line.split()[-1]) for line in lines[1:6]) == pytest.approx(float(ledger.spent()), rel=1e-5)
+    assert len(ledger.report().splitlines()) == 122
+    assert len(ledger.report(61).splitlines()) == 63

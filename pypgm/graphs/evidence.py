@@ -73,8 +73,16 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
         If a value is neither a label nor a code.
     """
     if not isinstance(evidence, Mapping | None):
-        raise TypeError(f"evidence needs a mapping of attribute to value, got {type(evidence).__name__}")
+        raise TypeError(_no_mapping(evidence))
     return [(domain.index(a), _log_likelihood(domain, a, given)) for a, given in (evidence or {}).items()]
+
+
+def _no_mapping(given: object) -> str:
+    """Return what is wrong with evidence that is none; a text may be the second attribute of a clique."""
+    needed = "evidence needs a mapping of attribute to value"
+    if isinstance(given, str):
+        return f"{needed}, got the text {given!r}; a clique of several attributes is one tuple of names"
+    return f"{needed}, got {type(given).__name__}"
 
 
 def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:

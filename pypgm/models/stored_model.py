@@ -109,7 +109,7 @@ class Stored(ABC):
         """Return the header and the arrays of the file."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, whole or not at all; `pypgm.load` reads it.
+        """Write it to a file, whole or not at all; `pypgm.load` reads it. A file of that name is replaced.
 
         Measurements go with it, a model's for its standard errors; no pickle does. A model whose user's own query is
         too large to be written as a matrix is written without them.
@@ -119,7 +119,7 @@ class Stored(ABC):
         ValueError
             If the query of a measurement of a release is too large to be written as a matrix.
         OSError
-            If the file cannot be written; nothing is left behind then.
+            If the file cannot be written; nothing is left behind then, and a file of that name stays as it is.
         """
         write_archive(path, *self.archive())
 

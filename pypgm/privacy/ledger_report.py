@@ -15,6 +15,8 @@ from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
 
+_Entry = tuple[str, str, str, Fraction]
+
 __all__ = ["LedgerReport", "check_line", "short", "upward"]
 
 _NUMBER = (str, float)
@@ -114,16 +116,19 @@ class LedgerReport:
         """Return what of the budget's `reserved_delta` was not charged."""
         return self._budget.reserved_delta - self.spent_delta()
 
-    def report(self) -> str:
-        """Return a table of the charges, one a line, and the sum."""
-        unit = self._budget.unit
-        rows: list[tuple[str, str, str, str]] = [("what", "on", "noise", unit)]
-        for line in self.lines:
-            shown = ", ".join(f"{name} {short(value)}" for name, value in line.parameters.items())
-            shown += f", delta {short(line.delta)}" if line.delta else ""
-            what = f"{line.within}: {line.what}" if line.within else line.what
-            law = "stated by the caller" if line.noise == "stated" else line.noise
-            rows.append((what, line.on, f"{law} ({shown})", short(line.cost)))
+    def report(self, most: int | None = None) -> str:
+        """Return a table of the charges, one a line, and the sum.
+
+        Parameters
+        ----------
+        most : int, optional
+            Equal charges are one line then, which says how many they are, and of more lines than that only so many are
+            shown, those of the largest cost.
+        """
+        entries = [(*_told(line), line.cost) for line in self.lines]
+        entries = entries if most is None else _shortened(entries, most)
+        rows: list[tuple[str, str, str, str]] = [("what", "on", "noise", self._budget.unit)]
+        rows += [(what, on, noise, short(cost)) for what, on, noise, cost in entries]
         left = f"{short(self.remaining())} left" + self._allocated()
         left += f", delta {short(self.spent_delta())}" if self.spent_delta() else ""
         rows.append(("spent", f"of {self._budget!r}", left, short(self.spent())))
@@ -221,6 +226,30 @@ class LedgerReport:
         unit = self._budget.unit
         spent = f"{len(self.lines)} charges, {unit} {short(self.spent())} spent"
         return f"{type(self).__name__}({self._budget!r}: {spent}{', not private' if self.not_private else ''})"
+
+
+def _told(line: Charge) -> tuple[str, str, str]:
+    """Return what a charge was for, on what, and its noise."""
+    shown = ", ".join(f"{name} {short(value)}" for name, value in line.parameters.items())
+    shown += f", delta {short(line.delta)}" if line.delta else ""
+    what = f"{line.within}: {line.what}" if line.within else line.what
+    law = "stated by the caller" if line.noise == "stated" else line.noise
+    return what, line.on, f"{law} ({shown})"
+
+
+def _shortened(entries: Sequence[_Entry], most: int) -> list[_Entry]:
+    """Return equal entries as one, of these the dearest in their order, and the rest as one."""
+    costs: dict[tuple[str, str, str], list[Fraction]] = {}
+    for *told, cost in entries:
+        costs.setdefault((told[0], told[1], told[2]), []).append(cost)
+    found = [
+        (what if len(own) == 1 else f"{what}, {len(own):,} times", on, noise, sum(own, Fraction(0)))
+        for (what, on, noise), own in costs.items()
+    ]
+    kept = sorted(sorted(range(len(found)), key=lambda i: -found[i][3])[:most])
+    rest = sum((cost for *_, cost in found), Fraction(0)) - sum((found[i][3] for i in kept), Fraction(0))
+    more = [(f"{len(found) - len(kept):,} more, each of less", "", "", rest)] if len(found) > len(kept) else []
+    return [*(found[i] for i in kept), *more]
 
 
 def check_line(line: Charge, budget: Budget) -> None:
