@@ -30,7 +30,9 @@ from pypgm import mechanisms, workloads
 ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "wide": ("wide", {}),
     "aim": ("aim", {}),
+    "aim, risk": ("aim", {"score": "risk"}),
     "aim, regions": ("aim", {"oracle": "region_graph"}),
+    "aim, regions, risk": ("aim", {"oracle": "region_graph", "score": "risk"}),
     "mst": ("mst", {}),
     "grid": ("grid", {}),
     "screen": ("screen", {}),

@@ -11,6 +11,7 @@ import pytest
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable, workloads
 from pypgm.mechanisms import aim
+from pypgm.mechanisms.run import Run
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2})
 RNG = np.random.default_rng(3)
@@ -39,19 +40,23 @@ def test_a_round_costs_as_published():
     release = aim(DATA, budget=Budget(rho=1), rounds=16 * 4)
     singles, first = release.measurements[:4], release.measurements[4]
     assert [m.clique for m in singles] == [("a",), ("b",), ("c",), ("d",)]
-    # sigma = sqrt(T / (2 alpha rho)), epsilon = sqrt(8 (1 - alpha) rho / T)
-    assert [m.stddev for m in singles] == pytest.approx([math.sqrt(64 / 1.8)] * 4, rel=1e-3)
+    # sigma = sqrt(T / (2 alpha rho)), epsilon = sqrt(8 (1 - alpha) rho / T); attributes share the cost of a round each.
+    assert math.fsum(cost(m) for m in singles) == pytest.approx(4 * 0.9 / 64, rel=1e-3)
+    assert [m.stddev * n ** (1 / 3) for m, n in zip(singles, (2, 3, 4, 2), strict=True)] == pytest.approx(
+        [singles[0].stddev * 2 ** (1 / 3)] * 4, rel=1e-3
+    )
     assert first.stddev == pytest.approx(math.sqrt(64 / 1.8), rel=1e-3)
     selections = [line for line in release.ledger.lines if line.what == "select"]
     assert float(selections[0].cost) == pytest.approx(0.1 / 64, rel=1e-3)
     assert len(selections) == len(release.log) == len(release.measurements) - 4
     replaced = aim(DATA, budget=Budget(rho=1), rounds=16 * 4, neighbours="replace")
-    assert replaced.measurements[0].stddev == pytest.approx(math.sqrt(2 * 64 / 1.8), rel=1e-3)
+    assert replaced.measurements[4].stddev == pytest.approx(math.sqrt(2 * 64 / 1.8), rel=1e-3)
 
 
-def test_where_nothing_is_learnt_the_noise_is_halved():
+@pytest.mark.parametrize("score", ["noise", "risk"])
+def test_where_nothing_is_learnt_the_noise_is_halved(score):
     independent = Dataset({a: [0] for a in DOMAIN}, DOMAIN)
-    release = aim(independent, budget=Budget(rho="1/1000"), unsafe_seed=1)
+    release = aim(independent, budget=Budget(rho="1/1000"), unsafe_seed=1, score=score)
     steps = {a["stddev"] / b["stddev"] for a, b in itertools.pairwise(release.log[:-1])}
     assert max(steps) == pytest.approx(2, rel=1e-6)
     assert all(min(abs(step - 1), abs(step - 2)) < 1e-6 for step in steps)
@@ -63,6 +68,47 @@ def test_with_a_huge_budget_the_dependent_pairs_come_first_and_are_exact():
     assert chosen[0] == ("b", "c")
     for clique in set(chosen):
         np.testing.assert_allclose(release.project(clique).values, DATA.project(clique).values, atol=2)
+
+
+def test_small_counts_that_noise_drowns_keep_a_table_from_being_selected_by_noise_alone():
+    # 400 cells of which ten hold all records: dense noise is more than there are records, what hides is not.
+    codes = np.repeat(np.arange(10), 100)
+    domain = Domain({"a": 20, "b": 20, "c": 2, "d": 2})
+    coin = np.random.default_rng(0).integers(0, 2, 1000)
+    data = Dataset({"a": codes, "b": codes, "c": coin, "d": coin}, domain)
+    first = {s: aim(data, budget=Budget(rho="1/5"), score=s, unsafe_seed=1).log[0]["clique"] for s in ("noise", "risk")}
+    assert first == {"noise": ("c", "d"), "risk": ("a", "b")}
+
+
+def test_selections_by_risk_are_stated_and_spend_the_budget():
+    for neighbours in ("add-remove", "replace"):
+        release = aim(DATA, budget=Budget(rho="1/10"), score="risk", neighbours=neighbours)
+        assert 0.999 * release.ledger.budget.limit < release.ledger.spent() <= release.ledger.budget.limit
+        selections = [line for line in release.ledger.lines if line.what == "select"]
+        assert all("stated" in line.on for line in selections)
+        assert release.options["score"] == "risk"
+
+
+def test_a_region_graph_starts_from_the_tree_of_what_fits(monkeypatch):
+    own, oracles = Run.fit, []
+
+    def fit(run, measurements, prior=None, part=1.0, *, oracle=None):
+        oracles.append((oracle, type(prior)))
+        return own(run, measurements, prior, part, oracle=oracle)
+
+    monkeypatch.setattr(Run, "fit", fit)
+    release = aim(DATA, budget=Budget(rho=1), oracle="region_graph", rounds=8, unsafe_seed=1)
+    assert oracles[1:3] == [("exact", pypgm.GraphicalModel), (None, pypgm.GraphicalModel)]
+    exact = pypgm.estimate(DOMAIN, release.measurements)
+    for pair in itertools.combinations(DOMAIN, 2):
+        apart = np.abs(release.project(pair).values - exact.project(pair).values).sum()
+        assert apart < 0.02 * exact.total
+    monkeypatch.setattr("pypgm.models._estimate.tree_problem", too_large)
+    assert len(aim(DATA, budget=Budget(rho=1), oracle="region_graph", rounds=8).log) > 2
+
+
+def too_large(*_):
+    raise pypgm.errors.ModelTooLargeError("no memory for a tree")
 
 
 def test_candidates_are_what_the_workload_holds():
@@ -116,6 +162,7 @@ def test_an_open_table_with_earlier_measurements_is_taken():
     [
         ({"epsilon": 1}, ValueError, "delta"),
         ({"epsilon": 1, "delta": 1e-9, "rounds": 0}, ValueError, "rounds must be at least 1"),
+        ({"epsilon": 1, "delta": 1e-9, "score": "loss"}, ValueError, "score must be one of"),
         ({"epsilon": 1, "delta": 1e-9, "tree_bytes": 0}, ValueError, "tree_bytes must be positive"),
         (
             {"epsilon": 1, "delta": 1e-9, "workload": workloads.Workload(Domain({"z": 2}), [("z",)])},

@@ -26,9 +26,9 @@ def fits(monkeypatch):
     """Count the estimates of a run, with the potentials of the pairs that each started from."""
     own, found = Run.fit, []
 
-    def fit(run, measurements, prior=None, part=1.0):
+    def fit(run, measurements, prior=None, part=1.0, **how):
         found.append(max(map(len, prior.cliques)))
-        return own(run, measurements, prior, part)
+        return own(run, measurements, prior, part, **how)
 
     monkeypatch.setattr(Run, "fit", fit)
     return found
@@ -71,8 +71,8 @@ def test_an_estimate_that_is_ended_later_leaves_the_first_answer(monkeypatch, en
     """Whichever estimate but the first does not end by itself, the answer is that of the first."""
     data, own, models = chain(20_000, 0.9), Run.fit, []
 
-    def fit(run, measurements, prior=None, part=1.0):
-        model = own(run, measurements, prior, part)
+    def fit(run, measurements, prior=None, part=1.0, **how):
+        model = own(run, measurements, prior, part, **how)
         if len(models) == ended:
             model.fit = None
         models.append(model)

@@ -65,6 +65,10 @@ def _aim(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _few_rounds(data, budget=budget, privacy=privacy, **more)
 
 
+def _aim_by_risk(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
+    return _few_rounds_by_risk(data, budget=budget, privacy=privacy, **more)
+
+
 def _three_steps(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _plausible(data, budget=budget, privacy=privacy, **more)
 
@@ -161,11 +165,13 @@ MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 """Whole mechanisms, called as mechanism(data, budget, privacy, **more), with as little estimation as they can do."""
 
 _few_rounds = partial(mechanisms.aim, iterations=2, rounds=5)
+_few_rounds_by_risk = partial(_few_rounds, score="risk")
 
 _plausible = partial(mechanisms.grid, iterations=2)
 
 FEWER: dict[str, Mechanism] = {
     "aim": _aim,
+    "aim, risk": _aim_by_risk,
     "grid": _three_steps,
     "hdmm, ranges": _hdmm_ranges,
     "jam": _jam,
@@ -195,6 +201,7 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "mst": partial(mechanisms.mst, iterations=2),
     "hdmm": partial(mechanisms.hdmm, callback=_stop),
     "aim": _few_rounds,
+    "aim, risk": _few_rounds_by_risk,
     "grid": _plausible,
     "hdmm, ranges": _ranged,
     "jam": _beside_public,

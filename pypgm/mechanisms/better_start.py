@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.fit import warn_if_interrupted
 from pypgm.estimation.thinning import left_to_validate, thinned
 from pypgm.inference.bounded_tree import joined_within, mutual_information
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     Estimated = GraphicalModel | RegionGraphModel
 
-__all__ = ["estimate_from_better_start"]
+__all__ = ["estimate_from_better_start", "estimate_from_tree"]
 
 _SEED = 0x73746172  # its own: an estimate thins what it is given again
 _PARTS = 0.4, 0.5, 0.5, 1.0  # of the seconds left, that each of the four estimates gets at most
@@ -69,10 +71,10 @@ def _better(
     rough = run.fit(fitted, independent, _PARTS[1])
     if not _ended(rough):
         return first
-    second = _from_a_tree(run, fitted, independent, rough, _PARTS[2])
+    second = estimate_from_tree(run, fitted, independent, rough, _PARTS[2])
     if not _ended(second) or _misfit(rough, held_out) <= _misfit(second, held_out):
         return first
-    better = _from_a_tree(run, everything, independent, first, _PARTS[3])
+    better = estimate_from_tree(run, everything, independent, first, _PARTS[3])
     return better if _ended(better) else first
 
 
@@ -87,22 +89,43 @@ def _ended(model: Estimated) -> bool:
     return model.fit is not None and model.fit.status in _ENDED
 
 
-def _from_a_tree(
-    run: Run, measurements: Sequence[LinearMeasurement], independent: GraphicalModel, rough: Estimated, part: float
+def estimate_from_tree(
+    run: Run,
+    measurements: Sequence[LinearMeasurement],
+    independent: GraphicalModel,
+    rough: Estimated,
+    part: float = 1.0,
 ) -> Estimated:
-    """Return the estimate that starts from an exact one of the pairs that depend most by a rough model."""
-    pairs = list(dict.fromkeys(run.domain.canonical(m.clique) for m in measurements if len(m.clique) == 2))
+    """Return the estimate that starts from an exact one of what was measured of the pairs that depend most.
+
+    Parameters
+    ----------
+    run : Run
+    measurements : sequence of LinearMeasurement
+        All that the estimate explains.
+    independent : GraphicalModel
+        Of the attributes: where the exact estimate starts.
+    rough : GraphicalModel or RegionGraphModel
+        By which the dependence of pairs is told.
+    part : float
+        Of the seconds left, that the estimate gets at most; the exact one gets half of that.
+    """
+    cliques = [run.domain.canonical(m.clique) for m in measurements]
+    pairs = list(dict.fromkeys(p for c in cliques for p in itertools.combinations(c, 2)))
     found = {
         p: mutual_information(t.values, len(t.values)) for p, t in zip(pairs, rough.project_many(pairs), strict=True)
     }
     ranked = sorted(pairs, key=lambda p: -found[p])
     held = joined_within(run.domain, ranked, _TREE_CELLS)
-    if len(held) == len(pairs):  # which would be no other estimate: a spanning forest alone
+    if len(held) == len(pairs) and isinstance(rough, GraphicalModel):  # no other estimate: a spanning forest alone
         held = joined_within(run.domain, ranked, 1)
-    dropped = set(pairs).difference(held)
-    on_it = [m for m in measurements if run.domain.canonical(m.clique) not in dropped]
-    tree = run.fit(on_it, independent, part / 2)
-    return run.fit(measurements, tree, part) if isinstance(tree, GraphicalModel) else rough
+    kept = set(held)
+    on_it = [m for m, c in zip(measurements, cliques, strict=True) if kept.issuperset(itertools.combinations(c, 2))]
+    try:
+        tree = run.fit(on_it, independent, part / 2, oracle="exact")
+    except ModelTooLargeError:
+        return run.fit(measurements, independent, part)
+    return run.fit(measurements, tree, part) if isinstance(tree, GraphicalModel) and not run.ended(tree) else tree
 
 
 def _misfit(model: Estimated, answers: Sequence[LinearMeasurement]) -> float:

@@ -80,10 +80,11 @@ def _shrunk(details: Array, stddev: float) -> Array:
     return np.asarray(details * shrinkage / (1 + np.exp(odds)))
 
 
-def measure_singles(run: Run, rho: Fraction) -> list[LinearMeasurement]:
-    """Measure every attribute, with what part of rho minimises the sum of their errors."""
+def measure_singles(run: Run, rho: Fraction, among: Sequence[Clique] | None = None) -> list[LinearMeasurement]:
+    """Measure attributes, by default all, each with what part of rho minimises the sum of their errors."""
     domain = run.domain
-    cliques = [(a,) for a in domain if domain.size((a,)) > 1 or run.total is None]
+    singles = [(a,) for a in domain] if among is None else among
+    cliques = [c for c in singles if domain.size(c) > 1 or run.total is None]
     weights = [domain.size(c) ** POWER for c in cliques]
     return run.table.measure_many(cliques, rho=rho, weights=weights) if cliques else []
 

@@ -258,15 +258,23 @@ class Run:
         return self.fit([*self.given, *measurements], prior)
 
     def fit(
-        self, measurements: Sequence[LinearMeasurement], prior: GraphicalModel | None = None, part: float = 1.0
+        self,
+        measurements: Sequence[LinearMeasurement],
+        prior: GraphicalModel | None = None,
+        part: float = 1.0,
+        *,
+        oracle: Literal["exact"] | None = None,
     ) -> GraphicalModel | RegionGraphModel:
-        """Return the model that explains these measurements alone, in at most a part of the seconds that are left."""
+        """Return the model that explains these measurements alone, in at most a part of the seconds that are left.
+
+        The oracle is the run's own by default.
+        """
         # Where there are publicly no records the answers are noise alone.
         fitted = [] if self.total == 0 else measurements
-        oracle, seconds = self._planned([m.clique for m in fitted]), self._seconds_left()
+        chosen, seconds = oracle or self._planned([m.clique for m in fitted]), self._seconds_left()
         how = self._how | {"time_limit": None if seconds is None else part * seconds, "prior": prior}
         how |= {"constraints": self.constraints}
-        return estimate(self.domain, fitted, self.total, oracle=oracle, n_threads=self._n_threads, **how)
+        return estimate(self.domain, fitted, self.total, oracle=chosen, n_threads=self._n_threads, **how)
 
     def fit_loss(
         self, loss: Loss, cliques: Sequence[Clique], total: float, start: GraphicalModel | RegionGraphModel

@@ -22,6 +22,11 @@ def rounds():
     return _followed("aim", FEWER["aim"])
 
 
+def rounds_by_risk():
+    """Follow AIM by risks on tables of pairs."""
+    return _followed("aim, risk", FEWER["aim, risk"])
+
+
 def plausible_cells():
     """Follow the adaptive grid on tables of pairs."""
     return _followed("grid", FEWER["grid"])
@@ -90,6 +95,23 @@ MUTANTS = [
         "np.abs(self._answer(clique) - before)",
         f"np.abs(getattr(table, '{_RECORDS}').project(clique).datavector() - before)",
         rounds,
+        "read before the charge",
+    ),
+    Mutant(
+        "what an estimate would save is charged for half of what a record changes",
+        AIM,
+        "changes = GRID * (2 if",
+        "changes = GRID // 2 * (2 if",
+        rounds_by_risk,
+        "score sensitivity",
+    ),
+    Mutant(
+        "what noise hides is told from the exact counts",
+        AIM,
+        "expected = {i: self._answer(self.candidates[i]) for i in among}",
+        "expected = {i: self._answer(self.candidates[i]) + "
+        f"1e-9 * self.run.table.{_RECORDS}.project(self.candidates[i]).datavector() for i in among}}",
+        rounds_by_risk,
         "read before the charge",
     ),
     Mutant(
