@@ -203,3 +203,22 @@ def test_parquet_is_drafted_as_the_same_table_in_csv(tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"none")
     with pytest.raises(ValueError, match="is no Parquet file, or is damaged"):
         draft_schema(tmp_path / "bad.parquet")
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([-999, *range(20_000, 90_000, 1000)], "-999 is far from the others, 20000 to 89000"),
+        ([1e12, *range(50)], "1e+12 is far from the others, 0 to 49"),
+        ([1e12, -1, *range(50)], "-1 and 1e+12 are far from the others, 0 to 49"),
+        ([*range(100)], ""),
+        ([-1, 0, 1, 2, 3], ""),
+        ([-5, -4, *range(50)], ""),
+    ],
+)
+def test_values_far_from_all_others_are_pointed_out(values, told, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("wage\n" + "".join(f"{v}\n" * 2 for v in values))
+    warning = draft_schema(path)["columns"]["wage"]["warning"]
+    assert told in warning
+    assert ("far from" in warning) == bool(told)

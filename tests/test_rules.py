@@ -82,7 +82,6 @@ def test_rules_that_do_not_fit(rule, message):
 
 def test_records_that_break_a_rule_are_refused(tmp_path):
     raw = {"age": [30, 17], "married": ["yes", "yes"], "job": ["cook", "cook"], "floor": [0, 0]}
-    broken = "columns 'age', 'married': records have a combination that a rule forbids"
     in_row = "columns 'age', 'married', row 1 (the first is 0): records have a combination that a rule forbids"
     with pytest.raises(ValueError, match=re.escape(in_row)):
         SCHEMA.encode(raw)
@@ -94,7 +93,7 @@ def test_records_that_break_a_rule_are_refused(tmp_path):
     in_line = in_row.replace("row 1 (the first", "row 2 (the header").replace("is 0", "is row 0")
     with pytest.raises(ValueError, match=r"t\.csv: " + re.escape(in_line)):
         pypgm.read_table(tmp_path / "t.csv", SCHEMA, ignore_extra=True)
-    with pytest.raises(ValueError, match=broken):
+    with pytest.raises(ValueError, match=re.escape(in_row)):
         StreamedTable(lambda *_: iter([raw]), list(raw), SCHEMA)
     opened = Schema({**COLUMNS, "town": OpenSet(0.1)}, rules=[YOUNG])
     with pytest.raises(ValueError, match=re.escape(in_line)):
@@ -213,3 +212,14 @@ def test_files_compare_columns(tmp_path):
     assert (made["start"] <= made["end"]).all()
     with pytest.raises(ValueError, match="or of texts such as 'start <= end'"):
         Schema.from_dict(told | {"rules": [3]})
+
+
+def test_streamed_records_that_break_a_rule_are_named_by_their_rows():
+    schema = Schema({"start": 9, "end": Integer(0, 9), "last": Integer(0, 9)}, rules=["end <= last"])
+
+    def pieces(names, rows):
+        for k in range(5):
+            yield {"start": [0, 1], "end": [3, 3 + k], "last": [5, 5]}
+
+    with pytest.raises(ValueError, match=r"columns 'end', 'last', rows 7, 9 \(the first is 0\): records have a"):
+        StreamedTable(pieces, ["start", "end", "last"], schema)

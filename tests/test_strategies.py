@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 import pypgm
-from pypgm import workloads
+from pypgm import Domain, queries, workloads
 from pypgm.mechanisms.grouping import energies, run_counts, runs
 from pypgm.mechanisms.strategies import contrast_cost, contrast_strategy, marginal_strategy
 from pypgm.privacy import Privacy
@@ -256,3 +256,23 @@ def test_queries_that_no_strategy_is_for_are_refused():
         contrast_strategy(workloads.prefixes(SMALL, ["c"], ["c"]))
     with pytest.raises(ValueError, match=r"product of queries, one for each attribute of \('a', 'b'\)"):
         marginal_strategy(workloads.from_queries(SMALL, [(("a", "b"), Prefix(6))]))
+
+
+def test_a_total_of_many_tables_is_nearly_the_best_in_little_time(monkeypatch):
+    domain = Domain({"a": 50, "b": 50})
+    found = marginal_strategy(workloads.prefixes(domain, [("a", "b")], ["a", "b"]))
+    own = [i for i, clique in enumerate(found.cliques) if len(clique) == 2]
+    both = queries.Union([found.queries[i] or queries.Identity(2500) for i in own])
+    noise = both.spread(found.shares[own] ** -0.5)
+    solved = both.total_weights(noise)
+    monkeypatch.setattr("pypgm.queries.union._MOST_SOLVED", 0)
+    quick = both.total_weights(noise)
+    np.testing.assert_allclose(both.rmatvec(quick), 1.0)
+    assert np.square(quick * noise).sum() == pytest.approx(np.square(solved * noise).sum(), rel=0.01)
+
+
+def test_tables_that_do_not_fit_are_refused():
+    domain = Domain({"a": 20_000, "b": 20_000})
+    work = workloads.prefixes(domain, [("a", "b")], ["a", "b"])
+    with pytest.raises(pypgm.ModelTooLargeError, match=r"measures \d+ tables in runs of .* cells; .* in wider bins"):
+        marginal_strategy(work)

@@ -28,6 +28,7 @@ _DISTINCT = 100_000  # values of a column that are told apart
 _SHARE = 0.05  # of the budget, to find the values of a column that has more
 _OPENED = 6  # columns of which each may have that share
 _LISTED = 60  # values of a column that are listed
+_OTHERS = 10  # different values, from which one may be far
 _BINS = 50  # of a column of numbers, about
 _NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
@@ -202,6 +203,9 @@ class _Seen:
         warning = _BOUNDS
         if distinct == self.rows > _LISTED:
             warning += "; no value comes twice: if it is the number of a person, drop the column"
+        if kind in {"integer", "real"}:
+            read = self.readers[kind]
+            warning += _apart(sorted({read(text) for text in self.counts if text not in _NULLS}))
         if kind == "integer":
             width = max(1, _nice((high - low) / _BINS)) if high - low > 2 * _BINS else 1
             low, high = math.floor(low / width) * width, math.ceil((high + 1) / width) * width - 1
@@ -229,6 +233,32 @@ class _Seen:
             raise ValueError
         self.decimals = max(self.decimals, 7 if found[3] else len(found[2] or ".") - 1)
         return float(found[0])
+
+
+def _apart(values: Sequence[float]) -> str:
+    """Return a warning where the least or the largest value may be none; empty where neither looks so.
+
+    It is further from the others than these are from each other, or the one that is negative.
+
+    Examples
+    --------
+    >>> _apart([-999, *range(20_000, 90_000, 1000)])
+    '; -999 is far from the others, 20000 to 89000: if it means no value, write it under null and bound the others'
+    >>> _apart(range(100))
+    ''
+    """
+    rest, found = list(values), list[float]()
+    for end in (-1, 0):
+        own = rest.pop(end)
+        if len(rest) >= _OTHERS and (abs(own - rest[end]) > rest[-1] - rest[0] or own < 0 <= rest[0]):
+            found.append(own)
+        else:
+            rest.insert(0 if end == 0 else len(rest), own)
+    if not found:
+        return ""
+    told, ends = " and ".join(f"{x:.12g}" for x in sorted(found)), f"{rest[0]:.12g} to {rest[-1]:.12g}"
+    is_far = f"{told} {'is' if len(found) == 1 else 'are'} far from the others, {ends}"
+    return f"; {is_far}: if it means no value, write it under null and bound the others"
 
 
 def _of_format(form: str, text: str) -> datetime.datetime:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,6 +28,14 @@ class Counted(Protocol):
 
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Count the records of each cell of some cliques' tables."""
+
+
+@runtime_checkable
+class Ordered(Protocol):
+    """A table that is read piece by piece, in the same order each time."""
+
+    def codes_of(self, names: Sequence[str]) -> Iterable[Mapping[str, NDArray[Any]]]:
+        """Return the codes of some columns, piece by piece."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +109,24 @@ def broken_rules(
 
 def _rows(rule: Rule | Comparison, mask: NDArray[np.bool_], table: Counted, first_row: int) -> str:
     """Return which records break a rule; nothing of those that are counted elsewhere."""
-    if not isinstance(table, Dataset):
-        return ""
-    rows = np.flatnonzero(mask[tuple(table.columns[name] for name in rule.columns)]) + first_row
+    found: list[int] = []
+    first = first_row
+    for codes in _pieces(rule, table):
+        broken = mask[tuple(codes[name] for name in rule.columns)]
+        found += (np.flatnonzero(broken)[: _SHOWN + 1] + first).tolist()
+        first += broken.size
+        if len(found) > _SHOWN:
+            break
     begin = "the header is row 0" if first_row else "the first is 0"
-    shown = ", ".join([*map(str, rows[:_SHOWN].tolist()), *(["…"] if rows.size > _SHOWN else [])])
-    return f", row{'s' if rows.size > 1 else ''} {shown} ({begin})"
+    shown = ", ".join([*map(str, found[:_SHOWN]), *(["…"] if len(found) > _SHOWN else [])])
+    return f", row{'s' if len(found) > 1 else ''} {shown} ({begin})" if found else ""
+
+
+def _pieces(rule: Rule | Comparison, table: Counted) -> Iterable[Mapping[str, NDArray[Any]]]:
+    """Return the codes of a rule's columns, piece by piece, where the table has its records in an order."""
+    if isinstance(table, Dataset):
+        return [table.columns]
+    return table.codes_of(rule.columns) if isinstance(table, Ordered) else ()
 
 
 def _column(columns: Mapping[str, Column], name: str) -> Column:

@@ -100,6 +100,10 @@ class StreamedTable(Source):
             raise ValueError(f"the table{_DROPPED}")
         return tables
 
+    def codes_of(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
+        """Return the codes of some columns, piece by piece, in the order of the records."""
+        return self._codes(names, _ROWS, f"the table{_DROPPED}")
+
     def _codes(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
         """Return the codes of some columns, piece by piece."""
         return encoded_pieces({n: self.schema.columns[n] for n in names}, self._pieces(names, rows), what)

@@ -289,7 +289,8 @@ class Run:
     def _planned(self, cliques: Sequence[Clique]) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
         most = self.max_bytes
-        cliques = [*cliques, *(c.clique for c in self.constraints)]
+        # An estimate has one table for each set of attributes, however often they are measured.
+        cliques = list(dict.fromkeys(map(self.domain.canonical, [*cliques, *(c.clique for c in self.constraints)])))
         if self.oracle == "exact" or not any(cliques):  # a region graph needs a region
             check_estimate_fits(JunctionTree(self.domain, cliques, max_bytes=most), (), "accelerated", most)
             return "exact"

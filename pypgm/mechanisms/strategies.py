@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pypgm.domain import Clique, Domain
 from pypgm.mechanisms.grouping import energies, is_every_cell, query_of_groups, run_counts, runs
+from pypgm.memory import check_fits, short
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Kronecker, LinearQuery
 from pypgm.workloads import Workload
@@ -31,6 +32,7 @@ __all__ = ["Strategy", "contrast_cost", "contrast_strategy", "marginal_strategy"
 Detail = tuple[tuple[str, int], ...]
 """A table: its attributes, each with the number of runs of codes, or of single codes, that it is told in."""
 
+_CELL_BYTES = 48  # the group of a cell, and its entry in the matrices of an estimate
 _STEPS = 5000  # of the multiplicative updates: the gap is long below the tolerance by then
 
 
@@ -151,6 +153,8 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
     ------
     ValueError
         If a query of the workload is on several attributes and no product.
+    ModelTooLargeError
+        If the tables to be measured would not fit in memory.
 
     References
     ----------
@@ -169,6 +173,8 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
     >>> marginal_strategy(workloads.ranges(Domain({"a": 8}), ["a"], ["a"])).shares.round(2)
     array([0.15, 0.08, 0.16, 0.6 ])
     """
+    asked = zip(workload.cliques, workload.queries, strict=True)
+    _check_tables(workload.domain, {c for c, query in asked if not is_every_cell(query)})
     levels = _levels(workload)
     gains = _contrast_gains(workload, levels)
     details = list(gains)
@@ -189,8 +195,16 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
     kept, own = _without_small(inside, wanted, shares, error * (1 + tolerance))
     least, error = error * (1 - gap), float((wanted / (inside[:, kept] @ own)).sum())
     cliques = tuple(_clique(details[i]) for i in kept)
+    _check_tables(workload.domain, [_clique(details[i]) for i in kept if not _is_whole(workload.domain, details[i])])
     queries = tuple(_sums(workload.domain, details[i]) for i in kept)
     return Strategy(cliques, queries, own, error / 2, error / least - 1)
+
+
+def _check_tables(domain: Domain, cliques: Collection[Clique]) -> None:
+    """Raise `ModelTooLargeError` where the groups of cells of tables in runs would not fit."""
+    cells = sum(map(domain.size, cliques))
+    told = f"the strategy measures {len(cliques):,} tables in runs of {short(cells)} cells"
+    check_fits(_CELL_BYTES * cells, None, told, "ask fewer values, in wider bins, or ranges of fewer attributes")
 
 
 def _without_small(
@@ -210,9 +224,13 @@ def _clique(detail: Detail) -> Clique:
     return tuple(attribute for attribute, _ in detail)
 
 
+def _is_whole(domain: Domain, detail: Detail) -> bool:
+    return all(count == domain.size((a,)) for a, count in detail)
+
+
 def _sums(domain: Domain, detail: Detail) -> LinearQuery | None:
     """Return the sums that a table in some detail has; None for every cell."""
-    if all(count == domain.size((a,)) for a, count in detail):
+    if _is_whole(domain, detail):
         return None
     return query_of_groups({a: runs(domain.size((a,)), count) for a, count in detail}, _clique(detail))
 

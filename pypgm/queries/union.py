@@ -15,6 +15,8 @@ from pypgm.queries.query import LinearQuery, checked_queries
 
 __all__ = ["Union"]
 
+_MOST_SOLVED = 1 << 22  # cells times parts whose best combination is found by least squares: a second or so
+
 
 class Union(LinearQuery):
     """Queries on the same cells, their answers one behind the other; the noise may differ from part to part.
@@ -64,6 +66,22 @@ class Union(LinearQuery):
         """Return one number an answer from one a part: the noise of a measurement, say."""
         each = as_vector("levels", levels, len(self.parts)).astype(np.float64)
         return np.repeat(each, [p.shape[0] for p in self.parts])
+
+    def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return v with Q'v = 1; of large unions each part's own, by their precisions, where parts have such.
+
+        That is the best of all where noise is equal within each part and its answers are of equally many cells.
+        """
+        if len(self.parts) * self.shape[1] <= _MOST_SOLVED:
+            return super().total_weights(stddev)
+        combination, precision = np.zeros(self.shape[0]), 0.0
+        for (part, noise), (_, own) in zip(self._split(stddev), self._split(combination), strict=True):
+            weights = part.total_weights(noise)
+            if weights is not None:
+                variance = float(np.square(weights * noise).sum())
+                own[:] = weights / variance
+                precision += 1 / variance
+        return combination / precision if precision > 0 else super().total_weights(stddev)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the union of the parts' magnitudes."""
