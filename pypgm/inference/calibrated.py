@@ -14,8 +14,8 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, as_cliques
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
-from pypgm.inference.contraction import answer_bytes, check_contraction, run_contraction
-from pypgm.memory import check_fits, memory_limit
+from pypgm.inference.contraction import check_answers, check_contraction, run_contraction
+from pypgm.memory import memory_limit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,9 +113,7 @@ class Calibrated:
         shapes = [
             [self.domain.shape[a] if b < 0 else len(blocks[b]) for a, b in zip(*ask, strict=True)] for ask in asks
         ]
-        returned = answer_bytes(shapes)
-        way_out = "ask for fewer at a time" if len(asks) > 1 else "ask for a smaller one"
-        check_fits(returned, max_bytes, f"the answers ({len(asks)}) need {returned / 8:.3g} cells", way_out)
+        returned = check_answers(shapes, max_bytes)
         rows = [(a, len(block)) for a, block in zip(owners, blocks, strict=True)]
         answers: list[NDArray[np.float64]] = []
         parts = [list(asks)]

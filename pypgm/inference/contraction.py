@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pypgm.clock import Clock
     from pypgm.domain import Domain
 
-__all__ = ["answer_bytes", "check_contraction", "exact_tick", "run_contraction"]
+__all__ = ["answer_bytes", "check_answers", "check_contraction", "exact_tick", "run_contraction"]
 
 
 def check_contraction(
@@ -63,6 +63,14 @@ def exact_tick(plan: _core.Contraction, clock: Clock | None) -> Callable[[int], 
 def answer_bytes(shapes: Sequence[Sequence[int]]) -> float:
     """Return the bytes of tables of some shapes, as a float: they may be too many for memory."""
     return sum((8.0 * math.prod(map(float, shape)) for shape in shapes), 0.0)
+
+
+def check_answers(shapes: Sequence[Sequence[int]], max_bytes: float | None = None) -> float:
+    """Return the bytes of answers of some shapes; ModelTooLargeError unless they fit."""
+    needed = answer_bytes(shapes)
+    way_out = "ask for fewer at a time" if len(shapes) > 1 else "ask for a smaller one"
+    check_fits(needed, max_bytes, lambda: f"the answers ({len(shapes)}) need {needed / 8:.3g} cells", way_out)
+    return needed
 
 
 def run_contraction(

@@ -12,9 +12,8 @@ import numpy as np
 from pypgm import _core
 from pypgm.errors import ConditionWarning
 from pypgm.inference.calibrated import Ask, Calibrated
-from pypgm.inference.contraction import answer_bytes, run_contraction
+from pypgm.inference.contraction import check_answers, run_contraction
 from pypgm.inference.folding import Folding
-from pypgm.memory import check_fits
 from pypgm.queries import KroneckerQuery, LinearQuery
 
 if TYPE_CHECKING:
@@ -72,8 +71,7 @@ def answer_queries(
     widest = max((len(q.blocks) for q in queries), default=0)
     if widest > _MOST_AXES:
         raise ValueError(f"an answer has an axis for each attribute, {_MOST_AXES} at most, got a query on {widest}")
-    needed = answer_bytes([q.shape for q in queries])
-    check_fits(needed, None, f"the answers ({len(queries)}) need {needed / 8:.3g} cells", "ask for fewer at a time")
+    check_answers([q.shape for q in queries])
     inner = [folding.query(q) for q in queries]
     answers = _answers(calibrated, inner, clock)
     if any(np.isnan(answer).any() for answer in answers):
