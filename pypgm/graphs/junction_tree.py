@@ -113,14 +113,18 @@ class JunctionTree:
                 None if order is None else domain.indices(order),
                 effort == "best",
             )
-        cost = self.plan.cost
-        self.cost = TreeCost(largest_clique=self._names(cost.pop("largest")), **cost)
         self._max_bytes = max_bytes
-        self._check_fits(self.cost.bytes)
+        self._check_fits(self.plan.cost["bytes"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The order makes the same tree again.
         return partial(JunctionTree, order=self.order, max_bytes=self._max_bytes), (self.domain, self.cliques)
+
+    @cached_property
+    def cost(self) -> TreeCost:
+        """What one propagation takes."""
+        cost = self.plan.cost
+        return TreeCost(largest_clique=self._names(cost.pop("largest")), **cost)
 
     @cached_property
     def nodes(self) -> tuple[TreeNode, ...]:
