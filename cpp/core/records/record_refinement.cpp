@@ -96,13 +96,15 @@ class Refinement {
     }
   }
 
-  /// Values to consider instead of the present one: those of other records, so that frequent ones are
-  /// considered often.
-  std::array<std::size_t, kOffers> offers(std::size_t attribute, Xoshiro& draws) const {
+  /// Values to consider instead of the present one: all others of a few, some of many; the present one for
+  /// none.
+  std::array<std::size_t, kOffers> offers(std::size_t attribute, std::size_t now, Xoshiro& draws) const {
+    const std::size_t size = sizes_[attribute];
+    const bool all = size <= kOffers + 1;
     std::array<std::size_t, kOffers> values;
-    for (std::size_t& value : values) {
-      const std::size_t row = draws.below(static_cast<std::uint32_t>(rows_));
-      value = static_cast<std::size_t>(records_[row * uses_.size() + attribute]);
+    for (std::size_t k = 0; k < kOffers; ++k) {
+      if (all) values[k] = k + 1 < size ? k + (k >= now ? 1 : 0) : now;
+      if (!all) values[k] = draws.below(static_cast<std::uint32_t>(size));
     }
     return values;
   }
@@ -120,7 +122,7 @@ class Refinement {
       worth = worth || x > 0;
     }
     if (!worth) return;
-    const std::array<std::size_t, kOffers> offered = offers(attribute, draws);
+    const std::array<std::size_t, kOffers> offered = offers(attribute, now, draws);
     std::array<double, kOffers> there{};
     for (const Use& use : uses) {
       const std::size_t base = cell_[use.target] - now * use.step;
