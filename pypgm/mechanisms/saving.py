@@ -50,8 +50,8 @@ def saving(counts: NDArray[np.int64], expected: NDArray[np.int64], hiding: int) 
 
     Examples
     --------
-    >>> saving(np.array([7, 0]), np.array([4 * GRID, 3 * GRID]), 8 * GRID) / GRID  # e = 6, h = 8
-    1.2000...
+    >>> round(saving(np.array([7, 0]), np.array([4 * GRID, 3 * GRID]), 8 * GRID) / GRID, 3)  # e = 6, h = 8
+    1.2
     """
     distance = l1_distance(counts, expected)
     if hiding == 0:
