@@ -21,7 +21,7 @@ from pypgm.cli.arguments import (
     reading,
     schema_in,
 )
-from pypgm.cli.keeping import Place, default_place
+from pypgm.cli.release_file import Place, default_place
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import read_table, write_table
 from pypgm.data.table import read_open_table

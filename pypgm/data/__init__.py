@@ -5,12 +5,12 @@ from __future__ import annotations
 from pypgm.data.closed import Boolean, Categorical, Codes
 from pypgm.data.codebook import read_domain
 from pypgm.data.columns import Column
-from pypgm.data.comparison import Comparison
 from pypgm.data.dataset import Dataset
 from pypgm.data.dates import Date
 from pypgm.data.engine import EngineTable
 from pypgm.data.frames import as_frame
 from pypgm.data.numbers import Integer, Real
+from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import Rule
 from pypgm.data.schema import Schema, read_schema
 from pypgm.data.streamed import StreamedTable, scan

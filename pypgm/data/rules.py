@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from pypgm.data.columns import Column
-from pypgm.data.comparison import Comparison
 from pypgm.data.dataset import Dataset
+from pypgm.data.rule_comparison import Comparison
 from pypgm.domain import Clique, Label
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns import Column
-from pypgm.data.comparison import Comparison
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import as_column, columns_of, encoded, problems_error
 from pypgm.data.files import replacing_text
 from pypgm.data.frames import Frame
+from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import Counted, Rule, broken_rules
 from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.unsettled import Unsettled

@@ -12,10 +12,10 @@ from typing import Any
 from pypgm.data.closed import Boolean, Categorical, Codes
 from pypgm.data.codebook import read_json
 from pypgm.data.columns import Column
-from pypgm.data.comparison import Comparison
 from pypgm.data.dates import Date
 from pypgm.data.files import open_text
 from pypgm.data.numbers import Integer, Real
+from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import Rule
 from pypgm.data.unsettled import OpenSet, QuantileBins, Unsettled
 from pypgm.domain import listed

@@ -1,7 +1,7 @@
 """The stop rule: an estimate ends where fitting further would fit noise, as held-out answers show.
 
 A path is first run on thinned measurements and validated with what thinning left (`Validation`); it is then run on the
-measurements themselves for as many iterations as were best, and a few more.
+measurements themselves for as many iterations as were best, and a few more (`to_the_end` in `accelerated.py`).
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import numpy as np
 
 from pypgm.mechanisms.better_start import estimate_from_tree
 from pypgm.mechanisms.one_way import independent, measure_singles
+from pypgm.mechanisms.risk_score import GRID, hidden, saving
 from pypgm.mechanisms.run import Options, Run
-from pypgm.mechanisms.saving import GRID, hidden, saving
 from pypgm.mechanisms.tree_limit import TREE_BYTES, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.l1_selector import on_grid

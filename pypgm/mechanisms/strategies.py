@@ -1,4 +1,4 @@
-"""Which marginals or contrasts to measure for a workload, and with how much noise each.
+"""HDMM's strategies: which marginals or contrasts to measure for a workload, and with how much noise each.
 
 Both strategies depend on the workload alone. A contrast of a clique b is what its marginal says that no smaller one
 does; all contrasts together determine all marginals, and the error of a marginal is a sum over the contrasts within it.

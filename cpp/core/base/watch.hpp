@@ -1,5 +1,6 @@
 #pragma once
-// How a long call is ended early, and how its caller sees how far it is.
+// How a long call is ended early, and how its caller sees how far it is: `run_watched` in the bindings sets
+// the flag on Ctrl-C, a time limit or a callback.
 #include <atomic>
 #include <cstddef>
 

@@ -1,6 +1,7 @@
 #pragma once
-// Eight doubles at a time: arithmetic, masked loads and stores, sums over SIMD lanes. For kernels
-// only: they are compiled for each instruction set, so nothing here may have external linkage.
+// Eight doubles at a time: arithmetic, masked loads and stores, sums over SIMD lanes, and `for_cells`,
+// the loop over them. For kernels only: they are compiled for each instruction set, so nothing here may have
+// external linkage.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-"""What measuring a table would save of its error, in exact integers."""
+"""Scores by risk: what measuring a table would save of its error, in exact integers."""
 
 from __future__ import annotations
 
