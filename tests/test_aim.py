@@ -10,7 +10,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable, workloads
-from pypgm.mechanisms import aim
+from pypgm.mechanisms import aim, better_start
 from pypgm.mechanisms.run import Run
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2})
@@ -89,22 +89,40 @@ def test_selections_by_risk_are_stated_and_spend_the_budget():
         assert release.options["score"] == "risk"
 
 
-def test_a_region_graph_starts_from_the_tree_of_what_fits(monkeypatch):
-    own, oracles = Run.fit, []
+@pytest.fixture
+def fits(monkeypatch):
+    """Record the oracle of each estimate of a run, and how many measurements it explains."""
+    own, found = Run.fit, []
 
     def fit(run, measurements, prior=None, part=1.0, *, oracle=None):
-        oracles.append((oracle, type(prior)))
+        found.append((oracle, len(measurements)))
         return own(run, measurements, prior, part, oracle=oracle)
 
     monkeypatch.setattr(Run, "fit", fit)
+    return found
+
+
+def test_a_region_graph_starts_from_the_exact_estimate_where_a_tree_holds_all(fits, monkeypatch):
     release = aim(DATA, budget=Budget(rho=1), oracle="region_graph", rounds=8, unsafe_seed=1)
-    assert oracles[1:3] == [("exact", pypgm.GraphicalModel), (None, pypgm.GraphicalModel)]
+    assert fits[1:5] == [("exact", 5), (None, 5), ("exact", 6), (None, 6)]
     exact = pypgm.estimate(DOMAIN, release.measurements)
     for pair in itertools.combinations(DOMAIN, 2):
         apart = np.abs(release.project(pair).values - exact.project(pair).values).sum()
         assert apart < 0.02 * exact.total
     monkeypatch.setattr("pypgm.models._estimate.tree_problem", too_large)
     assert len(aim(DATA, budget=Budget(rho=1), oracle="region_graph", rounds=8).log) > 2
+
+
+@pytest.mark.parametrize("tree_fits", [True, False])
+def test_where_no_tree_holds_all_the_last_estimate_has_the_better_start(fits, monkeypatch, tree_fits):
+    monkeypatch.setattr(better_start, "_TREE_CELLS", 6)
+    if not tree_fits:
+        monkeypatch.setattr("pypgm.models._estimate.tree_problem", too_large)
+    release = aim(DATA, budget=Budget(rho=10), oracle="region_graph", unsafe_seed=1)
+    rounds, last = fits[: len(release.log) + 1], fits[len(release.log) + 1 :]
+    assert {oracle for oracle, _ in rounds} == {None}
+    assert next(n for oracle, n in last if oracle is None) == len(release.measurements)
+    assert "exact" in {oracle for oracle, _ in last}
 
 
 def too_large(*_):

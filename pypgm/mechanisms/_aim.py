@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from pypgm.mechanisms.better_start import estimate_from_tree
+from pypgm.mechanisms.better_start import estimate_from_better_start, estimate_from_exact, is_small
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.risk_score import GRID, hidden, saving
 from pypgm.mechanisms.run import Options, Run
@@ -124,7 +124,7 @@ def aim(
         search.round()
     run.close()
     own = {"workload": workload, "rounds": rounds, "score": score, "tree_bytes": tree_bytes}
-    return run.release(search.model, search.measured, search.log, **own)
+    return run.release(search.final(), search.measured, search.log, **own)
 
 
 class _Search:
@@ -178,15 +178,21 @@ class _Search:
         if is_new and learnt <= (noise * before.size if self.score == "noise" else _LEAK * hidden(before, noise)):
             self.rate *= _SOONER
 
-    def _estimated(self) -> GraphicalModel | RegionGraphModel:
-        """Return the model of all that was measured.
+    def final(self) -> GraphicalModel | RegionGraphModel:
+        """Return the model of all that was measured, on a region graph from the start that explains it better."""
+        if self.run.oracle != "region_graph" or self.run.ended(self.model):
+            return self.model
+        if is_small(self.run, self._explained()):
+            return self.model
+        return estimate_from_better_start(self.run, self.measured, self.start)
 
-        Marginals of a region graph know less of each other than those of a junction tree: the search starts from the
-        exact estimate of as many as fit on one.
-        """
+    def _estimated(self) -> GraphicalModel | RegionGraphModel:
         if self.run.oracle != "region_graph":
             return self.run.estimate(self.measured, self.start)
-        return estimate_from_tree(self.run, [*self.run.given, *self.measured], self.start, self.model)
+        return estimate_from_exact(self.run, self._explained(), self.start)
+
+    def _explained(self) -> list[LinearMeasurement]:
+        return [*self.run.given, *self.measured]
 
     def _selected(self, among: Sequence[int], rho: Fraction, noise: float) -> int:
         """Return the position of a marginal, drawn by how much there is to learn from it at this noise."""

@@ -12,6 +12,7 @@ import numpy as np
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.fit import warn_if_interrupted
 from pypgm.estimation.thinning import left_to_validate, thinned
+from pypgm.graphs import JunctionTree
 from pypgm.inference.bounded_tree import joined_within, mutual_information
 from pypgm.models import GraphicalModel
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Estimated = GraphicalModel | RegionGraphModel
 
-__all__ = ["estimate_from_better_start", "estimate_from_tree"]
+__all__ = ["estimate_from_better_start", "estimate_from_exact", "is_small"]
 
 _SEED = 0x73746172  # its own: an estimate thins what it is given again
 _PARTS = 0.4, 0.5, 0.5, 1.0  # of the seconds left, that each of the four estimates gets at most
@@ -71,10 +72,10 @@ def _better(
     rough = run.fit(fitted, independent, _PARTS[1])
     if not _ended(rough):
         return first
-    second = estimate_from_tree(run, fitted, independent, rough, _PARTS[2])
+    second = _from_tree(run, fitted, independent, rough, _PARTS[2])
     if not _ended(second) or _misfit(rough, held_out) <= _misfit(second, held_out):
         return first
-    better = estimate_from_tree(run, everything, independent, first, _PARTS[3])
+    better = _from_tree(run, everything, independent, first, _PARTS[3])
     return better if _ended(better) else first
 
 
@@ -89,27 +90,34 @@ def _ended(model: Estimated) -> bool:
     return model.fit is not None and model.fit.status in _ENDED
 
 
-def estimate_from_tree(
-    run: Run,
-    measurements: Sequence[LinearMeasurement],
-    independent: GraphicalModel,
-    rough: Estimated,
-    part: float = 1.0,
-) -> Estimated:
-    """Return the estimate that starts from an exact one of what was measured of the pairs that depend most.
+def is_small(run: Run, measurements: Sequence[LinearMeasurement]) -> bool:
+    """Return whether a small junction tree holds all that was measured."""
+    try:
+        return JunctionTree(run.domain, [m.clique for m in measurements]).cost.cells <= _TREE_CELLS
+    except ModelTooLargeError:
+        return False
 
-    Parameters
-    ----------
-    run : Run
-    measurements : sequence of LinearMeasurement
-        All that the estimate explains.
-    independent : GraphicalModel
-        Of the attributes: where the exact estimate starts.
-    rough : GraphicalModel or RegionGraphModel
-        By which the dependence of pairs is told.
-    part : float
-        Of the seconds left, that the estimate gets at most; the exact one gets half of that.
+
+def estimate_from_exact(run: Run, measurements: Sequence[LinearMeasurement], independent: GraphicalModel) -> Estimated:
+    """Return an estimate on a region graph that starts from the exact one, where a small junction tree holds all.
+
+    Marginals of a region graph know less of each other than those of a tree. Where not all fit on one, the start is the
+    independent model: the search would end before the rest were as near as the tree's, see
+    `estimate_from_better_start`.
     """
+    if not is_small(run, measurements):
+        return run.fit(measurements, independent)
+    try:
+        exact = run.fit(measurements, independent, 0.5, oracle="exact")
+    except ModelTooLargeError:
+        return run.fit(measurements, independent)
+    return run.fit(measurements, exact) if isinstance(exact, GraphicalModel) and not run.ended(exact) else exact
+
+
+def _from_tree(
+    run: Run, measurements: Sequence[LinearMeasurement], independent: GraphicalModel, rough: Estimated, part: float
+) -> Estimated:
+    """Return the estimate that starts from an exact one of what was measured of the pairs that depend most."""
     cliques = [run.domain.canonical(m.clique) for m in measurements]
     pairs = list(dict.fromkeys(p for c in cliques for p in itertools.combinations(c, 2)))
     found = {
