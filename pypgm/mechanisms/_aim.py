@@ -36,7 +36,7 @@ Score = Literal["noise", "risk"]
 _MEASURING = Fraction(9, 10)  # of what a round costs
 _ROUNDS = 4  # of an attribute; 16 have 4 % more error on adult and 10 % more on titanic
 _SOONER = 4  # times the budget of a round: half the noise, and a choice twice as sharp
-_LEAK = 0.5  # of what noise hides of a table: how far noise alone moves an estimate; chosen on titanic and child
+_LEAK = 0.5  # of what noise hides of a table: how far noise alone moves an estimate; see bench/README.md
 
 
 def aim(
