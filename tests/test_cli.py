@@ -13,6 +13,7 @@ import re
 import runpy
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -154,8 +155,22 @@ def test_ctrl_c_leaves_nothing(folder, monkeypatch, capsys, early):
 
     monkeypatch.setattr(mechanisms, "wide", wide)
     assert synth("--model", "people.pgm") == 130
-    assert "interrupted" in one_line(capsys)
+    assert ("no unfinished file" if early else "discarded unseen") in one_line(capsys)
     assert sorted(os.listdir()) == ["domain.json", "people.csv"]
+
+
+def test_warnings_are_lines_of_the_command_and_those_of_a_discarded_release_are_not_shown(folder, monkeypatch, capsys):
+    def wide(data, **options):
+        warnings.warn("all of it is noise", UserWarning, stacklevel=2)
+        warnings.warn("its release is the best so far", pypgm.errors.EstimateInterruptedWarning, stacklevel=2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mechanisms, "wide", wide)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert synth("--model", "people.pgm") == 130
+    told = capsys.readouterr().err.splitlines()
+    assert told == ["pypgm: all of it is noise", "pypgm: interrupted; no unfinished file was left"]
 
 
 def test_an_unforeseen_error_tells_no_value(folder, monkeypatch, capsys):

@@ -93,6 +93,20 @@ class Normed(Bare):
         return np.full(2, 0.5)
 
 
+def test_queries_of_many_entries_are_called_not_stored(monkeypatch):
+    """Grouped contrasts are dense: their matrix would take answers times cells numbers."""
+    groups = [np.arange(900) % 4, np.arange(700) % 4]
+    query = pypgm.queries.Contrasts([4, 4], groups)
+    monkeypatch.setattr(type(query), "to_sparse", None)
+    domain = pypgm.Domain({"a": 900, "b": 700})
+    measured = pypgm.LinearMeasurement(np.arange(16.0), ("a", "b"), query=query, stddev=2.0)
+    marginal = np.random.default_rng(0).random(900 * 700)
+    value, gradient = losses.L2([measured]).on(domain, [("a", "b")])(marginal)
+    left = (query.matvec(marginal) - np.arange(16)) / 4
+    assert value == pytest.approx(2 * left @ left)
+    np.testing.assert_allclose(gradient, query.rmatvec(left))
+
+
 def test_any_object_with_products_is_a_query():
     measured = LinearMeasurement([15.0, 5.0], "a", 1.0, Normed())
     model = pypgm.estimate(Domain({"a": 2}), [measured], stop="optimum", tolerance=1e-8)

@@ -70,6 +70,7 @@ def test_files_have_rules(tmp_path):
         ({"columns": ["age", "married"], "forbidden": [[{}, "no"]]}, "a rule on 'age' has a range that is not"),
         ({"columns": ["age", "married"], "forbidden": [[{"at": 3}, "no"]]}, "has a range that is not"),
         ({"columns": ["age", "married"], "forbidden": [[{"from": 0}, ["no", "yes"]]]}, "leaves no record possible"),
+        ({"columns": ["age", "married"], "forbidden": [[{"from": 30, "to": 20}, "no"]]}, "ends before it begins"),
         ({"columns": ["age", "married"]}, "rules needs a list of objects with columns and forbidden, each a list"),
         ("none", "rules needs a list of objects"),
     ],

@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pypgm import __version__
 from pypgm.cli import compare, demo, info, plan, query, sample, schema, synth
 from pypgm.cli.arguments import Parser
 from pypgm.cli.synth import PaidError
-from pypgm.errors import ImpossibleEvidenceError
+from pypgm.errors import EstimateInterruptedWarning, ImpossibleEvidenceError
 
 __all__ = ["main"]
 
@@ -66,7 +67,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         arguments = _parser().parse_args(argv)
-        arguments.run(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = _told
+            # A command that Ctrl-C ends hands out nothing, and says so.
+            warnings.simplefilter("ignore", EstimateInterruptedWarning)
+            arguments.run(arguments)
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         status, message = _verdict(error.cause if isinstance(error, PaidError) else error)
@@ -78,10 +83,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _told(message: Warning | str, *_: object) -> None:
+    """Write a warning as one line."""
+    sys.stderr.write(f"pypgm: {' '.join(str(message).split())}\n")
+
+
 def _verdict(error: BaseException) -> tuple[int, str]:
     """Return the exit status that an error means, and what to say about it."""
     if isinstance(error, KeyboardInterrupt):
-        return 130, "interrupted; no unfinished file was left"
+        return 130, f"interrupted; {str(error) or 'no unfinished file was left'}"
     if isinstance(error, BrokenPipeError):
         # Whoever read the output has left; point the rest nowhere, so that closing it does not complain.
         with contextlib.suppress(OSError):

@@ -64,8 +64,9 @@ class Place:
             with self.path.open("xb"):
                 pass
         except FileExistsError:
+            empty = ", empty, from a run that was killed or is at work" if self.path.stat().st_size == 0 else ""
             raise ValueError(
-                f"{path} is there already, and no release is written over: name another file, or move that one away"
+                f"{path} is there already{empty}, and no release is written over: name another file, or move it away"
             ) from None
         try:
             with self._draft.open("xb") as file:

@@ -40,7 +40,12 @@ def add_to(commands: Verbs) -> None:
     sample = add_verb(commands, "sample", _sample, summary=summary, about=_ABOUT, examples=_EXAMPLES)
     sample.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
     sample.add_argument("--out", metavar="FILE", required=True, help="where the records go: .csv, .csv.gz or .parquet")
-    sample.add_argument("--rows", metavar="N", type=as_rows, help="how many (default: as many as the release has)")
+    sample.add_argument(
+        "--rows",
+        metavar="N",
+        type=as_rows,
+        help="how many (default: all of the release, or of what is given)",
+    )
     add_given(sample)
     sample.add_argument(
         "--seed", metavar="S", type=as_rows, help="the same records every time (default: others every time)"

@@ -140,7 +140,10 @@ def _codes(name: str, column: Column, entry: Entry) -> list[int]:
         if not entry or set(entry) - {"from", "to"}:
             raise ValueError(f"a rule on {name!r} has a range that is not {{'from': value, 'to': value}}")
         low = _code(name, column, entry["from"]) if "from" in entry else 0
-        return list(range(low, (_code(name, column, entry["to"]) if "to" in entry else column.n_values - 1) + 1))
+        high = _code(name, column, entry["to"]) if "to" in entry else column.n_values - 1
+        if low > high:
+            raise ValueError(f"a rule on {name!r} has a range that ends before it begins")
+        return list(range(low, high + 1))
     values = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
     return [_code(name, column, value) for value in values]
 

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["StackedMeasurements"]
 
 _SPARSE = 8  # a query whose product costs no fewer than its entries over this goes into the sparse matrix
+_ENTRIES = 1 << 20  # of one query in the sparse matrix at most: beyond it a call is not what takes the time
 
 
 class StackedMeasurements:
     """The queries of measurements, one below the other, on a flat vector of the cells of some cliques.
 
-    Queries with few entries are put into one sparse matrix, so that they cost one product; the others are called.
+    Queries with few entries are put into one sparse matrix, so that they cost one product; the others are called, which
+    needs no memory for their entries.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class StackedMeasurements:
             home, query = m.on(tables)
             cells = tables.part(home)
             scale = 1.0 / (unit * m.spread())
-            if query.nnz > _SPARSE * query.cost:
+            if query.nnz > min(_SPARSE * query.cost, _ENTRIES):
                 self._called.append((query, cells, slice(n, n + scale.size), scale))
             else:
                 own = query.to_sparse().tocoo()
