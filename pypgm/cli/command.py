@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parser().parse_args(argv)
         with warnings.catch_warnings():
-            warnings.showwarning = _told
+            warnings.showwarning = lambda message, *_, **__: _told(message)
             # A command that Ctrl-C ends hands out nothing, and says so.
             warnings.simplefilter("ignore", EstimateInterruptedWarning)
             arguments.run(arguments)
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _told(message: Warning | str, *_: object) -> None:
+def _told(message: Warning | str) -> None:
     """Write a warning as one line."""
     sys.stderr.write(f"pypgm: {' '.join(str(message).split())}\n")
 
