@@ -96,6 +96,7 @@ def test_gap_bounds_the_distance_to_the_optimum(problem):
             domain, measurements, total, method="mirror_descent", iterations=iterations, tolerance=1e-7
         )
         assert model.fit.loss - least <= model.fit.gap + 1e-6 * (1 + model.fit.loss)
+        assert model.fit.gap <= model.fit.loss
         table = reference.joint(reference.log_joint(model.potentials), total)
         assert model.fit.loss == pytest.approx(reference.loss(measurements, matrices, table), rel=1e-6, abs=1e-8)
     assert model.fit.status in {"converged", "iterations"}

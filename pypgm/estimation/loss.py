@@ -38,6 +38,8 @@ class Loss(ABC):
         Whether it has a gradient everywhere; without one it still has subgradients.
     convex : bool
         Whether it is convex, without which a gap certifies nothing.
+    least : float
+        No marginals have a smaller one; -inf where that is not known.
     bend : float or None
         Of a loss of residuals in units of their standard deviation the largest second derivative; None for other
         losses, and where the slope jumps.
@@ -47,6 +49,7 @@ class Loss(ABC):
     measurements: tuple[LinearMeasurement, ...] = ()
     smooth: bool = True
     convex: bool = True
+    least: float = -math.inf
     bend: float | None = None
 
     @abstractmethod
@@ -99,6 +102,7 @@ class Sum(Loss):
         self.measurements = tuple(m for loss in self.losses for m in loss.measurements)
         self.smooth = all(loss.smooth for loss in self.losses)
         self.convex = all(loss.convex for loss in self.losses)
+        self.least = math.fsum(loss.least for loss in self.losses)
 
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
         """Return the loss as a function of the tables of given cliques; see `Loss`."""

@@ -36,6 +36,7 @@ class _Residuals(Loss):
     """
 
     unit: ClassVar[float]
+    least = 0.0
 
     def __init__(self, measurements: Iterable[LinearMeasurement]) -> None:
         self.measurements = tuple(measurements)

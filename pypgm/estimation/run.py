@@ -121,7 +121,8 @@ class Run(ABC):
         """Return potentials, marginals and how the run ended; without a certificate it has not converged."""
         point = self.point()
         lower = max(point.lower, self.lower)
-        gap = None if lower == -math.inf or not self.problem.loss.convex else max(0.0, point.loss - lower)
+        certified = lower > -math.inf and self.problem.loss.convex
+        gap = max(0.0, point.loss - max(lower, self.problem.loss.least)) if certified else None
         if status == "converged" and self.problem.exact and (gap is None or not self.options.meets(gap, point.loss)):
             status = "iterations"
         seconds = time.perf_counter() - self.options.started
