@@ -46,7 +46,7 @@ def model_of(counts, stddev):
     domain = pypgm.Domain({"a": 40, "b": 40})
     run = Run("wide", pypgm.Dataset({"a": [0], "b": [0]}, domain), 1, 1e-9)
     singles = [pypgm.LinearMeasurement(counts + RNG.normal(0, stddev, 40), a, stddev=stddev) for a in domain]
-    return independent(run, singles).shares.values()
+    return independent(run, singles, alone=True).shares.values()
 
 
 def test_counts_that_noise_explains_leave_the_uniform_model():

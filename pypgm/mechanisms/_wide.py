@@ -121,7 +121,7 @@ def wide(
     weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])
     measured, pairs_tell = _measure_singles(run, weights)
-    start = independent(run, measured)
+    start = independent(run, measured, alone=not pairs_tell)
     if pairs_tell:
         asked = _choose(run, weights, start, runs) if run.total != 0 else {}
         left = run.table.ledger.remaining()

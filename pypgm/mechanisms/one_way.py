@@ -120,19 +120,20 @@ class Independent:
         return GraphicalModel(CliqueVector(domain, [(a,) for a in domain], logs), self.total)
 
 
-def independent(run: Run, singles: Sequence[LinearMeasurement]) -> Independent:
+def independent(run: Run, singles: Sequence[LinearMeasurement], *, alone: bool = False) -> Independent:
     """Return the independent model from measurements of attributes, denoised.
 
     An attribute's is the mean of the counts nearest to the answers and of those nearest to smoothed answers: each is
-    the better one on some attributes, and the mean hardly worse than either. Where all answers together are about as
-    near to uniform counts as noise alone would leave them, the model is the uniform one.
+    the better one on some attributes, and the mean hardly worse than either. Where attributes are all that is measured,
+    `alone`, and all answers together about as near to uniform counts as noise alone would leave them, the model is the
+    uniform one.
     """
     total = total_of(run, singles)
     noisy: dict[str, tuple[Array, float]] = {}
     for m in singles:
         noisy[m.clique[0]] = _combined(noisy.get(m.clique[0]), np.asarray(m.values, np.float64), float(m.stddev))
     shares = {a: np.full(n, 1 / n) for a, n in zip(run.domain.attributes, run.domain.shape, strict=True)}
-    if _stand_out(noisy.values()):
+    if not alone or _stand_out(noisy.values()):
         shares |= {a: _denoised(counts, stddev, total) for a, (counts, stddev) in noisy.items()}
     return Independent(shares, total)
 
