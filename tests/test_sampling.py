@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 import pypgm
 from pypgm import _core
+from pypgm.clock import Clock
 from pypgm.domain import Domain
+from pypgm.inference.region_index import RegionIndex
+from pypgm.models.refinement import refined_records
 from pypgm.models.sampling import Step, draw_records, steps_along
 
 MEASURED_SIZES = [85, 9, 100, 16, 7, 15, 6, 5, 2, 42]
@@ -434,6 +437,25 @@ def test_the_binding_checks_shapes(arguments, match):
         _core.RecordSampler(3, 1, 0).draw(np.ones(2), *arguments)
     with pytest.raises(ValueError, match="attribute 1 is out of range"):
         _core.RecordSampler(3, 1, 0).take_column(1)
+
+
+def test_pairs_that_no_clique_holds_stay_near_the_model():
+    domain = pypgm.Domain(dict.fromkeys("abcd", 20))
+    own, outside = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")], [("a", "c"), ("b", "d")]
+    model = pypgm.GraphicalModel(
+        pypgm.CliqueVector(domain, own, np.random.default_rng(0).normal(0, 2, 1600)), total=400.0
+    )
+
+    def distance(columns, pairs):
+        data = pypgm.Dataset(columns, domain)
+        return sum(np.abs(data.project(p).values - model.project(p).values).sum() for p in pairs)
+
+    drawn = draw_records(domain, steps_along(model.tree, model.tree.tables(model.potentials, 400.0)), 400, rng=1)
+    index = RegionIndex(pypgm.CliqueVector.from_factors(domain, model.project_many(own)), 400.0)
+    alone = refined_records(drawn, index, 400, np.random.default_rng(1), Clock())
+    refined = model.synthetic_data(rng=1).columns
+    assert distance(refined, outside) < 0.9 * distance(alone, outside)
+    assert distance(refined, own) < 1.02 * distance(alone, own)
 
 
 def test_few_records_of_a_large_clique_are_refined():

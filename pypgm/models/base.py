@@ -181,6 +181,7 @@ class Model(Uncertain[Table], Stored):
         In a tree of pairs every 1- and 2-way count of a clique is within 2 of the model's: far closer than by chance.
         On a region graph the tree is `RegionGraphModel.prior`, and records are refined towards all marginals; in a
         tree they are refined towards those of the model's cliques where a larger clique has more cells than records.
+        Before that they are refined towards what the model says of other pairs as well, of as many as it has cliques.
 
         Parameters
         ----------
@@ -209,10 +210,11 @@ class Model(Uncertain[Table], Stored):
         """
         n_rows, source = round(self.total) if rows is None else rows, np.random.default_rng(rng)
         with Clock("synthetic_data", time_limit, progress) as clock:
-            tree, tables, index = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
+            tree, tables, stages = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
             columns = draw_records(tree.domain, steps_along(tree, tables), n_rows, source, clock=clock)
-            if index is not None:
+            for index in stages:
                 columns = refined_records(columns, index, n_rows, source, clock)
+            if stages:
                 clock.warn_if_over("the refinement of the records", stacklevel=3)
         return Dataset(self.folding.records(columns), self.domain)
 
@@ -245,5 +247,5 @@ class Model(Uncertain[Table], Stored):
     @abstractmethod
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
-    ) -> tuple[JunctionTree, list[Factor], RegionIndex | None]:
-        """Return the tree that records are drawn along, its tables, and the marginals that refine them, if any do."""
+    ) -> tuple[JunctionTree, list[Factor], list[RegionIndex]]:
+        """Return the tree that records are drawn along, its tables, and the marginals that refine them, in stages."""

@@ -20,6 +20,7 @@ from pypgm.inference.kronecker import answer_queries
 from pypgm.inference.region_index import RegionIndex
 from pypgm.models.base import Model
 from pypgm.models.origin import Origin
+from pypgm.models.refinement import stages
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,13 +142,14 @@ class GraphicalModel(Model["Factor"]):
 
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
-    ) -> tuple[JunctionTree, list[Factor], RegionIndex | None]:
-        del clock
+    ) -> tuple[JunctionTree, list[Factor], list[RegionIndex]]:
         tables = self._tables(evidence)
         if not self._is_sparse(rows):
-            return self.tree, tables, None
-        own = self.tree.marginals(self.potentials, self._mass, self.folding.evidence(evidence))
-        return self.tree, tables, RegionIndex(own, self._mass)
+            return self.tree, tables, []
+        given = self._given(evidence)
+        domain, cliques = self.tree.domain, self.cliques
+        answers = (given.project_many(c, clock) for c in ([cliques] if evidence else stages(domain, cliques)))
+        return self.tree, tables, [RegionIndex(CliqueVector.from_factors(domain, a), self._mass) for a in answers]
 
     def _is_sparse(self, rows: int) -> bool:
         """Return whether records are rarer than the cells of a clique that joins others: rounding it is all noise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +12,27 @@ from pypgm.clock import Clock
 from pypgm.inference.region_index import RegionIndex, maximal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["refined_records"]
+    from pypgm.domain import Clique, Domain
+
+__all__ = ["refined_records", "stages"]
 
 _SWEEPS = 20
+
+
+def stages(domain: Domain, cliques: Sequence[Clique]) -> list[list[Clique]]:
+    """Return the cliques that records are refined towards, first with pairs that none of them holds, then alone.
+
+    Records that are refined towards the cliques alone lose what else the model says of pairs. Those of the fewest cells
+    are taken, at most as many as there are cliques.
+    """
+    held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
+    outside = [pair for pair in itertools.combinations(domain, 2) if pair not in held]
+    first = [*cliques, *sorted(outside, key=domain.size)[: len(cliques)]]
+    return [first, [*cliques]] if outside else [[*cliques]]
 
 
 def refined_records(

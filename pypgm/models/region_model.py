@@ -26,6 +26,7 @@ from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.models.answer import Answer, Method
 from pypgm.models.base import Model
 from pypgm.models.origin import Origin
+from pypgm.models.refinement import stages
 from pypgm.models.region_parts import (
     check_answers_fit,
     check_marginals,
@@ -234,14 +235,12 @@ class RegionGraphModel(Model[Answer]):
 
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
-    ) -> tuple[JunctionTree, list[Factor], RegionIndex | None]:
+    ) -> tuple[JunctionTree, list[Factor], list[RegionIndex]]:
         del rows
-        prior = self._prior_within(clock)
-        if not evidence:
-            return prior.tree, prior.tables, self._index
-        tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence))
-        given = self._projected(maximal(self.graph.regions), evidence, None, clock)
-        return prior.tree, tables, RegionIndex(CliqueVector.from_factors(self.graph.domain, given), self.total)
+        prior, domain, own = self._prior_within(clock), self.graph.domain, maximal(self.graph.regions)
+        tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence)) if evidence else prior.tables
+        answers = (self._projected(c, evidence, None, clock) for c in ([own] if evidence else stages(domain, own)))
+        return prior.tree, tables, [RegionIndex(CliqueVector.from_factors(domain, a), self.total) for a in answers]
 
     def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the header and the arrays of the model's file."""
