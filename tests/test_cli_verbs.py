@@ -205,6 +205,16 @@ def test_plan_of_open_columns(folder, capsys):
     assert [float(employer[4]), float(pay[4])] == pytest.approx(closed.stddev, rel=5e-3)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["plan", "open.json", "--records", "400"], ["synth", "people.csv", "--schema", "open.json", "--out", "o.csv"]],
+)
+def test_shares_that_leave_nothing_for_the_records_are_refused(folder, capsys, command):
+    Path("open.json").write_text(json.dumps({"columns": {"sex": {"kind": "open", "share": 1}}}), encoding="utf-8")
+    assert cli.main([*command, "--epsilon", "1", "--delta", "1e-9"]) == 2
+    assert "leave nothing of the budget" in capsys.readouterr().err
+
+
 def test_a_plan_says_the_noise_of_the_run(folder):
     budget = Budget(epsilon=1, delta=1e-9)
     data = pypgm.read_table("people.csv", DOMAIN)

@@ -177,6 +177,8 @@ def as_seconds(text: str) -> float:
 
 def budget_for(schema: Schema, arguments: argparse.Namespace) -> Budget:
     """Return the budget that is asked for, a part of delta kept for values that have to be found."""
+    if sum(Fraction(str(column.share)) for column in schema.open.values()) >= 1:
+        raise ValueError("the shares of open columns leave nothing of the budget for the records")
     has_sets = any(isinstance(column, OpenSet) for column in schema.open.values())
     reserved = arguments.delta / _RESERVED if has_sets else 0
     return Budget(epsilon=arguments.epsilon, delta=arguments.delta, reserved_delta=reserved)

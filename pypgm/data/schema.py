@@ -93,8 +93,8 @@ class Schema:
             raise ValueError(f"column {both[0]!r} is declared and dropped")
         if type(records_per_person) is not int or records_per_person < 1:
             raise ValueError(f"records_per_person needs a whole number, 1 or more, got {records_per_person!r}")
-        if sum(Fraction(str(column.share)) for column in self.open.values()) >= 1:
-            raise ValueError("the shares of open columns leave nothing of the budget for the records")
+        if sum(Fraction(str(column.share)) for column in self.open.values()) > 1:
+            raise ValueError("the shares of open columns come to more than the budget")
         sizes = {n: c.size if (labels := c.labels) is None else labels for n, c in self._closed.items()}
         self._domain = Domain(sizes)
         for rule in self.rules:
