@@ -155,7 +155,7 @@ def test_ctrl_c_leaves_nothing(folder, monkeypatch, capsys, early):
 
     monkeypatch.setattr(mechanisms, "wide", wide)
     assert synth("--model", "people.pgm") == 130
-    assert ("no unfinished file" if early else "discarded unseen") in one_line(capsys)
+    assert ("no unfinished file" if early else "discarded") in one_line(capsys)
     assert sorted(os.listdir()) == ["domain.json", "people.csv"]
 
 

@@ -198,4 +198,4 @@ def _own_options(domain: Domain, mechanism: str, workload: str | None) -> dict[s
 def stop_if_interrupted(release: Release) -> None:
     """Turn an estimate that Ctrl-C ended early into the end of the command: the release is discarded unseen."""
     if release.model.fit is not None and release.model.fit.status == "interrupted":
-        raise KeyboardInterrupt("the release was discarded unseen, so nothing of the budget counts as spent")
+        raise KeyboardInterrupt("the release was discarded, and no file was left")
