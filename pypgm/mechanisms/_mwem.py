@@ -283,5 +283,5 @@ class _Search:
         if self.estimator == "model":
             return self.run.estimate(self.measured)
         limit = self.run.clock.time_limit
-        left = None if limit is None else max(limit - self.run.clock.seconds, 1e-3)
+        left = None if limit is None else max(limit - self.run.clock.seconds, 1e-9)
         return multiplicative_weights(self.run.domain, self.measured, self.model.total, time_limit=left)

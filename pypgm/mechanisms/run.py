@@ -302,7 +302,8 @@ class Run:
 
     def _seconds_left(self) -> float | None:
         limit = self.clock.time_limit
-        return None if limit is None else max(limit - self.clock.seconds, 1e-3)
+        # An estimate takes no limit of zero; from a nanosecond it takes one step.
+        return None if limit is None else max(limit - self.clock.seconds, 1e-9)
 
     def close(self) -> None:
         """Let go of the records: what follows needs released numbers alone. A table that came open stays so."""
