@@ -150,7 +150,7 @@ def scan(
     >>> release = pypgm.mechanisms.wide(scan("visits/*.parquet", schema), epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
     is_files = isinstance(source, str | os.PathLike | Sequence)
-    paths = _paths(source) if is_files else []
+    paths = _paths(source) if isinstance(source, str | os.PathLike | Sequence) else []
     marks: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     kinds = set(map(is_parquet, paths))
     if len(kinds) != 1 and is_files:
@@ -187,7 +187,7 @@ def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, marks: d
     return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
 
 
-def _paths(source: Any) -> list[str]:  # noqa: ANN401 - a path or several
+def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
     """Return the files that paths stand for; a path that names a file as it is stands for that one."""
     found: list[str] = []
     for given in [source] if isinstance(source, str | os.PathLike) else source:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,15 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundedTree",
-    "Order",
     "fit_proportionally",
     "joined_within",
     "mutual_information",
     "plan_bounded_tree",
     "within",
 ]
-
-Order = Literal["information", "measured"]
 
 _PATIENCE = 4  # refusals in a row, in multiples of the attributes, after which no more pairs are tried
 _LEAST_PATIENCE = 100
@@ -122,8 +119,7 @@ def plan_bounded_tree(
     measured: Iterable[Clique],
     *,
     max_cells: float = 1e6,
-    order: Order = "information",
-    kept: Sequence[Clique] = (),
+    kept: Sequence[Clique] | None = None,
 ) -> BoundedTree:
     """Choose the pairs, the tree and its constraints; the potentials are 0 and the tables uniform.
 
@@ -135,19 +131,19 @@ def plan_bounded_tree(
         The measured regions in the order of measurement; all their pairs are candidates.
     max_cells : float
         Cells of the tree's cliques. The kept pairs and a spanning forest are taken whatever they need.
-    order : {"information", "measured"}
-        Rank pairs by mutual information, or in the order of measurement (for adaptive measuring).
-    kept : sequence of pairs
-        Pairs an earlier tree has kept.
+    kept : sequence of pairs, optional
+        Pairs an earlier tree has kept, in adaptive measuring: others follow in the order of measurement. Without an
+        earlier tree pairs are ranked by mutual information.
     """
     domain = index.domain
     regions = list(dict.fromkeys(measured))
     pairs = list(dict.fromkeys(p for r in regions for p in itertools.combinations(r, 2)))
-    new = [p for p in pairs if p not in set(kept)]
-    if order == "information":
-        gains = {p: _gain(index, p) for p in new}
-        new.sort(key=lambda p: -gains[p])
-    chosen = tuple(joined_within(domain, new, max_cells, kept))
+    if kept is None:
+        ranked = sorted(pairs, key=lambda p: -_gain(index, p))
+    else:
+        earlier = set(kept)
+        ranked = [p for p in pairs if p not in earlier]
+    chosen = tuple(joined_within(domain, ranked, max_cells, kept or ()))
     shape = JunctionTree(domain, chosen)
     constraints = _constraints(domain, [n.clique for n in shape.nodes], index.marginals.cliques)
     tree = JunctionTree(domain, constraints, order=shape.order)

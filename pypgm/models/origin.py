@@ -11,7 +11,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.queries import Contrasts, Matrix, Partition
+from pypgm.queries import Contrasts, LinearQuery, Matrix, Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,7 +155,7 @@ def unpacked_measurements(
     measurements = []
     for i, entry in enumerate(entries):
         own = parts.get(str(i), {})
-        query = _unpacked_query(entry["query"], own)
+        query = _unpacked_query(entry, own)
         answers = own["values"], entry["clique"], own["stddev"], query, entry["noise"]
         measurements.append(LinearMeasurement(*answers, not_private=entry.get("not_private", "")).checked(domain))
     return tuple(measurements)
@@ -177,7 +177,8 @@ def _packed_query(m: LinearMeasurement) -> tuple[Any, Arrays] | None:
     return list(query.shape), {"entries": matrix.data, "columns": matrix.indices, "rows": matrix.indptr}
 
 
-def _unpacked_query(kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:  # noqa: ANN401 - any linear query
+def _unpacked_query(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LinearQuery | None:
+    kind = entry["query"]
     if kind == "cells":
         return None
     if kind == "groups":

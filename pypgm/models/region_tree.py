@@ -56,13 +56,8 @@ def bounded_tree(
     clock : Clock
         Shows the fit, and ends it once its time is over.
     """
-    plan = plan_bounded_tree(
-        index,
-        measured,
-        max_cells=max_cells,
-        order="information" if previous is None else "measured",
-        kept=() if previous is None else previous.pairs,
-    )
+    kept = None if previous is None else previous.pairs
+    plan = plan_bounded_tree(index, measured, max_cells=max_cells, kept=kept)
     if previous is not None and previous.distance <= _FITTED and _same(plan, previous):
         return previous
     tree, realisable = fit_proportionally(plan, previous, clock)
