@@ -19,7 +19,7 @@ import numpy as np
 
 import pypgm
 from pypgm.clock import Clock
-from pypgm.models.expected_error import Simulation, expected_total_variation
+from pypgm.models.expected_error import expected_total_variation
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 TABLES = ["adult", "titanic", "msnbc", "fire", "loans"]
@@ -42,7 +42,7 @@ def rows(name: str, epsilon: float, seed: int, draws: int) -> Iterator[tuple[str
         yield kind, _held(answer, true, errors.datavector())
         counts = records.project(clique).datavector() * (model.total / len(records))
         yield f"{kind}, records", _held(counts, true, np.hypot(errors.datavector(), counts - answer))
-    predicted = expected_total_variation(model, chosen, Simulation(2, 0, 0, Clock())).mean()
+    predicted = expected_total_variation(model, chosen, 2, Clock()).mean()
     yield "2-way", (predicted / pypgm.evaluate(model, cliques=chosen, unsafe_data=data).mean,)
 
 

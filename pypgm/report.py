@@ -16,7 +16,7 @@ from pypgm.data.codebook import label_texts
 from pypgm.domain import Domain, listed
 from pypgm.memory import short
 from pypgm.models.base import Model
-from pypgm.models.expected_error import Simulation, expected_total_variation
+from pypgm.models.expected_error import expected_total_variation
 
 if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
@@ -119,7 +119,7 @@ def error_lines(model: ReleasedModel) -> list[str]:
         return []
     asked = small[:: -(-len(small) // _PAIRS)]
     with Clock() as clock:
-        errors = expected_total_variation(model, asked, Simulation(1, 0, 0, clock))
+        errors = expected_total_variation(model, asked, 1, clock)
     error = errors.mean()
     lines = [f"expected error: {100 * error:.2g} percentage points of a pair of attributes (mean total variation)"]
     uniform, independent = np.transpose([_distances(model.project(p)) for p in asked])

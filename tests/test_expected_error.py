@@ -195,8 +195,7 @@ def test_total_variation_is_foretold():
     for seed in range(6):
         model = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=seed).model
         with pypgm.clock.Clock() as clock:
-            how = expected_error.Simulation(2, 0, 0, clock)
-            expected = expected_error.expected_total_variation(model, pairs, how).mean()
+            expected = expected_error.expected_total_variation(model, pairs, 2, clock).mean()
         ratios.append(expected / pypgm.evaluate(model, cliques=pairs, unsafe_data=data).mean)
     assert 0.7 < np.median(ratios) < 1.4
 

@@ -267,7 +267,6 @@ def _origin(request: Request, loss: str, start: CliqueVector, *, total_is_known:
 
 def estimate_again(
     model: GraphicalModel | RegionGraphModel,
-    n_threads: int,
     clock: Clock,
     graph: RegionGraph | None = None,
     origin: Origin | None = None,
@@ -282,7 +281,7 @@ def estimate_again(
         raise ValueError("the model does not hold the measurements it was estimated from")
     how = dict(origin.options)
     loss, method = LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
-    options = Options(**how, n_threads=n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
+    options = Options(**how, n_threads=clock.n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
     oracle: Literal["exact"] | JunctionTree | RegionGraph = "exact"
     if own:
         oracle = (graph or model.graph) if isinstance(model, RegionGraphModel) else model.tree

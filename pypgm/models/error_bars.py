@@ -12,7 +12,7 @@ from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
 from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import drawn_noise, estimated_again
-from pypgm.numeric import checked_integer, checked_threads
+from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,14 +36,12 @@ def standard_errors(
     method: str,
     draws: int,
     rng: np.random.Generator | int | None,
-    n_threads: int,
     clock: Clock,
 ) -> list[Factor]:
     """Return a table of standard errors for each clique; see `Uncertain.standard_error`."""
     if method not in {"auto", "gls", "bootstrap"}:
         raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
     checked_integer("draws", draws, 2)
-    n_threads = checked_threads(n_threads)
     origin = model.origin
     if origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from, so their noise is not known")
@@ -65,10 +63,9 @@ def standard_errors(
     def answers(drawn: Model[Any]) -> list[NDArray[np.float64]]:
         if evidence:
             return [drawn.query(c, evidence).datavector() for c in cliques]
-        return [t.datavector() for t in drawn.project_many(cliques, n_threads=n_threads)]
+        return [t.datavector() for t in drawn.project_many(cliques, n_threads=clock.n_threads)]
 
-    source = np.random.default_rng(rng)
-    spread = _bootstrap(model, origin, answers, draws=draws, rng=source, n_threads=n_threads, clock=clock)
+    spread = _bootstrap(model, origin, answers, draws=draws, rng=np.random.default_rng(rng), clock=clock)
     return [Factor(d, s) for d, s in zip(domains, spread, strict=True)]
 
 
@@ -105,13 +102,12 @@ def _bootstrap(
     *,
     draws: int,
     rng: np.random.Generator,
-    n_threads: int,
     clock: Clock,
 ) -> list[NDArray[np.float64]]:
     """Return the standard deviation of answers over estimates from what the model would have been measured as."""
-    tables = model.project_many([m.clique for m in origin.measurements], n_threads=n_threads)
+    tables = model.project_many([m.clique for m in origin.measurements], n_threads=clock.n_threads)
     exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(origin.measurements, tables, strict=True)]
-    estimated = estimated_again(model, origin, n_threads, clock)
+    estimated = estimated_again(model, origin, clock)
     seen: list[list[NDArray[np.float64]]] = []
     while len(seen) < draws and not clock.tick(lambda: f"{len(seen)}/{draws} estimates"):
         noisy = [m.answered(e + drawn_noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]

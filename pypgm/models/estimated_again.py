@@ -30,18 +30,18 @@ def drawn_noise(m: LinearMeasurement, rng: np.random.Generator) -> NDArray[np.fl
 
 
 def estimated_again(
-    model: Model[Any], origin: Origin, n_threads: int, clock: Clock
+    model: Model[Any], origin: Origin, clock: Clock
 ) -> Callable[[Sequence[LinearMeasurement]], Model[Any]]:
     """Return what estimates a model like one given from answers to its queries, and first the prior that rests on them.
 
     A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
     good: of attributes and measured pairs by 10 to 30 %.
     """
-    estimated, earlier = origin.again(model, n_threads, clock, origin=origin), origin.earlier
+    estimated, earlier = origin.again(model, clock, origin=origin), origin.earlier
     if earlier is None:
         is_exact = model.is_exact or origin is not model.origin
         return lambda answers: estimated(answers, _start(origin, answers, max(model.total, 1.0), is_exact=is_exact))
-    prior, numbers = estimated_again(model, earlier.origin, n_threads, clock), earlier.numbers
+    prior, numbers = estimated_again(model, earlier.origin, clock), earlier.numbers
     return lambda answers: estimated(answers, prior([answers[i] for i in numbers]))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +14,7 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import drawn_noise, estimated_again
-from pypgm.numeric import checked_integer, checked_threads
+from pypgm.numeric import checked_integer
 from pypgm.queries import Contrasts
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from pypgm.models.base import Model
     from pypgm.models.origin import Origin
 
-__all__ = ["Basis", "Simulation", "basis", "expected_errors", "expected_total_variation"]
+__all__ = ["Basis", "basis", "expected_errors", "expected_total_variation"]
 
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
@@ -39,16 +38,6 @@ _RECORDS = 10**6  # of a world at most; of more, each stands for several
 _Z = 1.6448536269514722  # 95 % of a normal distribution is below
 _SIZES = 128  # powers of two that answers are told apart by
 _MOST = 4.0  # times the squared error of a cell, that those of its size raise it to, and as far as to one record
-
-
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """How errors are simulated: how many tables, from which numbers, on how many threads, until when."""
-
-    draws: int
-    rng: np.random.Generator | int | None
-    n_threads: int
-    clock: Clock
 
 
 def basis(model: Model[Any], clique: Clique) -> Basis:
@@ -75,25 +64,31 @@ def _of_measurement(m: LinearMeasurement, inner: set[str]) -> Basis:
 
 
 def expected_errors(
-    model: Model[Any], cliques: Sequence[Clique], evidence: Evidence | None, how: Simulation
+    model: Model[Any],
+    cliques: Sequence[Clique],
+    evidence: Evidence | None,
+    *,
+    draws: int,
+    rng: np.random.Generator | int | None,
+    clock: Clock,
 ) -> list[Factor]:
     """Return a table of expected errors for each clique; see `Uncertain.expected_error`."""
-    checked_integer("draws", how.draws, 2)
+    checked_integer("draws", draws, 2)
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
     unknown = [basis(model, c) == "unknown" for c in cliques]
     found = (
         [model.query(c, evidence) for c in cliques]
         if evidence
-        else model.project_many(cliques, n_threads=how.n_threads)
+        else model.project_many(cliques, n_threads=clock.n_threads)
     )
     seen = [_Errors(model.domain.size(c)) for c in cliques]
     done = 0
-    for answers, true in _worlds(model, cliques, evidence, how):
+    for answers, true in _worlds(model, cliques, evidence, draws=draws, rng=rng, clock=clock):
         done += 1
         for own, a, t in zip(seen, answers, true, strict=True):
             own.add(a, t)
-    if done < 2 and how.clock.over:
-        raise TimeoutError(f"two estimates of made-up records take longer than time_limit={how.clock.time_limit:g}")
+    if done < 2 and clock.over:
+        raise TimeoutError(f"two estimates of made-up records take longer than time_limit={clock.time_limit:g}")
     if done < 2:  # hardly a made-up table has records with the evidence: nothing is known
         return [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in found]
     squares = [own.squared(t.datavector(), done) for own, t in zip(seen, found, strict=True)]
@@ -156,37 +151,44 @@ def _inflation(draws: int) -> float:
     return 1 + math.fsum(term / float(draws) ** k for k, term in enumerate(terms, start=1)) / z
 
 
-def expected_total_variation(model: Model[Any], cliques: Sequence[Clique], how: Simulation) -> NDArray[np.float64]:
+def expected_total_variation(
+    model: Model[Any], cliques: Sequence[Clique], draws: int, clock: Clock
+) -> NDArray[np.float64]:
     """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
-    checked_integer("draws", how.draws, 1)
+    checked_integer("draws", draws, 1)
     found = []
-    for answers, true in _worlds(model, cliques, None, how):
+    for answers, true in _worlds(model, cliques, None, draws=draws, rng=0, clock=clock):
         shares = ((a / max(a.sum(), 1.0), t / max(t.sum(), 1.0)) for a, t in zip(answers, true, strict=True))
         found.append([0.5 * np.abs(a - t).sum() for a, t in shares])
     if not found:
-        raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={how.clock.time_limit:g}")
+        raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")
     return np.asarray(np.mean(found, axis=0))
 
 
 def _worlds(
-    model: Model[Any], cliques: Sequence[Clique], evidence: Evidence | None, how: Simulation
+    model: Model[Any],
+    cliques: Sequence[Clique],
+    evidence: Evidence | None,
+    *,
+    draws: int,
+    rng: np.random.Generator | int | None,
+    clock: Clock,
 ) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
     """Yield answers of the model of a made-up table, and the table's own, as often as asked and as time allows.
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """
-    origin, source = _origin(model), np.random.default_rng(how.rng)
-    threads = checked_threads(how.n_threads)
+    origin, source = _origin(model), np.random.default_rng(rng)
     rows = min(max(1, round(model.total)), _RECORDS)
     records = model.synthetic_data(rows, source)
     likelihoods = log_likelihoods(model.domain, evidence)
-    estimated = estimated_again(model, origin, threads, how.clock)
-    for done in range(how.draws):
-        if how.clock.tick(partial("{}/{} made-up tables".format, done, how.draws)):
+    estimated = estimated_again(model, origin, clock)
+    for done in range(draws):
+        if clock.tick(partial("{}/{} made-up tables".format, done, draws)):
             return
         chosen = source.integers(0, rows, rows)
         world = Dataset({a: np.asarray(records.columns[a])[chosen] for a in model.domain}, model.domain)
-        exact = world.count([m.clique for m in origin.measurements], threads)
+        exact = world.count([m.clique for m in origin.measurements], clock.n_threads)
         scale = max(model.total, 0.0) / rows
         noisy = [
             m.answered(m.linear_map.matvec(e * scale) + drawn_noise(m, source))
@@ -196,8 +198,8 @@ def _worlds(
         if drawn.fit is not None and drawn.fit.status == "time":
             return
         if not likelihoods:
-            answers = [np.asarray(t.datavector()) for t in drawn.project_many(cliques, n_threads=threads)]
-            yield answers, [c.astype(np.float64) * scale for c in world.count(cliques, threads)]
+            answers = [np.asarray(t.datavector()) for t in drawn.project_many(cliques, n_threads=clock.n_threads)]
+            yield answers, [c.astype(np.float64) * scale for c in world.count(cliques, clock.n_threads)]
         elif (weights := _weights(world, likelihoods)).sum() > 0:
             weighted = Dataset(world.columns, model.domain, weights=weights / weights.sum())
             answers = [drawn.query(c, evidence).datavector() for c in cliques]

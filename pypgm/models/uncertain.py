@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from pypgm.clock import Clock
 from pypgm.domain import as_clique, as_cliques
 from pypgm.models.error_bars import standard_errors
-from pypgm.models.expected_error import Basis, Simulation, basis, expected_errors
+from pypgm.models.expected_error import Basis, basis, expected_errors
 from pypgm.models.queryable import Queryable, Table
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ class Uncertain(Queryable[Table]):
         >>> pypgm.estimate(domain, [m], 100, stop="optimum").standard_error("a").values.round(3)
         array([1., 1.])
         """
-        with Clock("standard_error", time_limit, progress) as clock:
-            how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "n_threads": n_threads, "clock": clock}
+        with Clock("standard_error", time_limit, progress, n_threads=n_threads) as clock:
+            how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "clock": clock}
             found = standard_errors(cast("Model[Any]", self), [as_clique(clique)], evidence, **how)
             clock.warn_if_over("the bootstrap", stacklevel=3)
         return found[0]
@@ -125,8 +125,8 @@ class Uncertain(Queryable[Table]):
         progress: bool = False,
     ) -> list[Factor]:
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
-        with Clock("standard_errors", time_limit, progress) as clock:
-            how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "n_threads": n_threads, "clock": clock}
+        with Clock("standard_errors", time_limit, progress, n_threads=n_threads) as clock:
+            how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "clock": clock}
             found = standard_errors(cast("Model[Any]", self), as_cliques(cliques), evidence, **how)
             clock.warn_if_over("the bootstrap", stacklevel=3)
         return found
@@ -224,9 +224,9 @@ class Uncertain(Queryable[Table]):
         progress: bool = False,
     ) -> list[Factor]:
         """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
-        with Clock("expected_errors", time_limit, progress) as clock:
-            how = Simulation(draws, rng, n_threads, clock)
-            found = expected_errors(cast("Model[Any]", self), as_cliques(cliques), evidence, how)
+        with Clock("expected_errors", time_limit, progress, n_threads=n_threads) as clock:
+            own, asked = cast("Model[Any]", self), as_cliques(cliques)
+            found = expected_errors(own, asked, evidence, draws=draws, rng=rng, clock=clock)
             clock.warn_if_over("the made-up tables", stacklevel=3)
         return found
 
