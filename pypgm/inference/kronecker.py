@@ -101,28 +101,28 @@ def _answers(calibrated: Calibrated, queries: Sequence[KroneckerQuery], clock: C
 
 def _finished(query: KroneckerQuery, cells: NDArray[np.float64], clock: Clock) -> NDArray[np.float64]:
     """Apply the blocks that wait for the answer, and give it its shape."""
-    shape = [1 if _is_total(b) else b.shape[0] if _is_early(b) else b.shape[1] for b in query.blocks.values()]
+    late = [not (_is_total(b) or _is_early(b)) for b in query.blocks.values()]
+    table = cells.reshape([b.shape[waits] for b, waits in zip(query.blocks.values(), late, strict=True)])
     for axis, block in enumerate(query.blocks.values()):
-        if not (_is_total(block) or _is_early(block) or block.is_identity):
-            table = cells.reshape(math.prod(shape[:axis]), block.shape[1], -1)
-            cells = _apply(block, table, clock).reshape(-1)
-            shape[axis] = block.shape[0]
-    return cells.reshape(shape)
+        if late[axis] and not block.is_identity:
+            table = _apply(block, table, axis, clock)
+    return np.asarray(table, order="C")
 
 
-def _apply(block: LinearQuery, table: NDArray[np.float64], clock: Clock) -> NDArray[np.float64]:
-    """Apply a block to the middle axis of a table."""
+def _apply(block: LinearQuery, table: NDArray[np.float64], axis: int, clock: Clock) -> NDArray[np.float64]:
+    """Apply a block to an axis of a table."""
     rows, cells = block.shape
     if 2 * block.cost <= rows * cells:
-        return block.apply(table, axis=1)
-    sizes = (table.shape[0], table.shape[1], table.shape[2], block.shape[0])
+        return block.apply(table, axis)
+    before, after = table.shape[:axis], table.shape[axis + 1 :]
+    sizes = (math.prod(before), cells, math.prod(after), rows)
     plan = _core.plan_elimination(sizes, [((0, 1, 2), False), ((3, 1), False)], (0, 3, 2))
     tables = [np.ascontiguousarray(table).reshape(-1), _dense(block).reshape(-1)]
-    return run_contraction(plan, tables, clock)[0]
+    return run_contraction(plan, tables, clock)[0].reshape(*before, rows, *after)
 
 
 def _is_total(block: LinearQuery) -> bool:
-    return block.groups is not None and block.shape[0] == 1
+    return block.shape[0] == 1 and block.groups is not None
 
 
 def _is_early(block: LinearQuery) -> bool:

@@ -125,7 +125,7 @@ class GraphicalModel(Model["Factor"]):
     ) -> list[Factor]:
         if method not in {None, "exact"}:
             raise ValueError(f"method must be 'exact', got {method!r}: a region-graph model has other ones")
-        inner = [self.folding.clique(c) if self.folding.sources else c for c in cliques]
+        inner = [self.folding.clique(c) for c in cliques] if self.folding.sources else cliques
         if evidence and len(cliques) == 1:
             known, order = self.folding.evidence(evidence), self.tree.order
             answer = variable_elimination(
@@ -133,6 +133,8 @@ class GraphicalModel(Model["Factor"]):
             )
             return [self.folding.unfolded(answer, cliques[0])]
         tables = self._given(evidence).project_many(inner, clock)
+        if not self.folding.sources:
+            return tables
         return [self.folding.unfolded(table, clique) for table, clique in zip(tables, cliques, strict=True)]
 
     def _answers(

@@ -44,7 +44,7 @@ class Prefix(ZeroOneQuery):
         return Form(np.arange(self.shape[0]), running=True)
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
-        return np.cumsum(table, axis=1)
+        return np.add.accumulate(table, axis=1)
 
     def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
         return np.cumsum(table[:, ::-1], axis=1)[:, ::-1]

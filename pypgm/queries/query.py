@@ -103,7 +103,7 @@ class LinearQuery(Value, ABC):
 
         A query made of inner ones is an integer one, or non-negative, or has acute columns, if all of them are or have.
         """
-        self._set(
+        self.__dict__.update(
             _arguments=arguments,
             _text=text or f"{shape[0]} answers on {shape[1]} cells",
             shape=shape,
