@@ -36,6 +36,13 @@ def test_all_of_the_budget_is_spent_and_no_more(neighbours):
         assert measured == pytest.approx(0.9 * float(budget), rel=0.05)
 
 
+@pytest.mark.parametrize("score", ["noise", "risk"])
+def test_a_budget_that_the_finest_noise_cannot_use_up_ends(score):
+    release = aim(DATA, epsilon=1e300, delta=1e-9, score=score)
+    assert len(release.log) < 20
+    assert pypgm.evaluate(release.model, cliques=[("b", "c"), ("c", "d")], unsafe_data=DATA).mean < 1e-3
+
+
 def test_a_round_costs_as_published():
     release = aim(DATA, budget=Budget(rho=1), rounds=16 * 4)
     singles, first = release.measurements[:4], release.measurements[4]

@@ -145,8 +145,10 @@ class _Search:
         """Measure all single attributes of the workload for as much as in a round each."""
         table, self.rate = self.run.table, rate
         singles = [c for c in self.candidates if len(c) == 1]
-        rho = min(rate * _MEASURING * len(singles), table.ledger.remaining() / 2)
+        rho = min(rate * _MEASURING * len(singles), self.run.rho / 2)
         self.measured = measure_singles(self.run, rho, singles)
+        # By what rounds may spend, not by what they do: the finest noise there is leaves most of a vast budget.
+        self.left = self.run.rho - rho
         self.start = independent(self.run, self.measured).model(self.run.domain)
         self.model = self.run.estimate(self.measured, self.start)
         if self.score == "noise":
@@ -162,11 +164,11 @@ class _Search:
     def round(self) -> None:
         """Select a marginal, measure it, estimate; the last round spends what is left."""
         table = self.run.table
-        left = table.ledger.remaining()
-        self.is_last = left <= 2 * self.rate
-        rate = left if self.is_last else self.rate
+        self.is_last = self.left <= 2 * self.rate
+        rate = self.left if self.is_last else self.rate
         noise = self._noise(rate)
-        spent = 1 - float(table.ledger.remaining() / self.run.rho)
+        spent = 1 - float(self.left / self.run.rho)
+        self.left -= rate
         among = that_fit(self.run, self._known(), self.candidates, spent * self.tree_bytes)
         clique = self.candidates[self._selected(among, rate * (1 - _MEASURING), noise)]
         is_new, before = clique not in self._known(), self._answer(clique)
