@@ -153,3 +153,17 @@ def test_both_budgets_of_related_tables_are_looked_at_before_anything_is_spent(m
     children = Dataset({"d": [0, 1]}, Domain({"d": 2}))
     with pytest.raises(ValueError, match="all of the budget leaves noise of"):
         mechanisms.synthesize_related(DATA, children, [0, 1], max_children=10**4, epsilon=1e-3, delta=1e-9)
+
+
+def test_no_constraints_may_be_said_as_none():
+    given, without = (mst(DATA, epsilon=1, delta=1e-9, unsafe_seed=1, **how) for how in ({"constraints": None}, {}))
+    np.testing.assert_array_equal(given.project("a").values, without.project("a").values)
+    found = estimate(DOMAIN, [LinearMeasurement([3, 4], "a")], constraints=None)
+    np.testing.assert_allclose(found.project("a").values, [3, 4])
+
+
+def test_an_unknown_option_names_the_one_that_was_meant():
+    with pytest.raises(TypeError, match="'iteratons'; did you mean 'iterations'"):
+        mst(DATA, epsilon=1, delta=1e-9, iteratons=3)
+    with pytest.raises(TypeError, match=r"all mechanisms take .*time_limit"):
+        mst(DATA, epsilon=1, delta=1e-9, zzz=3)

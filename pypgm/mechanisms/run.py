@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
@@ -71,7 +72,7 @@ class Options(_How, total=False):
     measurements : sequence of LinearMeasurement, optional
         Taken before or elsewhere: the estimate rests on them too, and the release holds them first. Their cost is in
         its ledger where they come with a resumed table, see `Release.resume`.
-    constraints : sequence of Constraint
+    constraints : sequence of Constraint, optional
         Structural zeros, as in `pypgm.estimate`: cells that no record can have, as is publicly known. The model and its
         records have none there.
     oracle : {"auto", "exact", "region_graph"}
@@ -91,7 +92,7 @@ class Options(_How, total=False):
     neighbours: Neighbours | None
     privacy: Privacy | None
     measurements: Sequence[LinearMeasurement]
-    constraints: Sequence[Constraint]
+    constraints: Sequence[Constraint] | None
     oracle: Oracle
     time_limit: float | None
     n_threads: int
@@ -105,7 +106,11 @@ def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
         raise ValueError(f"oracle must be one of {get_args(Oracle)}, got {oracle!r}")
     unknown = how.keys() - _How.__annotations__.keys()
     if unknown:
-        raise TypeError(f"a mechanism got an unexpected keyword argument {min(unknown)!r}")
+        near = difflib.get_close_matches(min(unknown), sorted(Options.__annotations__), 1)
+        meant = (
+            f"; did you mean {near[0]!r}?" if near else f"; all mechanisms take {', '.join(Options.__annotations__)}"
+        )
+        raise TypeError(f"a mechanism got an unexpected keyword argument {min(unknown)!r}{meant}")
     given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
     fit.Options(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
     return given
@@ -189,7 +194,7 @@ class Run:
         neighbours: Neighbours | None = None,
         privacy: Privacy | None = None,
         measurements: Sequence[LinearMeasurement] = (),
-        constraints: Sequence[Constraint] = (),
+        constraints: Sequence[Constraint] | None = None,
         oracle: Oracle = "auto",
         noise: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
@@ -217,7 +222,7 @@ class Run:
         self.rho: Fraction = self.table.ledger.remaining()
         check_noise(name, self.table.privacy, self.table.ledger.budget.unit, self.rho)
         self.total = self.table.public_total
-        self.constraints = _checked_zeros(self.domain, constraints)
+        self.constraints = _checked_zeros(self.domain, constraints or ())
         self.given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
 
     @property

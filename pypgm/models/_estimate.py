@@ -54,7 +54,7 @@ class EstimateOptions(TypedDict, total=False):
     stepsize: float | Callable[[int], float] | None
     prior: GraphicalModel | RegionGraphModel | None
     warm_start: GraphicalModel | RegionGraphModel | None
-    constraints: Sequence[Constraint]
+    constraints: Sequence[Constraint] | None
     max_bytes: float | None
     time_limit: float | None
     callback: Callable[[FitState], object] | None
@@ -95,7 +95,7 @@ def estimate(
     stepsize: float | Callable[[int], float] | None = None,
     prior: GraphicalModel | RegionGraphModel | None = None,
     warm_start: GraphicalModel | RegionGraphModel | None = None,
-    constraints: Sequence[Constraint] = (),
+    constraints: Sequence[Constraint] | None = None,
     max_bytes: float | None = None,
     time_limit: float | None = None,
     callback: Callable[[FitState], object] | None = None,
@@ -158,7 +158,7 @@ def estimate(
         optimum, where the estimate then ends. Potentials of a clique that no measured one holds are replaced by those
         that give the measured cliques the earlier model's marginals; where the independent model has the smaller loss,
         the estimate starts from that.
-    constraints : sequence of Constraint
+    constraints : sequence of Constraint, optional
         Structural zeros and attributes that are functions of others; public knowledge.
     max_bytes : float, optional
         Memory the estimate may take, with all copies of the tables its method keeps; half of what is available by
@@ -216,7 +216,7 @@ def estimate(
     default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
     limits = (time_limit, callback, progress, n_threads, stop or "validated", rng)
     options = Options(iterations, default if tolerance is None else tolerance, stepsize, *limits, max_bytes=max_bytes)
-    folding, masks = fold(domain, constraints)
+    folding, masks = fold(domain, constraints or ())
     fitting = [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)
