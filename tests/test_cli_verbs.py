@@ -180,6 +180,10 @@ def test_plan_on_the_command_line(folder, capsys):
     said = capsys.readouterr().out
     assert said.startswith("hdmm on 400 records would measure 3 marginals\n  age ")
     assert "expected error of pairs: " in said
+    assert "of a table with evener values or more dependence two to three times" in " ".join(said.split())
+    assert cli.main(["plan", "domain.json", *budget, "--mechanism", "wide"]) == 0
+    rows = [line.split(" numbers ")[0] for line in capsys.readouterr().out.splitlines() if " numbers " in line]
+    assert len(set(rows)) == len(rows)  # what is measured twice stands there once
     assert cli.main(["plan", "domain.json", *budget[2:], "--records", "0"]) == 2
     assert "1 or more" in capsys.readouterr().err
     assert cli.main(["plan", "domain.json", *budget, "--mechanism", "mst", "--workload", "1"]) == 2
@@ -265,3 +269,24 @@ def test_a_plan_of_one_attribute():
 def test_refused_plans(arguments, error, message):
     with pytest.raises(error, match=message):
         mechanisms.plan(*arguments)
+
+
+def test_numbers_and_dates_as_evidence_say_what_they_are(folder, capsys):
+    columns = {
+        "age": pypgm.data.Integer(20, 69, width=10),
+        "hired": pypgm.data.Date("2020-01-01", "2021-12-31", "quarter"),
+        "sex": ["F", "M"],
+    }
+    schema = pypgm.Schema(columns)
+    data = schema.records({"age": [0, 1] * 50, "hired": [0, 7] * 50, "sex": [0, 1] * 50})
+    release = mechanisms.mst(data, 9, 1e-9)
+    release.save("told.pgm")
+    for given, said in {
+        "age=3": "from 20 to 69, or one of its bins such as '[20, 30)'; a number is a value here, not a code",
+        "age=30,40": "of several values repeat --given, or give a range: age=30..39",
+        "hired=2020-02": "an ISO date from 2020-01-01 to 2021-12-31, or one of its bins such as '2020-Q1'",
+    }.items():
+        assert cli.main(["query", "told.pgm", "sex", "--draws", "0", "--given", given]) == 2
+        assert said in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"0 to 4, got 35: pass .* '\[20, 30\)'; a number is a code here, not a value"):
+        release.model.query("sex", {"age": 35})

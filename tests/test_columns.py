@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real
+from pypgm.data import Boolean, Categorical, Codes, Date, Integer, OpenSet, Real
 from pypgm.data.bins import MOST_BINS
 
 WITHIN = st.sampled_from(["uniform", "middle", "lower"])
@@ -364,3 +364,11 @@ def test_dates_of_a_format():
     assert column.encode(["31.03.2020", "01.04.2020"])[0].tolist() == [0, 1]
     assert column.texts([0], 0)[0].endswith("2020")
     assert Date(datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)).labels == ("2024-01-01", "2024-01-02")
+
+
+def test_an_empty_cell_of_an_open_column_says_what_may_be_declared():
+    open_set = OpenSet("0.05")
+    _, problem = open_set.provisional.encode(["acme", ""])
+    assert problem is not None
+    assert problem.what.startswith("needs a value that is not empty (null in the schema allows empty ones)")
+    assert OpenSet("0.05", null=True).provisional.encode(["acme", ""])[1] is None

@@ -261,3 +261,11 @@ def test_what_is_too_large_is_refused_before_anything_is_charged(name, estimator
         with pytest.raises(pypgm.errors.ModelTooLargeError):
             mechanism(table, estimator=estimator, max_bytes=2**30, **(options | more))
         assert ledger.spent() == 0
+
+
+@pytest.mark.parametrize("estimator", ["model", "records"])
+def test_where_there_are_publicly_no_records_none_are_made(estimator):
+    domain = pypgm.Domain({"a": 3, "b": 2})
+    data = pypgm.Dataset({"a": [], "b": []}, domain)
+    release = pypgm.mechanisms.fem(data, 1, 1e-9, neighbours="replace", unsafe_seed=1, estimator=estimator)
+    assert release.synthetic_data().n_records == 0

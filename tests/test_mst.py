@@ -214,3 +214,12 @@ def test_tables_refused():
         mst(Dataset({"a": [0, 1]}, Domain({"a": 2}), weights=[1.0, 2.0]), 1, 1e-9)
     with pytest.raises(ValueError, match="at least one attribute"):
         mst(Dataset({}, Domain({})), 1, 1e-9)
+
+
+def test_a_pair_that_cannot_be_counted_is_refused_before_anything_is_spent():
+    n = 10**6
+    data = pypgm.Dataset({"a": [0, 1], "b": [0, 1]}, pypgm.Domain({"a": n, "b": n}))
+    with pypgm.PrivateTable(data, pypgm.Privacy(), pypgm.Ledger(pypgm.Budget(epsilon=1, delta=1e-9))) as table:
+        with pytest.raises(pypgm.ModelTooLargeError, match=r"\('a', 'b'\) has 1e\+12 cells"):
+            mst(table)
+        assert table.ledger.spent() == 0

@@ -12,7 +12,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Constraint, Schema, cli, mechanisms
-from pypgm.data import Categorical, Comparison, Date, Integer, OpenSet, Real, Rule, StreamedTable
+from pypgm.data import Categorical, Comparison, Date, Integer, OpenSet, QuantileBins, Real, Rule, StreamedTable
 from pypgm.data.table import read_open_table
 
 COLUMNS = {
@@ -60,10 +60,13 @@ def test_files_have_rules(tmp_path):
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ({"columns": ["age"], "forbidden": [[3]]}, "a rule needs columns, two different ones or more"),
-        ({"columns": ["age", "age"], "forbidden": [[3, 3]]}, "two different ones"),
-        ({"columns": ["age", "sex"], "forbidden": [[3, 3]]}, "needs columns that are declared, and not open: 'sex'"),
-        ({"columns": ["age", "town"], "forbidden": [[3, "x"]]}, "and not open: 'town' is none"),
+        ({"columns": ["age"], "forbidden": [[3]]}, "in its own declaration: got ['age']"),
+        ({"columns": ["age", "age"], "forbidden": [[3, 3]]}, "two different columns"),
+        ({"columns": ["age", "sex"], "forbidden": [[3, 3]]}, "names 'sex', and must name a declared column"),
+        (
+            {"columns": ["age", "town"], "forbidden": [[3, "x"]]},
+            "names 'town', and must name a declared column whose values are known: neither an open one",
+        ),
         ({"columns": ["age", "married"], "forbidden": []}, "needs combinations of 2 entries"),
         ({"columns": ["age", "married"], "forbidden": [[3]]}, "needs combinations of 2 entries"),
         ({"columns": ["age", "married"], "forbidden": [[3, "maybe"]]}, "a rule on 'married' needs one of 'no', 'yes'"),
@@ -72,7 +75,11 @@ def test_files_have_rules(tmp_path):
         ({"columns": ["age", "married"], "forbidden": [[{"from": 0}, ["no", "yes"]]]}, "leaves no record possible"),
         ({"columns": ["age", "married"], "forbidden": [[{"from": 30, "to": 20}, "no"]]}, "ends before it begins"),
         ({"columns": ["age", "married"]}, "rules needs a list of objects with columns and forbidden, each a list"),
-        ("none", "rules needs a list of objects"),
+        (3, "rules needs a list of objects"),
+        (
+            "start == age",
+            "two different columns with <=, <, >= or > between them, such as 'start <= end', got 'start == age'",
+        ),
     ],
 )
 def test_rules_that_do_not_fit(rule, message):
@@ -185,11 +192,11 @@ def test_comparisons_forbid_bins_of_which_no_values_fit(pair, order):
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("low <= kind", "'kind' is none"),
+        ("low <= kind", "names 'kind', and must name a declared column of numbers or dates"),
         ("low <= from", "'low' is integer, 'from' is date"),
         ("at > to", "two of dates alike"),
-        ("low <= low", "two columns, such as 'start <= end'"),
-        ("low = high", "two columns, such as 'start <= end'"),
+        ("low <= low", "two different columns with <=, <, >= or > between them"),
+        ("low = high", "two different columns with <=, <, >= or > between them"),
         ("late < early", "leaves no record possible"),
     ],
 )
@@ -224,3 +231,17 @@ def test_streamed_records_that_break_a_rule_are_named_by_their_rows():
 
     with pytest.raises(ValueError, match=r"columns 'end', 'last', rows 7, 9 \(the first is 0\): records have a"):
         StreamedTable(pieces, ["start", "end", "last"], schema)
+
+
+@pytest.mark.parametrize("rules", [["a < b", "b < a"], ["a <= b", "a > b"], ["a >= b", "b > a"]])
+def test_comparisons_that_contradict_each_other_are_refused_within_one_bin_too(rules):
+    one_bin = Integer(0, 9, width=10)
+    with pytest.raises(ValueError, match="contradict each other"):
+        Schema({"a": one_bin, "b": one_bin}, rules=rules)
+    assert len(Schema({"a": one_bin, "b": one_bin}, rules=["a <= b", "b <= a"]).rules) == 2
+
+
+def test_a_comparison_of_a_column_in_quantiles_names_it():
+    columns = {"a": Integer(0, 9), "b": QuantileBins(Integer(0, 9), 4, "0.05")}
+    with pytest.raises(ValueError, match=r"'a <= b' names 'b', and must name .* not in bins of quantiles"):
+        Schema(columns, rules=["a <= b"])

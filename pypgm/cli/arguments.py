@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from pypgm import load
+from pypgm.data.bins import Binned
 from pypgm.data.codebook import Codebook
 from pypgm.data.columns import Column
 from pypgm.data.numbers import Integer, Real
@@ -120,8 +121,10 @@ def add_given(command: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="what is known, such as sex=F; several values mean any of them: job=cook,nurse, or repeat it; a range has "
-        "all values, in their order, from one to another: age=30..40, age=65.. (both ends and the whole of their bins)",
+        help="what is known, such as sex=F; a number or a date is a value, not a code as in Python, and stands for its "
+        "bin, whose label will do too: hired=2020-Q1; several values mean any of them: job=cook,nurse, or repeat it; "
+        "a range has all values, in their order, from one to another: age=30..40, age=65.. (both "
+        "ends and the whole of their bins)",
     )
 
 
@@ -274,7 +277,7 @@ def _codes_of(domain: Domain, name: str, text: str, schema: Schema | None) -> li
         return [code for part in parts for code in _codes_of(domain, name, part, schema)]
     ends = text.split(_TO)
     if len(ends) != 2 or not any(ends):
-        raise ValueError(f"attribute {name!r} needs {needed}{_nearest(text, domain.labels.get(name, ()))}")
+        raise ValueError(f"attribute {name!r} needs {needed}{_hint(domain, name, text, len(parts) > 1)}")
     aside = set() if column is None else {column.null_code, column.other_code}
     inside = [code for code in range(domain.size((name,))) if code not in aside]
     places = [inside[0], inside[-1]]
@@ -301,7 +304,21 @@ def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tu
     codes, problem = column.encode([value])
     # A value that is not declared may be a typing error: other values are asked for by their label, which is above.
     strays = problem is not None or codes[0] == column.other_code or _is_no_null(column, value, codes[0])
-    return (None if strays else int(codes[0])), column.allowed
+    labels = domain.labels.get(name, ())
+    bins = (
+        f", or one of its bins such as {labels[0]!r}" if isinstance(column, Binned) and type(labels[0]) is str else ""
+    )
+    return (None if strays else int(codes[0])), f"{column.allowed}{bins}"
+
+
+def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
+    """Return what may have been meant by a text that is no value, as the end of a sentence."""
+    if is_list:
+        return f"; of several values repeat --given, or give a range: {name}=30{_TO}39"
+    labels = domain.labels.get(name)
+    if labels is not None and text.strip().removeprefix("-").isdigit():
+        return "; a number is a value here, not a code as in Python"
+    return _nearest(text, labels or ())
 
 
 def _is_no_null(column: Column, value: str, code: int) -> bool:

@@ -157,6 +157,8 @@ class Categorical(_Closed):
     @property
     def allowed(self) -> str:
         """The values, in words."""
+        if not self.values:  # of an open column: any text is another value, but an empty one is none
+            return "a value that is not empty (null in the schema allows empty ones)"
         return f"one of {listed([repr(str(v)) for v in self.labels or ()])}"
 
     def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:

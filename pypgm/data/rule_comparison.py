@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from pypgm.memory import check_fits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "check_together"]
 
 _FORM = re.compile(r"\s*(.+?)\s*(<=|>=|<|>)\s*(.+?)\s*")
 
@@ -38,6 +39,8 @@ class Comparison:
     ----------
     columns : tuple of str
         The two, the one that is never more first.
+    order : str
+        What is between them.
 
     Examples
     --------
@@ -52,13 +55,16 @@ class Comparison:
 
     text: str
     columns: tuple[str, str] = field(init=False)
+    order: str = field(init=False)
 
     def __post_init__(self) -> None:
         found = _FORM.fullmatch(self.text) if isinstance(self.text, str) else None
         if found is None or found[1] == found[3]:
-            raise ValueError(f"a comparison needs two columns, such as 'start <= end', got {self.text!r}")
+            needed = "two different columns with <=, <, >= or > between them, such as 'start <= end'"
+            raise ValueError(f"a comparison needs {needed}, got {self.text!r}")
         low, order, high = found.groups()
         object.__setattr__(self, "columns", (low, high) if "<" in order else (high, low))
+        object.__setattr__(self, "order", order)
 
     def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
         """Return whether each pair of codes is forbidden, in the order of `columns`.
@@ -80,7 +86,7 @@ class Comparison:
             least[0] = -np.inf
         if high.outside == "clip":
             most[-1] = np.inf
-        is_strict = np.full(most.size, "=" not in self.text)
+        is_strict = np.full(most.size, "=" not in self.order)
         is_strict[:-1] |= isinstance(high, Real)  # whose bins but the last do not hold their end
         beyond = (least[:, None] > most) | ((least[:, None] == most) & is_strict)
         if beyond.all():
@@ -94,11 +100,28 @@ class Comparison:
         return self.text
 
 
+def check_together(rules: Iterable[object]) -> None:
+    """Raise ``ValueError`` where no values satisfy two comparisons: bins alone, which both may hold, would not say so.
+
+    Examples
+    --------
+    >>> check_together([Comparison("start <= end"), Comparison("start > end")])
+    Traceback (most recent call last):
+    ValueError: the rules 'start <= end' and 'start > end' on columns 'start', 'end' contradict each other
+    """
+    comparisons = [rule for rule in rules if isinstance(rule, Comparison)]
+    for one, other in itertools.combinations(comparisons, 2):
+        if one.columns == other.columns[::-1] and not ("=" in one.order and "=" in other.order):
+            named = ", ".join(map(repr, one.columns))
+            raise ValueError(f"the rules {one.text!r} and {other.text!r} on columns {named} contradict each other")
+
+
 def _line(columns: Mapping[str, Column], name: str, text: str) -> Binned:
     found = columns.get(name)
     if isinstance(found, Binned):
         return found
-    raise ValueError(f"the rule {text!r} needs declared columns of numbers or dates, not open: {name!r} is none")
+    needed = "a declared column of numbers or dates in known bins, not in bins of quantiles"
+    raise ValueError(f"the rule {text!r} names {name!r}, and must name {needed}")
 
 
 def _scale(column: Binned) -> str:

@@ -64,7 +64,8 @@ class Rule:
 
     def __post_init__(self) -> None:
         if isinstance(self.columns, str) or len(set(self.columns)) != len(self.columns) or len(self.columns) < 2:
-            raise ValueError("a rule needs columns, two different ones or more")
+            told = "a rule needs two different columns or more, and what one can have is in its own declaration"
+            raise ValueError(f"{told}: got {self.columns!r}")
         object.__setattr__(self, "columns", tuple(self.columns))
         plain = [tuple(tuple(e) if isinstance(e, list) else e for e in cell) for cell in self.forbidden]
         object.__setattr__(self, "forbidden", tuple(plain))
@@ -131,7 +132,8 @@ def _pieces(rule: Rule | Comparison, table: Counted) -> Iterable[Mapping[str, ND
 
 def _column(columns: Mapping[str, Column], name: str) -> Column:
     if name not in columns:
-        raise ValueError(f"a rule needs columns that are declared, and not open: {name!r} is none")
+        needed = "a declared column whose values are known: neither an open one nor one in bins of quantiles"
+        raise ValueError(f"a rule names {name!r}, and must name {needed}")
     return columns[name]
 
 

@@ -16,7 +16,7 @@ from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import as_column, columns_of, encoded, problems_error
 from pypgm.data.files import replacing_text
 from pypgm.data.frames import Frame
-from pypgm.data.rule_comparison import Comparison
+from pypgm.data.rule_comparison import Comparison, check_together
 from pypgm.data.rules import Counted, Rule, broken_rules
 from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.unsettled import Unsettled
@@ -99,6 +99,7 @@ class Schema:
         self._domain = Domain(sizes)
         for rule in self.rules:
             rule.mask(self._closed)
+        check_together(self.rules)
 
     @property
     def columns(self) -> Mapping[str, Column]:

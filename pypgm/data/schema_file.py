@@ -111,7 +111,7 @@ def _rules(told: object) -> tuple[list[Rule | Comparison], list[str]]:
     for rule in told if isinstance(told, list) else [told]:
         entries = {n: v for n, v in rule.items() if n not in _NOTES} if isinstance(rule, Mapping) else {}
         is_cells = set(entries) == {"columns", "forbidden"} and all(isinstance(v, list) for v in entries.values())
-        text = rule if isinstance(rule, str) and ("<" in rule or ">" in rule) else ""
+        text = rule if isinstance(rule, str) else ""
         if not (is_cells or text):
             form = "objects with columns and forbidden, each a list, or of texts such as 'start <= end'"
             wrong.append(f"rules needs a list of {form}")

@@ -61,8 +61,9 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
         The attributes.
     evidence : mapping of attribute to value, values or likelihood vector
         A value is a label where the attribute has labels (an integer is a code only if no label is an
-        integer), else a code. A list, tuple, range, set or NumPy array of integers allows each of its values. A
-        `Likelihood`, or a NumPy float array of the attribute's size, holds the likelihood of each value.
+        integer), else a code: a plain number is never looked up in bins, as ``--given`` of the command does, for
+        which ``age=35`` is the value 35. A list, tuple, range, set or NumPy array of integers allows each of its
+        values. A `Likelihood`, or a NumPy float array of the attribute's size, holds the likelihood of each value.
 
     Raises
     ------
@@ -118,6 +119,7 @@ def code_of(domain: Domain, attribute: str, value: object) -> int:
         raise ValueError(f"attribute {attribute!r} has no label {value!r}; its labels are {shown}")
     size = domain.shape[domain.index(attribute)]
     if not 0 <= value < size:
-        or_label = f": pass a code, or a label such as {labels[0]!r}" if labels else ""
+        why = "; a number is a code here, not a value as for --given of the command"
+        or_label = f": pass a code, or a label such as {labels[0]!r}{why}" if labels else ""
         raise ValueError(f"codes of {attribute!r} are 0 to {size - 1}, got {value}{or_label}")
     return value

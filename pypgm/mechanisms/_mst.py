@@ -15,6 +15,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.grouping import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.run import Options, Run
+from pypgm.memory import check_fits, short
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.queries import Identity, LinearQuery, Partition
@@ -23,7 +24,11 @@ from pypgm.release import Release
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from pypgm.domain import Domain
+
 __all__ = ["low_values_merged", "mst", "nearest_counts", "select_tree"]
+
+_COUNT_BYTES = 8  # of a cell of a pair, while it is counted
 
 
 def mst(
@@ -94,6 +99,7 @@ def mst(
     table, domain = run.table, run.domain
     if len(domain) == 0:
         raise ValueError("mst needs at least one attribute")
+    _check_counts(domain, run.max_bytes)
     rho = run.rho / (3 if len(domain) > 1 else 1)
     singles = _measure(table, [(a,) for a in domain], rho)
     groups = {m.clique[0]: _groups(m, compress) for m in singles}
@@ -103,6 +109,13 @@ def mst(
     doubles = _measure(table, pairs, rho, lambda pair: query_of_groups(groups, pair))
     run.close()
     return run.release(run.estimate([*read, *doubles]), [*singles, *doubles], compress=compress)
+
+
+def _check_counts(domain: Domain, max_bytes: float | None) -> None:
+    """Raise `ModelTooLargeError` where a pair has more cells than can be counted: before anything is spent."""
+    pair = max(itertools.combinations(domain.attributes, 2), key=domain.size, default=domain.attributes)
+    told = f"mst compares all pairs, and {pair} has {short(domain.size(pair))} cells"
+    check_fits(_COUNT_BYTES * domain.size(pair), max_bytes, told, "make bins wider, or pass max_bytes")
 
 
 def _measure(

@@ -127,9 +127,9 @@ class DrawnQueries:
         """Return the model of maximum likelihood, found from the model of some records on.
 
         The records satisfy what was drawn: a start that is nearer to the optimum than the uniform one by far. Where
-        nothing was drawn it is the model of what is known besides.
+        nothing was drawn, or there are publicly no records, it is the model of what is known besides.
         """
-        if not self._rounds:
+        if not self._rounds or run.total == 0:
             return run.estimate(known)
         total = float(records.project(()).values)
         measured = [_answered(records, c, total, are_independent) for c in self.cliques]
@@ -202,7 +202,7 @@ def release_of(
     total, measured = _measured_total(run)
     ended = _interrupted(learn, queries, total)
     run.close()
-    records = _weighted(run.domain, np.concatenate(queries.found), total)
+    records = _weighted(run.domain, np.concatenate(queries.found), 0.0 if run.total == 0 else total)
     model = (
         WeightedRecords(records) if estimator == "records" else queries.model(run, records, measured, are_independent)
     )

@@ -80,7 +80,8 @@ class Options(_How, total=False):
     iterations, tolerance, max_bytes, callback, progress, n_threads
         As in `pypgm.estimate`; None is its default. A callback sees released quantities only.
     time_limit : float, optional
-        Seconds for the whole run, after which its estimate ends with the best so far.
+        Seconds for the whole run, after which its estimate ends with the best so far. What comes before it, choosing
+        what to measure and measuring it, takes the time it takes, and so does the start of an estimate.
     noise : {"pypgm", "opendp"}
         Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
     unsafe_seed : int, optional

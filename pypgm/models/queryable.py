@@ -60,8 +60,11 @@ class Queryable(ABC, Generic[Table]):
         clique : str or sequence of str
             Attributes, in any order; axes come in the order asked. The empty clique gives the total.
         evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it. On
-            a region graph they come from the answer to the clique and the attributes of the evidence together.
+            Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it. A
+            plain number is a code, or a label that is a number; a value of the table, as ``--given`` of the command
+            takes it, it is not: of bins of ten from 20 on, 35 is in the one with the code 1 and the label
+            ``"[30, 40)"``. On a region graph they come from the answer to the clique and the attributes of the evidence
+            together.
         method : str, optional
             On a region graph how to answer where no region holds the clique, see `RegionGraphModel`; else "exact".
         time_limit : float, optional

@@ -110,6 +110,8 @@ class WeightedRecords(Stored):
             As for `query`: all records agree with it.
         """
         n = checked_integer("rows", round(self.total) if rows is None else rows)
+        if n == self.total == 0:  # of a table that has publicly no records
+            return Dataset({a: column[:0] for a, column in self.data.columns.items()}, self.domain)
         weights = self._given(evidence)
         drawn = np.random.default_rng(rng).choice(weights.size, n, p=weights / weights.sum())
         return Dataset({a: column[drawn] for a, column in self.data.columns.items()}, self.domain)
