@@ -38,8 +38,8 @@ class Calibrated:
     ----------
     tree : JunctionTree
         The tree.
-    tables : callable
-        Returns the marginals of its cliques, counts, in the order of its nodes; called when one is needed.
+    compute : callable
+        Returns the marginals of its cliques, counts, in the order of its nodes; called once, when one is needed.
     total : float
         What each of them sums to.
     known : CliqueVector, optional
@@ -47,13 +47,18 @@ class Calibrated:
     """
 
     tree: JunctionTree
-    tables: Callable[[], Sequence[Factor]]
+    compute: Callable[[], Sequence[Factor]]
     total: float
     known: CliqueVector | None = None
     _inverses: dict[int, NDArray[np.float64]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.domain: Domain = self.tree.domain
+
+    @cached_property
+    def tables(self) -> Sequence[Factor]:
+        """The marginals of the tree's cliques."""
+        return self.compute()
 
     @cached_property
     def _plans(self) -> _core.CalibratedTree:
@@ -134,9 +139,9 @@ class Calibrated:
         if kind == "known" and self.known is not None:
             return self.known.table(index)
         if kind == "clique":
-            return self.tables()[index].datavector()
+            return self.tables[index].datavector()
         if index not in self._inverses:
-            separator = self.tables()[index].project(self.tree.nodes[index].separator).datavector()
+            separator = self.tables[index].project(self.tree.nodes[index].separator).datavector()
             counts = separator > _NEGLIGIBLE * self.total
             self._inverses[index] = np.divide(1.0, separator, out=np.zeros(separator.size), where=counts)
         return self._inverses[index]

@@ -23,6 +23,8 @@ from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from pypgm.clique_vector import CliqueVector
@@ -247,5 +249,5 @@ class Model(Uncertain[Table], Stored):
     @abstractmethod
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
-    ) -> tuple[JunctionTree, list[Factor], list[RegionIndex]]:
+    ) -> tuple[JunctionTree, Sequence[Factor], list[RegionIndex]]:
         """Return the tree that records are drawn along, its tables, and the marginals that refine them, in stages."""

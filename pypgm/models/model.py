@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,24 +101,17 @@ class GraphicalModel(Model["Factor"]):
     def _joint(self) -> tuple[JunctionTree, CliqueVector]:
         return self.tree, self.potentials
 
-    def _tables(self, evidence: Evidence | None) -> list[Factor]:
-        """Return the marginals of the tree's cliques given evidence, counts."""
-        return self.tree.tables(self.potentials, self._mass, self.folding.evidence(evidence)) if evidence else self._own
-
-    @cached_property
-    def _own(self) -> list[Factor]:
-        return self.tree.tables(self.potentials, self._mass)
-
     @cached_property
     def _calibrated(self) -> Calibrated:
-        return Calibrated(self.tree, lambda: self._own, self._mass, self.marginals if self.total else None)
+        compute = partial(self.tree.tables, self.potentials, self._mass)
+        return Calibrated(self.tree, compute, self._mass, self.marginals if self.total else None)
 
     def _given(self, evidence: Evidence | None) -> Calibrated:
         """Return the calibrated tree, that of the evidence where there is some."""
         if not evidence:
             return self._calibrated
-        tables = self._tables(evidence)
-        return Calibrated(self.tree, lambda: tables, self._mass)
+        compute = partial(self.tree.tables, self.potentials, self._mass, self.folding.evidence(evidence))
+        return Calibrated(self.tree, compute, self._mass)
 
     def _projected(
         self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock
@@ -144,14 +137,13 @@ class GraphicalModel(Model["Factor"]):
 
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
-    ) -> tuple[JunctionTree, list[Factor], list[RegionIndex]]:
-        tables = self._tables(evidence)
-        if not self._is_sparse(rows):
-            return self.tree, tables, []
+    ) -> tuple[JunctionTree, Sequence[Factor], list[RegionIndex]]:
         given = self._given(evidence)
+        if not self._is_sparse(rows):
+            return self.tree, given.tables, []
         domain, cliques = self.tree.domain, self.cliques
         answers = (given.project_many(c, clock) for c in ([cliques] if evidence else stages(domain, cliques)))
-        return self.tree, tables, [RegionIndex(CliqueVector.from_factors(domain, a), self._mass) for a in answers]
+        return self.tree, given.tables, [RegionIndex(CliqueVector.from_factors(domain, a), self._mass) for a in answers]
 
     def _is_sparse(self, rows: int) -> bool:
         """Return whether records are rarer than the cells of a clique that joins others: rounding it is all noise."""

@@ -235,7 +235,7 @@ class RegionGraphModel(Model[Answer]):
 
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
-    ) -> tuple[JunctionTree, list[Factor], list[RegionIndex]]:
+    ) -> tuple[JunctionTree, Sequence[Factor], list[RegionIndex]]:
         del rows
         prior, domain, own = self._prior_within(clock), self.graph.domain, maximal(self.graph.regions)
         tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence)) if evidence else prior.tables
