@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
-from typing import Protocol
 
 from pypgm.estimation.fit import Stop
 
@@ -17,19 +16,6 @@ __all__ = ["FixedSteps", "MeasuredSteps", "Steps", "averaged_step"]
 _PACES: dict[Stop, tuple[float, int]] = {"validated": (1.2, 1), "optimum": (2.0, 5)}
 _CAUTION = 0.9  # of the step the last move would have permitted
 _FORGOTTEN = 0.5  # of the share that the last step has in the average, of the weight of what came before
-
-
-class Steps(Protocol):
-    """How far each iteration of an averaging method steps."""
-
-    def next(self) -> tuple[float, float]:
-        """Return the length of the step, in count space, and the share of its end in the average."""
-
-    def learn(self, slope: float, curvature: float) -> None:
-        """Take note of slope and curvature of the loss over the step."""
-
-    def restarted(self) -> Steps:
-        """Return the steps of a path that starts afresh, over a loss of the same smoothness."""
 
 
 def averaged_step(alpha: float, weight: float) -> tuple[float, float]:
@@ -95,18 +81,22 @@ class MeasuredSteps:
         self._permitted: deque[float] = deque(maxlen=memory)
 
     def restarted(self) -> MeasuredSteps:
-        """Return the steps from the first one on; see `Steps`."""
+        """Return the steps of a path that starts afresh, over a loss of the same smoothness."""
         return MeasuredSteps(*self._given)
 
     def next(self) -> tuple[float, float]:
-        """Return the length of the step and the share of its end; see `Steps`."""
+        """Return the length of the step, in count space, and the share of its end in the average."""
         before = self._weight * (1 - _FORGOTTEN * self._share)
         self._last, self._share = averaged_step(self._alpha, before)
         self._weight = before + self._last
         return self._last, self._share
 
     def learn(self, slope: float, curvature: float) -> None:
-        """Measure the step that the last move would have permitted; see `Steps`."""
+        """Measure the step that the last move would have permitted, by slope and curvature of the loss over it."""
         self._permitted.append(-self._last * slope / curvature if curvature > 0 else self._alpha)
         longest = min(self._growth * self._alpha, self._longest)
         self._alpha = min(max(_CAUTION * min(self._permitted), self._safe), longest)
+
+
+Steps = FixedSteps | MeasuredSteps
+"""How far each iteration of an averaging method steps, and the share of its end in the average."""
