@@ -249,9 +249,8 @@ def _solved(
         raise ValueError(f"{needed}, got {request.method!r}")
     posed = region_problem(request, oracle)
     potentials, marginals, fit = accelerated(posed, request.options)
-    first = request.warm_start if request.prior is None else request.prior
     how |= {"potentials": potentials, "fit": fit}
-    how["previous"] = first if isinstance(first, RegionGraphModel) else None
+    how["previous"] = request.first if isinstance(request.first, RegionGraphModel) else None
     return RegionGraphModel(posed.graph, marginals, request.total, **how), posed.start
 
 

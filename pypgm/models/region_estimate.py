@@ -53,7 +53,7 @@ def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
         needed = "an estimate over a region graph needs a convex loss"
         raise ValueError(f"{needed}, {request.loss!r} is not; oracle='exact' takes it")
     graph = _graph(request.domain, request.cliques, oracle, request.options.max_bytes)
-    first = request.warm_start if request.prior is None else request.prior
+    first = request.first
     if isinstance(first, CliqueVector):
         start = first
     else:

@@ -59,6 +59,11 @@ class Request:
     warm_start: Model[Any] | None = None
 
     @property
+    def first(self) -> Model[Any] | CliqueVector | None:
+        """The prior or the warm start."""
+        return self.warm_start if self.prior is None else self.prior
+
+    @property
     def domain(self) -> Domain:
         """The attributes that inference runs on."""
         return self.folding.inner

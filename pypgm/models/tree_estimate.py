@@ -43,12 +43,11 @@ def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProb
         If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
     """
     options, masks, cliques = request.options, request.masks, request.cliques
-    prior, warm_start = _earlier("prior", request), _earlier("warm_start", request)
-    earlier = warm_start if prior is None else prior
+    earlier = _earlier(request)
     scopes = () if earlier is None else earlier.potentials.cliques
     lost = [s for s in scopes if not any(set(s) <= set(c) for c in cliques)]
     if tree is None:
-        wider = cliques if prior is None else [*cliques, *lost]
+        wider = cliques if request.prior is None else [*cliques, *lost]
         tree = JunctionTree(request.domain, wider, max_bytes=options.max_bytes)
     check_estimate_fits(tree, request.measurements, request.method, options.max_bytes)
     total = request.total or 1.0
@@ -67,15 +66,16 @@ def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProb
     if masks and tree.log_partition(start) == -math.inf:
         raise ValueError(f"the constraints on {', '.join(str(clique) for clique, _ in masks)} leave no record possible")
     problem = TreeProblem(tree=tree, loss=request.loss, total=total, start=start, start_for=start_for)
-    if lost and prior is None:
+    if lost and request.prior is None:
         independent = replace(problem, start=suggested(request.measurements))
         return min(problem, independent, key=lambda posed: posed.descent(options.n_threads).loss)
     return problem
 
 
-def _earlier(role: str, request: Request) -> GraphicalModel | None:
+def _earlier(request: Request) -> GraphicalModel | None:
     """Return a model to start from, if any; raise unless it is exact, over the same attributes and mappings."""
-    model, folding = getattr(request, role), request.folding
+    model, folding = request.first, request.folding
+    role = "warm_start" if request.prior is None else "prior"
     if isinstance(model, CliqueVector):
         return GraphicalModel(model, request.total, folding=folding)
     if model is None:
