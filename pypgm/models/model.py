@@ -110,8 +110,9 @@ class GraphicalModel(Model["Factor"]):
         """Return the calibrated tree, that of the evidence where there is some."""
         if not evidence:
             return self._calibrated
-        compute = partial(self.tree.tables, self.potentials, self._mass, self.folding.evidence(evidence))
-        return Calibrated(self.tree, compute, self._mass)
+        # At once: evidence of probability zero is refused, whatever is asked.
+        tables = self.tree.tables(self.potentials, self._mass, self.folding.evidence(evidence))
+        return Calibrated(self.tree, lambda: tables, self._mass)
 
     def _projected(
         self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock
