@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel, _core
 from pypgm.errors import TimeLimitWarning
 from pypgm.inference import max_elimination
+from pypgm.models import expected_error
 
 SOON = 1.0  # seconds into a job of minutes
 LATE = 10.0  # seconds: long for an interruption on a busy machine, short for the job
@@ -150,6 +152,18 @@ def test_a_time_limit_ends_a_bootstrap(capsys):
     assert "/1000000 estimates" in capsys.readouterr().err
     with pytest.raises(TimeoutError, match="two estimates of the bootstrap take longer than time_limit=1e-09"):
         model.standard_errors(["a"], draws=5, time_limit=1e-9)
+
+
+def test_a_time_limit_ends_made_up_tables(monkeypatch):
+    domain = Domain({"a": 4})
+    model = pypgm.estimate(domain, [pypgm.LinearMeasurement([10.0, 20, 30, 40], "a", 5.0)])
+    with pytest.warns(TimeLimitWarning, match="time_limit=0.5 ended the made-up tables") as caught:
+        model.expected_error("a", draws=10**6, time_limit=0.5)
+    assert caught[0].filename == __file__
+    ended = SimpleNamespace(fit=SimpleNamespace(status="time"))
+    monkeypatch.setattr(expected_error, "estimated_again", lambda *_: lambda _: ended)
+    with pytest.raises(TimeoutError, match="two estimates of made-up records take longer than time_limit=60"):
+        model.expected_error("a", time_limit=60)
 
 
 @pytest.mark.parametrize("evidence", [None, {"c": 1}])

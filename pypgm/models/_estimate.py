@@ -266,23 +266,19 @@ def _origin(request: Request, loss: str, start: CliqueVector, *, total_is_known:
 
 def estimate_again(
     model: GraphicalModel | RegionGraphModel,
+    origin: Origin,
     clock: Clock,
     graph: RegionGraph | None = None,
-    origin: Origin | None = None,
 ) -> Callable[[Sequence[LinearMeasurement]], GraphicalModel | RegionGraphModel]:
     """Return what estimates a model like one given from other answers to its queries; Ctrl-C goes through.
 
     With the origin of a prior it is what estimates that, on a junction tree.
     """
-    own = origin is None or origin is model.origin
-    origin = origin or model.origin
-    if origin is None:
-        raise ValueError("the model does not hold the measurements it was estimated from")
     how = dict(origin.options)
     loss, method = LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
     options = Options(**how, n_threads=clock.n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
     oracle: Literal["exact"] | JunctionTree | RegionGraph = "exact"
-    if own:
+    if origin is model.origin:
         oracle = (graph or model.graph) if isinstance(model, RegionGraphModel) else model.tree
 
     def estimated(

@@ -37,7 +37,7 @@ def estimated_again(
     A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
     good: of attributes and measured pairs by 10 to 30 %.
     """
-    estimated, earlier = origin.again(model, clock, origin=origin), origin.earlier
+    estimated, earlier = origin.again(model, origin, clock), origin.earlier
     if earlier is None:
         is_exact = model.is_exact or origin is not model.origin
         return lambda answers: estimated(answers, _start(origin, answers, max(model.total, 1.0), is_exact=is_exact))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,7 +34,7 @@ Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
 _CELL_BYTES = 80  # answers, true counts and squared errors, and what they are made of
 _RECORDS = 10**6  # of a world at most; of more, each stands for several
-_Z = 1.6448536269514722  # 95 % of a normal distribution is below
+_SHARE = 0.95  # of a distribution that is below the upper end of an interval of 90 %
 _SIZES = 128  # powers of two that answers are told apart by
 _MOST = 4.0  # times the squared error of a cell, that those of its size raise it to, and as far as to one record
 
@@ -136,19 +135,10 @@ def _size(answers: NDArray[np.float64]) -> NDArray[np.signedinteger]:
 
 
 def _inflation(draws: int) -> float:
-    """Return how much wider an interval of 90 % is by Student's t of so many draws than by the normal distribution.
+    """Return how much wider an interval of 90 % is by Student's t of so many draws than by the normal distribution."""
+    from scipy.special import ndtri, stdtrit
 
-    The quantile of Student's t by its expansion in 1 / draws (Abramowitz and Stegun 26.7.5, 1964): 1 % too small at 2
-    draws, 1e-4 at 10.
-    """
-    z = _Z
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return 1 + math.fsum(term / float(draws) ** k for k, term in enumerate(terms, start=1)) / z
+    return float(stdtrit(draws, _SHARE) / ndtri(_SHARE))
 
 
 def expected_total_variation(
@@ -196,6 +186,7 @@ def _worlds(
         ]
         drawn = estimated(noisy)
         if drawn.fit is not None and drawn.fit.status == "time":
+            clock.over = True  # though no tick has seen it
             return
         if not likelihoods:
             answers = [np.asarray(t.datavector()) for t in drawn.project_many(cliques, n_threads=clock.n_threads)]

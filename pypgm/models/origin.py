@@ -28,8 +28,8 @@ _DENSE_ENTRIES = 1 << 22
 Arrays = dict[str, "NDArray[Any]"]
 Again = Callable[..., Callable[..., "Model[Any]"]]
 """Returns how to make a model like one given from other answers to the same queries, and another prior where one is
-given: on a clock's threads, within its time (the fit says whether that ended it), and on another region graph where one
-is given; with the `origin` of a prior, how to make such a prior."""
+given: by its origin (that of a prior: how to make such a prior), on a clock's threads, within its time (the fit says
+whether that ended it), and on another region graph where one is given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

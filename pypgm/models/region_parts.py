@@ -76,7 +76,7 @@ def oversaturated_answers(
     if model.origin is None:
         raise ValueError("method 'oversaturated' needs a model with its measurements, estimated with a named loss")
     graph = RegionGraph.saturated(model.graph.domain, model.cliques, extra=cliques)
-    wider = model.origin.again(model, clock, graph)(model.origin.measurements)
+    wider = model.origin.again(model, model.origin, clock, graph)(model.origin.measurements)
     sweeps = 0 if wider.fit is None else wider.fit.iterations
     clock.over = wider.fit is not None and wider.fit.status == "time"
     answers = []

@@ -209,8 +209,11 @@ class Uncertain(Queryable[Table]):
         >>> bool((model.expected_error(("a", "b")).values < 20).all())
         True
         """
-        how: dict[str, Any] = {"draws": draws, "rng": rng, "n_threads": n_threads}
-        return self.expected_errors([clique], evidence, **how, time_limit=time_limit, progress=progress)[0]
+        with Clock("expected_error", time_limit, progress, n_threads=n_threads) as clock:
+            own, asked = cast("Model[Any]", self), [as_clique(clique)]
+            found = expected_errors(own, asked, evidence, draws=draws, rng=rng, clock=clock)
+            clock.warn_if_over("the made-up tables", stacklevel=3)
+        return found[0]
 
     def expected_errors(
         self,
