@@ -62,17 +62,17 @@ class CliqueVector:
     def __init__(self, domain: Domain, cliques: Sequence[str | Iterable[str]], values: ArrayLike | None = None) -> None:
         check_domain(domain)
         self.domain = domain
-        self._lay_out([sorted(domain.indices(c)) for c in cliques])
+        self._lay_out([tuple(sorted(domain.indices(c))) for c in cliques])
         check_fits(8 * self._offsets[-1], None, f"{len(self.cliques)} cliques need {short(self._offsets[-1])} cells")
         self.values = self._checked(np.zeros(self._offsets[-1]) if values is None else values)
 
-    def _lay_out(self, scopes: Sequence[Sequence[int]]) -> None:
+    def _lay_out(self, scopes: Sequence[tuple[int, ...]]) -> None:
         """Set the cliques, by ascending positions of their attributes, and where their tables begin."""
         names, shape = self.domain.attributes, self.domain.shape
-        self.scopes = tuple([tuple(scope) for scope in scopes])
+        self.scopes = tuple(scopes)
         self.cliques = tuple([tuple([names[i] for i in scope]) for scope in scopes])
-        self._offsets = [0, *itertools.accumulate(math.prod([shape[i] for i in scope]) for scope in scopes)]
-        self._first = {clique: i for i, clique in reversed(list(enumerate(self.cliques)))}
+        self._offsets = [0, *itertools.accumulate([math.prod([shape[i] for i in scope]) for scope in scopes])]
+        self._first = dict(zip(reversed(self.cliques), reversed(range(len(scopes))), strict=True))
 
     @classmethod
     def from_factors(cls, domain: Domain, factors: Sequence[Factor]) -> CliqueVector:
@@ -80,7 +80,7 @@ class CliqueVector:
         vector = object.__new__(cls)
         vector.domain = domain
         axes = [domain.indices(f.domain.attributes) for f in factors]
-        vector._lay_out([sorted(a) for a in axes])
+        vector._lay_out([tuple(sorted(a)) for a in axes])
         vector.values = _core.stack_tables(domain.shape, axes, [f.datavector() for f in factors])
         return vector
 

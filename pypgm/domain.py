@@ -121,9 +121,14 @@ class Domain:
             raise ValueError(f"clique {clique} names attribute {_first_repeat(clique)!r} more than once")
         return found
 
+    def names(self, indices: Iterable[int]) -> Clique:
+        """Return the attributes at some positions, in the order given."""
+        own = self.attributes
+        return tuple([own[i] for i in indices])
+
     def canonical(self, attributes: str | Iterable[str]) -> Clique:
         """Return some attributes in the domain's order."""
-        return tuple([self.attributes[i] for i in sorted(self.indices(attributes))])
+        return self.names(sorted(self.indices(attributes)))
 
     def sizes(self, attributes: str | Iterable[str]) -> tuple[int, ...]:
         """Return the number of values of some attributes, in the order given."""
@@ -136,7 +141,9 @@ class Domain:
     def project(self, attributes: str | Iterable[str]) -> Domain:
         """Return the domain of some attributes, in the order given."""
         clique = as_clique(attributes)
-        return self._part(clique, tuple([self.shape[i] for i in self.indices(clique)]))
+        shape = tuple([self.shape[i] for i in self.indices(clique)])
+        index = dict(zip(clique, range(len(clique)), strict=True))
+        return _unchecked(clique, shape, index, {n: self._labels[n] for n in clique if n in self._labels})
 
     def singles(self) -> list[Domain]:
         """Return the domain of each attribute by itself, in order.
@@ -146,14 +153,11 @@ class Domain:
         >>> Domain({"a": 2, "b": 3}).singles()
         [Domain(a: 2), Domain(b: 3)]
         """
-        return [self._part((name,), (size,)) for name, size in zip(self.attributes, self.shape, strict=True)]
-
-    def _part(self, attributes: Clique, shape: tuple[int, ...]) -> Domain:
-        part = object.__new__(Domain)  # nothing of it needs to be checked again
-        part.attributes, part.shape = attributes, shape
-        part._index = {name: i for i, name in enumerate(attributes)}
-        part._labels = {n: self._labels[n] for n in attributes if n in self._labels}
-        return part
+        labels = self._labels
+        return [
+            _unchecked((name,), (size,), {name: 0}, {name: labels[name]} if name in labels else {})
+            for name, size in zip(self.attributes, self.shape, strict=True)
+        ]
 
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._index
@@ -176,6 +180,15 @@ class Domain:
     def __repr__(self) -> str:
         shown = (f"{n}: {s}" for n, s in zip(self.attributes, self.shape, strict=True))
         return f"Domain({listed(tuple(shown), 12)})"
+
+
+def _unchecked(
+    attributes: Clique, shape: tuple[int, ...], index: dict[str, int], labels: dict[str, tuple[Label, ...]]
+) -> Domain:
+    """Return a part of a domain: nothing of it needs to be checked again."""
+    part = object.__new__(Domain)
+    part.attributes, part.shape, part._index, part._labels = attributes, shape, index, labels
+    return part
 
 
 def _is_labels(value: int | Sequence[Label], name: str) -> TypeGuard[Sequence[Label]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -22,6 +23,7 @@ _T = TypeVar("_T", bound=np.generic)
 Frame: TypeAlias = Any
 """A data frame of a library that may not be installed."""
 
+_FLOAT64 = np.dtype(np.float64)
 _SHOWN = 12  # cells that a printed table shows with their labels
 
 
@@ -76,7 +78,7 @@ class Factor:
         >>> factor.values
         array([5., 0.])
         """
-        if cells.shape != (domain.size(),) or cells.dtype != np.float64 or not cells.flags.c_contiguous:
+        if cells.shape != (math.prod(domain.shape),) or cells.dtype != _FLOAT64 or not cells.flags.c_contiguous:
             raise ValueError(
                 f"a view over {domain} needs {domain.size()} contiguous float64 cells, got {cells.dtype} {cells.shape}"
             )

@@ -35,7 +35,7 @@ TEST_CASE("the blocks of a table are all of its cells, and views find each cell 
     }
     if (cells > 1'000'000) continue;
     const Blocks blocks = make_blocks(sizes);
-    const BlockView view = make_view(sizes, outer, inner);
+    const BlockView view = nest(sizes, outer, inner).view;
     std::vector<double> large(cells);
     std::vector<double> small(test::cells_of(sizes, inner));
     for (std::size_t i = 0; i < small.size(); ++i) small[i] = static_cast<double>(i);

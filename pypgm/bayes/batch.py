@@ -193,7 +193,7 @@ def _part_posteriors(domain: Domain, factors: Sequence[Factor], targets: Sequenc
     level = Factor(domain.project(row), -evidence)
     asked_for = [Factor(d := domain.project((row, t)), np.zeros(d.size())) for t in targets]
     potentials = CliqueVector.from_factors(domain, [*asked_for, level, *factors])
-    found = JunctionTree(domain, potentials.cliques).marginals(potentials, len(evidence))
+    found = JunctionTree.of(potentials).marginals(potentials, len(evidence))
     tables = {t: found.table(i).reshape(len(evidence), -1) for i, t in enumerate(targets)}
     return Posteriors({t: _normalised(table) for t, table in tables.items()}, log_evidence)
 

@@ -40,7 +40,7 @@ class Part:
     @cached_property
     def tree(self) -> JunctionTree:
         """The junction tree of the part."""
-        return JunctionTree(self.domain, self.potentials.cliques)
+        return JunctionTree.of(self.potentials)
 
     @cached_property
     def log_total(self) -> float:

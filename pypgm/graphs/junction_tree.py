@@ -103,17 +103,34 @@ class JunctionTree:
             raise ValueError(f"effort must be 'auto' or 'best', got {effort!r}")
         if order is not None and sorted(domain.indices(order)) != list(range(len(domain))):
             raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(order)}")
-        self.domain = domain
         scopes = [sorted(domain.indices(c)) for c in cliques]
-        self.cliques = tuple([self._names(scope) for scope in scopes])
-        with hopeless_refused(domain, max_bytes):
-            self.plan = _core.JunctionTree(
-                domain.shape,
-                scopes,
-                None if order is None else domain.indices(order),
-                effort == "best",
-            )
+        names = tuple([domain.names(scope) for scope in scopes])
+        given = None if order is None else domain.indices(order)
+        self._make(domain, names, scopes, order=given, exhaustive=effort == "best", max_bytes=max_bytes)
+
+    @classmethod
+    def of(cls, potentials: CliqueVector) -> JunctionTree:
+        """Return the tree for the cliques of some potentials, all options at their defaults."""
+        tree = object.__new__(cls)
+        tree._make(potentials.domain, potentials.cliques, potentials.scopes)
+        return tree
+
+    def _make(
+        self,
+        domain: Domain,
+        cliques: tuple[Clique, ...],
+        scopes: Sequence[Sequence[int]],
+        *,
+        order: Sequence[int] | None = None,
+        exhaustive: bool = False,
+        max_bytes: float | None = None,
+    ) -> None:
+        """Compile the tree for cliques, given also as ascending positions in the domain."""
+        self.domain = domain
+        self.cliques = cliques
         self._max_bytes = max_bytes
+        with hopeless_refused(domain, max_bytes):
+            self.plan = _core.JunctionTree(domain.shape, scopes, order, exhaustive)
         self._check_fits(self.plan.cost["bytes"])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,20 +141,20 @@ class JunctionTree:
     def cost(self) -> TreeCost:
         """What one propagation takes."""
         cost = self.plan.cost
-        return TreeCost(largest_clique=self._names(cost.pop("largest")), **cost)
+        return TreeCost(largest_clique=self.domain.names(cost.pop("largest")), **cost)
 
     @cached_property
     def nodes(self) -> tuple[TreeNode, ...]:
         """The cliques of the tree, parents before children, the root first."""
         return tuple(
-            TreeNode(self._names(clique), self._names(separator), parent)
+            TreeNode(self.domain.names(clique), self.domain.names(separator), parent)
             for clique, separator, parent, _ in self.plan.nodes
         )
 
     @property
     def order(self) -> Clique:
         """The elimination order the tree came from."""
-        return self._names(self.plan.order)
+        return self.domain.names(self.plan.order)
 
     def marginals(
         self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
@@ -312,10 +329,6 @@ class JunctionTree:
 
     def __repr__(self) -> str:
         return f"JunctionTree({len(self.nodes)} cliques, width {self.cost.width}, {self.cost.cells:.4g} cells)"
-
-    def _names(self, indices: Iterable[int]) -> Clique:
-        names = self.domain.attributes
-        return tuple([names[i] for i in indices])
 
     def _checked(self, potentials: CliqueVector) -> NDArray[np.float64]:
         if potentials.cliques != self.cliques or potentials.domain.shape != self.domain.shape:

@@ -49,5 +49,5 @@ def marginals(
     array([0.3498, 0.6502])
     """
     check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
-    tree = JunctionTree(potentials.domain, potentials.cliques)
+    tree = JunctionTree.of(potentials)
     return tree.marginals(potentials, total, evidence, n_threads=n_threads)

@@ -87,7 +87,7 @@ class GraphicalModel(Model["Factor"]):
         check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
         super().__init__(potentials.domain, total, fit=fit, folding=folding, masks=masks, origin=origin)
         self.potentials = read_only(potentials)
-        self.tree = JunctionTree(potentials.domain, potentials.cliques) if tree is None else tree
+        self.tree = JunctionTree.of(potentials) if tree is None else tree
         self._mass = self.total or 1.0  # of tables that answers come from
         own = self.tree.marginals(potentials, self._mass) if marginals is None else marginals
         self.marginals = read_only(own if self.total else own * 0.0)

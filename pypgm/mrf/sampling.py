@@ -175,14 +175,14 @@ def _check_sizes(domain: Domain) -> None:
 
 def _is_small(potentials: CliqueVector) -> bool:
     try:
-        return JunctionTree(potentials.domain, potentials.cliques).cost.cells <= _EXACT_CELLS
+        return JunctionTree.of(potentials).cost.cells <= _EXACT_CELLS
     except ModelTooLargeError:
         return False
 
 
 def _exact(job: _Job) -> Sample:
     """Draw each attribute given those of its clique that are drawn already, root first."""
-    tree = JunctionTree(job.potentials.domain, job.potentials.cliques)
+    tree = JunctionTree.of(job.potentials)
     conditionals: dict[str, Factor] = {}
     for node, table in zip(tree.nodes, tree.tables(job.potentials, n_threads=job.n_threads), strict=True):
         drawn = list(node.separator)

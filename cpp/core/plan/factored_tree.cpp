@@ -23,6 +23,7 @@ void put_in_order(const JunctionTree& tree, Scope& scope) {
 class Meeting {
  public:
   Meeting(const JunctionTree& tree, const FactoredTree& factored, const TreeNode& node) {
+    attributes_.reserve(node.attributes.size());
     for (const std::int32_t a : node.attributes) {
       if (tree.sizes[at(a)] == 1 || factored.observed[at(a)] != 0) continue;
       attributes_.push_back(a);
@@ -116,6 +117,7 @@ class Meeting {
 
   Scope scope_of(std::uint64_t bits) const {
     Scope scope;
+    scope.reserve(static_cast<std::size_t>(std::popcount(bits)));
     for (; bits != 0; bits &= bits - 1)
       scope.push_back(attributes_[static_cast<std::size_t>(std::countr_zero(bits))]);
     return scope;
@@ -151,6 +153,7 @@ class Meeting {
 
 int add_value(const JunctionTree& tree, FactoredTree& factored, const Scope& scope) {
   Value value;
+  value.attributes.reserve(scope.size());
   for (const std::int32_t a : scope) {
     if (tree.sizes[at(a)] == 1 || factored.observed[at(a)] != 0) continue;
     value.attributes.push_back(a);
@@ -246,6 +249,10 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
   std::copy(observed.begin(), observed.end(), factored.observed.begin());
   std::vector<std::vector<int>> own;
   add_factors(tree, factored, own);
+  // A step makes one table of two, or, once a node at most, sums a single one.
+  const std::size_t most = factored.n_leaves + tree.nodes.size();
+  factored.steps.reserve(most);
+  factored.values.reserve(factored.n_leaves + most);
   for (std::size_t i = tree.nodes.size(); i-- > 0;) {
     const TreeNode& node = tree.nodes[i];
     Meeting meeting(tree, factored, node);

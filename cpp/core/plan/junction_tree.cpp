@@ -148,12 +148,14 @@ void compile_edges(JunctionTree& tree) {
       TreeNode& parent = tree.nodes[at(node.parent)];
       node.separator = intersection(node.attributes, parent.attributes);
       parent.children.push_back(static_cast<int>(i));
-      node.from_parent = nested_layout(tree.sizes, parent.attributes, node.separator);
-      node.in_parent = make_view(tree.sizes, parent.attributes, node.separator);
+      Nesting nesting = nest(tree.sizes, parent.attributes, node.separator);
+      node.from_parent = std::move(nesting.layout);
+      node.in_parent = std::move(nesting.view);
     }
-    node.to_separator = nested_layout(tree.sizes, node.attributes, node.separator);
+    Nesting nesting = nest(tree.sizes, node.attributes, node.separator);
+    node.to_separator = std::move(nesting.layout);
+    node.own = std::move(nesting.view);
     node.blocks = make_blocks(sizes_of(tree.sizes, node.attributes));
-    node.own = make_view(tree.sizes, node.attributes, node.separator);
     node.cells = node.to_separator.large;
     node.separator_cells = node.to_separator.small;
     node.offset = table_end;
@@ -189,8 +191,8 @@ void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
     const int node = smallest_with(clique);
     const Scope& attributes = tree.nodes[at(node)].attributes;
     tree.nodes[at(node)].factors.push_back(static_cast<int>(tree.factors.size()));
-    tree.factors.push_back({node, nested_layout(tree.sizes, attributes, clique),
-                            make_view(tree.sizes, attributes, clique), end});
+    Nesting nesting = nest(tree.sizes, attributes, clique);
+    tree.factors.push_back({node, std::move(nesting.layout), std::move(nesting.view), end});
     end = std::min(kTooManyCells, end + tree.factors.back().layout.small);
   }
   for (const auto& nodes : nodes_with) tree.node_of.push_back(*std::ranges::min_element(nodes, smaller));

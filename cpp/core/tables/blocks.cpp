@@ -55,6 +55,41 @@ std::vector<std::uint8_t> kept_in(const Scope& inner, const Scope& outer) {
   return kept;
 }
 
+/// The view of the table over the kept axes in the blocks of that over all of them.
+BlockView make_view(std::span<std::size_t> axes, std::span<const std::uint8_t> kept) {
+  BlockView view;
+  if (axes.empty()) {
+    view.block = make_layout(axes, kept);
+    view.fills = true;
+    return view;
+  }
+  view.leads = kept[leading_axis(axes)] != 0;
+  const Cut cut = find_cut(axes);
+  const std::size_t size = axes[cut.axis];
+  for (std::size_t a = cut.axis, bit = 1; a < axes.size(); ++a) {
+    if (axes[a] == 1) continue;
+    if (kept[a] != 0) view.pattern |= bit;
+    bit <<= 1;  // at most eleven axes of size > 1: 2^11 cells fill a block
+  }
+  const std::span<std::size_t> inner_axes = axes.subspan(cut.axis);
+  const auto tail = [&](std::size_t length) {
+    inner_axes[0] = length;
+    return make_layout(inner_axes, kept.subspan(cut.axis));
+  };
+  view.block = tail(cut.chunk);
+  if (cut.chunk < size) view.last = tail(size - (size - 1) / cut.chunk * cut.chunk);
+  inner_axes[0] = size;
+  view.chunk = kept[cut.axis] != 0 ? view.block.small : 0;
+  const std::size_t below =
+      kept[cut.axis] != 0 ? multiply_cells(size, view.block.small / cut.chunk) : view.block.small;
+  const Layout outside = make_layout(axes.first(cut.axis), kept.first(cut.axis));
+  view.outer = outside.axes;
+  for (Axis& axis : view.outer) axis.small = multiply_cells(axis.small, below);
+  view.cells = multiply_cells(outside.small, below);
+  view.fills = view.cells == product(axes);
+  return view;
+}
+
 }  // namespace
 
 Blocks make_blocks(std::span<const std::size_t> sizes) {
@@ -81,40 +116,11 @@ Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, con
   return make_layout(sizes_of(sizes, outer), kept_in(inner, outer));
 }
 
-BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
+Nesting nest(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner) {
   std::vector<std::size_t> axes = sizes_of(sizes, outer);
   const std::vector<std::uint8_t> kept = kept_in(inner, outer);
-  BlockView view;
-  if (axes.empty()) {
-    view.block = make_layout(axes, kept);
-    view.fills = true;
-    return view;
-  }
-  view.leads = kept[leading_axis(axes)] != 0;
-  const Cut cut = find_cut(axes);
-  const std::size_t size = axes[cut.axis];
-  for (std::size_t a = cut.axis, bit = 1; a < axes.size(); ++a) {
-    if (axes[a] == 1) continue;
-    if (kept[a] != 0) view.pattern |= bit;
-    bit <<= 1;  // at most eleven axes of size > 1: 2^11 cells fill a block
-  }
-  const std::span<std::size_t> inner_axes = std::span(axes).subspan(cut.axis);
-  const auto tail = [&](std::size_t length) {
-    inner_axes[0] = length;
-    return make_layout(inner_axes, std::span(kept).subspan(cut.axis));
-  };
-  view.block = tail(cut.chunk);
-  if (cut.chunk < size) view.last = tail(size - (size - 1) / cut.chunk * cut.chunk);
-  inner_axes[0] = size;
-  view.chunk = kept[cut.axis] != 0 ? view.block.small : 0;
-  const std::size_t below =
-      kept[cut.axis] != 0 ? multiply_cells(size, view.block.small / cut.chunk) : view.block.small;
-  const Layout outside = make_layout(std::span(axes).first(cut.axis), std::span(kept).first(cut.axis));
-  view.outer = outside.axes;
-  for (Axis& axis : view.outer) axis.small = multiply_cells(axis.small, below);
-  view.cells = multiply_cells(outside.small, below);
-  view.fills = view.cells == product(axes);
-  return view;
+  Layout layout = make_layout(axes, kept);
+  return {std::move(layout), make_view(axes, kept)};
 }
 
 Block block_at(const Blocks& blocks, std::size_t index) {

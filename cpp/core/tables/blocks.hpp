@@ -55,8 +55,14 @@ Blocks make_blocks(std::span<const std::size_t> sizes);
 /// subset of outer.
 Layout nested_layout(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner);
 
-/// The view of the table over `inner` in the blocks of the table over `outer`. Requires the same.
-BlockView make_view(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner);
+/// How a small table lies in a large one, and in its blocks.
+struct Nesting {
+  Layout layout;
+  BlockView view;
+};
+
+/// The same with the view of the table over `inner` in the blocks of that over `outer`.
+Nesting nest(std::span<const std::size_t> sizes, const Scope& outer, const Scope& inner);
 
 Block block_at(const Blocks& blocks, std::size_t index);
 

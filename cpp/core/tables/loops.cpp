@@ -15,6 +15,7 @@ constexpr std::size_t kCellEffort = 8;  // writing a cell takes as long as this 
 std::vector<LoopAxis> merged_axes(std::span<const std::size_t> sizes, std::uint64_t a, std::uint64_t b,
                                   std::uint64_t out) {
   std::vector<LoopAxis> axes;
+  axes.reserve(sizes.size());
   std::size_t cells_a = 1;
   std::size_t cells_b = 1;
   std::size_t cells_out = 1;
