@@ -53,12 +53,12 @@ void draw(RecordSampler& sampler, const Array<double>& table, std::vector<std::s
               [&](const Watch& watch) { sampler.draw(step, watch); });
 }
 
-Array<std::int32_t> take_column(RecordSampler& sampler, std::size_t attribute) {
+Array<std::uint32_t> take_column(RecordSampler& sampler, std::size_t attribute) {
   if (attribute >= sampler.n_attributes()) {
     throw py::value_error("attribute " + std::to_string(attribute) + " is out of range");
   }
-  const std::vector<std::int32_t> values = sampler.take_column(attribute);
-  return Array<std::int32_t>(static_cast<py::ssize_t>(values.size()), values.data());
+  const std::vector<std::uint32_t> values = sampler.take_column(attribute);
+  return Array<std::uint32_t>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 }  // namespace

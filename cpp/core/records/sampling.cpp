@@ -205,24 +205,25 @@ void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
     if (step.in_separator[axis] == 0) continue;
     groups *= step.sizes[axis];
     const auto size = static_cast<std::uint32_t>(step.sizes[axis]);
-    const std::vector<std::int32_t>& values = columns_[step.attributes[axis]];
-    for (std::size_t i = 0; i < rows_; ++i)
-      group[i] = group[i] * size + static_cast<std::uint32_t>(values[i]);
+    const std::vector<std::uint32_t>& values = columns_[step.attributes[axis]];
+    for (std::size_t i = 0; i < rows_; ++i) group[i] = group[i] * size + values[i];
   }
   std::vector<std::int64_t> present(groups, 0);
   for (const std::uint32_t value : group) ++present[value];
 
-  Dealer dealer(step, present, rows_, random_);
-  dealer.run(watch);
-  if (watch.abandoned) return;
-  for (std::uint32_t& value : group) value = dealer.deal(value);
+  {  // what is dealt is gone before columns are made
+    Dealer dealer(step, present, rows_, random_);
+    dealer.run(watch);
+    if (watch.abandoned) return;
+    for (std::uint32_t& value : group) value = dealer.deal(value);
+  }
   auto left = std::count(step.in_separator.begin(), step.in_separator.end(), 0);
   for (std::size_t axis = step.sizes.size(); axis-- > 0;) {
     if (step.in_separator[axis] != 0) continue;
     if (--left > 0) {
       split_off(group, step.sizes[axis], step.attributes[axis]);
     } else {
-      columns_[step.attributes[axis]].assign(group.begin(), group.end());  // without a division
+      columns_[step.attributes[axis]] = std::move(group);  // without a division
     }
     drawn_[step.attributes[axis]] = step.sizes[axis];
   }
@@ -230,11 +231,11 @@ void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
 
 /// Takes the innermost axis off each record's index of a joint value.
 void RecordSampler::split_off(std::span<std::uint32_t> value, std::size_t size, std::size_t attribute) {
-  std::vector<std::int32_t>& column = columns_[attribute];
+  std::vector<std::uint32_t>& column = columns_[attribute];
   column.resize(rows_);
   const auto base = static_cast<std::uint32_t>(size);
   for (std::size_t i = 0; i < rows_; ++i) {
-    column[i] = static_cast<std::int32_t>(value[i] % base);
+    column[i] = value[i] % base;
     value[i] /= base;
   }
 }

@@ -54,9 +54,9 @@ class RecordSampler {
   /// Whether an attribute has been drawn with this size.
   bool is_drawn(std::size_t attribute, std::size_t size) const { return drawn_[attribute] == size; }
   /// The values drawn of an attribute, one a record; empty if it has not been drawn.
-  std::span<const std::int32_t> column(std::size_t attribute) const { return columns_[attribute]; }
+  std::span<const std::uint32_t> column(std::size_t attribute) const { return columns_[attribute]; }
   /// The same, out of the sampler: all columns need not be held twice. The attribute is then not drawn.
-  std::vector<std::int32_t> take_column(std::size_t attribute) {
+  std::vector<std::uint32_t> take_column(std::size_t attribute) {
     drawn_[attribute] = 0;
     return std::exchange(columns_[attribute], {});
   }
@@ -66,7 +66,7 @@ class RecordSampler {
 
   std::size_t rows_;
   Xoshiro random_;
-  std::vector<std::vector<std::int32_t>> columns_;
+  std::vector<std::vector<std::uint32_t>> columns_;
   std::vector<std::size_t> drawn_;  ///< size of each attribute that has been drawn, 0 of the others
 };
 
