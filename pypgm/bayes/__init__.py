@@ -1,21 +1,14 @@
 """Bayesian networks: conditional tables in, exact answers out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from pypgm._lazy import attach
-
-if TYPE_CHECKING:
-    from pypgm.bayes.answers import AnswerComparison, compare_answers, map_agreement
-    from pypgm.bayes.bounds import ErrorBounds, error_bounds
-    from pypgm.bayes.comparison import TableComparison, compare_tables
-    from pypgm.bayes.counted import CountedNetwork
-    from pypgm.bayes.learning import fit_score, learn
-    from pypgm.bayes.network import BayesianNetwork
-    from pypgm.bayes.network_release import NetworkRelease
-    from pypgm.bayes.private_learning import learn_private
-    from pypgm.bayes.private_structure import PrivateStructure
+from pypgm.bayes.answers import AnswerComparison, compare_answers, map_agreement
+from pypgm.bayes.bounds import ErrorBounds, error_bounds
+from pypgm.bayes.comparison import TableComparison, compare_tables
+from pypgm.bayes.counted import CountedNetwork
+from pypgm.bayes.learning import fit_score, learn
+from pypgm.bayes.network import BayesianNetwork
+from pypgm.bayes.network_release import NetworkRelease
+from pypgm.bayes.private_learning import learn_private
+from pypgm.bayes.private_structure import PrivateStructure
 
 __all__ = [
     "AnswerComparison",
@@ -33,18 +26,3 @@ __all__ = [
     "learn_private",
     "map_agreement",
 ]
-
-__getattr__, __dir__ = attach(
-    __name__,
-    {
-        "pypgm.bayes.answers": ("AnswerComparison", "compare_answers", "map_agreement"),
-        "pypgm.bayes.bounds": ("ErrorBounds", "error_bounds"),
-        "pypgm.bayes.comparison": ("TableComparison", "compare_tables"),
-        "pypgm.bayes.counted": ("CountedNetwork",),
-        "pypgm.bayes.learning": ("fit_score", "learn"),
-        "pypgm.bayes.network": ("BayesianNetwork",),
-        "pypgm.bayes.network_release": ("NetworkRelease",),
-        "pypgm.bayes.private_learning": ("learn_private",),
-        "pypgm.bayes.private_structure": ("PrivateStructure",),
-    },
-)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pypgm._lazy import attach
-
-if TYPE_CHECKING:
-    from pypgm.data.closed import Boolean, Categorical, Codes
-    from pypgm.data.codebook import read_domain
-    from pypgm.data.columns import Column
-    from pypgm.data.dataset import Dataset
-    from pypgm.data.dates import Date
-    from pypgm.data.engine import EngineTable
-    from pypgm.data.frames import as_frame
-    from pypgm.data.numbers import Integer, Real
-    from pypgm.data.rule_comparison import Comparison
-    from pypgm.data.rules import Rule
-    from pypgm.data.schema import Schema, read_schema
-    from pypgm.data.streamed import StreamedTable, scan
-    from pypgm.data.table import read_table, write_table
-    from pypgm.data.unsettled import OpenSet, QuantileBins
+from pypgm.data.closed import Boolean, Categorical, Codes
+from pypgm.data.codebook import read_domain
+from pypgm.data.columns import Column
+from pypgm.data.dataset import Dataset
+from pypgm.data.dates import Date
+from pypgm.data.engine import EngineTable
+from pypgm.data.frames import as_frame
+from pypgm.data.numbers import Integer, Real
+from pypgm.data.rule_comparison import Comparison
+from pypgm.data.rules import Rule
+from pypgm.data.schema import Schema, read_schema
+from pypgm.data.streamed import StreamedTable, scan
+from pypgm.data.table import read_table, write_table
+from pypgm.data.unsettled import OpenSet, QuantileBins
 
 __all__ = [
     "Boolean",
@@ -45,23 +40,3 @@ __all__ = [
     "scan",
     "write_table",
 ]
-
-__getattr__, __dir__ = attach(
-    __name__,
-    {
-        "pypgm.data.closed": ("Boolean", "Categorical", "Codes"),
-        "pypgm.data.codebook": ("read_domain",),
-        "pypgm.data.columns": ("Column",),
-        "pypgm.data.dataset": ("Dataset",),
-        "pypgm.data.dates": ("Date",),
-        "pypgm.data.engine": ("EngineTable",),
-        "pypgm.data.frames": ("as_frame",),
-        "pypgm.data.numbers": ("Integer", "Real"),
-        "pypgm.data.rule_comparison": ("Comparison",),
-        "pypgm.data.rules": ("Rule",),
-        "pypgm.data.schema": ("Schema", "read_schema"),
-        "pypgm.data.streamed": ("StreamedTable", "scan"),
-        "pypgm.data.table": ("read_table", "write_table"),
-        "pypgm.data.unsettled": ("OpenSet", "QuantileBins"),
-    },
-)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pypgm._lazy import attach
-
-if TYPE_CHECKING:
-    from pypgm.privacy.accounting import dp_events
-    from pypgm.privacy.budget import Budget
-    from pypgm.privacy.charge import Charge
-    from pypgm.privacy.l1_selector import L1Selector
-    from pypgm.privacy.ledger import Ledger
-    from pypgm.privacy.ledger_report import LedgerReport
-    from pypgm.privacy.pld import realised_pld_epsilon
-    from pypgm.privacy.private_column import PrivateColumn
-    from pypgm.privacy.private_table import PrivateTable
-    from pypgm.privacy.quantiles import private_bounds, private_quantiles
-    from pypgm.privacy.real_queries import RealAnswers, measure_real
-    from pypgm.privacy.relation import Privacy
-    from pypgm.privacy.screen import Screen
-    from pypgm.privacy.selector import Selector, StatedSelector
-    from pypgm.privacy.settling import settle
-    from pypgm.privacy.unknown_keys import sparse_histogram
-    from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
+from pypgm.privacy.accounting import dp_events
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charge import Charge
+from pypgm.privacy.l1_selector import L1Selector
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.privacy.pld import realised_pld_epsilon
+from pypgm.privacy.private_column import PrivateColumn
+from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.quantiles import private_bounds, private_quantiles
+from pypgm.privacy.real_queries import RealAnswers, measure_real
+from pypgm.privacy.relation import Privacy
+from pypgm.privacy.screen import Screen
+from pypgm.privacy.selector import Selector, StatedSelector
+from pypgm.privacy.settling import settle
+from pypgm.privacy.unknown_keys import sparse_histogram
+from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
 __all__ = [
     "Budget",
@@ -49,26 +44,3 @@ __all__ = [
     "zcdp_epsilon",
     "zcdp_rho",
 ]
-
-__getattr__, __dir__ = attach(
-    __name__,
-    {
-        "pypgm.privacy.accounting": ("dp_events",),
-        "pypgm.privacy.budget": ("Budget",),
-        "pypgm.privacy.charge": ("Charge",),
-        "pypgm.privacy.l1_selector": ("L1Selector",),
-        "pypgm.privacy.ledger": ("Ledger",),
-        "pypgm.privacy.ledger_report": ("LedgerReport",),
-        "pypgm.privacy.pld": ("realised_pld_epsilon",),
-        "pypgm.privacy.private_column": ("PrivateColumn",),
-        "pypgm.privacy.private_table": ("PrivateTable",),
-        "pypgm.privacy.quantiles": ("private_bounds", "private_quantiles"),
-        "pypgm.privacy.real_queries": ("RealAnswers", "measure_real"),
-        "pypgm.privacy.relation": ("Privacy",),
-        "pypgm.privacy.screen": ("Screen",),
-        "pypgm.privacy.selector": ("Selector", "StatedSelector"),
-        "pypgm.privacy.settling": ("settle",),
-        "pypgm.privacy.unknown_keys": ("sparse_histogram",),
-        "pypgm.privacy.zcdp": ("zcdp_delta", "zcdp_epsilon", "zcdp_rho"),
-    },
-)
