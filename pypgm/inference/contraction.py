@@ -62,7 +62,7 @@ def exact_tick(plan: _core.Contraction, clock: Clock | None) -> Callable[[int], 
 
 def answer_bytes(shapes: Sequence[Sequence[int]]) -> float:
     """Return the bytes of tables of some shapes, as a float: they may be too many for memory."""
-    return sum((8.0 * math.prod(map(float, shape)) for shape in shapes), 0.0)
+    return sum([8.0 * math.prod(map(float, shape)) for shape in shapes], 0.0)
 
 
 def check_answers(shapes: Sequence[Sequence[int]], max_bytes: float | None = None) -> float:

@@ -68,13 +68,13 @@ def answer_queries(
     ValueError
         If a query is on more attributes than a tensor may have axes.
     """
-    widest = max((len(q.blocks) for q in queries), default=0)
+    widest = max([len(q.blocks) for q in queries], default=0)
     if widest > _MOST_AXES:
         raise ValueError(f"an answer has an axis for each attribute, {_MOST_AXES} at most, got a query on {widest}")
     check_answers([q.shape for q in queries])
     inner = [folding.query(q) for q in queries]
     answers = _answers(calibrated, inner, clock)
-    if any(np.isnan(answer).any() for answer in answers):
+    if sum([np.count_nonzero(np.isnan(answer)) for answer in answers]):
         raise OverflowError("terms of an answer are beyond 1.8e308, some of either sign: ask for the parts")
     mixed = [i for i, q in enumerate(inner) if not all(b.is_non_negative for b in q.blocks.values())]
     if mixed:

@@ -103,6 +103,11 @@ class LinearQuery(Value, ABC):
 
         A query made of inner ones is an integer one, or non-negative, or has acute columns, if all of them are or have.
         """
+        acute = non_negative
+        for query in inner:
+            integer = integer and query.is_integer
+            non_negative = non_negative and query.is_non_negative
+            acute = acute and query.has_acute_columns
         self.__dict__.update(
             _arguments=arguments,
             _text=text or f"{shape[0]} answers on {shape[1]} cells",
@@ -110,9 +115,9 @@ class LinearQuery(Value, ABC):
             nnz=nnz,
             n_read=nnz if n_read is None else n_read,
             cost=nnz if cost is None else cost,
-            is_integer=integer and all(q.is_integer for q in inner),
-            is_non_negative=non_negative and all(q.is_non_negative for q in inner),
-            has_acute_columns=non_negative and all(q.has_acute_columns for q in inner),
+            is_integer=integer,
+            is_non_negative=non_negative,
+            has_acute_columns=acute,
             has_unit_columns=units,
         )
 

@@ -260,15 +260,15 @@ _PLACES = [
     (
         "one unsigned query makes others unsigned",
         "query",
-        "is_non_negative=non_negative and all(q.is_non_negative for q in inner)",
-        "is_non_negative=non_negative and (not inner or any(q.is_non_negative for q in inner))",
+        "non_negative = non_negative and query.is_non_negative",
+        "non_negative = non_negative or query.is_non_negative",
         operators,
         "operator",
     ),
     (
         "no two columns point apart",
         "query",
-        "has_acute_columns=non_negative and all(q.has_acute_columns for q in inner)",
+        "has_acute_columns=acute",
         "has_acute_columns=True",
         operators,
         "operator",
