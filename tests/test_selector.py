@@ -376,12 +376,3 @@ def test_what_is_stated_is_checked(stated):
         table().selector(CLIQUES, lambda i, counts: 0, sensitivity=stated[0], score_range=stated[1])
     with pytest.raises(TypeError, match="integer"):
         table().selector(CLIQUES, lambda i, counts: 0, sensitivity=1.5)
-
-
-def test_a_candidate_given_twice_is_refused_before_the_charge():
-    private = table()
-    own = private.l1_selector(CLIQUES, zero)
-    for ask in (own.select, own.permute_and_flip, own.screen):
-        with pytest.raises(ValueError, match="among needs different positions"):
-            ask([0, 0], rho=1)
-    assert private.ledger.lines == ()

@@ -82,7 +82,7 @@ class Selector(ABC, Generic[By]):
         Parameters
         ----------
         among : sequence of int, optional
-            Different positions in the candidates, chosen without looking at the data; all by default.
+            Positions in the candidates, chosen without looking at the data; all by default.
         rho, epsilon : number
             Exactly one: what the draw may cost in rho, or its epsilon. Rounded down to what can be drawn.
         weights : sequence of number, optional
@@ -242,8 +242,6 @@ class Selector(ABC, Generic[By]):
         chosen = list(range(len(self._candidates)) if among is None else among)
         if not chosen or min(chosen) < 0 or max(chosen) >= len(self._candidates):
             raise ValueError(f"among needs positions in 0..{len(self._candidates) - 1}, got {chosen}")
-        if len(set(chosen)) < len(chosen):
-            raise ValueError(f"among needs different positions, got {chosen}: one given twice would be twice as likely")
         return chosen, Weights.of(len(chosen), weights, offsets, bits)
 
     def _rate(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
@@ -254,7 +252,7 @@ class Selector(ABC, Generic[By]):
 
     def _weighted(self, chosen: Sequence[int], weighing: Weights) -> list[int]:
         at: dict[Clique, list[int]] = {}  # candidates that have no score yet
-        for i in chosen:
+        for i in dict.fromkeys(chosen):
             if i not in self.__scores:
                 at.setdefault(self._candidates[i], []).append(i)
         for clique in [c for c in at if c in self.__kept]:
