@@ -99,7 +99,7 @@ def mst(
     table, domain = run.table, run.domain
     if len(domain) == 0:
         raise ValueError("mst needs at least one attribute")
-    _check_counts(domain, run.max_bytes)
+    _check_counts(domain)
     rho = run.rho / (3 if len(domain) > 1 else 1)
     singles = _measure(table, [(a,) for a in domain], rho)
     groups = {m.clique[0]: _groups(m, compress) for m in singles}
@@ -111,11 +111,11 @@ def mst(
     return run.release(run.estimate([*read, *doubles]), [*singles, *doubles], compress=compress)
 
 
-def _check_counts(domain: Domain, max_bytes: float | None) -> None:
+def _check_counts(domain: Domain) -> None:
     """Raise `ModelTooLargeError` where a pair has more cells than can be counted: before anything is spent."""
     pair = max(itertools.combinations(domain.attributes, 2), key=domain.size, default=domain.attributes)
     told = f"mst compares all pairs, and {pair} has {short(domain.size(pair))} cells"
-    check_fits(_COUNT_BYTES * domain.size(pair), max_bytes, told, "make bins wider, or pass max_bytes")
+    check_fits(_COUNT_BYTES * domain.size(pair), None, told, "make bins wider")
 
 
 def _measure(
