@@ -223,7 +223,7 @@ void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
     if (--left > 0) {
       split_off(group, step.sizes[axis], step.attributes[axis]);
     } else {
-      columns_[step.attributes[axis]] = std::move(group);  // without a division
+      columns_[step.attributes[axis]].swap(group);  // without a division; no other axis follows
     }
     drawn_[step.attributes[axis]] = step.sizes[axis];
   }
