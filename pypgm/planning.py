@@ -80,7 +80,7 @@ class Plan:
             *(f"  {', '.join(c):<{wide}}  {n:>9,} numbers  noise {s:.3g} records" for c, n, s in rows),
             f"expected error of pairs: {100 * self.error:.2g} percentage points (mean total variation)",
             "  of the model, on made-up records of few frequent values that hardly depend on each other: of a table",
-            "  with evener values or more dependence two to three times as much; drawing records adds to it",
+            "  with evener values or more dependence two to three times as much where tried; records add to it",
             f"time: {self.seconds:.1f} s beside reading the table",
         ]
         return "\n".join([*lines, *([] if self.bytes is None else [f"memory: {self.bytes / 2**20:,.0f} MiB"])])
@@ -101,8 +101,8 @@ def plan(
     distributions. What it measures at which noise is what it would do on any table like that; how large its error is
     depends on the table: on adult, titanic, msnbc and fire the prediction is within a factor of two of it.
     Attributes of the made-up records have few frequent values, and depend on each other only as far as they depend on
-    the kind of person: of a table with evener values, or more dependence, the error is two to three times as large. It
-    is that of the model: what drawing records adds is not in it.
+    the kind of person: of tables with evener values, or more dependence, the error was two to three times as large
+    where tried. It is that of the model: what drawing records adds is not in it.
 
     Parameters
     ----------
