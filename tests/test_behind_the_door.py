@@ -107,7 +107,7 @@ def test_one_null_does_not_turn_other_keys_into_others():
     """An array of one type would make floats or text of all numbers, for everybody to see."""
     clean = [1, 2] * 500
     for odd in (None, math.nan, "x", 2.5):
-        assert sparse_histogram(column([*clean, odd]), delta=1e-7, scale="1/10") == {1: 500, 2: 500}
+        assert sparse_histogram(column([*clean, odd]), delta=1e-7, scale="1/40") == {1: 500, 2: 500}
 
 
 @given(st.lists(st.sampled_from([0, 1, 2, None, math.inf]), max_size=6), st.data())
@@ -132,9 +132,9 @@ def test_a_column_of_a_table_stands_for_labels():
     data = Dataset({"age": [0, 1, 1, 2] * 500, "code": [3, 3, 3, 0] * 500}, domain)
     table = PrivateTable(data, Privacy(), Ledger(Budget(rho=10**6, reserved_delta="0.1")))
     assert private_quantiles(table.column("age"), [0.5], [20, 25, 31, 40], rho=100).tolist() == [31]
-    assert sparse_histogram(table.column("age"), delta=1e-7, scale="1/10") == {"20": 500, "31": 1000, "n/a": 500}
+    assert sparse_histogram(table.column("age"), delta=1e-7, scale="1/40") == {"20": 500, "31": 1000, "n/a": 500}
     assert private_bounds(table.column("code"), [-1, 1, 2, 3, 4], scale="1/10") == (-1, 4)
-    assert sparse_histogram(table.column("code"), delta=1e-7, scale="1/10") == {0: 500, 3: 1500}
+    assert sparse_histogram(table.column("code"), delta=1e-7, scale="1/40") == {0: 500, 3: 1500}
     kept = table.column("code")
     table.close()
     with pytest.raises(ValueError, match="closed"):
