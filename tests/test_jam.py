@@ -93,6 +93,14 @@ def test_a_callback_that_ends_an_estimate_ends_the_rounds():
     assert len(release.log) == 1
 
 
+@pytest.mark.parametrize("epsilon", [1e20, 1e300])
+def test_with_a_budget_beyond_the_finest_noise_public_tables_have_that_noise(epsilon):
+    release = jam(DATA, epsilon=epsilon, delta=1e-9, public=DATA, unsafe_seed=1)
+    assert "public" in {row["source"] for row in release.log}
+    assert min(row["stddev"] for row in release.log) > 6e-10
+    assert error(release) < 1e-5
+
+
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [

@@ -1,9 +1,12 @@
 """One-way counts: the nearest ones, smoothing, and when the independent model is the uniform one."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import pypgm
+from pypgm.mechanisms import one_way
 from pypgm.mechanisms.one_way import independent, nearest, smoothed
 from pypgm.mechanisms.run import Run
 
@@ -39,6 +42,18 @@ def test_smoothing_leaves_clear_counts_and_helps_where_neighbours_are_alike(n):
 
 def test_two_or_three_values_are_not_smoothed():
     np.testing.assert_array_equal(smoothed(np.array([3.0, 1.0, 9.0]), 5.0), [3.0, 1.0, 9.0])
+
+
+@pytest.mark.parametrize("counts", [np.zeros, lambda n: 1e6 / np.arange(1, n + 1), lambda n: 5e3 * (np.arange(n) == 7)])
+def test_many_values_are_smoothed_as_one_by_one_in_little_memory(monkeypatch, counts):
+    noisy = counts(30_000) + np.random.default_rng(0).normal(0, 30, 30_000)
+    tracemalloc.start()
+    quick = smoothed(noisy, 30.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 45 * noisy.nbytes
+    monkeypatch.setattr(one_way, "_MOST_FITTED", noisy.size)
+    np.testing.assert_array_equal(quick, smoothed(noisy, 30.0))
 
 
 def model_of(counts, stddev):

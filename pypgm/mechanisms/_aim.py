@@ -13,7 +13,7 @@ from pypgm.mechanisms.better_start import estimate_from_better_start, estimate_f
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.risk_score import GRID, hidden, saving
 from pypgm.mechanisms.run import Options, Run
-from pypgm.mechanisms.tree_limit import TREE_BYTES, that_fit
+from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.l1_selector import on_grid
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -74,7 +74,8 @@ def aim(
         marginals, and takes a step as small for learning nothing as half of what noise hides.
     tree_bytes : float
         Most that the tables of the junction tree may take when all is spent, before in proportion to what is spent:
-        larger candidates wait; 8 MiB by default. A region graph has no such limit.
+        larger candidates wait, and a marginal whose own table takes more is left out; 8 MiB by default. A region graph
+        has no such limit.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here. Where the time is over, or Ctrl-C ends an estimate, no round follows, and what is not spent
@@ -90,6 +91,8 @@ def aim(
     ValueError
         If the budget is pure or out of range, the records are weighted, the workload is over another domain, an option
         is out of range, or the domain has no attributes.
+    ModelTooLargeError
+        If the single attributes, or all candidates together, do not fit in memory; then nothing was spent.
     TypeError
         If the budget or the relation is given twice or not at all.
 
@@ -134,8 +137,11 @@ class _Search:
         self.run, self.score, self.tree_bytes = run, score, tree_bytes
         self.weights = workload.closure()
         public = run.total is not None
+        run.check_fits([c for c in self.weights if len(c) == 1])
         # Under replace nobody changes a single cell.
-        self.candidates = [c for c in self.weights if run.domain.size(c) > 1 or not public]
+        changed = [c for c in self.weights if run.domain.size(c) > 1 or not public]
+        self.candidates = [c for c in changed if len(c) == 1 or may_fit(run, c, tree_bytes)]
+        check_compared(run, self.candidates)
         self.measured: list[LinearMeasurement] = []
         self.log: list[dict[str, object]] = []
         self.is_last = not self.candidates

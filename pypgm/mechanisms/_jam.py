@@ -13,8 +13,9 @@ from pypgm.data import Dataset
 from pypgm.domain import check_kind
 from pypgm.estimation import LinearMeasurement
 from pypgm.mechanisms.run import Options, Run
-from pypgm.mechanisms.tree_limit import TREE_BYTES, that_fit
+from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit
 from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.release import Release
@@ -31,6 +32,7 @@ __all__ = ["jam"]
 
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
 _SELECTING = Fraction(1, 5)  # of what a round costs
+_FINEST = math.sqrt(drawable_variance(Fraction(1, 1 << 99)))  # noise that is drawn where a budget would allow less
 _GRID = 1 << 10  # scores are integers in units of 2^-10 records
 _COUNT_LIMIT = 2.0**44  # of records, below which int64 holds them
 _CHANGES = 2  # of a score, in records, by one record more or less: two distances, of which each moves by 1
@@ -68,7 +70,8 @@ def jam(
     rounds : int
         At least 1.
     tree_bytes : float
-        As for `aim`: most that the tables of the junction tree may take in the last round, in others in proportion.
+        As for `aim`: most that the tables of the junction tree may take in the last round, in others in proportion. A
+        marginal whose own table takes more is left out.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here. Where the time is over, or Ctrl-C ends an estimate, no round follows, and what is not spent
@@ -85,6 +88,8 @@ def jam(
     ValueError
         If the budget is pure or out of range, the records are weighted, the public records have another domain or are
         none, the workload is over another domain, an option is out of range, or the domain has no attributes.
+    ModelTooLargeError
+        If the single attributes, or all candidates together, do not fit in memory; then nothing was spent.
     TypeError
         If `public` is no Dataset, or the budget or the relation is given twice or not at all.
 
@@ -118,7 +123,10 @@ def jam(
         raise ValueError(f"the public records are over {public.domain!r}, the private ones over {run.domain!r}")
     if public.n_records == 0 or len(run.domain) == 0:
         raise ValueError("jam needs at least one attribute and one public record")
-    search = _Search(run, list(run.asked(workload).closure()), public)
+    cliques = [c for c in run.asked(workload).closure() if may_fit(run, c, tree_bytes)]
+    run.check_fits([(a,) for a in run.domain])
+    check_compared(run, cliques)
+    search = _Search(run, cliques, public)
     search.go(rounds, tree_bytes)
     run.close()
     return run.release(
@@ -164,7 +172,7 @@ class _Search:
     def _round(self, fit: Sequence[int], amount: Fraction) -> None:
         table, n = self.run.table, len(self.cliques)
         measuring = amount * (1 - _SELECTING)
-        stddev = self.run.stddev(measuring)
+        stddev = max(self.run.stddev(measuring), _FINEST)
         assert self.selector is not None
         self.selector.compare(self._gain(stddev))
         among = [*fit, *(n + i for i in fit if i not in self.used)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pypgm.domain import Clique
 from pypgm.mechanisms.run import Options, Run
-from pypgm.mechanisms.tree_limit import TREE_BYTES, that_fit
+from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -79,9 +79,9 @@ def mwem(
         multiplicative weights on the joint tables of the attributes that were measured together, which must fit.
     tree_bytes : float
         As for `aim`: most that the tables of the junction tree, or the largest joint table of "weights", may take in
-        the last round, in others in proportion: larger questions wait while others do not. A region graph
-        (``oracle="region_graph"``) has no limit, and its answers beyond the measured marginals take all of them into
-        account.
+        the last round, in others in proportion: larger questions wait while others do not, and a marginal whose own
+        table takes more is left out. A region graph (``oracle="region_graph"``) has no limit, and its answers beyond
+        the measured marginals take all of them into account.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here. Where the time is over, or Ctrl-C ends an estimate, no round follows, and what is not spent
@@ -98,6 +98,9 @@ def mwem(
         If the budget is out of range, the records are weighted, the workload is over another domain or asks what is no
         sum over cells, an option is out of range, or `measurements`, constraints or regions come with
         "weights".
+    ModelTooLargeError
+        If the single attributes, or the marginals of all questions together, do not fit in memory; then nothing was
+        spent.
     TypeError
         If the budget or the relation is given twice or not at all.
 
@@ -129,8 +132,10 @@ def mwem(
         options["oracle"] = "exact"
     run = Run("mwem", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
-    asked = run.asked(workload)
-    search = _Search(run, _questions(run, asked, asks), estimator, tree_bytes)
+    questions = [q for q in _questions(run, run.asked(workload), asks) if may_fit(run, q.clique, tree_bytes)]
+    run.check_fits([(a,) for a in run.domain])
+    check_compared(run, list({run.domain.canonical(q.clique) for q in questions}))
+    search = _Search(run, questions, estimator, tree_bytes)
     search.go(rounds or max(1, len(run.domain)))
     run.close()
     own = {"workload": workload, "asks": asks, "rounds": rounds, "estimator": estimator, "tree_bytes": tree_bytes}

@@ -44,6 +44,7 @@ __all__ = ["Options", "Oracle", "Run", "check_noise"]
 Oracle = Literal["auto", "exact", "region_graph"]
 
 _MOST_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
+_LEAST_SECONDS = 1e-9  # an estimate takes no limit of zero; from a nanosecond it takes one step
 _TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of passes over them take seconds
 
 
@@ -251,7 +252,9 @@ class Run:
 
     def ended(self, model: GraphicalModel | RegionGraphModel) -> bool:
         """Return whether no estimate may follow that of a model: the time is over, or a user ended it."""
-        return model.fit is not None and model.fit.status in {"time", "interrupted", "callback"}
+        left = self._seconds_left()
+        is_over = left is not None and left <= _LEAST_SECONDS
+        return is_over or (model.fit is not None and model.fit.status in {"time", "interrupted", "callback"})
 
     def check_fits(self, cliques: Sequence[Clique]) -> None:
         """Raise `ModelTooLargeError` where an estimate from these cliques would not fit: before anything is spent."""
@@ -308,8 +311,7 @@ class Run:
 
     def _seconds_left(self) -> float | None:
         limit = self.clock.time_limit
-        # An estimate takes no limit of zero; from a nanosecond it takes one step.
-        return None if limit is None else max(limit - self.clock.seconds, 1e-9)
+        return None if limit is None else max(limit - self.clock.seconds, _LEAST_SECONDS)
 
     def close(self) -> None:
         """Let go of the records: what follows needs released numbers alone. A table that came open stays so."""

@@ -8,15 +8,34 @@ from typing import TYPE_CHECKING
 
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs import JunctionTree
+from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain
     from pypgm.mechanisms.run import Run
 
-__all__ = ["TREE_BYTES", "that_fit"]
+__all__ = ["TREE_BYTES", "check_compared", "may_fit", "that_fit"]
 
 TREE_BYTES = 2.0**23
 """Of the tables of the trees that mechanisms grow round by round."""
+_CELL_BYTES = 8
+_COMPARED_BYTES = 16  # of a cell of a candidate: its count and what the model says of it
+
+
+def may_fit(run: Run, clique: Clique, limit: float) -> bool:
+    """Return whether `that_fit` may ever find that a clique fits: its own table does, or what is known holds it."""
+    if run.oracle == "region_graph" or _CELL_BYTES * run.domain.size(clique) <= limit:
+        return True
+    known = [*(m.clique for m in run.given), *(ruled.clique for ruled in run.constraints)]
+    return any(set(clique) <= set(held) for held in known)
+
+
+def check_compared(run: Run, candidates: Sequence[Clique]) -> None:
+    """Raise `ModelTooLargeError` where candidates have more cells than can be compared: before anything is spent."""
+    size = run.domain.size
+    cells, largest = sum(map(size, candidates)), max(candidates, key=size, default=())
+    told = f"{run.name} compares {len(candidates)} marginals of {short(cells)} cells, the largest over {largest}"
+    check_fits(_COMPARED_BYTES * cells, None, told, "make bins wider, or pass a smaller workload")
 
 
 def that_fit(run: Run, known: Iterable[Clique], candidates: Sequence[Clique], limit: float) -> Sequence[int]:
