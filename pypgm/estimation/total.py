@@ -15,7 +15,10 @@ from pypgm.queries import Union
 
 __all__ = ["estimate_total"]
 
-_INCREDIBLE = 6.0  # standard errors below zero: noise goes so far once in 1e9 times
+# Standard errors below zero to which noise goes once in 1e9 times. The tail of a Laplace draw beyond x standard
+# deviations is exp(-sqrt(2) x) / 2; its Chernoff bound holds for all sums of such draws.
+_INCREDIBLE = {"gaussian": 6.0, "laplace": 17.5}
+_GRAIN = 3.0  # counts: noise of few integers, of a standard deviation below 1, has tails heavier for its size
 
 
 def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) -> tuple[float, float]:
@@ -66,8 +69,8 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
         raise ValueError("no measurement tells the total number of records: pass total=, or measure a whole marginal")
     variance = 1.0 / math.fsum(1.0 / v for _, v in known)
     total = variance * math.fsum(s / v for s, v in known)
-    if total < -_INCREDIBLE * math.sqrt(variance):
-        error = math.sqrt(variance)
+    error = math.sqrt(variance)
+    if total < -_GRAIN - max(_INCREDIBLE[m.noise] for m in measurements) * error:
         raise ValueError(f"the measured counts sum to {total:.4g}, with a standard error of {error:.2g}: pass total=")
     return max(1.0, total), variance
 
