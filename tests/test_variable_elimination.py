@@ -92,10 +92,10 @@ def test_dense_pairs_are_refused_at_once(fixed):
     domain = Domain(names, [2] * n)
     potentials = CliqueVector(domain, [(names[i], names[j]) for i, j in zip(first, second, strict=True)])
     which = "given" if fixed else "best"
-    start = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(ModelTooLargeError, match=f"cells .* GiB\\) in the {which} order of elimination"):
         pypgm.variable_elimination(potentials, "x0", order=names if fixed else None)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - begun < 2
 
 
 @pytest.mark.parametrize("order", [(), tuple(range(120))])
