@@ -92,7 +92,7 @@ def test_what_is_not_installed_is_skipped_with_a_reason(monkeypatch):
 
 def test_the_lower_bound_of_a_gaussian_pair():
     rng = np.random.default_rng(0)
-    one, other = rng.normal(size=200_000), rng.normal(size=200_000) + 0.65
+    one, other = rng.normal(size=400_000), rng.normal(size=400_000) + 0.65
     assert 0.6 < lower_bound(one, other) < 0.65
     assert lower_bound(one, one) < 0.01
 

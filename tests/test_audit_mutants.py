@@ -186,7 +186,7 @@ def test_too_little_noise_is_reported():
 
     pair = audit_pairs(1)[0]
     assert check_gaussian_audit("sound", one_marginal, pair, 20_000).result == "ok"
-    assert check_gaussian_audit("mutant", one_marginal, pair, 200_000, ten_percent_less).defects == (
+    assert check_gaussian_audit("mutant", one_marginal, pair, 400_000, ten_percent_less).defects == (
         "too little noise",
     )
 
