@@ -88,9 +88,9 @@ def test_nulls_have_no_rank_and_others_are_clamped():
     values = [None, math.nan, "n/a", "5", Decimal(5), 5, 10**400, np.float64(5)] * many
     private = column(values)
     assert private_quantiles(private, [0.5, 0.75, 0.9], [0, 5, 6, 7], rho=10).tolist()[:2] == [5, 5]
-    assert private_bounds(private, POWERS, scale="1/10") == (4, 8)
+    assert private_bounds(private, POWERS, scale="1/40") == (4, 8)
     infinite = column([math.inf, -math.inf] * many)
-    assert private_bounds(infinite, POWERS, scale="1/10") == (-8, 8)
+    assert private_bounds(infinite, POWERS, scale="1/40") == (-8, 8)
 
 
 def test_keys_are_text_and_integers_alone():
@@ -133,7 +133,7 @@ def test_a_column_of_a_table_stands_for_labels():
     table = PrivateTable(data, Privacy(), Ledger(Budget(rho=10**6, reserved_delta="0.1")))
     assert private_quantiles(table.column("age"), [0.5], [20, 25, 31, 40], rho=100).tolist() == [31]
     assert sparse_histogram(table.column("age"), delta=1e-7, scale="1/40") == {"20": 500, "31": 1000, "n/a": 500}
-    assert private_bounds(table.column("code"), [-1, 1, 2, 3, 4], scale="1/10") == (-1, 4)
+    assert private_bounds(table.column("code"), [-1, 1, 2, 3, 4], scale="1/40") == (-1, 4)
     assert sparse_histogram(table.column("code"), delta=1e-7, scale="1/40") == {0: 500, 3: 1500}
     kept = table.column("code")
     table.close()

@@ -56,7 +56,7 @@ def raw(n, seed=0):
 
 
 def test_open_columns_are_found_and_charged():
-    table, ledger = raw(3000), Ledger(Budget(rho=4, reserved_delta=1e-6))
+    table, ledger = raw(3000), Ledger(Budget(rho=4, reserved_delta=1e-12))
     found = settle(OPEN, table, Privacy(), ledger)
     assert found.columns["town"] == Categorical(["here", "there"], other=True, null="?")
     wages = np.array([float(w) for w in table["wage"] if w])
@@ -70,7 +70,7 @@ def test_open_columns_are_found_and_charged():
         spent[name] = spent.get(name, 0) + line.cost
     assert {n: float(c) for n, c in spent.items()} == pytest.approx({"town": 1, "wage": 0.5, "age": 0.5}, rel=1e-6)
     assert ledger.spent() <= 2
-    assert 0 < ledger.spent_delta() <= Fraction(1, 10**6)
+    assert 0 < ledger.spent_delta() <= Fraction(1, 10**12)
     data = found.encode(table)
     with PrivateTable(data, Privacy(), ledger) as records:
         release = pypgm.mechanisms.mst(records)
@@ -104,7 +104,7 @@ def test_what_cannot_be_settled_costs_nothing():
 
 def test_nothing_at_all_is_found_in_few_records():
     table = {name: values[:2] for name, values in raw(9).items()}
-    found = settle(OPEN, table, Privacy(), Ledger(Budget(rho=4, reserved_delta=1e-6)))
+    found = settle(OPEN, table, Privacy(), Ledger(Budget(rho=4, reserved_delta=1e-12)))
     assert found.columns["town"].labels == ("other", "?")
     assert found.encode(table).columns["town"].tolist() == [0, 0]
 
@@ -212,20 +212,20 @@ def test_the_command_settles(tmp_path, monkeypatch, capsys, dialect):
         "--out",
         "o.csv",
         "--delta",
-        "1e-6",
+        "1e-12",
         "--mechanism",
         "mst",
         *dialect,
     ]
     assert cli.main([*synth, "--epsilon", "5"]) == 0
     said = capsys.readouterr().err
-    assert "guarantee: epsilon 5.0, delta 1e-06" in said
+    assert "guarantee: epsilon 5.0, delta 1e-12" in said
     for line in ("settle / town", "settle / wage", "settle / age"):
         assert line in said
     release = pypgm.load("o.pgm")
     assert release.schema.columns["town"].labels == ("here", "there", "other", "?")
     assert release.ledger.spent() <= release.ledger.budget.limit
-    assert release.ledger.budget.delta == Fraction(1, 10**6)
+    assert release.ledger.budget.delta == Fraction(1, 10**12)
     with open("o.csv", newline="") as file:
         found = list(csv.DictReader(file))
     assert {r["town"] for r in found} <= {"here", "there", "other", "?"}

@@ -121,7 +121,7 @@ def test_workloads():
     pairs = wide(SMALL, budget=Budget(rho=9), unsafe_seed=1)
     assert [m.values.tolist() for m in triple.measurements] == [m.values.tolist() for m in pairs.measurements]
     heavy = workloads.Workload(domain, [("x0", "x1"), ("x1", "x2")], weights=[100, 1])
-    first, second = wide(SMALL, budget=Budget(rho=9), workload=heavy).measurements[-2:]
+    first, second = wide(SMALL, budget=Budget(rho=9), workload=heavy, unsafe_seed=1).measurements[-2:]
     assert (first.clique, second.clique) == (("x0", "x1"), ("x1", "x2"))
     # Of sizes (2, 3) and (3, 4): noise on orthonormal contrasts is less by the cube root of the weights.
     scales = math.sqrt(2 * 9), math.sqrt(9 * 16)

@@ -105,7 +105,7 @@ def aim(
     --------
     >>> import pypgm
     >>> domain = pypgm.Domain({"a": 2, "b": 3})
-    >>> data = pypgm.Dataset({"a": [0, 1, 1] * 99, "b": [2, 0, 1] * 99}, domain)
+    >>> data = pypgm.Dataset({"a": [0, 1, 1] * 999, "b": [2, 0, 1] * 999}, domain)
     >>> release = aim(data, epsilon=1, delta=1e-9, rounds=4)
     >>> [m.clique for m in release.measurements][:2], release.log[0]["clique"]
     ([('a',), ('b',)], ('a', 'b'))

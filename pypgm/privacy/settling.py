@@ -53,7 +53,7 @@ def settle(schema: Schema, columns: Mapping[str, Values], privacy: Privacy, ledg
     >>> from pypgm import Budget, Ledger, Privacy, PrivateTable, Schema, mechanisms
     >>> from pypgm.data import Integer, OpenSet, QuantileBins
     >>> schema = Schema({"job": OpenSet(share=0.5), "age": QuantileBins(Integer(0, 99), 2, share=0.25)})
-    >>> ledger = Ledger(Budget(rho=8, reserved_delta=1e-6))
+    >>> ledger = Ledger(Budget(rho=8, reserved_delta=1e-9))
     >>> raw = {"job": ["cook"] * 500 + ["spy"], "age": [20] * 100 + [60] * 401}
     >>> found = settle(schema, raw, Privacy(), ledger)
     >>> found.columns["job"].labels, found.columns["age"].edges[0] > 20

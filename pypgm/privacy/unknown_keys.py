@@ -61,9 +61,9 @@ def sparse_histogram(
     Examples
     --------
     >>> from pypgm import Budget, Ledger, Privacy
-    >>> ledger = Ledger(Budget(epsilon=1, delta=1e-6, reserved_delta=1e-7))
+    >>> ledger = Ledger(Budget(epsilon=1, delta=1e-6, reserved_delta=1e-9))
     >>> drinks = PrivateColumn(["tea"] * 1000 + ["secret", None], Privacy(), ledger)
-    >>> list(sparse_histogram(drinks, delta=1e-7, scale=9))
+    >>> list(sparse_histogram(drinks, delta=1e-9, scale=9))
     ['tea']
     """
     column._check_open()
