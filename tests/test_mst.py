@@ -223,3 +223,13 @@ def test_a_pair_that_cannot_be_counted_is_refused_before_anything_is_spent():
         with pytest.raises(pypgm.ModelTooLargeError, match=r"\('a', 'b'\) has 1e\+12 cells"):
             mst(table)
         assert table.ledger.spent() == 0
+
+
+def test_a_tree_that_no_model_could_hold_is_refused_before_anything_is_spent():
+    domain = Domain({"a": 40, "b": 30, "c": 2})
+    table = pypgm.PrivateTable(
+        Dataset({a: [0] for a in domain}, domain), Privacy(), pypgm.Ledger(Budget(epsilon=1, delta=1e-9))
+    )
+    with pytest.raises(pypgm.ModelTooLargeError, match=r"the limit is"):
+        mst(table, max_bytes=20_000)
+    assert table.ledger.spent() == 0

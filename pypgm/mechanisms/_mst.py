@@ -24,7 +24,6 @@ from pypgm.release import Release
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from pypgm.domain import Domain
 
 __all__ = ["low_values_merged", "mst", "nearest_counts", "select_tree"]
 
@@ -68,6 +67,8 @@ def mst(
     ValueError
         If the budget is pure (Gaussian noise has no pure guarantee) or out of range, the records are weighted, or
         the domain has no attributes.
+    ModelTooLargeError
+        If a pair cannot be counted, or the model of a tree of the largest pairs does not fit; then nothing was spent.
     TypeError
         If the budget or the relation is given twice or not at all.
 
@@ -99,7 +100,7 @@ def mst(
     table, domain = run.table, run.domain
     if len(domain) == 0:
         raise ValueError("mst needs at least one attribute")
-    _check_counts(domain)
+    _check_counts(run)
     rho = run.rho / (3 if len(domain) > 1 else 1)
     singles = _measure(table, [(a,) for a in domain], rho)
     groups = {m.clique[0]: _groups(m, compress) for m in singles}
@@ -111,11 +112,18 @@ def mst(
     return run.release(run.estimate([*read, *doubles]), [*singles, *doubles], compress=compress)
 
 
-def _check_counts(domain: Domain) -> None:
-    """Raise `ModelTooLargeError` where a pair has more cells than can be counted: before anything is spent."""
-    pair = max(itertools.combinations(domain.attributes, 2), key=domain.size, default=domain.attributes)
-    told = f"mst compares all pairs, and {pair} has {short(domain.size(pair))} cells"
-    check_fits(_COUNT_BYTES * domain.size(pair), None, told, "make bins wider")
+def _check_counts(run: Run) -> None:
+    """Raise `ModelTooLargeError` where a pair has more cells than can be counted, or a tree more than a model holds.
+
+    Whichever tree is selected, its estimate has to fit before anything is spent. A star around the largest attribute
+    has the most cells.
+    """
+    size = run.domain.size
+    pair = max(itertools.combinations(run.domain.attributes, 2), key=size, default=run.domain.attributes)
+    told = f"mst compares all pairs, and {pair} has {short(size(pair))} cells"
+    check_fits(_COUNT_BYTES * size(pair), None, told, "make bins wider")
+    centre = max(run.domain.attributes, key=lambda a: size((a,)))
+    run.check_fits([(a,) if a == centre else (a, centre) for a in run.domain])
 
 
 def _measure(
