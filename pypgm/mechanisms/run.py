@@ -305,7 +305,9 @@ class Run:
             return "exact"
         if self.oracle == "auto":
             with contextlib.suppress(ModelTooLargeError):
-                if JunctionTree(self.domain, cliques, max_bytes=most).cost.table_bytes <= _TREE_BYTES:
+                tree = JunctionTree(self.domain, cliques, max_bytes=most)
+                check_estimate_fits(tree, (), "accelerated", most)
+                if tree.cost.table_bytes <= _TREE_BYTES:
                     return "exact"
         return RegionGraph.saturated(self.domain, cliques, max_bytes=most)
 
