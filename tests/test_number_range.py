@@ -69,8 +69,8 @@ def test_negative_counts_that_noise_explains_give_one_record():
 def test_laplace_noise_explains_more_than_gaussian():
     """A total of one Laplace draw lies six standard deviations below an empty table once in 10,000 times."""
     for total, noise, credible in (
-        (-70, "gaussian", False),
-        (-70, "laplace", True),
+        (-80, "gaussian", False),
+        (-80, "laplace", True),
         (-170, "laplace", True),
         (-190, "laplace", False),
     ):

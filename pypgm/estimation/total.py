@@ -15,9 +15,9 @@ from pypgm.queries import Union
 
 __all__ = ["estimate_total"]
 
-# Standard errors below zero to which noise goes once in 1e9 times. The tail of a Laplace draw beyond x standard
-# deviations is exp(-sqrt(2) x) / 2; its Chernoff bound holds for all sums of such draws.
-_INCREDIBLE = {"gaussian": 6.0, "laplace": 17.5}
+# Standard errors below zero to which noise goes less than once in 1e9 times. The tail of a Laplace draw beyond x
+# standard deviations is exp(-sqrt(2) x) / 2; its Chernoff bound holds for all sums of such draws.
+_INCREDIBLE = {"gaussian": 7.0, "laplace": 17.5}
 _GRAIN = 3.0  # counts: noise of few integers, of a standard deviation below 1, has tails heavier for its size
 
 
