@@ -89,19 +89,25 @@ def _named(chosen: Iterable[bool]) -> str:
     return " and ".join(repr(name) for name, holds in zip(METHODS, chosen, strict=True) if holds)
 
 
-def estimate_bytes(tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str) -> float:
+def estimate_bytes(
+    tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str, further_answers: int = 0
+) -> float:
     """Return the bytes that an estimate over a tree takes at most, the plan and what it was given not counted."""
-    answers = sum(m.values.size for m in measurements)
+    answers = further_answers + sum(m.values.size for m in measurements)
     made = tree.cost.table_bytes if METHODS[method].makes_tree_tables else 0.0
     return _RUNS * tree.cost.bytes + made + 8 * (METHODS[method].tables * _cells(tree) + _ANSWERS * answers)
 
 
 def check_estimate_fits(
-    tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str, max_bytes: float | None
+    tree: JunctionTree,
+    measurements: Sequence[LinearMeasurement],
+    method: str,
+    max_bytes: float | None,
+    further_answers: int = 0,
 ) -> None:
-    """Raise ModelTooLargeError if an estimate takes more than it may."""
+    """Raise ModelTooLargeError if an estimate takes more than it may, also where further answers are to be measured."""
     check_fits(
-        estimate_bytes(tree, measurements, method),
+        estimate_bytes(tree, measurements, method, further_answers),
         max_bytes,
         f"{method!r} keeps up to {METHODS[method].tables} copies of the {_cells(tree):.3g} cells of "
         f"{len(tree.cliques)} cliques",

@@ -295,21 +295,25 @@ class Run:
         how |= {"constraints": self.constraints}
         return estimate(self.domain, [], total, loss=whole, oracle=oracle, n_threads=self._n_threads, **how)
 
+    def tree(self, cliques: Sequence[Clique]) -> JunctionTree:
+        """Return the junction tree of cliques; `ModelTooLargeError` if it, or an estimate on it, does not fit."""
+        tree = JunctionTree(self.domain, cliques, max_bytes=self.max_bytes)
+        answers = 2 * sum(map(self.domain.size, cliques))  # a table is measured once, or once and again
+        check_estimate_fits(tree, (), "accelerated", self.max_bytes, answers)
+        return tree
+
     def _planned(self, cliques: Sequence[Clique]) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
-        most = self.max_bytes
         # An estimate has one table for each set of attributes, however often they are measured.
         cliques = list(dict.fromkeys(map(self.domain.canonical, [*cliques, *(c.clique for c in self.constraints)])))
         if self.oracle == "exact" or not any(cliques):  # a region graph needs a region
-            check_estimate_fits(JunctionTree(self.domain, cliques, max_bytes=most), (), "accelerated", most)
+            self.tree(cliques)
             return "exact"
         if self.oracle == "auto":
             with contextlib.suppress(ModelTooLargeError):
-                tree = JunctionTree(self.domain, cliques, max_bytes=most)
-                check_estimate_fits(tree, (), "accelerated", most)
-                if tree.cost.table_bytes <= _TREE_BYTES:
+                if self.tree(cliques).cost.table_bytes <= _TREE_BYTES:
                     return "exact"
-        return RegionGraph.saturated(self.domain, cliques, max_bytes=most)
+        return RegionGraph.saturated(self.domain, cliques, max_bytes=self.max_bytes)
 
     def _seconds_left(self) -> float | None:
         limit = self.clock.time_limit

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pypgm.errors import ModelTooLargeError
-from pypgm.graphs import JunctionTree
 from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
-    from pypgm.domain import Clique, Domain
+    from pypgm.domain import Clique
     from pypgm.mechanisms.run import Run
 
 __all__ = ["TREE_BYTES", "check_compared", "may_fit", "that_fit"]
@@ -51,12 +50,13 @@ def that_fit(run: Run, known: Iterable[Clique], candidates: Sequence[Clique], li
     return [
         i
         for i, clique in enumerate(candidates)
-        if any(set(clique) <= c for c in largest) or _bytes(run.domain, [*held, clique]) <= limit
+        if any(set(clique) <= c for c in largest) or _bytes(run, [*held, clique]) <= limit
     ]
 
 
-def _bytes(domain: Domain, cliques: Sequence[Clique]) -> float:
+def _bytes(run: Run, cliques: Sequence[Clique]) -> float:
+    """Return what the tables of a tree take; infinity where it, or an estimate on it, does not fit in memory."""
     try:
-        return JunctionTree(domain, cliques).cost.table_bytes
+        return run.tree(cliques).cost.table_bytes
     except ModelTooLargeError:
         return math.inf
