@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
-__all__ = ["Clique", "Domain", "as_clique", "check_domain", "check_kind", "listed"]
+__all__ = ["Clique", "Domain", "LaterLabels", "as_clique", "check_domain", "check_kind", "listed"]
 
 Clique = tuple[str, ...]
 Label = str | int | float | bool
@@ -30,6 +29,64 @@ def as_cliques(cliques: Iterable[str | Iterable[str]]) -> list[Clique]:
     return [as_clique(c) for c in cliques]
 
 
+class _Labelled(Protocol):
+    @property
+    def labels(self) -> tuple[Label, ...] | None: ...
+
+
+class LaterLabels:
+    """Labels of an attribute that are made when they are first read: a million take a second.
+
+    Parameters
+    ----------
+    source : object with labels
+        What makes them; equal sources make equal ones. They are known to be different, and values.
+    size : int
+        How many there are.
+    """
+
+    __slots__ = ("size", "source")
+
+    def __init__(self, source: _Labelled, size: int) -> None:
+        self.source, self.size = source, size
+
+    @property
+    def made(self) -> tuple[Label, ...]:
+        """The labels themselves."""
+        return self.source.labels or ()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, LaterLabels):
+            return self.source == other.source or self.made == other.made
+        return self.made == other
+
+    def __hash__(self) -> int:
+        return hash(self.size)
+
+
+class _LabelsView(Mapping[str, tuple[Label, ...]]):
+    """Labels of the attributes that have them, each made when it is asked for."""
+
+    def __init__(self, labels: Mapping[str, tuple[Label, ...] | LaterLabels]) -> None:
+        self._labels = labels
+
+    def __getitem__(self, name: str) -> tuple[Label, ...]:
+        found = self._labels[name]
+        return found.made if isinstance(found, LaterLabels) else found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._labels
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._labels)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
 class Domain:
     """Named attributes, each with a finite number of values, in a fixed order.
 
@@ -40,7 +97,8 @@ class Domain:
     shape : sequence of int, optional
         Number of values of each attribute; only with a sequence of names.
     labels : mapping of str to sequence, optional
-        Labels of some attributes, in the order of their codes; only with a sequence of names.
+        Labels of some attributes, in the order of their codes; only with a sequence of names. `LaterLabels` are made
+        when they are read.
 
     Raises
     ------
@@ -67,20 +125,21 @@ class Domain:
         self,
         attributes: Mapping[str, int | Sequence[Label]] | Iterable[str],
         shape: Iterable[int] | None = None,
-        labels: Mapping[str, Sequence[Label]] | None = None,
+        labels: Mapping[str, Sequence[Label] | LaterLabels] | None = None,
     ) -> None:
+        labelled: dict[str, tuple[Label, ...] | LaterLabels]
         if isinstance(attributes, Mapping):
             if shape is not None or labels is not None:
                 raise TypeError("shape and labels go with a sequence of names, not with a mapping")
             names = tuple(attributes)
             labelled = {n: tuple(v) for n, v in attributes.items() if _is_labels(v, n)}
-            sizes: list[Any] = [len(labelled[n]) if n in labelled else v for n, v in attributes.items()]
+            sizes: list[Any] = [len(v) if _is_labels(v, n) else v for n, v in attributes.items()]
         else:
             names = as_clique(attributes)
             if shape is None:
                 raise TypeError("a domain from names needs their shape; pass shape=, or a mapping of name to size")
             sizes = list(shape)
-            labelled = {n: tuple(v) for n, v in (labels or {}).items()}
+            labelled = {n: v if isinstance(v, LaterLabels) else tuple(v) for n, v in (labels or {}).items()}
         if len(names) != len(sizes):
             raise ValueError(f"{len(names)} attributes need as many sizes, got {len(sizes)}")
         self.attributes = names
@@ -95,7 +154,7 @@ class Domain:
     @property
     def labels(self) -> Mapping[str, tuple[Label, ...]]:
         """Labels of the attributes that have them, in the order of their codes; read-only."""
-        return MappingProxyType(self._labels)
+        return _LabelsView(self._labels)
 
     def index(self, attribute: str) -> int:
         """Return an attribute's position; ``ValueError`` if the domain does not have it."""
@@ -183,7 +242,10 @@ class Domain:
 
 
 def _unchecked(
-    attributes: Clique, shape: tuple[int, ...], index: dict[str, int], labels: dict[str, tuple[Label, ...]]
+    attributes: Clique,
+    shape: tuple[int, ...],
+    index: dict[str, int],
+    labels: dict[str, tuple[Label, ...] | LaterLabels],
 ) -> Domain:
     """Return a part of a domain: nothing of it needs to be checked again."""
     part = object.__new__(Domain)
@@ -208,9 +270,12 @@ def _check_size(name: object, size: object) -> int:
     return number
 
 
-def _check_labels(name: str, labels: tuple[Label, ...], size: int) -> None:
-    if len(labels) != size:
-        raise ValueError(f"attribute {name!r} has {size} values, got {len(labels)} labels")
+def _check_labels(name: str, labels: tuple[Label, ...] | LaterLabels, size: int) -> None:
+    given = labels.size if isinstance(labels, LaterLabels) else len(labels)
+    if given != size:
+        raise ValueError(f"attribute {name!r} has {size} values, got {given} labels")
+    if isinstance(labels, LaterLabels):
+        return
     for label in labels:
         if label is None or operator.ne(label, label):  # a NaN, of whatever kind, differs from itself
             raise ValueError(f"attribute {name!r}: a label must be a value, got {label!r}, which means a missing one")

@@ -239,3 +239,36 @@ def test_schemas_that_do_not_fit():
 def test_encoded_records_are_as_small_as_may_be():
     data = Schema({"a": 256, "b": 257}).encode({"a": np.arange(256), "b": np.arange(256)})
     assert (data.columns["a"].dtype, data.columns["b"].dtype) == (np.uint8, np.uint16)
+
+
+WIDE = {
+    "real": Real(0, 1, bins=20_000, null="?"),
+    "whole": Integer(0, 19_999, outside="other"),
+    "time": Date("2020-01-01", "2022-12-31", "hour"),
+}
+
+
+def test_labels_of_many_bins_are_made_when_they_are_read(monkeypatch):
+    made = []
+    for kind in (Real, Integer, Date):
+        of_kind = kind.value_labels.fget
+        monkeypatch.setattr(kind, "value_labels", property(lambda own, of=of_kind: made.append(own.kind) or of(own)))
+    schema = Schema(WIDE)
+    data = schema.encode({"real": [0.5, "?"], "whole": [3, -1], "time": ["2020-01-01T00:00", "2022-12-31T23:00"]})
+    again = pickle.loads(pickle.dumps(schema.domain))
+    assert again == schema.domain == Schema(WIDE).domain
+    assert data.domain.project(("time", "real")).shape == (26_304, 20_001)
+    assert list(schema.domain.labels) == list(WIDE)
+    schema.decode(data)
+    assert made == []
+    assert schema.domain.labels["real"][-2:] == ("[0.99995, 1]", "?")
+    assert again.labels["whole"][-2:] == (19_999, "other")
+    assert made == ["real", "integer"]
+    assert schema.domain == pypgm.Domain({name: column.labels for name, column in WIDE.items()})
+    assert schema.domain != Schema(WIDE | {"whole": Integer(1, 20_000, outside="other")}).domain
+    assert repr(schema.domain.project("real").labels).startswith("{'real': ('[0, 5e-05)',")
+
+
+def test_a_null_that_reads_like_one_of_many_bins_is_refused():
+    with pytest.raises(ValueError, match=r"label '\[0, 5e-05\)' comes more than once"):
+        Schema({"x": Real(0, 1, bins=20_000, null="[0, 5e-05)")})

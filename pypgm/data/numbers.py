@@ -245,7 +245,7 @@ class Real(Binned):
             yield "needs either bins or edges"
         elif self.bins is not None and not (type(self.bins) is int and 1 <= self.bins <= MOST_BINS):
             yield f"bins needs a whole number from 1 to {MOST_BINS:,}"
-        elif not rising and (np.diff([*self._starts, self.high]) <= 0).any():
+        elif not rising and (np.diff(np.append(self._starts, self.high)) <= 0).any():
             yield "bins are too narrow for numbers of double precision"
         elif not rising:
             yield from self._decimal_problems()

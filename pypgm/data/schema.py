@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import as_column, columns_of, encoded, problems_error
@@ -20,9 +22,12 @@ from pypgm.data.rule_comparison import Comparison, check_together
 from pypgm.data.rules import Counted, Rule, broken_rules
 from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.unsettled import Unsettled
-from pypgm.domain import Domain, Label, listed
+from pypgm.domain import Domain, Label, LaterLabels, listed
 
 __all__ = ["Schema", "as_schema", "read_schema"]
+
+_MOST_MADE = 10_000  # labels of a column that are made at once
+_BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
 
 
 class Schema:
@@ -95,8 +100,9 @@ class Schema:
             raise ValueError(f"records_per_person needs a whole number, 1 or more, got {records_per_person!r}")
         if sum(Fraction(str(column.share)) for column in self.open.values()) > 1:
             raise ValueError("the shares of open columns come to more than the budget")
-        sizes = {n: c.size if (labels := c.labels) is None else labels for n, c in self._closed.items()}
-        self._domain = Domain(sizes)
+        closed = self._closed
+        labels = {n: found for n, c in closed.items() if (found := _labels_of(c)) is not None}
+        self._domain = Domain(tuple(closed), [c.size for c in closed.values()], labels)
         for rule in self.rules:
             rule.mask(self._closed)
         check_together(self.rules)
@@ -320,6 +326,13 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     Schema(age: integer 10, sex: categorical 2)
     """
     return Schema.read(path)
+
+
+def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
+    """Return the labels of a column's codes: of many bins, which are known to differ, made when they are read."""
+    if isinstance(column, Binned) and column.size > _MOST_MADE and not any(map(_BIN.match, column.nulls)):
+        return LaterLabels(column, column.size)
+    return column.labels
 
 
 def as_schema(given: Schema | Domain) -> Schema:
