@@ -71,14 +71,19 @@ class Clock:
         """Wall time since the start."""
         return now() - self.started
 
+    @property
+    def is_past_limit(self) -> bool:
+        """Whether the time is over now, be it before the first step."""
+        return self.time_limit is not None and self.seconds >= self.time_limit
+
     def tick(self, text: Callable[[], str]) -> bool:
         """Show how far the call is; return whether its time is over."""
-        seconds = self.seconds
+        over, seconds = self.is_past_limit, self.seconds
         if self.progress and seconds - self._shown >= _BETWEEN:
             self._shown = seconds
             sys.stderr.write(f"\r{self.what}: {text()}   ")
             sys.stderr.flush()
-        self.over = self.over or (self.time_limit is not None and seconds >= self.time_limit)
+        self.over = self.over or over
         return self.over
 
     def close(self) -> None:

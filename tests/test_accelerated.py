@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import pypgm
 from pypgm import Domain, LinearMeasurement
 from pypgm.estimation import accelerated
+from pypgm.estimation.independence import _one_ways as one_ways
 from pypgm.estimation.independence import independent_potentials
 from pypgm.queries import Partition
 
@@ -199,6 +200,36 @@ def test_the_start_spreads_a_group_over_its_cells_and_floors_what_came_out_negat
     shares = pypgm.marginals(start, 1.0)["a"].values
     np.testing.assert_allclose(shares[:3], shares[0], rtol=1e-12)
     assert 0 < shares[3] < 0.1 * shares[0]
+
+
+@pytest.mark.parametrize("shape", [(6,), (4, 5), (3, 4, 2)])
+@pytest.mark.parametrize("neighbouring", [False, True])
+def test_the_start_from_groups_is_that_of_every_pair_of_value_and_group(shape, neighbouring, monkeypatch):
+    rng = np.random.default_rng(len(shape))
+    domain = Domain([*"abc"[: len(shape)]], shape)
+    along = [np.arange(n) // 2 if neighbouring else rng.integers(0, 2, n) for n in shape]
+    n_along = [int(groups.max()) + 1 for groups in along]
+    groups = np.ravel_multi_index(np.meshgrid(*along, indexing="ij"), n_along).reshape(-1)
+    query = Partition(groups, int(np.prod(n_along)) + 1)
+    if neighbouring and len(shape) < 3:  # of more attributes, the groups of others come again and again
+        monkeypatch.setattr(np, "unique", lambda *_, **__: pytest.fail("neighbouring groups were sorted"))
+    stddev = rng.uniform(1, 2, query.shape[0])
+    measured = LinearMeasurement(rng.normal(50, 9, query.shape[0]), domain.attributes, stddev, query)
+    found = {attribute: (counts, variances) for attribute, counts, variances in one_ways(domain, measured, 99.0)}
+    sizes = np.bincount(groups, minlength=query.shape[0])
+    for axis, (attribute, n) in enumerate(zip(domain.attributes, shape, strict=True)):
+        codes = np.indices(shape)[axis].reshape(-1)
+        for code in range(n):
+            share = np.bincount(groups[codes == code], minlength=query.shape[0]) / np.maximum(sizes, 1)
+            assert found[attribute][0][code] == pytest.approx((share * measured.values).sum())
+            assert found[attribute][1][code] == pytest.approx((share**2 * stddev**2).sum())
+
+
+def test_no_further_noise_is_fitted_where_the_time_is_over_before_the_first_step(monkeypatch):
+    monkeypatch.setattr("pypgm.estimation.problem.thinned", lambda *_: pytest.fail("measurements were thinned"))
+    fit = pypgm.estimate(DOMAIN, measure(table(7, 1000.0), 20.0, 7), time_limit=1e-9).fit
+    assert fit.status in {"time", "converged"}
+    assert fit.iterations <= 3
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,8 @@ class _Search:
         # The second smooth stage of a loss is near it where noise is, and easy to follow.
         smoothed = self._problem.with_loss(stages[min(1, len(stages) - 1)])
         validates = options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
-        thinned = smoothed.thinned(options.rng) if validates else None
+        # Where preparing it took all of the time, the step that is left is one on the measurements themselves.
+        thinned = smoothed.thinned(options.rng) if validates and not watch.clock.is_past_limit else None
         if thinned is None:
             return self._to_the_optimum(watch, 0)
         rule = Validation()

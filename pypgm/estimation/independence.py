@@ -83,25 +83,37 @@ def _one_ways(
                 yield attribute, counts, _core.reduce_sum(variance, own.shape, kept, 1)
         return
     groups = query.groups
-    cells = [] if groups is not None else _cells(domain, measurement, total)
+    if groups is not None:
+        for axis, attribute in enumerate(own.attributes):
+            yield attribute, *_of_groups(measurement, np.moveaxis(groups.reshape(own.shape), axis, 0))
+        return
+    cells = _cells(domain, measurement, total)
     for attribute, size in zip(own.attributes, own.shape, strict=True):
-        codes = cells_of(domain, attribute, own.attributes)
-        if groups is not None:
-            yield attribute, *_of_groups(measurement, groups, codes, size)
-        else:
-            yield attribute, *_of_draws(cells, codes, size)
+        yield attribute, *_of_draws(cells, cells_of(domain, attribute, own.attributes), size)
 
 
 def _of_groups(
-    measurement: LinearMeasurement, groups: NDArray[np.integer[Any]], codes: NDArray[np.int64], size: int
+    measurement: LinearMeasurement, groups: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return counts and variances where each group's answer is spread evenly over its cells."""
+    """Return counts and variances of the first axis, where each group's answer is spread evenly over its cells."""
     answers, variance = measurement.values.astype(np.float64), np.square(measurement.spread())
-    n_rows = answers.size
-    keys, both = np.unique(codes * n_rows + groups, return_counts=True)
-    code, row = np.divmod(keys, n_rows)
-    share = both / np.bincount(groups, minlength=n_rows)[row]
+    size, n_rows = len(groups), answers.size
+    code, row, both = _met(groups.reshape(size, -1), n_rows)
+    share = both / np.bincount(groups.reshape(-1), minlength=n_rows)[row]
     return _sums(code, share * answers[row], size), _sums(code, np.square(share) * variance[row], size)
+
+
+def _met(groups: NDArray[np.integer[Any]], n_rows: int) -> tuple[NDArray[np.integer[Any]], ...]:
+    """Return the rows of a table, each with the groups that its cells are in, rising, and how many cells of each."""
+    size, width = groups.shape
+    if width > 1 and (groups[:, 1:] < groups[:, :-1]).any():
+        keys, both = np.unique(np.arange(size)[:, None] * n_rows + groups, return_counts=True)
+        return *np.divmod(keys, n_rows), both
+    # Groups of neighbouring cells, as those of ranges: nothing has to be sorted.
+    is_first = np.ones((size, width), dtype=bool)
+    np.not_equal(groups[:, 1:], groups[:, :-1], out=is_first[:, 1:])
+    starts = np.flatnonzero(is_first)
+    return starts // width, groups.reshape(-1)[starts], np.diff(starts, append=groups.size)
 
 
 def _of_draws(cells: _Cells, codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

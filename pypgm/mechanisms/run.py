@@ -252,9 +252,9 @@ class Run:
 
     def ended(self, model: GraphicalModel | RegionGraphModel) -> bool:
         """Return whether no estimate may follow that of a model: the time is over, or a user ended it."""
-        left = self._seconds_left()
-        is_over = left is not None and left <= _LEAST_SECONDS
-        return is_over or (model.fit is not None and model.fit.status in {"time", "interrupted", "callback"})
+        return self.clock.is_past_limit or (
+            model.fit is not None and model.fit.status in {"time", "interrupted", "callback"}
+        )
 
     def check_fits(self, cliques: Sequence[Clique]) -> None:
         """Raise `ModelTooLargeError` where an estimate from these cliques would not fit: before anything is spent."""
