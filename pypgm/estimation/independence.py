@@ -149,7 +149,7 @@ def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cel
     return [solved(even, queries.values), *draws]
 
 
-def _sums(codes: NDArray[np.int64], amounts: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _sums(codes: NDArray[np.integer[Any]], amounts: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     return np.bincount(codes, amounts, size).astype(np.float64)
 
 
