@@ -86,7 +86,7 @@ def test_the_command_reads_and_writes_it(data, tmp_path, capsys):
     SCHEMA.save(tmp_path / "schema.json")
     pypgm.write_table(data, tmp_path / "table.parquet", SCHEMA, rng=0)
     out = tmp_path / "out.parquet"
-    budget = ["--epsilon", "1", "--delta", "1e-9"]
+    budget = ["--epsilon", "10", "--delta", "1e-9"]
     arguments = [tmp_path / "table.parquet", "--schema", tmp_path / "schema.json", *budget, "--out", out]
     assert main(["synth", *map(str, arguments), "--mechanism", "mst", "--model", str(tmp_path / "r.pgm")]) == 0
     assert len(pypgm.read_table(out, SCHEMA)) > 2900
