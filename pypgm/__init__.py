@@ -3,89 +3,96 @@
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+import importlib.util
 from typing import TYPE_CHECKING
 
 from pypgm import _waiting as _waiting  # before anything that imports the core
-from pypgm import data, queries, workloads
-from pypgm._core import __version__, build_info
-from pypgm.clique_vector import CliqueVector
-from pypgm.data import Dataset, Schema, read_domain, read_schema, read_table, write_table
-from pypgm.domain import Domain
-from pypgm.errors import BudgetError, ConditionWarning, ImpossibleEvidenceError, ModelTooLargeError
-from pypgm.estimation import Constraint, Fit, LinearMeasurement, losses
-from pypgm.evaluation import Evaluation, evaluate
-from pypgm.factor import Factor
-from pypgm.graphs import JunctionTree, Likelihood, RegionGraph
-from pypgm.inference import convex_gbp, marginals, variable_elimination
-from pypgm.io import read_uai, write_uai
-from pypgm.models import Answer, GraphicalModel, RegionGraphModel, estimate
-from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, PrivateColumn, PrivateTable
-from pypgm.queries import KroneckerQuery
-from pypgm.release import Release, load
+
+_NAMES = {  # by the module they are in
+    "pypgm": ("bayes", "data", "mechanisms", "mrf", "queries", "reconstruction", "workloads"),
+    "pypgm._core": ("__version__", "build_info"),
+    "pypgm.clique_vector": ("CliqueVector",),
+    "pypgm.data": ("Dataset", "Schema", "read_domain", "read_schema", "read_table", "write_table"),
+    "pypgm.domain": ("Domain",),
+    "pypgm.errors": ("BudgetError", "ConditionWarning", "ImpossibleEvidenceError", "ModelTooLargeError"),
+    "pypgm.estimation": ("Constraint", "Fit", "LinearMeasurement", "losses"),
+    "pypgm.evaluation": ("Evaluation", "evaluate"),
+    "pypgm.factor": ("Factor",),
+    "pypgm.graphs": ("JunctionTree", "Likelihood", "RegionGraph"),
+    "pypgm.inference": ("convex_gbp", "marginals", "variable_elimination"),
+    "pypgm.io": ("read_uai", "write_uai"),
+    "pypgm.models": ("Answer", "GraphicalModel", "RegionGraphModel", "estimate"),
+    "pypgm.privacy": ("Budget", "Ledger", "LedgerReport", "Privacy", "PrivateColumn", "PrivateTable"),
+    "pypgm.queries": ("KroneckerQuery",),
+    "pypgm.release": ("Release", "load"),
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 if TYPE_CHECKING:
-    from pypgm import bayes, mechanisms, mrf, reconstruction
+    from pypgm import bayes as bayes
+    from pypgm import data as data
+    from pypgm import mechanisms as mechanisms
+    from pypgm import mrf as mrf
+    from pypgm import queries as queries
+    from pypgm import reconstruction as reconstruction
+    from pypgm import workloads as workloads
+    from pypgm._core import __version__ as __version__
+    from pypgm._core import build_info as build_info
+    from pypgm.clique_vector import CliqueVector as CliqueVector
+    from pypgm.data import Dataset as Dataset
+    from pypgm.data import Schema as Schema
+    from pypgm.data import read_domain as read_domain
+    from pypgm.data import read_schema as read_schema
+    from pypgm.data import read_table as read_table
+    from pypgm.data import write_table as write_table
+    from pypgm.domain import Domain as Domain
+    from pypgm.errors import BudgetError as BudgetError
+    from pypgm.errors import ConditionWarning as ConditionWarning
+    from pypgm.errors import ImpossibleEvidenceError as ImpossibleEvidenceError
+    from pypgm.errors import ModelTooLargeError as ModelTooLargeError
+    from pypgm.estimation import Constraint as Constraint
+    from pypgm.estimation import Fit as Fit
+    from pypgm.estimation import LinearMeasurement as LinearMeasurement
+    from pypgm.estimation import losses as losses
+    from pypgm.evaluation import Evaluation as Evaluation
+    from pypgm.evaluation import evaluate as evaluate
+    from pypgm.factor import Factor as Factor
+    from pypgm.graphs import JunctionTree as JunctionTree
+    from pypgm.graphs import Likelihood as Likelihood
+    from pypgm.graphs import RegionGraph as RegionGraph
+    from pypgm.inference import convex_gbp as convex_gbp
+    from pypgm.inference import marginals as marginals
+    from pypgm.inference import variable_elimination as variable_elimination
+    from pypgm.io import read_uai as read_uai
+    from pypgm.io import write_uai as write_uai
+    from pypgm.models import Answer as Answer
+    from pypgm.models import GraphicalModel as GraphicalModel
+    from pypgm.models import RegionGraphModel as RegionGraphModel
+    from pypgm.models import estimate as estimate
+    from pypgm.privacy import Budget as Budget
+    from pypgm.privacy import Ledger as Ledger
+    from pypgm.privacy import LedgerReport as LedgerReport
+    from pypgm.privacy import Privacy as Privacy
+    from pypgm.privacy import PrivateColumn as PrivateColumn
+    from pypgm.privacy import PrivateTable as PrivateTable
+    from pypgm.queries import KroneckerQuery as KroneckerQuery
+    from pypgm.release import Release as Release
+    from pypgm.release import load as load
+else:
+    __all__ = list(_HOMES)
 
-__all__ = [
-    "Answer",
-    "Budget",
-    "BudgetError",
-    "CliqueVector",
-    "ConditionWarning",
-    "Constraint",
-    "Dataset",
-    "Domain",
-    "Evaluation",
-    "Factor",
-    "Fit",
-    "GraphicalModel",
-    "ImpossibleEvidenceError",
-    "JunctionTree",
-    "KroneckerQuery",
-    "Ledger",
-    "LedgerReport",
-    "Likelihood",
-    "LinearMeasurement",
-    "ModelTooLargeError",
-    "Privacy",
-    "PrivateColumn",
-    "PrivateTable",
-    "RegionGraph",
-    "RegionGraphModel",
-    "Release",
-    "Schema",
-    "__version__",
-    "bayes",
-    "build_info",
-    "convex_gbp",
-    "data",
-    "estimate",
-    "evaluate",
-    "load",
-    "losses",
-    "marginals",
-    "mechanisms",
-    "mrf",
-    "queries",
-    "read_domain",
-    "read_schema",
-    "read_table",
-    "read_uai",
-    "reconstruction",
-    "variable_elimination",
-    "workloads",
-    "write_table",
-    "write_uai",
-]
-
-
-def __getattr__(name: str) -> ModuleType:
-    """Import a package where it is used first: an estimate needs none of these, and they take as long as the rest."""
-    if name in {"bayes", "mechanisms", "mrf", "reconstruction"}:
-        return importlib.import_module(f"pypgm.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Import a name, or a module of the package, where it is used first: nobody uses all of them."""
+        home = _HOMES.get(name, "pypgm")
+        if home != "pypgm":
+            found = getattr(importlib.import_module(home), name)
+        elif not name.startswith("_") and importlib.util.find_spec(f"pypgm.{name}") is not None:
+            found = importlib.import_module(f"pypgm.{name}")
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return list(_HOMES)

@@ -14,7 +14,6 @@ import numpy as np
 from pypgm.clock import now
 from pypgm.data import Dataset
 from pypgm.domain import check_domain
-from pypgm.mechanisms.registry import mechanism_named, takes
 from pypgm.numeric import checked_integer
 from pypgm.privacy.budget import Budget
 from pypgm.report import noise_of
@@ -141,6 +140,8 @@ def plan(
     >>> [round(s) for s in found.stddev], 0 < found.error < 0.2
     ([11, 8, 13], True)
     """
+    from pypgm.mechanisms.registry import mechanism_named, takes  # that package has this function
+
     checked_integer("n_estimate", n_estimate, 1)
     check_domain(domain)
     if not isinstance(budget, Budget):

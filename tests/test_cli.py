@@ -16,6 +16,7 @@ import sys
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -432,6 +433,24 @@ def test_a_reader_that_leaves(folder):
 def test_importing_the_package_leaves_pictures_alone():
     code = "import sys, pypgm, pypgm.cli; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-I", "-c", code], check=False).returncode == 0
+
+
+def test_ctrl_c_while_the_command_starts_is_one_line():
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(pypgm.__file__).parents[1])!r})
+from pypgm.cli import main
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "numpy":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+sys.exit(main(["--version"]))
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "pypgm: interrupted\n")
 
 
 def test_the_schema_tells_the_mechanism_what_is_ordinal(folder):

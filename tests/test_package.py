@@ -1,15 +1,26 @@
-"""The package as installed: its version, facts about the build, and what an import costs."""
+"""The package as installed: its version, facts about the build, what an import costs, and that it is enough."""
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
+import pickle
+import pkgutil
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 import pypgm
+from pypgm.models.stored_model import KINDS
+from pypgm.reconstruction.weighted_records import WeightedRecords
+from pypgm.release import RELEASES
+
+INIT = Path(pypgm.__file__)
+HERE = f"import sys; sys.path.insert(0, {str(INIT.parents[1])!r}); import pypgm\n"
+MODULES = [m.name for m in pkgutil.iter_modules(pypgm.__path__) if not m.name.startswith("_")]
 
 
 def test_version_is_the_one_of_the_metadata():
@@ -41,30 +52,88 @@ def test_package_is_typed():
     assert files("pypgm").joinpath("py.typed").is_file()
 
 
-def test_import_leaves_heavy_packages_alone():
-    # -I: the child sees the installed package, never the source tree it may be started in.
-    program = "import sys, pypgm; print(*sorted(sys.modules), sep='\\n')"
-    done = subprocess.run([sys.executable, "-I", "-c", program], check=True, capture_output=True, text=True)
-    imported = set(done.stdout.split())
-    assert "pypgm" in imported
-    assert not imported & {"matplotlib", "scipy", "networkx"}
+def said(program, *arguments):
+    """Run a program that has imported the package alone, and return the words it prints."""
+    command = [sys.executable, "-I", "-c", HERE + program, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
 
 
-def test_a_file_imports_the_package_that_its_model_is_of(tmp_path):
-    data = pypgm.Dataset({"a": [0, 1] * 50, "b": [1, 0] * 50}, pypgm.Domain({"a": 2, "b": 2}))
-    pypgm.bayes.learn_private(data, [("a", "b")], 1).save(tmp_path / "network.pgm")
-    pypgm.mrf.learn_ising(data, 1.0, 1, 1e-6, steps=2).save(tmp_path / "field.pgm")
-    code = """
-import sys, pypgm
-packages = {"pypgm.bayes", "pypgm.mrf", "pypgm.mechanisms", "pypgm.reconstruction"}
-print(sorted(packages & set(sys.modules)))
-for path in sys.argv[1:]:
-    release = pypgm.load(path)
-    print(type(release).__name__, type(release.model).__name__)
+def test_import_takes_what_is_used():
+    loaded = "print(*(m for m in sys.modules if m.startswith('pypgm') or m in {'numpy', 'scipy', 'networkx'}))"
+    assert set(said(loaded)) == {"pypgm", "pypgm._core", "pypgm._waiting"}
+
+
+def test_all_names_leave_heavy_packages_alone():
+    imported = set(said("from pypgm import *\nprint(*sys.modules)"))
+    assert {"pypgm.mechanisms", "pypgm.bayes", "pypgm.release"} <= imported
+    heavy = {"matplotlib", "scipy", "networkx", "pandas", "polars", "pyarrow", "narwhals", "duckdb", "ibis"}
+    # A mebibyte each and more, and of use in few calls; numpy.random brings `secrets` with it.
+    heavy |= {"numpy.ma", "numpy.random", "secrets", "hashlib", "concurrent.futures", "logging"}
+    assert imported & heavy == set()
+
+
+def test_names_for_type_checkers_are_those_that_are_imported():
+    branches = [node for node in ast.parse(INIT.read_text()).body if isinstance(node, ast.If)]
+    seen = {
+        alias.asname: node.module
+        for node in branches[0].body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
+    }
+    assert len(branches) == 1
+    assert seen == pypgm._HOMES
+    assert set(dir(pypgm)) == set(pypgm.__all__) == set(seen)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_names_are_found_after_an_import_of_the_package_alone(module):
+    # A process a module: what one of them imports would hide what another lacks.
+    names = [name for name, home in pypgm._HOMES.items() if module in {home.removeprefix("pypgm."), name}]
+    program = """
+first, *names = sys.argv[1:]
+for name in names:
+    assert getattr(pypgm, name).__doc__, name
+module = getattr(pypgm, first)
+assert all(hasattr(module, name) for name in getattr(module, "__all__", []))
+print(module.__name__)
 """
-    paths = [str(tmp_path / name) for name in ("network.pgm", "field.pgm")]
-    told = subprocess.run([sys.executable, "-I", "-c", code, *paths], check=True, capture_output=True, text=True).stdout
-    assert told.splitlines() == ["[]", "NetworkRelease CountedNetwork", "FieldRelease MarkovRandomField"]
+    assert said(program, module, *names) == [f"pypgm.{module}"]
+
+
+def test_what_is_no_name_is_refused():
     with pytest.raises(AttributeError, match="module 'pypgm' has no attribute 'bayesian'"):
         pypgm.bayesian  # noqa: B018 - asked for its error
-    assert {"bayes", "mechanisms", "mrf", "reconstruction"} <= set(dir(pypgm))
+    assert not hasattr(pypgm, "np")
+
+
+def whole_kinds():
+    """Return a model or a release of each kind that files hold, by the names of their classes."""
+    data = pypgm.Dataset({"a": [0, 1] * 50, "b": [1, 0] * 50}, pypgm.Domain({"a": 2, "b": 2}))
+    measured = [pypgm.LinearMeasurement([[30.0, 20], [25, 25]], ("a", "b"), stddev=2.0)]
+    made = [
+        pypgm.estimate(data.domain, measured),
+        pypgm.estimate(data.domain, measured, oracle="region_graph"),
+        WeightedRecords(data),
+        pypgm.mechanisms.mst(data, epsilon=1, delta=1e-6),
+        pypgm.bayes.learn_private(data, [("a", "b")], 1),
+        pypgm.mrf.learn_ising(data, 1.0, 1, 1e-6, steps=2),
+    ]
+    return [*made, made[-2].model, made[-1].model]
+
+
+def described(thing):
+    return [type(thing).__name__, type(getattr(thing, "model", thing)).__name__]
+
+
+def test_a_file_and_a_pickle_import_what_their_kind_needs(tmp_path):
+    kinds = whole_kinds()
+    assert {model.archive()[0]["kind"] for model in kinds} == set(KINDS)
+    assert {type(thing) for thing in kinds} >= set(RELEASES.values())
+    for thing in kinds:
+        thing.save(tmp_path / "whole.pgm")
+        (tmp_path / "pickled").write_bytes(pickle.dumps(thing))
+        tell = "print(type(thing).__name__, type(getattr(thing, 'model', thing)).__name__)"
+        assert said(f"thing = pypgm.load(sys.argv[1])\n{tell}", tmp_path / "whole.pgm") == described(thing)
+        loaded = f"import pickle\nthing = pickle.load(open(sys.argv[1], 'rb'))\n{tell}"
+        assert said(loaded, tmp_path / "pickled") == described(thing)

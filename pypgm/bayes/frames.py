@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pypgm.data import Dataset
 from pypgm.domain import Domain, listed
 from pypgm.graphs.evidence import code_of
+from pypgm.numeric import is_masked
 
 __all__ = ["MISSING", "Frame", "Table", "as_codes", "as_values", "like_frame"]
 
@@ -156,7 +157,7 @@ def _is_missing(value: object) -> bool:
 def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
     book = _Codes(domain, name)
     values = np.asarray(column, dtype=object)
-    if np.ma.isMaskedArray(column):
+    if is_masked(column):
         values = values.copy()
         values[np.ma.getmaskarray(column)] = None
     if np.ndim(values) != 1:

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from pypgm.cli.command import main
+import sys
+from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Import the command and run it, as `pypgm.cli.command.main` says; Ctrl-C while it starts is one line too."""
+    try:
+        from pypgm.cli import command
+    except KeyboardInterrupt:
+        sys.stderr.write("pypgm: interrupted\n")
+        return 130
+    return command.main(argv)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,7 +57,7 @@ class Place:
 
     def __init__(self, path: str, expected: int = 0) -> None:
         self.path = Path(path)
-        self._draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.part")
+        self._draft = self.path.with_name(f".{self.path.name}.{os.urandom(4).hex()}.part")
         self._kept = False
         try:
             with self.path.open("xb"):
@@ -130,7 +129,7 @@ def _fill(path: Path, packed: bytes) -> None:
 def _elsewhere(name: str, packed: bytes, release: Release) -> str:
     """Keep a release somewhere else, and return what to say."""
     for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
-        path = folder / f"{Path(name).stem}-{secrets.token_hex(4)}.pgm"
+        path = folder / f"{Path(name).stem}-{os.urandom(4).hex()}.pgm"
         try:
             _fill(path, packed)
         except OSError:

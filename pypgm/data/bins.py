@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns import Column, Encoder, Problem, Values, as_list, is_missing
+from pypgm.numeric import is_masked
 
 __all__ = ["MOST_BINS", "Binned", "DecimalCommaError", "Outside", "UnreadableError", "Within", "drawn"]
 
@@ -148,7 +149,7 @@ class Binned(Column):
         return texts
 
     def _encoded(self, values: Values) -> tuple[NDArray[Any], Problem | None]:
-        if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
+        if isinstance(values, np.ndarray) and not is_masked(values):
             places = self._read_array(values)
             if places is not None:
                 return self._codes(places, np.where(np.isnan(places), _MISSING, _READ).astype(np.int8))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.domain import Label
+from pypgm.numeric import is_masked
 
 __all__ = ["Column", "Encoder", "Problem", "Values", "as_list", "is_missing", "is_plain", "taken"]
 
@@ -187,7 +188,7 @@ def is_missing(value: object) -> bool:
 
 def is_plain(values: Values, kinds: str) -> TypeGuard[NDArray[Any]]:
     """Return whether values are an array of a type of one of these kinds, with no entry masked."""
-    return isinstance(values, np.ndarray) and values.dtype.kind in kinds and not np.ma.isMaskedArray(values)
+    return isinstance(values, np.ndarray) and values.dtype.kind in kinds and not is_masked(values)
 
 
 def as_list(values: Values) -> Sequence[Any]:

@@ -13,6 +13,7 @@ from pypgm.data.encoding import columns_of, encoded
 from pypgm.data.frames import Frame, Library, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain
 from pypgm.factor import Factor
+from pypgm.numeric import is_masked
 
 if TYPE_CHECKING:
     from pypgm.data.schema import Schema
@@ -231,7 +232,7 @@ def _check_names(names: Sequence[object], domain: Domain) -> None:
 
 
 def _as_codes(name: str, column: ArrayLike) -> NDArray[Any]:
-    if np.ma.isMaskedArray(column):
+    if is_masked(column):
         raise TypeError(f"column {name!r} needs plain integer codes, got a masked array; give missing values a code")
     codes = np.asarray(column)
     if codes.size == 0 and not isinstance(column, np.ndarray):

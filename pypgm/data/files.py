@@ -7,7 +7,6 @@ import contextlib
 import gzip
 import io
 import os
-import secrets
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,7 +101,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     stream = _stream(path)
     target = Path(os.path.realpath(path))
     is_replaced = stream is None and (not Path(path).exists() or target.is_file())
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
         if is_replaced:
             with draft.open("xb") as file:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -161,5 +160,7 @@ def _run(
 ) -> bool:
     if n_threads == 1:
         return all(map(count_one, positions, tables))
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(n_threads) as pool:
         return all(pool.map(count_one, positions, tables))
