@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique, as_cliques, check_domain, listed
+from pypgm.memory import check_fits, short
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import AllRange, Identity, Kronecker, LinearQuery, Prefix
 
 __all__ = ["Workload", "all_k_way", "from_queries", "prefixes", "random_k_way", "ranges", "up_to_k_way", "with_target"]
+
+_MARGINAL_BYTES = 500  # of a marginal in a workload, and of its weight and query beside it
 
 
 class Workload:
@@ -141,6 +145,8 @@ def all_k_way(domain: Domain, k: int, *, max_cells: int | None = None) -> Worklo
     ------
     ValueError
         If k is out of range, or no marginal is small enough.
+    ModelTooLargeError
+        If there are more than memory can list.
 
     Examples
     --------
@@ -262,8 +268,16 @@ def _along(
     return Workload(domain, own_cliques, [asked(c) for c in own_cliques])
 
 
+def check_listable(domain: Domain, k: int) -> None:
+    """Raise ``ModelTooLargeError`` where the marginals of k attributes are more than memory can list."""
+    number = math.comb(len(domain), k)
+    told = f"{len(domain):,} attributes have {short(number)} marginals of {k}"
+    check_fits(_MARGINAL_BYTES * number, None, told, "drop attributes, or pass a workload of fewer marginals")
+
+
 def _all_of_size(domain: Domain, k: int, max_cells: int | None) -> list[Clique]:
     _check_order(domain, k)
+    check_listable(domain, k)
     cliques = list(itertools.combinations(domain.attributes, k))
     small = cliques if max_cells is None else [c for c in cliques if domain.size(c) <= max_cells]
     if not small:

@@ -53,6 +53,38 @@ def test_answers_as_json(folder, capsys):
     assert capsys.readouterr().out.startswith("sex,probability,expected_error,basis\nF,")
 
 
+def test_attributes_that_are_called_like_the_numbers_beside_them(folder, capsys):
+    names = ("count", "expected_error", "basis")
+    data = pypgm.Dataset({a: [0, 1] * 50 for a in names}, Domain(dict.fromkeys(names, 2)))
+    mechanisms.wide(data, epsilon=10, delta=1e-9).save("named.pgm")
+    ask = ["query", "named.pgm", "count,expected_error,basis", "--draws", "2"]
+    assert cli.main(ask) == 0
+    assert capsys.readouterr().out.startswith("count,expected_error,basis,count_,expected_error_,basis_\n0,0,0,")
+    assert cli.main([*ask, "--format", "json"]) == 0
+    cell = json.loads(capsys.readouterr().out)[0]["cells"][1]
+    assert [cell[a] for a in names] == [0, 0, 1]
+    assert cell["count_"] >= 0
+
+
+def test_names_with_line_breaks_are_asked_for_in_quotes(folder, capsys):
+    data = pypgm.Dataset({"a\nb": [0, 1], "c": [0, 1]}, Domain({"a\nb": 2, "c": 2}))
+    mechanisms.wide(data, epsilon=10, delta=1e-9).save("named.pgm")
+    assert cli.main(["query", "named.pgm", "a\nb"]) == 2
+    assert "line break in a name or a value: write it in double quotes" in capsys.readouterr().err
+    assert cli.main(["query", "named.pgm", '"a\nb"', "--draws", "0"]) == 0
+    assert cli.main(["query", "named.pgm", "c", "--given", "c=x\ny"]) == 2
+    assert "line break" in capsys.readouterr().err
+
+
+def test_seeds_and_empty_names_are_called_what_they_are(folder, capsys):
+    assert cli.main(["sample", "people.pgm", "--out", "s.csv", "--seed", "-1"]) == 2
+    assert "--seed: needs a whole number, 0 or more" in capsys.readouterr().err
+    assert cli.main(["sample", "people.pgm", "--out", ""]) == 2
+    assert "'' must be a file to write" in capsys.readouterr().err
+    assert cli.main(["query", "people.pgm", "age", "--given", "sex"]) == 2
+    assert capsys.readouterr().err.endswith("an attribute of the model, got 'sex'\n")
+
+
 @needs_stdout
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "link.csv"])
 def test_records_to_a_stream(folder, name):

@@ -7,10 +7,11 @@ import datetime
 import json
 import re
 
+import numpy as np
 import pytest
 
 import pypgm
-from pypgm import Schema, cli
+from pypgm import Schema, cli, read_table
 from pypgm.data.draft import draft_schema, draft_text
 
 
@@ -141,7 +142,7 @@ def test_many_rows_and_values(write):
         ("", "is empty"),
         ("a,a\n1,2\n", "needs a header line with a name for each column, each once"),
         ("a,\n1,2\n", "needs a header line with a name for each column"),
-        ("a,b\n1,2\n1\n", "has rows that have more or fewer than 2 fields"),
+        ("a,b\n1,2\n1\n", "needs 2 fields in row 2 (the header is row 0), got 1"),
         ('a,b\n1,"2\n', "is not a CSV file"),
         ("a,b\n", "has no column to declare: each is empty, or has a value of its own for each record"),
         ("a;b\n1;2\n", "has one column; it has ';' in it: delimiter=';' or --delimiter says so"),
@@ -155,6 +156,26 @@ def test_tables_that_are_none(tmp_path, text, message):
     (tmp_path / "t.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ValueError, match=re.escape(message)):
         draft_schema(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [2**63 + 5, 2**70, 3],
+        [-(2**63) - 5, 2**53 + 1, 2**53 + 3],
+        ["-0", "-0.0", "0", "+1"],
+        ["1e300", "-1e300", "3.25"],
+    ],
+    ids=["huge", "negative", "zeros", "exponents"],
+)
+def test_numbers_of_any_size_have_a_draft_that_reads_them(tmp_path, values):
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{v},x\n" for v in values * 20))
+    schema = Schema.from_dict(draft_schema(tmp_path / "t.csv"))
+    data = read_table(tmp_path / "t.csv", schema)
+    assert data.n_records == 20 * len(values)
+    back = np.asarray(schema.decode(data, rng=0)["a"][: len(values)], dtype=np.float64)
+    spread = max(map(float, values)) - min(map(float, values))
+    assert (np.abs(back - np.array(values, dtype=np.float64)) < 0.11 * spread).all()
 
 
 def test_the_command(write, tmp_path, monkeypatch, capsys):

@@ -272,3 +272,16 @@ def test_labels_of_many_bins_are_made_when_they_are_read(monkeypatch):
 def test_a_null_that_reads_like_one_of_many_bins_is_refused():
     with pytest.raises(ValueError, match=r"label '\[0, 5e-05\)' comes more than once"):
         Schema({"x": Real(0, 1, bins=20_000, null="[0, 5e-05)")})
+
+
+def test_bins_of_even_width_begin_where_their_labels_say():
+    tenths = Real(0, 1, bins=10, decimals=1)
+    assert tenths.encode([round(0.1 * i, 1) for i in range(11)])[0].tolist() == [*range(10), 9]
+    assert tenths.decode(np.arange(9), rng=0).tolist() == [round(0.1 * i, 1) for i in range(9)]
+    thirds = Real(0.1, 1.1, bins=3)
+    assert thirds.bounds_and_starts()[2].tolist() == pytest.approx([0.1, 0.1 + 1 / 3, 0.1 + 2 / 3])
+
+
+def test_bounds_beyond_the_doubles_are_refused():
+    with pytest.raises(ValueError, match="low, high and edges need finite numbers"):
+        Real(0, 10**400, bins=3)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pypgm
-from pypgm import workloads
+from pypgm import Budget, Dataset, Domain, Ledger, ModelTooLargeError, Privacy, PrivateTable, mechanisms, workloads
 from pypgm.queries import Identity, Kronecker, Prefix
-from pypgm.workloads import Workload
+from pypgm.workloads import Workload, all_k_way
 
 DOMAIN = pypgm.Domain({"a": 2, "b": 3, "c": 4, "d": 5})
 
@@ -100,3 +100,16 @@ def test_a_workload_is_what_errors_are_measured_on():
 def test_what_cannot_be_a_workload_says_why(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+def test_more_marginals_than_memory_can_list_are_refused_at_once_unspent(monkeypatch):
+    monkeypatch.setattr(workloads, "_MARGINAL_BYTES", 1 << 40)
+    domain = Domain({f"x{i}": 2 for i in range(1000)})
+    with pytest.raises(ModelTooLargeError, match=r"1,000 attributes have 5e\+05 marginals of 2"):
+        all_k_way(domain, 2)
+    data = Dataset({a: [0] for a in domain}, domain)
+    for mechanism in (mechanisms.wide, mechanisms.mst, mechanisms.grid, mechanisms.screen, mechanisms.aim):
+        table = PrivateTable(data, Privacy(), Ledger(Budget(epsilon=1, delta=1e-9)))
+        with pytest.raises(ModelTooLargeError, match="drop attributes, or pass a workload"):
+            mechanism(table)
+        assert table.ledger.spent() == 0

@@ -45,6 +45,7 @@ __all__ = [
     "as_number",
     "as_rows",
     "as_seconds",
+    "as_seed",
     "budget_for",
     "check_places",
     "check_rows",
@@ -163,11 +164,16 @@ def as_number(text: str) -> Fraction:
     raise argparse.ArgumentTypeError(f"needs a number such as 0.1 or 1e-9, got {text[:40]!r}")
 
 
-def as_rows(text: str) -> int:
-    """Return a number of records."""
+def as_rows(text: str, what: str = "a number of records") -> int:
+    """Return a number of records, or of something else."""
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"needs a number of records, 0 or more, got {text!r}")
+        raise argparse.ArgumentTypeError(f"needs {what}, 0 or more, got {text!r}")
     return int(text)
+
+
+def as_seed(text: str) -> int:
+    """Return what draws start from."""
+    return as_rows(text, "a whole number")
 
 
 def as_seconds(text: str) -> float:
@@ -204,7 +210,7 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
             raise ValueError(f"{path} would be written over; give the result another name")
         taken.append(place)
         if place.is_dir():
-            raise ValueError(f"{path} must be a file to write, and is a directory")
+            raise ValueError(f"{path or repr(path)} must be a file to write, and is a directory")
         if not place.parent.is_dir():
             raise ValueError(f"{path}: there is no directory {place.parent}")
         if suffixes and not (path.endswith(tuple(suffixes)) or _has_no_format(path)):
@@ -230,7 +236,16 @@ def check_rows(domain: Domain, rows: int) -> None:
 
 def clique_named(text: str) -> Clique:
     """Return the attributes of a text such as ``age,sex``."""
-    return as_clique(next(csv.reader([text]), ()))
+    return as_clique(_split(text))
+
+
+def _split(text: str) -> list[str]:
+    """Return what stands between the commas of a text; ``ValueError`` where a line breaks outside quotes."""
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:
+        way_out = "write it in double quotes within the argument"
+        raise ValueError(f"{text!r} has a line break in a name or a value: {way_out}") from None
 
 
 def model_in(path: str) -> tuple[ReleasedModel, Schema | None]:
@@ -249,7 +264,11 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
         # An attribute's own name may hold "=".
         name = max((a for a in domain if text.startswith(f"{a}=")), key=len, default=None)
         if name is None:
-            near = _nearest(text.partition("=")[0], domain) or f"; it has {listed([*map(repr, domain)])}"
+            near = (
+                ""
+                if text in domain
+                else _nearest(text.partition("=")[0], domain) or f"; it has {listed([*map(repr, domain)])}"
+            )
             raise ValueError(f"--given needs NAME=VALUE with an attribute of the model, got {text!r}{near}")
         labels = domain.labels.get(name)
         try:
@@ -272,7 +291,7 @@ def _codes_of(domain: Domain, name: str, text: str, schema: Schema | None) -> li
     if code is not None:
         return [code]
     column = None if schema is None else schema.columns[name]
-    parts = next(csv.reader([text]), [])
+    parts = _split(text)
     if len(parts) > 1 and not isinstance(column, Integer | Real):  # whose numbers may be written 40,000
         return [code for part in parts for code in _codes_of(domain, name, part, schema)]
     ends = text.split(_TO)

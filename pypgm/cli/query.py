@@ -105,7 +105,8 @@ def _query(arguments: argparse.Namespace) -> None:
 
 def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, evidence: Evidence) -> dict[str, Any]:
     """Return an answer as JSON holds it: labels as they are, a number for each cell."""
-    numbers = {unit: answer.datavector()} | ({} if errors is None else {"expected_error": errors.datavector()})
+    unit, expected = (_beside(name, answer.domain) for name in (unit, "expected_error"))
+    numbers = {unit: answer.datavector()} | ({} if errors is None else {expected: errors.datavector()})
     values = [_values(answer.domain, a) for a in answer.domain]
     rows = [
         dict(zip(answer.domain.attributes, cell, strict=True)) | {n: float(v[i]) for n, v in numbers.items()}
@@ -115,6 +116,13 @@ def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, ev
     return {"attributes": list(answer.domain.attributes), **known, "cells": rows}
 
 
+def _beside(name: str, domain: Domain) -> str:
+    """Return the name of a column of numbers, with a low line behind it where an attribute has the name."""
+    while name in domain:
+        name += "_"
+    return name
+
+
 def _values(domain: Domain, attribute: str) -> Sequence[Label]:
     labels = domain.labels.get(attribute)
     return range(domain.size((attribute,))) if labels is None else labels
@@ -122,10 +130,11 @@ def _values(domain: Domain, attribute: str) -> Sequence[Label]:
 
 def _write_answer(file: TextIO, answer: Factor, unit: str, errors: Factor | None, basis: str) -> None:
     writer = csv.writer(file, lineterminator="\n")
+    unit, *others = (_beside(name, answer.domain) for name in (unit, "expected_error", "basis"))
     if errors is None:
         writer.writerow([*answer.domain.attributes, unit])
         writer.writerows(cells(answer))
         return
-    writer.writerow([*answer.domain.attributes, unit, "expected_error", "basis"])
+    writer.writerow([*answer.domain.attributes, unit, *others])
     beside = (f"{error:.3g}" for error in errors.datavector())
     writer.writerows((*cell, error, basis) for cell, error in zip(cells(answer), beside, strict=True))

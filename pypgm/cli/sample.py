@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.cli.arguments import TABLES, add_given, add_verb, as_rows, check_places, check_rows, evidence_given, model_in
+from pypgm.cli.arguments import (
+    TABLES,
+    add_given,
+    add_verb,
+    as_rows,
+    as_seed,
+    check_places,
+    check_rows,
+    evidence_given,
+    model_in,
+)
 from pypgm.data import write_table
 
 if TYPE_CHECKING:
@@ -48,7 +58,7 @@ def add_to(commands: Verbs) -> None:
     )
     add_given(sample)
     sample.add_argument(
-        "--seed", metavar="S", type=as_rows, help="the same records every time (default: others every time)"
+        "--seed", metavar="S", type=as_seed, help="the same records every time (default: others every time)"
     )
     sample.add_argument("--quiet", action="store_true", help="do not say what was written")
 

@@ -29,6 +29,7 @@ _SHARE = 0.05  # of the budget, to find the values of a column that has more
 _OPENED = 6  # columns of which each may have that share
 _LISTED = 60  # values of a column that are listed
 _OTHERS = 10  # different values, from which one may be far
+_EXACT = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
 _BINS = 50  # of a column of numbers, about
 _NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
@@ -127,10 +128,14 @@ def _read(rows: Iterator[list[str]], decimal: DecimalMark) -> dict[str, _Seen]:
     if hint := separator_hint(header):
         raise _NoTableError(f"has one column{hint}")
     seen = {name: _Seen(decimal) for name in header}
+    first_row = 1
     while chunk := list(islice(rows, _ROWS)):
         chunk = [row for row in chunk if row]
-        if any(len(row) != len(header) for row in chunk):
-            raise _NoTableError(f"has rows that have more or fewer than {len(header)} fields")
+        for row, fields in enumerate(chunk, first_row):
+            if len(fields) != len(header):
+                place = f"row {row} (the header is row 0)"
+                raise _NoTableError(f"needs {len(header)} fields in {place}, got {len(fields)}")
+        first_row += len(chunk)
         for column, texts in zip(seen.values(), zip(*chunk, strict=True), strict=False):
             column.add(text.strip() for text in texts)
     return seen
@@ -211,10 +216,12 @@ class _Seen:
             low, high = math.floor(low / width) * width, math.ceil((high + 1) / width) * width - 1
             return {"kind": kind, "low": low, "high": high, "width": width, "warning": warning}
         if kind == "real":
-            width = _nice((high - low) / _BINS) if high > low else 1.0
+            is_exact = self.decimals <= 6 and max(abs(low), abs(high)) * 10**self.decimals < _EXACT
+            least = 10.0**-self.decimals if is_exact else 0.0  # a bin holds a number of so many decimals
+            width = max(_nice((high - low) / _BINS), least) if high > low else 1.0
             first, last = math.floor(low / width), max(math.floor(low / width) + 1, math.ceil(high / width))
             ends = {"low": _rounded(first * width), "high": _rounded(last * width), "bins": last - first}
-            places = {"decimals": self.decimals} if self.decimals <= 6 else {}
+            places = {"decimals": self.decimals} if is_exact else {}
             return {"kind": kind, **ends, **places, "warning": warning}
         dates = [k for k in able if k not in {"integer", "real"}]
         if len(dates) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,6 +21,9 @@ from pypgm.domain import Label
 __all__ = ["Integer", "Real", "has_decimal_comma"]
 
 _EXACT = 1 << 53  # below it a double holds every whole number
+_LARGEST = sys.float_info.max
+_DIGITS = 15  # that a double tells apart
+_MOST_DIGITS = 22  # powers of ten beyond are rounded
 _MOST_DECIMALS = 9
 _WITH_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
@@ -188,14 +192,14 @@ class Real(Binned):
     @cached_property
     def _starts(self) -> NDArray[np.float64]:
         if self.bins is not None:
-            return np.linspace(self.low, self.high, self.bins + 1)[:-1]
+            return _even_starts(float(self.low), float(self.high), self.bins)
         return np.array([self.low, *self.edges], dtype=np.float64)
 
     @cached_property
     def _grid(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first and the last number of each bin in units of the last decimal."""
         unit = 10 ** (self.decimals or 0)
-        ends = np.append(self._starts, self.high)
+        ends = np.append(self._starts, float(self.high))
         first = np.ceil(ends * unit).astype(np.int64)
         first -= (first - 1) / unit >= ends  # the product is rounded, the quotient is what is decoded
         first += first / unit < ends
@@ -222,7 +226,7 @@ class Real(Binned):
             first, last = self._grid
             whole: NDArray[Any] = drawn(first[codes], last[codes], self.within, rng) / 10**self.decimals
             return whole
-        starts, ends = self._starts, np.append(self._starts[1:], self.high)
+        starts, ends = self._starts, np.append(self._starts[1:], float(self.high))
         low, high = starts[codes], np.nextafter(ends, starts)[codes]
         share = rng.random(len(codes)) if self.within == "uniform" else {"lower": 0.0, "middle": 0.5}[self.within]
         found: NDArray[np.float64] = np.clip(low + share * (high - low), low, high)
@@ -236,7 +240,7 @@ class Real(Binned):
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
         numbers = (self.low, self.high, *self.edges)
-        if not all(isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) for n in numbers):
+        if not all(isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= _LARGEST for n in numbers):
             yield "low, high and edges need finite numbers"
             return
         rising = list(_order_problems(self.low, self.high, self.edges))
@@ -245,7 +249,7 @@ class Real(Binned):
             yield "needs either bins or edges"
         elif self.bins is not None and not (type(self.bins) is int and 1 <= self.bins <= MOST_BINS):
             yield f"bins needs a whole number from 1 to {MOST_BINS:,}"
-        elif not rising and (np.diff(np.append(self._starts, self.high)) <= 0).any():
+        elif not rising and (np.diff(np.append(self._starts, float(self.high))) <= 0).any():
             yield "bins are too narrow for numbers of double precision"
         elif not rising:
             yield from self._decimal_problems()
@@ -259,6 +263,21 @@ class Real(Binned):
             yield "the bounds with so many decimals have more digits than a double"
         elif (self._grid[0] > self._grid[1]).any():
             yield "a bin holds no number of so many decimals"
+
+
+def _even_starts(low: float, high: float, bins: int) -> NDArray[np.float64]:
+    """Return where bins of equal width begin: at 0.3, not at 0.30000000000000004, which 0.3 is below.
+
+    Examples
+    --------
+    >>> _even_starts(0.0, 1.0, 10)[3].item()
+    0.3
+    """
+    starts = np.linspace(low, high, bins + 1)[:-1]
+    digits = _DIGITS - math.ceil(math.log10(max(abs(low), abs(high), sys.float_info.min)))
+    short = np.round(starts, min(digits, _MOST_DIGITS)) if digits >= 0 else starts
+    short[0] = low
+    return short if (np.diff(short, append=high) > 0).all() else starts
 
 
 def as_number(value: object) -> float:

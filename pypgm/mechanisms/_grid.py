@@ -22,6 +22,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import Identity, Partition
 from pypgm.release import Release
+from pypgm.workloads import check_listable
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -120,6 +121,7 @@ def grid(
     if len(domain) == 0:
         raise ValueError("grid needs at least one attribute")
     targets = domain.canonical(targets)
+    check_listable(domain, min(2, len(domain)))
     pairs = [p for p in itertools.combinations(domain.attributes, 2) if not targets or set(p) & set(targets)]
     run.check_fits([*((a,) for a in domain), *pairs, *(_largest_tree(domain, targets) if pairs else [])])
     groups: Groups = {a: Partition(np.arange(domain.size((a,)))) for a in domain}

@@ -20,6 +20,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.queries import Identity, LinearQuery, Partition
 from pypgm.release import Release
+from pypgm.workloads import check_listable
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -118,6 +119,7 @@ def _check_counts(run: Run) -> None:
     Whichever tree is selected, its estimate has to fit before anything is spent. A star around the largest attribute
     has the most cells.
     """
+    check_listable(run.domain, min(2, len(run.domain)))
     size = run.domain.size
     pair = max(itertools.combinations(run.domain.attributes, 2), key=size, default=run.domain.attributes)
     told = f"mst compares all pairs, and {pair} has {short(size(pair))} cells"

@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from pypgm.mechanisms.grouping import is_every_cell
+from pypgm.workloads import check_listable
 
 if TYPE_CHECKING:
     from pypgm.domain import Clique
@@ -27,9 +28,12 @@ def asked_pairs(run: Run, workload: Workload | None) -> dict[Clique, float]:
         If the workload is over another domain, or asks other queries than every cell.
     TypeError
         If it is no workload.
+    ModelTooLargeError
+        If all pairs are more than memory can list.
     """
     domain = run.domain
     if workload is None:
+        check_listable(domain, min(2, len(domain)))
         weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
     elif not all(map(is_every_cell, run.asked(workload).queries)):
         raise ValueError(f"{run.name} answers marginals cell by cell; the workload asks other queries")
