@@ -175,6 +175,11 @@ def test_yaml_without_its_package(tmp_path, monkeypatch):
         ({"columns": {"a": 2}, "drop": "id"}, ["drop needs a list of names"]),
         ({"columns": {"a": 2}, "drop": ["a"]}, ["column 'a' is declared and dropped"]),
         ({"columns": {"a": 2}, "records_per_person": 0}, ["records_per_person needs a whole number, 1 or more, got 0"]),
+        ({"a": {"kind": "integer", "low": 0, "high": 9, "null": 5}}, ["'a': null needs texts"]),
+        (
+            {"a": {"kind": "real", "low": -1.7e308, "high": 1.7e308, "bins": 4}},
+            ["'a': low and high are further apart than numbers of double precision reach"],
+        ),
         ({3: 4}, ["names of columns are text, got 3"]),
         (
             {

@@ -161,7 +161,11 @@ def test_files_have_open_columns(tmp_path):
         ({"kind": "open", "share": 0.5, "null": "other"}, "label 'other' comes more than once"),
         (
             {"kind": "integer", "low": 0, "high": 9, "bins": {"quantiles": 1, "share": 1}},
-            "quantiles needs a whole number",
+            "quantiles needs a whole number from 2 to 1,000",
+        ),
+        (
+            {"kind": "real", "low": 0, "high": 9, "bins": {"quantiles": 10**9, "share": 1}},
+            "quantiles needs a whole number from 2 to 1,000",
         ),
         ({"kind": "integer", "low": 0, "high": 9, "bins": {"quantiles": 3}}, "share"),
         ({"kind": "integer", "low": 9, "high": 0, "bins": {"quantiles": 3, "share": 1}}, "low must be below high"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeGuard
@@ -50,6 +50,8 @@ class Column(ABC):
 
     def __post_init__(self) -> None:
         texts = {True: ("",), False: ()}[self.null] if isinstance(self.null, bool) else self.null
+        if not isinstance(texts, Iterable):
+            raise ValueError("null needs texts")
         object.__setattr__(self, "null", (texts,) if isinstance(texts, str) else tuple(texts))
         if problems := list(self._problems()):
             raise ValueError("; ".join(problems))

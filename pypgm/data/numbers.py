@@ -244,6 +244,8 @@ class Real(Binned):
             yield "low, high and edges need finite numbers"
             return
         rising = list(_order_problems(self.low, self.high, self.edges))
+        if self.high - self.low > _LARGEST:
+            rising.append("low and high are further apart than numbers of double precision reach")
         yield from rising
         if (self.bins is None) == (not self.edges):
             yield "needs either bins or edges"

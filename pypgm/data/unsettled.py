@@ -98,8 +98,8 @@ class QuantileBins:
         _check_share(self.share)
         if not isinstance(self.column, Integer | Real):
             raise TypeError(f"quantiles are of an Integer or a Real, got {type(self.column).__name__}")
-        if type(self.quantiles) is not int or self.quantiles < 2:
-            raise ValueError("quantiles needs a whole number, 2 or more")
+        if type(self.quantiles) is not int or not 2 <= self.quantiles <= _CANDIDATES:
+            raise ValueError(f"quantiles needs a whole number from 2 to {_CANDIDATES:,}")
         object.__setattr__(self, "column", self.provisional)
 
     @property
@@ -113,7 +113,7 @@ class QuantileBins:
     def grid(self) -> NDArray[np.float64]:
         """Where bins may begin: public points between the bounds, evenly spaced."""
         column = self.column
-        points = np.linspace(column.low, column.high, _CANDIDATES + 2)[1:-1]
+        points = np.linspace(float(column.low), float(column.high), _CANDIDATES + 2)[1:-1]
         if isinstance(column, Integer):
             return np.unique(np.clip(np.rint(points), column.low + (column.high > column.low), column.high))
         least = column.low if column.decimals is None else column.low + 10.0**-column.decimals
