@@ -171,3 +171,18 @@ def test_synthetic_records_as_a_frame():
     known = release.synthetic_data(rng=0, as_frame=True)
     assert known["age"].between(0, 99).all()
     assert len(known) == len(frame)
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "message"),
+    [
+        (["a", "a"], ValueError, "the frame has more than one column 'a'"),
+        ([0, 1], TypeError, "names of columns are text, got 0: rename"),
+        ([("a", 1), ("b", 2)], TypeError, "names of columns are text"),
+    ],
+)
+def test_names_of_pandas_that_are_no_names_of_columns_are_refused(names, error, message):
+    pandas = pytest.importorskip("pandas")
+    index = pandas.MultiIndex.from_tuples(names) if isinstance(names[0], tuple) else names
+    with pytest.raises(error, match=message):
+        pypgm.Dataset.from_frame(pandas.DataFrame([[0, 1]], columns=index), pypgm.Domain({"a": 2, "b": 2}))

@@ -51,7 +51,7 @@ class Column(ABC):
     def __post_init__(self) -> None:
         texts = {True: ("",), False: ()}[self.null] if isinstance(self.null, bool) else self.null
         if not isinstance(texts, Iterable):
-            raise ValueError("null needs texts")
+            raise TypeError("null needs texts")
         object.__setattr__(self, "null", (texts,) if isinstance(texts, str) else tuple(texts))
         if problems := list(self._problems()):
             raise ValueError("; ".join(problems))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -33,9 +33,9 @@ def as_columns(frame: object) -> dict[str, Values]:
     Raises
     ------
     TypeError
-        If it is none of these.
+        If it is none of these, or a name is no text.
     ValueError
-        If two columns have one name.
+        If two columns of a frame have one name.
     ImportError
         If it is a frame, and narwhals is not installed.
 
@@ -47,6 +47,7 @@ def as_columns(frame: object) -> dict[str, Values]:
     if isinstance(frame, Mapping):
         return dict(frame)
     narwhals = imported("narwhals", "a data frame", "frames")
+    _check_names(getattr(frame, "columns", ()))
     try:
         known = narwhals.from_native(frame, eager_only=True)
     except TypeError:
@@ -55,6 +56,17 @@ def as_columns(frame: object) -> dict[str, Values]:
             raise TypeError(f"a table needs {needed}, got {type(frame).__name__}") from None
         known = narwhals.from_arrow(frame, backend=imported("pyarrow", "the Arrow C stream", "frames"))
     return {name: _values(known[name]) for name in known.columns}
+
+
+def _check_names(names: Iterable[object]) -> None:
+    """Raise ``ValueError`` unless the names of a pandas frame, which may be anything, are different texts."""
+    seen: set[object] = set()
+    for name in names if type(names).__name__.endswith("Index") else ():
+        if not isinstance(name, str):
+            raise TypeError(f"names of columns are text, got {name!r}: rename the columns of the frame")
+        if name in seen:
+            raise ValueError(f"the frame has more than one column {name!r}")
+        seen.add(name)
 
 
 def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -> Frame:
