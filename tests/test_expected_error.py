@@ -365,3 +365,12 @@ def test_errors_of_a_huge_clique_are_refused_before_memory_is_taken(oracle, ask,
     monkeypatch.setattr("pypgm.memory._available", lambda: 2.0 * 60 * domain.size(small))
     with pytest.raises(pypgm.ModelTooLargeError, match=r"error .*over \(.*leave out 'x3' \(33 values\)"):
         getattr(model, ask)(small, draws=60)
+
+
+def test_the_report_of_many_attributes_looks_at_a_part_of_their_pairs(monkeypatch):
+    domain = Domain({f"x{i}": 2 for i in range(700)})
+    model = pypgm.estimate(domain, [LinearMeasurement([60.0, 40.0], a, 5.0) for a in domain])
+    sizes, size = [], Domain.size
+    monkeypatch.setattr(Domain, "size", lambda own, *clique: sizes.append(clique) or size(own, *clique))
+    assert error_lines(model)[0].startswith("expected error: ")
+    assert len(sizes) < 80_000  # of 244,650 pairs

@@ -8,6 +8,7 @@ import reference
 
 import pypgm
 from pypgm import Constraint, Domain, LinearMeasurement
+from pypgm.models.tree_estimate import _not_held as not_held
 from pypgm.models.tree_estimate import start_from
 
 DOMAIN = Domain({"a": 8, "b": 7, "c": 6, "d": 5})
@@ -194,3 +195,12 @@ def test_what_goes_to_the_optimum_is_not_validated(options, named):
     with pytest.raises(ValueError, match=rf'stop="validated" cannot go with .*{named}'):
         pypgm.estimate(DOMAIN, ms, 2000.0, stop="validated", **options)
     assert pypgm.estimate(DOMAIN, ms, 2000.0, iterations=20, **options).fit.status != "validated"
+
+
+def test_scopes_that_no_clique_holds_are_found_among_those_that_share_an_attribute():
+    rng = np.random.default_rng(0)
+    names = "abcdef"
+    for _ in range(200):
+        scopes, cliques = ([tuple(rng.permutation([*names])[: rng.integers(0, 4)]) for _ in range(n)] for n in (6, 4))
+        for held in (cliques, []):
+            assert not_held(scopes, held) == [s for s in scopes if not any(set(s) <= set(c) for c in held)]

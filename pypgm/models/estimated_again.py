@@ -56,9 +56,16 @@ def _start(
     if prior is None:
         return None
     moved = CliqueVector(prior.domain, prior.cliques, prior.values.copy())
+    alone: dict[str, list[LinearMeasurement]] = {}
+    for m in measurements:
+        if len(m.clique) == 1 and m.linear_map.is_identity:
+            alone.setdefault(m.clique[0], []).append(m)
+    found: dict[str, list[int]] = {}
+    for i, clique in enumerate(prior.cliques):
+        for attribute in clique:
+            found.setdefault(attribute, []).append(i)
     for attribute in prior.domain:
-        own = [m for m in measurements if m.clique == (attribute,) and m.linear_map.is_identity]
-        homes = [i for i, c in enumerate(prior.cliques) if attribute in c]
+        own, homes = alone.get(attribute, []), found.get(attribute, [])
         if not own or not homes or (is_exact and (attribute,) not in prior.cliques):
             continue
         precisions = [float(np.mean(m.stddev)) ** -2 for m in own]

@@ -22,6 +22,7 @@ from pypgm.models.request import Request
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
 
 __all__ = ["start_from", "tree_problem"]
@@ -45,7 +46,7 @@ def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProb
     options, masks, cliques = request.options, request.masks, request.cliques
     earlier = _earlier(request)
     scopes = () if earlier is None else earlier.potentials.cliques
-    lost = [s for s in scopes if not any(set(s) <= set(c) for c in cliques)]
+    lost = _not_held(scopes, cliques)
     if tree is None:
         wider = cliques if request.prior is None else [*cliques, *lost]
         tree = JunctionTree(request.domain, wider, max_bytes=options.max_bytes)
@@ -70,6 +71,16 @@ def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProb
         independent = replace(problem, start=suggested(request.measurements))
         return min(problem, independent, key=lambda posed: posed.descent(options.n_threads).loss)
     return problem
+
+
+def _not_held(scopes: Sequence[Clique], cliques: Sequence[Clique]) -> list[Clique]:
+    """Return the scopes that no clique holds; of many cliques only those are compared that share an attribute."""
+    holding: dict[str, list[set[str]]] = {}
+    for held in map(set, cliques):
+        for attribute in held:
+            holding.setdefault(attribute, []).append(held)
+    among = [(s, holding.get(s[0], []) if s else [set[str]()] * bool(cliques)) for s in scopes]
+    return [s for s, near in among if not any(held.issuperset(s) for held in near)]
 
 
 def _earlier(request: Request) -> GraphicalModel | None:
