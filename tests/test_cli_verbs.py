@@ -206,6 +206,15 @@ def test_compare(folder, capsys):
     assert len(said) == 4 + 3
 
 
+def test_of_many_attributes_the_pairs_of_some_are_compared(folder, capsys, monkeypatch):
+    monkeypatch.setattr("pypgm.cli.compare._ATTRIBUTES", 2)
+    assert cli.main(["compare", "people.pgm", "people.csv", "--unsafe"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].endswith(", of 3")
+    assert lines[2].endswith(", of 1 of 2 attributes")
+    assert [line.split(":")[0].strip() for line in lines[4:]] == ["age, income"]
+
+
 def test_plan_on_the_command_line(folder, capsys):
     budget = ["--records", "400", "--epsilon", "1", "--delta", "1e-9"]
     assert cli.main(["plan", "domain.json", *budget, "--mechanism", "hdmm", "--workload", "1"]) == 0
