@@ -121,7 +121,8 @@ def test_workloads():
     pairs = wide(SMALL, budget=Budget(rho=9), unsafe_seed=1)
     assert [m.values.tolist() for m in triple.measurements] == [m.values.tolist() for m in pairs.measurements]
     heavy = workloads.Workload(domain, [("x0", "x1"), ("x1", "x2")], weights=[100, 1])
-    first, second = wide(SMALL, budget=Budget(rho=9), workload=heavy, unsafe_seed=1).measurements[-2:]
+    measured = wide(SMALL, budget=Budget(rho=9), workload=heavy, unsafe_seed=1).measurements
+    first, second = [m for m in measured if len(m.clique) == 2][:2]
     assert (first.clique, second.clique) == (("x0", "x1"), ("x1", "x2"))
     # Of sizes (2, 3) and (3, 4): noise on orthonormal contrasts is less by the cube root of the weights.
     scales = math.sqrt(2 * 9), math.sqrt(9 * 16)
@@ -158,7 +159,7 @@ def test_ordered_attributes_are_grouped_in_runs_of_codes(ordered):
 
 
 def test_a_pair_too_large_for_all_its_cells_is_asked_in_groups(monkeypatch):
-    monkeypatch.setattr("pypgm.mechanisms._wide._MAX_CELLS", 1000)
+    monkeypatch.setattr("pypgm.mechanisms.choices._MAX_CELLS", 1000)
     release = wide(LARGE, budget=Budget(rho=1000), iterations=20)
     asked = {m.clique: m.query for m in release.measurements if len(m.clique) == 2}
     assert 450 < asked["x0", "x1"].shape[0] < 550
@@ -168,12 +169,22 @@ def test_a_pair_too_large_for_all_its_cells_is_asked_in_groups(monkeypatch):
 @pytest.mark.parametrize("privacy", RELATIONS, ids=str)
 def test_the_interactions_of_pairs_are_asked_with_the_same_noise_in_every_sum(privacy):
     release = wide(drawn((2, 3, 4), 4000), budget=Budget(rho=5), privacy=privacy, iterations=20)
-    pairs = [m for m in release.measurements if len(m.clique) == 2]
+    pairs, again = np.split(np.array([m for m in release.measurements if len(m.clique) == 2], dtype=object), [3])
     assert [m.query for m in pairs] == [Contrasts([2, 3]), Contrasts([2, 4]), Contrasts([3, 4])]
     noise = [m.stddev / math.prod(n if n > 2 else math.sqrt(2) for n in m.query.sizes) for m in pairs]
     np.testing.assert_allclose(noise, noise[0], rtol=1e-6)
-    left = float(sum(line.cost for line in release.ledger.lines[-3:]))
+    costs = [line.cost for line in release.ledger.lines]
+    left = float(sum(costs[len(costs) - 3 - again.size : len(costs) - again.size]))
     assert noise[0] < 0.95 * math.sqrt(3 * privacy.squared_l2_sensitivity(Identity(2)) / (2 * left))
+
+
+@pytest.mark.parametrize("how", [{"time_limit": 1e-9}, {"callback": lambda state: True}], ids=["time", "callback"])
+def test_where_the_first_estimate_is_the_last_all_is_measured_as_drawn(how):
+    release = wide(SMALL, budget=Budget(rho=9), unsafe_seed=1, **how)
+    pairs = [m.clique for m in release.measurements if len(m.clique) == 2]
+    assert len(pairs) > 3
+    assert release.ledger.spent() > Fraction(999, 1000) * 9
+    assert release.model.fit.status == next(iter(how)).removesuffix("_limit")
 
 
 def test_pairs_whose_contrasts_are_too_many_are_asked_as_they_are(monkeypatch):

@@ -79,8 +79,8 @@ SHAPES = (
 """Beside the tables of `pairs`, which have three attributes and 12 cells."""
 
 CHOOSING = (
-    Shape((40, 20, 2), 400, Privacy(), "15", "1/1000000"),
-    Shape((30, 20), 500, Privacy("replace"), "15", "1/1000000"),
+    Shape((40, 20, 2), 2000, Privacy(), "5", "1/1000000"),
+    Shape((30, 20), 2000, Privacy("replace"), "4", "1/1000000"),
 )
 """Of more records and budget: enough for choosing at what resolution pairs are asked."""
 

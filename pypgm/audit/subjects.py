@@ -101,7 +101,7 @@ def _screen_pairs(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> A
 
 
 def _wide(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
-    return mechanisms.wide(data, budget=budget, privacy=privacy, callback=_stop, **more)
+    return mechanisms.wide(data, budget=budget, privacy=privacy, iterations=2, **more)
 
 
 def _stop(state: Any) -> bool:
@@ -206,7 +206,7 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "hdmm, ranges": _ranged,
     "jam": _beside_public,
     "screen": partial(mechanisms.screen, callback=_stop),
-    "wide": partial(mechanisms.wide, callback=_stop),
+    "wide": partial(mechanisms.wide, iterations=2),
     "learn_private": partial(_learned, callback=_stop),
     "privbayes": partial(_chosen, callback=_stop),
     "mwem": _three_rounds,

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.asked_pairs import asked_pairs
-from pypgm.mechanisms.better_start import estimate_from_better_start
+from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start
+from pypgm.mechanisms.choices import ROWS, Choices, rho_of_choices
 from pypgm.mechanisms.one_way import POWER, Independent, independent, measure_singles, total_of
-from pypgm.mechanisms.resolution import GRID, GROUPS_SENSITIVITY, Resolution, resolutions, risk
 from pypgm.mechanisms.run import Options, Run
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -27,19 +27,18 @@ from pypgm.workloads import Workload
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from pypgm.mechanisms.resolution import Resolution
+    from pypgm.models import GraphicalModel, RegionGraphModel
+
 __all__ = ["wide"]
 
 # Chosen on adult, titanic and fire, all pairs, epsilon .03 to 10; see bench/README.md.
 _FIRST = 0.1  # of rho, that single attributes get before it is known how many records there are; also their least
 _MOST = 0.9  # of rho, that they get at most
 _HIDING = 0.5  # of the records: noise in every sum over a pair above which they get all of it
-_CHOICE = 0.05  # of rho, that choosing resolutions gets at most
-_SHARP = 0.01  # of the records: noise in a risk that is low enough
-_BLUNT = 0.10  # of the records: noise in a risk above which nothing is chosen, and every pair is asked in groups
-_ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
+_LOOK = Fraction(1, 4)  # of what pairs get, that they are first asked with
+_ROUGH = 0.3  # of the seconds left, that the estimate from those answers gets at most
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
-_MAX_CELLS = 10**6  # of a pair that may be asked for all its cells
-_MAX_RECORDS = 2.0**40  # above it, noise is all there is, or risks could overflow: nothing is chosen
 
 Array = NDArray[np.float64]
 
@@ -57,11 +56,12 @@ def wide(
 
     A part of the budget measures single attributes. For each pair one exponential mechanism then chooses what to ask:
     nothing, all cells, or sums over groups of cells, by how far the independent model is from the records and by what
-    noise would hide. What is left measures all choices at once with exact discrete Gaussian noise, of each pair the
-    interaction alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less. One estimate
-    explains all measurements; it starts from the independent model or, where that explains held-out answers better,
-    from an exact estimate of the pairs that depend most, as many as a small junction tree holds. Attributes may be
-    hundreds: no junction tree has to hold all pairs.
+    noise would hide. All choices are measured at once with exact discrete Gaussian noise, of each pair the
+    interaction alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less. A quarter of what is
+    left does so; a model of these answers tells what to ask with the rest, and how much of it each pair is worth. One
+    estimate explains all measurements; it starts from the independent model or, where that explains held-out answers
+    better, from an exact estimate of the pairs that depend most, as many as a small junction tree holds. Attributes may
+    be hundreds: no junction tree has to hold all pairs.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def wide(
     Returns
     -------
     Release
-        Model, measurements (attributes first, once or twice, then pairs) and ledger.
+        Model, measurements (attributes first, once or twice, then pairs, also once or twice) and ledger.
 
     Raises
     ------
@@ -99,9 +99,11 @@ def wide(
     domain and the noisy number of records: few records and little budget leave the most to single attributes, and all
     of it where noise in a sum over any pair would be more than half of the records. Where noise alone explains what
     they say, the estimate starts from the uniform model. A choice costs at most a twentieth of rho, less where its
-    noise is below a hundredth of the records anyway.
+    noise is below a hundredth of the records anyway. Where noise would hide what there is to choose, every pair is
+    asked once, in groups.
 
-    A risk is an integer of which one record changes at most 3 units, see `pypgm.mechanisms.resolution.risk`.
+    One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
+    `pypgm.mechanisms.resolution.risk`.
 
     Examples
     --------
@@ -121,13 +123,13 @@ def wide(
     weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])
     measured, pairs_tell = _measure_singles(run, weights)
+    last = None
     start = independent(run, measured, alone=not pairs_tell)
     if pairs_tell:
-        asked = _choose(run, weights, start, runs) if run.total != 0 else {}
-        left = run.table.ledger.remaining()
-        measured += _measure(run, asked, weights, left) if asked else measure_singles(run, left)
+        of_pairs, last = _measure_pairs(run, weights, start, runs, measured)
+        measured += of_pairs or measure_singles(run, run.table.ledger.remaining())
     run.close()
-    model = estimate_from_better_start(run, measured, start.model(run.domain))
+    model = last or estimate_from_better_start(run, measured, start.model(run.domain))
     return run.release(model, measured, workload=workload, ordered=ordered)
 
 
@@ -164,27 +166,57 @@ def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
         a: min(1.0, _ABSOLUTE * domain.size((a,)) * run.stddev(rho * cost[a] / all_costs) / total) for a in domain
     }
     of_attributes, of_pairs = 0.0, 0.0
-    for (pair, weight), part in zip(pairs.items(), _parts(pairs), strict=True):
-        stddev = run.stddev(rho * part)
-        rows = min(domain.size(pair), max(4.0, _ROWS * total / stddev))
+    parts = _parts(pairs)
+    for pair, weight in pairs.items():
+        stddev = run.stddev(rho * parts[pair])
+        rows = min(domain.size(pair), max(4.0, ROWS * total / stddev))
         of_attributes += weight * 2 * sum(one_way[a] for a in pair)
         of_pairs += weight * _ABSOLUTE * stddev * rows / total
     share = float(np.clip(1 / (1 + (of_pairs / of_attributes) ** POWER), _FIRST, _MOST))
-    least_noise = run.stddev((1 - share) * rho * max(_parts(pairs)))
+    least_noise = run.stddev((1 - share) * rho * max(parts.values()))
     return 1.0 if least_noise > _HIDING * total else share
 
 
-def _parts(pairs: Mapping[Clique, float]) -> list[float]:
+def _parts(pairs: Mapping[Clique, float]) -> dict[Clique, float]:
     """Return what part of rho each pair gets: that minimises the weighted sum of their noise."""
-    powers = [weight**POWER for weight in pairs.values()]
-    whole = math.fsum(powers)
-    return [power / whole for power in powers]
+    powers = {pair: weight**POWER for pair, weight in pairs.items()}
+    whole = math.fsum(powers.values())
+    return {pair: power / whole for pair, power in powers.items()}
+
+
+def _measure_pairs(
+    run: Run,
+    pairs: Mapping[Clique, float],
+    start: Independent,
+    runs: Collection[str],
+    known: Sequence[LinearMeasurement],
+) -> tuple[list[LinearMeasurement], GraphicalModel | RegionGraphModel | None]:
+    """Measure pairs as is drawn, and again as a model of these answers tells; return also that, if it is the last."""
+    ledger = run.table.ledger
+    if run.total == 0:
+        return [], None
+    choosing = rho_of_choices(run.table.privacy, float(run.rho), len(pairs), start.total)
+    choices = Choices(run, _parts(pairs), start, runs, float(ledger.remaining()) - choosing)
+    if choosing == 0:
+        return _measure(run, choices.blind(), pairs, ledger.remaining()), None
+    drawn = choices.drawn(Fraction(choosing))
+    if not drawn or len(pairs) > MAX_PAIRS:
+        return _measure(run, drawn, pairs, ledger.remaining()), None
+    measured = _measure(run, drawn, pairs, ledger.remaining() * _LOOK)
+    rough = run.fit([*run.given, *known, *measured], start.model(run.domain), _ROUGH)
+    told = choices.told(rough)
+    worth = {pair: pairs[pair] * gain for pair, (_, gain) in told.items()}
+    asked = {pair: resolution for pair, (resolution, _) in told.items()}
+    measured += _measure(run, asked or drawn, worth or pairs, ledger.remaining())
+    return measured, rough if run.ended(rough) else None
 
 
 def _measure(
     run: Run, asked: Mapping[Clique, Resolution], pairs: Mapping[Clique, float], rho: Fraction
 ) -> list[LinearMeasurement]:
     """Measure what was chosen to be asked: of each pair its contrasts, for the same noise in each sum at less cost."""
+    if not asked:
+        return []
     queries: list[LinearQuery | None] = []
     weights = []
     for pair, resolution in asked.items():
@@ -200,59 +232,3 @@ def _cost(privacy: Privacy, contrasts: Contrasts | None) -> float:
         return 1.0
     gain = math.prod(n * n if n > 2 else 2 for n in contrasts.sizes)  # their squared singular values
     return privacy.squared_l2_sensitivity(contrasts) / gain / privacy.squared_l2_sensitivity(Identity(2))
-
-
-def _choose(
-    run: Run, pairs: Mapping[Clique, float], start: Independent, runs: Collection[str]
-) -> dict[Clique, Resolution]:
-    """Choose what is asked of each pair, privately where the budget is worth it; pairs left out are not asked."""
-    privacy, total = run.table.privacy, start.total
-    choosing = _for_choices(privacy, float(run.rho), len(pairs), total)
-    left = float(run.table.ledger.remaining()) - choosing
-    noise = {pair: run.stddev(left * part) for pair, part in zip(pairs, _parts(pairs), strict=True)}
-    found: dict[Clique, list[Resolution]] = {}
-    for pair in pairs:
-        of_pair, in_runs = [start.shares[a] for a in pair], [a in runs for a in pair]
-        found[pair] = resolutions(of_pair, in_runs, _ROWS * total / noise[pair], max_cells=_MAX_CELLS)
-    if choosing > 0:
-        chosen = _drawn(run, found, start, noise, Fraction(choosing))
-    else:
-        chosen = {pair: _blind(options) for pair, options in found.items()}
-    return {pair: r for pair, r in chosen.items() if r.query is not None}
-
-
-def _for_choices(privacy: Privacy, rho: float, n_pairs: int, total: float) -> float:
-    """Return what choices of resolutions may cost; 0 where they would be no better than blind ones."""
-    # The exponential mechanism of range R and rate epsilon = sqrt(8 rho) adds Gumbel noise of scale R / epsilon.
-    scale = GROUPS_SENSITIVITY * privacy.l1_score_range / total / math.sqrt(8 / n_pairs)
-    choosing = min(_CHOICE * rho, (scale / _SHARP) ** 2)
-    return choosing if scale <= _BLUNT * math.sqrt(choosing) and total < _MAX_RECORDS else 0.0
-
-
-def _blind(options: Sequence[Resolution]) -> Resolution:
-    """Return what is asked without looking: groups of both attributes, or all cells of a small table."""
-    named = {r.name: r for r in options}
-    return named.get("groups") or named.get("cells") or named["nothing"]
-
-
-def _drawn(
-    run: Run,
-    found: Mapping[Clique, Sequence[Resolution]],
-    start: Independent,
-    noise: Mapping[Clique, float],
-    rho: Fraction,
-) -> dict[Clique, Resolution]:
-    """Draw a resolution of each pair by an exponential mechanism on minus its risk."""
-    candidates = [(pair, resolution) for pair, options in found.items() for resolution in options]
-
-    def score(number: int, counts: NDArray[np.int64]) -> int:
-        pair, resolution = candidates[number]
-        return -risk(counts, start.counts(pair), resolution.query, noise[pair])
-
-    changes = GRID * GROUPS_SENSITIVITY * (2 if run.table.privacy.total_is_public else 1)
-    selector = run.table.selector([pair for pair, _ in candidates], score, sensitivity=changes)
-    numbers: dict[Clique, list[int]] = {}
-    for number, (pair, _) in enumerate(candidates):
-        numbers.setdefault(pair, []).append(number)
-    each = rho / len(found)
-    return {pair: candidates[selector.select(among, rho=each)][1] for pair, among in numbers.items()}

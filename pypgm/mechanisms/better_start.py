@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     Estimated = GraphicalModel | RegionGraphModel
 
-__all__ = ["estimate_from_better_start", "estimate_from_exact", "is_small"]
+__all__ = ["MAX_PAIRS", "estimate_from_better_start", "estimate_from_exact", "is_small"]
 
 _SEED = 0x73746172  # its own: an estimate thins what it is given again
 _PARTS = 0.4, 0.5, 0.5, 1.0  # of the seconds left, that each of the four estimates gets at most
 _ENDED = {"validated", "converged"}
 _TREE_CELLS = 1e6  # of the junction tree of those pairs, where their spanning forest needs no more; see bench/README.md
-_MAX_PAIRS = 10_000  # above it there is one start: four estimates, and a tree's answers to all pairs, take minutes
+MAX_PAIRS = 10_000  # above it there is one start, and pairs are asked once: further estimates take minutes
 
 
 def estimate_from_better_start(
@@ -82,7 +82,7 @@ def _better(
 def _can_have_a_tree(run: Run, measurements: Sequence[LinearMeasurement]) -> bool:
     """Return whether there are more pairs than a tree holds, not too many, and records to explain."""
     pairs = {frozenset(m.clique) for m in measurements if len(m.clique) == 2}
-    return run.total != 0 and len(run.domain) <= len(pairs) <= _MAX_PAIRS
+    return run.total != 0 and len(run.domain) <= len(pairs) <= MAX_PAIRS
 
 
 def _ended(model: Estimated) -> bool:

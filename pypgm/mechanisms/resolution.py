@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from pypgm.queries import Contrasts, Identity, Partition
 from pypgm.queries.entries import ENTRY_LIMIT
 
-__all__ = ["GRID", "GROUPS_SENSITIVITY", "Resolution", "resolutions", "risk"]
+__all__ = ["GRID", "RISK_SENSITIVITY", "Resolution", "resolutions", "risk"]
 
 GRID = 1 << 10  # of risks: they are integers in units of 2^-10 records
-GROUPS_SENSITIVITY = 3  # of a risk, in records: 2 of what grouping loses, 1 of what noise hides
+RISK_SENSITIVITY = 2  # of a risk, in records: one record more raises or lowers it by that at most
 
-_FINE = 20  # bits below a record in which risks are summed
-_COUNT_LIMIT = 1 << 40  # of records, below which int64 holds the sums
-_HIDDEN = 0.8  # of the noise's standard deviation: the mean absolute error it leaves in a cell
-_LEAK = 0.6  # of what an estimate keeps of the noise in a cell that is as the independent model says
+_KEPT, _PARTS = 4, 20  # bits below a record of what is kept of a sum, and of what part of it a cell has
+_FINE = _KEPT + _PARTS  # bits below a record in which risks are summed
+_COUNT_LIMIT = 1 << 36  # of records, below which int64 holds the sums
+_NOISE = 0.4  # of its standard deviation: by how much it makes a sum too low, in the mean
+_LEAK = 3, 10  # what part an estimate keeps of the noise in a sum that is as the independent model says
 
 Array = NDArray[np.float64]
 
@@ -113,19 +114,21 @@ def _groups(shares: Array, count: float, is_ordered: bool) -> NDArray[np.int64]:
 def risk(counts: NDArray[np.int64], independent: Array, query: Partition | None, stddev: float) -> int:
     """Return a forecast of the L1 error of a pair that was asked, in units of 1 / `GRID` records.
 
-    With T for the counts, M for the independent model's, Q for the query and s for the noise: nothing asked leaves
-    ``|T - M|``; cells leave ``sum min(.8 s, |T - M| + .6 min(s, M))``; groups leave the same of QT and QM, and within
-    each group, whose parts the model keeps, ``|T - M QT / QM|``.
+    An estimate has the right sum: it is as much too high in some cells as it is too low in others, and the forecast is
+    twice the latter. With T for the counts, M for the independent model's and s for the noise: nothing asked leaves
+    cells too low by ``max(0, T - M)``; where cells are asked, they are too low by
+    ``min(.4 s, max(0, T - M) + .3 min(s, M, T))``. Where groups are asked, their sums are too low by as much, and
+    cells have the model's parts of what is left of the sums.
 
-    One record more or less changes it by at most 1, or by `GROUPS_SENSITIVITY` with groups: all is computed in
-    integers, so that this holds exactly. The counts are secret, and so is what comes out.
+    One record more or less changes it by at most `RISK_SENSITIVITY`: what is left of a sum grows with it, and never
+    faster. All is computed in integers, so that this holds exactly. The counts are secret, and so is what comes out.
 
     Parameters
     ----------
     counts : ndarray of int64, shape (cells,)
         Of the records.
     independent : ndarray, shape (cells,)
-        Positive counts, the model's, of sum below 2^40.
+        Positive counts, the model's, of sum below 2^36.
     query : Partition or None
         What is asked; None for nothing.
     stddev : float
@@ -133,37 +136,40 @@ def risk(counts: NDArray[np.int64], independent: Array, query: Partition | None,
     """
     secret = counts if float(counts.sum(dtype=np.float64)) < _COUNT_LIMIT else counts.astype(object)
     if query is None:
-        return _rounded(np.abs((secret << _FINE) - _fixed(independent)))
+        return _twice((secret << _FINE) - _fixed(independent))
     if query.is_identity:
-        return _rounded(_hidden(secret, independent, stddev))
+        return _twice(_too_low(secret, independent, stddev))
     sums = np.zeros(query.shape[0], secret.dtype)
     np.add.at(sums, query.groups, secret)
     parts, models = _within(independent, query)
-    lost = np.abs((secret << _FINE) - parts * sums[query.groups])
-    return _rounded(lost) + _rounded(_hidden(sums, models, stddev))
+    kept = (sums << _KEPT) - (_too_low(sums, models, stddev) >> _PARTS)
+    return _twice((secret << _FINE) - parts * kept[query.groups])
 
 
 def _within(independent: Array, query: Partition) -> tuple[NDArray[np.int64], Array]:
     """Return what part of its group each cell of the model is, in integers, and the groups' counts.
 
-    Rounded down, parts of a group sum to at most one: a record then changes what grouping loses by at most 2.
+    Rounded down, parts of a group sum to at most one: a record more makes other cells too low by at most 1 less.
     """
     models: Array = np.bincount(query.groups, independent, query.shape[0]).astype(np.float64)
-    parts = np.floor(independent / models[query.groups] * ((1 << _FINE) - 1))
+    parts = np.floor(independent / models[query.groups] * ((1 << _PARTS) - 1))
     return parts.astype(np.int64), models
 
 
-def _hidden(counts: NDArray[np.int64], model: Array, stddev: float) -> NDArray[np.int64]:
-    """Return what noise hides of each answer."""
-    differences = np.abs((counts << _FINE) - _fixed(model))
-    most = round(_HIDDEN * stddev * (1 << _FINE))
-    hidden: NDArray[np.int64] = np.minimum(differences + _fixed(_LEAK * np.minimum(stddev, model)), most)
-    return hidden
+def _too_low(counts: NDArray[np.int64], model: Array, stddev: float) -> NDArray[np.int64]:
+    """Return by how much noise makes each sum too low; one record more makes it 0 to 1 more."""
+    there, expected = counts << _FINE, _fixed(model)
+    noise = _fixed(np.minimum([stddev, _NOISE * stddev], _COUNT_LIMIT))
+    kept, of = _LEAK
+    leak = np.minimum(np.minimum(there, expected), noise[0]) * kept // of
+    found: NDArray[np.int64] = np.minimum(np.maximum(there - expected, 0) + leak, noise[1])
+    return found
 
 
 def _fixed(values: Array) -> NDArray[np.int64]:
     return np.rint(values * (1 << _FINE)).astype(np.int64)
 
 
-def _rounded(errors: NDArray[np.int64]) -> int:
-    return int(errors.sum()) // ((1 << _FINE) // GRID)
+def _twice(too_low: NDArray[np.int64]) -> int:
+    """Return twice the sum of what is above 0, rounded down to `GRID`."""
+    return int(np.maximum(too_low, 0).sum()) // ((1 << _FINE) // (2 * GRID))

@@ -9,29 +9,29 @@ from mutate import Mutant
 from pypgm.audit.shapes import CHOOSING, check_shapes
 from pypgm.audit.subjects import FEWER
 
-WIDE, RESOLUTION = "pypgm.mechanisms._wide", "pypgm.mechanisms.resolution"
+CHOICES, RESOLUTION = "pypgm.mechanisms.choices", "pypgm.mechanisms.resolution"
 choosing = partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING)
 
 MUTANTS = [
     Mutant(
         "risks are said to change by a quarter of a record",
-        WIDE,
-        "    changes = GRID * GROUPS_SENSITIVITY * (2 if run.table.privacy.total_is_public else 1)\n",
-        "    changes = GRID // 4\n",
+        CHOICES,
+        "        changes = GRID * RISK_SENSITIVITY * (2 if self._run.table.privacy.total_is_public else 1)\n",
+        "        changes = GRID // 4\n",
         choosing,
         "score sensitivity",
     ),
     Mutant(
         "risks are in smaller units than is said",
         RESOLUTION,
-        "// ((1 << _FINE) // GRID)",
-        "// ((1 << _FINE) // GRID // 8)",
+        "// ((1 << _FINE) // (2 * GRID))",
+        "// ((1 << _FINE) // (2 * GRID) // 8)",
         choosing,
         "score sensitivity",
     ),
     Mutant(
         "resolutions are charged and chosen exactly",
-        WIDE,
+        CHOICES,
         "candidates[selector.select(among, rho=each)][1]",
         "(selector.select(among, rho=each), "
         "candidates[max(among, key=lambda i: getattr(selector, '_Selector__scores')[i])])[1][1]",
@@ -40,9 +40,9 @@ MUTANTS = [
     ),
     Mutant(
         "pairs are told from the exact number of records",
-        WIDE,
-        "    noise = {pair: run.stddev(",
-        "    total = getattr(run.table, '_PrivateTable__data').n_records\n    noise = {pair: run.stddev(",
+        CHOICES,
+        "            rows = ROWS * start.total / noise\n",
+        "            rows = ROWS * getattr(run.table, '_PrivateTable__data').n_records / noise\n",
         choosing,
         "records counted exactly",
     ),

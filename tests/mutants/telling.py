@@ -166,7 +166,7 @@ MUTANTS = [
         "an error after the measurements holds exact counts",
         MST,
         "    run.close()\n",
-        "    if options.get('max_bytes') == 10:\n"
+        "    if options.get('callback') is not None:\n"
         f"        raise MemoryError(str({RECORDS}.count([('a',)])))\n    run.close()\n",
         failures,
         "exception tells",
