@@ -192,7 +192,7 @@ def test_total_variation_is_foretold():
     data = demo.titanic()
     pairs = list(itertools.combinations(data.domain.attributes, 2))
     ratios = []
-    for seed in range(6):
+    for seed in range(24):
         model = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=seed).model
         with pypgm.clock.Clock() as clock:
             expected = expected_error.expected_total_variation(model, pairs, 2, clock).mean()

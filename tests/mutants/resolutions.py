@@ -9,7 +9,7 @@ from mutate import Mutant
 from pypgm.audit.shapes import CHOOSING, check_shapes
 from pypgm.audit.subjects import FEWER
 
-CHOICES, RESOLUTION = "pypgm.mechanisms.choices", "pypgm.mechanisms.resolution"
+WIDE, CHOICES, RESOLUTION = "pypgm.mechanisms._wide", "pypgm.mechanisms.choices", "pypgm.mechanisms.resolution"
 choosing = partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING)
 
 MUTANTS = [
@@ -45,5 +45,14 @@ MUTANTS = [
         "            rows = ROWS * getattr(run.table, '_PrivateTable__data').n_records / noise\n",
         choosing,
         "records counted exactly",
+    ),
+    Mutant(
+        "what is asked again follows from the records",
+        WIDE,
+        "    told = choices.told(rough)\n",
+        "    exact = getattr(run.table, '_PrivateTable__data').project\n"
+        "    told = choices.told(type('', (), {'project_many': lambda _, cliques: list(map(exact, cliques))})())\n",
+        choosing,
+        "path depends on the data",
     ),
 ]
