@@ -156,6 +156,8 @@ class LinearQuery(Value, ABC):
         rows, cells = self.shape
         if self.groups is not None:  # every cell is in one answer: all that have cells count once, whatever the noise
             return (np.bincount(self.groups, minlength=rows) > 0).astype(np.float64)
+        if not self.matvec(np.ones(cells, np.int64)).any():
+            return None  # rows that sum to 0 each combine to no row of ones
         from scipy.sparse.linalg import LinearOperator, lsmr
 
         # With v = V^(-1/2) u it is the shortest solution of Q' V^(-1/2) u = 1.
