@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 def _shown(**variables: str) -> tuple[str, str]:
     environment = {k: v for k, v in os.environ.items() if k not in {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}}
     environment |= {"OMP_DISPLAY_ENV": "VERBOSE", **variables}
-    code = "import os, pypgm; print(os.environ.get('GOMP_SPINCOUNT'))"
+    code = "import os, pypgm._core; print(os.environ.get('GOMP_SPINCOUNT'))"
     # Isolated: the source tree, where tests start, would shadow the installed package.
     command = [sys.executable, "-I", "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
