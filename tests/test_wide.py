@@ -187,6 +187,17 @@ def test_where_the_first_estimate_is_the_last_all_is_measured_as_drawn(how):
     assert release.model.fit.status == next(iter(how)).removesuffix("_limit")
 
 
+def test_ctrl_c_while_a_model_tells_what_to_ask_loses_nothing(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pypgm.mechanisms.choices.Choices.told", interrupted)
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning):
+        release = wide(SMALL, budget=Budget(rho=9), unsafe_seed=1)
+    assert release.model.fit.status == "interrupted"
+    assert release.ledger.spent() > Fraction(999, 1000) * 9
+
+
 def test_pairs_whose_contrasts_are_too_many_are_asked_as_they_are(monkeypatch):
     monkeypatch.setattr("pypgm.mechanisms.resolution.ENTRY_LIMIT", 100)
     release = wide(LARGE, budget=Budget(rho=1000), iterations=20)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.asked_pairs import asked_pairs
-from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start
+from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
 from pypgm.mechanisms.choices import ROWS, Choices, rho_of_choices
 from pypgm.mechanisms.one_way import POWER, Independent, independent, measure_singles, total_of
 from pypgm.mechanisms.run import Options, Run
@@ -204,7 +204,11 @@ def _measure_pairs(
         return _measure(run, drawn, pairs, ledger.remaining()), None
     measured = _measure(run, drawn, pairs, ledger.remaining() * _LOOK)
     rough = run.fit([*run.given, *known, *measured], start.model(run.domain), _ROUGH)
-    told = choices.told(rough)
+    told: Mapping[Clique, tuple[Resolution, float]] = {}
+    try:
+        told = choices.told(rough)
+    except KeyboardInterrupt:
+        mark_interrupted(rough)
     worth = {pair: pairs[pair] * gain for pair, (_, gain) in told.items()}
     asked = {pair: resolution for pair, (resolution, _) in told.items()}
     measured += _measure(run, asked or drawn, worth or pairs, ledger.remaining())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Estimated = GraphicalModel | RegionGraphModel
 
-__all__ = ["MAX_PAIRS", "estimate_from_better_start", "estimate_from_exact", "is_small"]
+__all__ = ["MAX_PAIRS", "estimate_from_better_start", "estimate_from_exact", "is_small", "mark_interrupted"]
 
 _SEED = 0x73746172  # its own: an estimate thins what it is given again
 _PARTS = 0.4, 0.5, 0.5, 1.0  # of the seconds left, that each of the four estimates gets at most
@@ -56,11 +56,16 @@ def estimate_from_better_start(
         return first
     try:
         return _better(run, everything, independent, first)
-    except KeyboardInterrupt:  # between two estimates; what was paid for is kept
-        if first.fit is not None:
-            first.fit = replace(first.fit, status="interrupted")
-            warn_if_interrupted(first.fit)
+    except KeyboardInterrupt:  # between two estimates
+        mark_interrupted(first)
         return first
+
+
+def mark_interrupted(model: Estimated) -> None:
+    """Say of a model, and warn, that the user ended what would have followed it: what was paid for is kept."""
+    if model.fit is not None:
+        model.fit = replace(model.fit, status="interrupted")
+        warn_if_interrupted(model.fit)
 
 
 def _better(

@@ -49,9 +49,9 @@ MUTANTS = [
     Mutant(
         "what is asked again follows from the records",
         WIDE,
-        "    told = choices.told(rough)\n",
-        "    exact = getattr(run.table, '_PrivateTable__data').project\n"
-        "    told = choices.told(type('', (), {'project_many': lambda _, cliques: list(map(exact, cliques))})())\n",
+        "        told = choices.told(rough)\n",
+        "        exact = getattr(run.table, '_PrivateTable__data').project\n"
+        "        told = choices.told(type('', (), {'project_many': lambda _, cliques: list(map(exact, cliques))})())\n",
         choosing,
         "path depends on the data",
     ),
