@@ -69,7 +69,8 @@ def test_all_names_leave_heavy_packages_alone():
     heavy = {"matplotlib", "scipy", "networkx", "pandas", "polars", "pyarrow", "narwhals", "duckdb", "ibis"}
     # A mebibyte each and more, and of use in few calls; numpy.random brings `secrets` with it.
     heavy |= {"numpy.ma", "numpy.random", "secrets", "hashlib", "concurrent.futures", "logging"}
-    assert imported & heavy == set()
+    # NumPy before 2 brings some of them itself.
+    assert imported & heavy <= set(said("import numpy\nprint(*sys.modules)"))
 
 
 def test_names_for_type_checkers_are_those_that_are_imported():
