@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
-from pypgm import Budget, Dataset, Domain, Ledger, ModelTooLargeError, Privacy, PrivateTable
+from pypgm import Budget, Dataset, Domain, Ledger, ModelTooLargeError, Privacy, PrivateTable, mechanisms
 from pypgm.mechanisms import aim, jam, mwem, screen
 
 WIDE = Domain({"a": 200_000, "b": 200_000, "c": 2, "d": 3})
@@ -27,7 +28,7 @@ def opened():
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_pairs_too_large_for_the_tree_are_left_out(name):
-    own = {} if name == "screen" else {"rounds": 2}
+    own = {} if name == "screen" else {"rounds": 2, "tree_bytes": 1e8}
     release = MECHANISMS[name](opened(), iterations=3, **own)
     assert all(WIDE.size(m.clique) < 4e10 for m in release.measurements)
     assert release.ledger.spent() > 0
@@ -54,4 +55,62 @@ def test_attributes_too_large_for_any_model_are_refused_before_anything_is_spent
 
 @pytest.mark.parametrize("name", ["aim", "jam", "mwem"])
 def test_no_round_follows_where_the_time_is_over(name):
-    assert MECHANISMS[name](opened(), time_limit=1e-9).log == ()
+    assert MECHANISMS[name](opened(), time_limit=1e-9, tree_bytes=1e8).log == ()
+
+
+SMALL = Domain(dict(zip("abcdef", (3, 7, 12, 2, 20, 5), strict=True)))
+ROWS = Dataset(
+    {
+        a: np.minimum(RNG.integers(0, n, 900), RNG.integers(0, n, 900))
+        for a, n in zip(SMALL.attributes, SMALL.shape, strict=True)
+    },
+    SMALL,
+)
+
+
+def small(name, **options):
+    table = PrivateTable(ROWS, Privacy(), Ledger(Budget(epsilon=3, delta=1e-9)))
+    own = {"aim": {}, "jam": {"public": ROWS}, "mwem": {"rounds": 12}}[name]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        release = getattr(mechanisms, name)(table, iterations=5, **own, **options)
+    return release, [str(w.message) for w in told]
+
+
+@pytest.mark.parametrize("name", ["aim", "jam", "mwem"])
+@pytest.mark.parametrize("limit", np.geomspace(1e3, 1e6, 7))
+def test_on_trees_memory_never_ends_the_rounds(name, limit):
+    try:
+        release, told = small(name, max_bytes=float(limit))
+    except ModelTooLargeError:
+        assert limit < 1e5
+    else:
+        assert not any("model it has" in text for text in told)
+        assert release.log
+
+
+@pytest.mark.parametrize("name", ["aim", "jam", "mwem"])
+def test_a_region_graph_that_does_not_fit_leaves_the_model_of_before(name):
+    release, told = small(name, oracle="region_graph", max_bytes=4_500 if name == "aim" else 12_000)
+    assert len(told) == 1
+    assert "ends with the model it has" in told[0]
+    assert np.isfinite(release.project("a").values).all()
+    assert release.ledger.remaining() > 0
+    assert release.ledger.spent() > 0
+
+
+def test_where_no_further_marginal_fits_the_rest_stays_unspent():
+    release, told = small("mwem", tree_bytes=2500)
+    assert len(told) == 1
+    assert "ends with" in told[0]
+    assert {len(m.clique) for m in release.measurements} == {0, 2}
+
+
+@pytest.mark.parametrize("name", ["jam", "mwem"])
+def test_a_limit_below_every_marginal_is_refused_before_anything_is_spent(name):
+    table = PrivateTable(ROWS, Privacy(), Ledger(Budget(epsilon=3, delta=1e-9)))
+    with pytest.raises(
+        ModelTooLargeError, match=r"none of \d+ marginals in tree_bytes=1 and memory; the smallest is over"
+    ):
+        MECHANISMS[name](table, tree_bytes=1, **({"public": ROWS} if name == "jam" else {}))
+    assert table.ledger.spent() == 0

@@ -78,8 +78,8 @@ def aim(
         has no such limit.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
-        means "exact" here. Where the time is over, or Ctrl-C ends an estimate, no round follows, and what is not spent
-        stays unspent.
+        means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
+        follows, and what is not spent stays unspent.
 
     Returns
     -------
@@ -124,7 +124,8 @@ def aim(
     search = _Search(run, run.asked(workload), score, tree_bytes)
     search.begin(run.rho / (rounds or _ROUNDS * len(run.domain)))
     while search.goes_on():
-        search.round()
+        with run.last_that_fits():
+            search.round()
     run.close()
     own = {"workload": workload, "rounds": rounds, "score": score, "tree_bytes": tree_bytes}
     return run.release(search.final(), search.measured, search.log, **own)
@@ -174,8 +175,11 @@ class _Search:
         rate = self.left if self.is_last else self.rate
         noise = self._noise(rate)
         spent = 1 - float(self.left / self.run.rho)
-        self.left -= rate
         among = that_fit(self.run, self._known(), self.candidates, spent * self.tree_bytes)
+        if not among:
+            self.run.end_where_nothing_fits()
+            return
+        self.left -= rate
         clique = self.candidates[self._selected(among, rate * (1 - _MEASURING), noise)]
         is_new, before = clique not in self._known(), self._answer(clique)
         measured = table.measure(clique, rho=table.ledger.remaining() if self.is_last else rate * _MEASURING)

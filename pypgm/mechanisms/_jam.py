@@ -13,7 +13,7 @@ from pypgm.data import Dataset
 from pypgm.domain import check_kind
 from pypgm.estimation import LinearMeasurement
 from pypgm.mechanisms.run import Options, Run
-from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit
+from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -74,8 +74,8 @@ def jam(
         marginal whose own table takes more is left out.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
-        means "exact" here. Where the time is over, or Ctrl-C ends an estimate, no round follows, and what is not spent
-        stays unspent.
+        means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
+        follows, and what is not spent stays unspent.
 
     Returns
     -------
@@ -123,8 +123,11 @@ def jam(
         raise ValueError(f"the public records are over {public.domain!r}, the private ones over {run.domain!r}")
     if public.n_records == 0 or len(run.domain) == 0:
         raise ValueError("jam needs at least one attribute and one public record")
-    cliques = [c for c in run.asked(workload).closure() if may_fit(run, c, tree_bytes)]
+    asked = list(run.asked(workload).closure())
+    cliques = [c for c in asked if may_fit(run, c, tree_bytes)]
+    run.check_fits([()])
     run.check_fits([(a,) for a in run.domain])
+    check_any_fits(run, asked, that_fit(run, [m.clique for m in run.given], cliques, tree_bytes), tree_bytes)
     check_compared(run, cliques)
     search = _Search(run, cliques, public)
     search.go(rounds, tree_bytes)
@@ -166,8 +169,10 @@ class _Search:
             limit = tree_bytes * (number + 1) / rounds
             fit = that_fit(self.run, known, self.cliques, limit) or that_fit(self.run, known, self.cliques, tree_bytes)
             if not fit:
+                self.run.end_where_nothing_fits()
                 return
-            self._round(fit, table.ledger.remaining() / (rounds - number))
+            with self.run.last_that_fits():
+                self._round(fit, table.ledger.remaining() / (rounds - number))
 
     def _round(self, fit: Sequence[int], amount: Fraction) -> None:
         table, n = self.run.table, len(self.cliques)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pypgm.domain import Clique
 from pypgm.mechanisms.run import Options, Run
-from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit
+from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -84,8 +84,8 @@ def mwem(
         the measured marginals take all of them into account.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
-        means "exact" here. Where the time is over, or Ctrl-C ends an estimate, no round follows, and what is not spent
-        stays unspent.
+        means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
+        follows, and what is not spent stays unspent.
 
     Returns
     -------
@@ -99,8 +99,8 @@ def mwem(
         sum over cells, an option is out of range, or `measurements`, constraints or regions come with
         "weights".
     ModelTooLargeError
-        If the single attributes, or the marginals of all questions together, do not fit in memory; then nothing was
-        spent.
+        If the single attributes, or the marginals of all questions together, do not fit in memory, or no marginal in
+        `tree_bytes`; then nothing was spent.
     TypeError
         If the budget or the relation is given twice or not at all.
 
@@ -132,10 +132,13 @@ def mwem(
         options["oracle"] = "exact"
     run = Run("mwem", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
-    questions = [q for q in _questions(run, run.asked(workload), asks) if may_fit(run, q.clique, tree_bytes)]
+    every = _questions(run, run.asked(workload), asks)
+    questions = [q for q in every if may_fit(run, q.clique, tree_bytes)]
+    run.check_fits([()])
     run.check_fits([(a,) for a in run.domain])
     check_compared(run, list({run.domain.canonical(q.clique) for q in questions}))
     search = _Search(run, questions, estimator, tree_bytes)
+    check_any_fits(run, [q.clique for q in every], search.open(tree_bytes), tree_bytes)
     search.go(rounds or max(1, len(run.domain)))
     run.close()
     own = {"workload": workload, "asks": asks, "rounds": rounds, "estimator": estimator, "tree_bytes": tree_bytes}
@@ -204,21 +207,16 @@ class _Search:
         self.model = self.run.estimate(self.measured)
         self.selector = self._new_selector() if self.questions else None
         for number in range(n_rounds):
-            among = self._open(self.tree_bytes * (number + 1) / n_rounds) or self._open(self.tree_bytes)
-            if not among or self.run.ended(self.model):
+            if self.run.ended(self.model):
                 return
-            self._round(among, self.run.table.ledger.remaining() / (n_rounds - number))
+            among = self.open(self.tree_bytes * (number + 1) / n_rounds) or self.open(self.tree_bytes)
+            if not among:
+                self.run.end_where_nothing_fits()
+                return
+            with self.run.last_that_fits():
+                self._round(among, self.run.table.ledger.remaining() / (n_rounds - number))
 
-    def _check_pure(self, rounds: int) -> None:
-        """Raise ``ValueError`` where noise of a later step would be none in floating point: before anything is spent.
-
-        Parts left over by selections make the last rounds' larger by less than half.
-        """
-        dearest = max(_MEASURING_PURE / max(rounds, 1), _TOTAL) * self.run.rho * Fraction(3, 2)
-        if self.pure and dearest > 0 and laplace_stddev(1 / dearest) < _LEAST_NOISE:
-            raise ValueError(f"noise of scale {float(1 / dearest):.3g} is none in floating point: epsilon is too large")
-
-    def _open(self, limit: float) -> list[int]:
+    def open(self, limit: float) -> list[int]:
         """Return the questions not yet asked that leave the junction tree small."""
         known = [m.clique for m in (*self.run.given, *self.measured)]
         cliques = list(dict.fromkeys(self.questions[i].clique for i in self.left))
@@ -229,6 +227,15 @@ class _Search:
         else:
             fit = {cliques[i] for i in that_fit(self.run, known, cliques, limit)}
         return [i for i in self.left if self.questions[i].clique in fit]
+
+    def _check_pure(self, rounds: int) -> None:
+        """Raise ``ValueError`` where noise of a later step would be none in floating point: before anything is spent.
+
+        Parts left over by selections make the last rounds' larger by less than half.
+        """
+        dearest = max(_MEASURING_PURE / max(rounds, 1), _TOTAL) * self.run.rho * Fraction(3, 2)
+        if self.pure and dearest > 0 and laplace_stddev(1 / dearest) < _LEAST_NOISE:
+            raise ValueError(f"noise of scale {float(1 / dearest):.3g} is none in floating point: epsilon is too large")
 
     def _round(self, among: list[int], amount: Fraction) -> None:
         measuring = amount * (_MEASURING_PURE if self.pure else _MEASURING)

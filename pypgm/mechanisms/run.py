@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import difflib
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from pypgm.clock import Clock
 from pypgm.domain import Clique
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from pypgm.estimation import FitState, LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.models.stored_model import ReleasedModel
+
+    _Model: TypeAlias = GraphicalModel | RegionGraphModel
 
 __all__ = ["Options", "Oracle", "Run", "check_noise"]
 
@@ -206,6 +209,7 @@ class Run:
     ) -> None:
         self.name = name
         self.clock = Clock(name, time_limit)
+        self._is_full = False
         self.oracle, self._n_threads, self._how = oracle, n_threads, _checked(oracle, n_threads, how)
         common = {"oracle": oracle, "noise": noise, "time_limit": time_limit, **self._how}
         self._told = {name: value for name, value in common.items() if name not in {"callback", "progress"}}
@@ -250,21 +254,40 @@ class Run:
         """Return the standard deviation of Gaussian noise on cells that costs rho."""
         return math.sqrt(self.table.privacy.squared_l2_sensitivity(Identity(2)) / (2 * float(rho)))
 
-    def ended(self, model: GraphicalModel | RegionGraphModel) -> bool:
-        """Return whether no estimate may follow that of a model: the time is over, or a user ended it."""
-        return self.clock.is_past_limit or (
-            model.fit is not None and model.fit.status in {"time", "interrupted", "callback"}
-        )
+    def ended(self, model: _Model) -> bool:
+        """Return whether no estimate may follow that of a model: time or memory is over, or a user ended it."""
+        by_itself = model.fit is None or model.fit.status not in {"time", "interrupted", "callback"}
+        return self.clock.is_past_limit or self._is_full or not by_itself
 
     def check_fits(self, cliques: Sequence[Clique]) -> None:
         """Raise `ModelTooLargeError` where an estimate from these cliques would not fit: before anything is spent."""
         self._planned([*cliques, *(m.clique for m in self.given)])
 
-    def estimate(
-        self, measurements: Sequence[LinearMeasurement], prior: GraphicalModel | None = None
-    ) -> GraphicalModel | RegionGraphModel:
+    def estimate(self, measurements: Sequence[LinearMeasurement], prior: GraphicalModel | None = None) -> _Model:
         """Return the model that explains measurements of this run, and those it was given, best; near a prior one."""
         return self.fit([*self.given, *measurements], prior)
+
+    @contextlib.contextmanager
+    def last_that_fits(self) -> Iterator[None]:
+        """Within it is a round: where it takes more memory than it may, the model stays that of before; see `ended`.
+
+        What was paid for is in the measurements.
+        """
+        try:
+            yield
+        except ModelTooLargeError as error:
+            told = f"{self.name} ends with the model it has, which may not explain the last measurement of the release"
+            self._end_full(f"{told}: {error}")
+
+    def end_where_nothing_fits(self) -> None:
+        """Say that no marginal may be asked for its size: what is not spent stays unspent, see `ended`."""
+        left = float(self.table.ledger.remaining() / self.rho)
+        told = f"no marginal left to ask fits, with what was measured, in tree_bytes and memory: {self.name} ends"
+        self._end_full(f"{told} with {left:.0%} of the budget unspent")
+
+    def _end_full(self, told: str) -> None:
+        self._is_full = True
+        warnings.warn(told, RuntimeWarning, stacklevel=5)
 
     def fit(
         self,
@@ -273,7 +296,7 @@ class Run:
         part: float = 1.0,
         *,
         oracle: Literal["exact"] | None = None,
-    ) -> GraphicalModel | RegionGraphModel:
+    ) -> _Model:
         """Return the model that explains these measurements alone, in at most a part of the seconds that are left.
 
         The oracle is the run's own by default.
@@ -285,9 +308,7 @@ class Run:
         how |= {"constraints": self.constraints}
         return estimate(self.domain, fitted, self.total, oracle=chosen, n_threads=self._n_threads, **how)
 
-    def fit_loss(
-        self, loss: Loss, cliques: Sequence[Clique], total: float, start: GraphicalModel | RegionGraphModel
-    ) -> GraphicalModel | RegionGraphModel:
+    def fit_loss(self, loss: Loss, cliques: Sequence[Clique], total: float, start: _Model) -> _Model:
         """Return the model of the least loss over the marginals of cliques and what the run was given, from a start."""
         oracle, seconds = self._planned([*cliques, *(m.clique for m in self.given)]), self._seconds_left()
         whole = loss + L2(self.given) if self.given else loss

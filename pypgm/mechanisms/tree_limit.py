@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.mechanisms.run import Run
 
-__all__ = ["TREE_BYTES", "check_compared", "may_fit", "that_fit"]
+__all__ = ["TREE_BYTES", "check_any_fits", "check_compared", "may_fit", "that_fit"]
 
 TREE_BYTES = 2.0**23
 """Of the tables of the trees that mechanisms grow round by round."""
@@ -29,6 +30,13 @@ def may_fit(run: Run, clique: Clique, limit: float) -> bool:
     return any(set(clique) <= set(held) for held in known)
 
 
+def check_any_fits(run: Run, asked: Sequence[Clique], fitting: Sequence[object], limit: float) -> None:
+    """Raise `ModelTooLargeError` where none of some asked marginals fits: before anything is spent."""
+    if asked and not fitting:
+        told = f"{run.name} can ask none of {len(asked)} marginals in tree_bytes={limit:g} and memory"
+        raise ModelTooLargeError(f"{told}; the smallest is over {min(asked, key=run.domain.size)}")
+
+
 def check_compared(run: Run, candidates: Sequence[Clique]) -> None:
     """Raise `ModelTooLargeError` where candidates have more cells than can be compared: before anything is spent."""
     size = run.domain.size
@@ -40,18 +48,18 @@ def check_compared(run: Run, candidates: Sequence[Clique]) -> None:
 def that_fit(run: Run, known: Iterable[Clique], candidates: Sequence[Clique], limit: float) -> Sequence[int]:
     """Return the positions of the candidates with which the tree of the known cliques takes at most so many bytes.
 
-    Those that the tree holds already are among them. A region graph has no limit: there all are.
+    Those that the tree holds already are among them, where their answers fit in memory. A region graph has no limit:
+    there all are.
     """
     if run.oracle == "region_graph":
         return range(len(candidates))
-    sets = [set(c) for c in (*known, *(ruled.clique for ruled in run.constraints))]
-    largest = [c for c in sets if not any(c < other for other in sets)]
-    held = sorted(run.domain.canonical(c) for c in largest)
-    return [
-        i
-        for i, clique in enumerate(candidates)
-        if any(set(clique) <= c for c in largest) or _bytes(run, [*held, clique]) <= limit
-    ]
+    held = list({run.domain.canonical(c) for c in (*known, *(ruled.clique for ruled in run.constraints))})
+    found = []
+    for i, clique in enumerate(candidates):
+        is_held = any(set(clique) <= set(c) for c in held)
+        if _bytes(run, [*held, clique]) <= (sys.float_info.max if is_held else limit):
+            found.append(i)
+    return found
 
 
 def _bytes(run: Run, cliques: Sequence[Clique]) -> float:
