@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["checked_integer", "checked_real", "checked_threads", "is_masked", "real_array"]
+__all__ = ["as_generator", "checked_integer", "checked_real", "checked_threads", "is_masked", "real_array"]
 
 _MOST_THREADS = 2**31 - 1  # that the core can count; it takes no more than the machine has
 
@@ -84,3 +84,18 @@ def real_array(name: str, values: ArrayLike) -> NDArray[Any]:
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
     """Return whether values are a masked array of NumPy; whoever made one has imported what takes 1.4 MiB."""
     return "numpy.ma" in sys.modules and np.ma.isMaskedArray(values)
+
+
+def as_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return a generator for simulations and for draws of records, never for noise; given one, itself.
+
+    Examples
+    --------
+    >>> bool(as_generator(as_generator(3)).random() == as_generator(3).random())
+    True
+    """
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        needed = "rng must be a whole number of at least 0, a numpy.random.Generator or None"
+        raise type(error)(f"{needed}, got {rng!r}") from None

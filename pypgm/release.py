@@ -18,8 +18,8 @@ from pypgm.fields import check_fields
 from pypgm.models.archive import archive_bytes, parse_archive, read_archive
 from pypgm.models.base import Model
 from pypgm.models.origin import MEASUREMENTS, packed_measurements, unpacked_measurements
-from pypgm.models.sampling import as_generator
 from pypgm.models.stored_model import Stored, model_of_archive, told
+from pypgm.numeric import as_generator
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend

@@ -484,7 +484,7 @@ def test_workloads_by_size(text, cliques):
     [
         (["--mechanism", "best"], "--mechanism: invalid choice: 'best'"),
         (["--mechanism", "mst", "--workload", "2"], "mst chooses what it measures itself and takes no --workload"),
-        (["--workload", "4"], "k must be 1..3"),
+        (["--workload", "4"], "--workload 4: k must be 1..3"),
         (["--workload", "pairs"], "--workload needs a number, up-to-K or a .json file, got 'pairs'"),
         (["--workload", "none.json"], "none.json: No such file"),
         (["--workload", "domain.json"], "domain.json needs a list of marginals"),

@@ -143,7 +143,7 @@ def test_many_rows_and_values(write):
         ("a,a\n1,2\n", "needs a header line with a name for each column, each once"),
         ("a,\n1,2\n", "needs a header line with a name for each column"),
         ("a,b\n1,2\n1\n", "needs 2 fields in row 2 (the header is row 0), got 1"),
-        ('a,b\n1,"2\n', "is not a CSV file"),
+        ('a,b\n1,"2\n', "in the row that begins in line 2"),
         ("a,b\n", "has no column to declare: each is empty, or has a value of its own for each record"),
         ("a;b\n1;2\n", "has one column; it has ';' in it: delimiter=';' or --delimiter says so"),
         (

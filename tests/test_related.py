@@ -13,7 +13,7 @@ from pypgm import Budget, Dataset, Domain, Privacy
 from pypgm.audit.related import check_related
 from pypgm.mechanisms import RelatedRelease, parent_rows, synthesize_related
 from pypgm.mechanisms.related import joined
-from pypgm.models.sampling import as_generator
+from pypgm.numeric import as_generator
 from pypgm.reconstruction.weighted_records import WeightedRecords
 
 HOMES = Domain({"tenure": ["own", "rent"], "region": 3})

@@ -265,3 +265,10 @@ def test_evidence_of_a_binned_attribute_is_a_code_or_a_label():
     release = mst(schema.encode({"salary": [5, 41000]}), budget=Budget(rho=1), iterations=3)
     with pytest.raises(ValueError, match=r"are 0 to 9, got 40000: pass a code, or a label such as '\[0, 10000\)'"):
         release.query("salary", {"salary": 40000})
+
+
+@pytest.mark.parametrize(("rng", "kind"), [(-1, ValueError), ("seven", TypeError), (1.5, TypeError)])
+def test_what_is_no_source_of_randomness_is_named(rng, kind):
+    model = pypgm.estimate(pypgm.Domain({"a": 2}), [], 5)
+    with pytest.raises(kind, match=f"rng must be a whole number of at least 0, .* got {rng!r}"):
+        model.synthetic_data(rng=rng)

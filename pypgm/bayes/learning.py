@@ -19,7 +19,7 @@ from pypgm.bayes.structure import Structure, parents_of
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, check_domain
 from pypgm.memory import check_fits, short
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator, checked_integer
 
 __all__ = ["checked_families", "fit_score", "learn", "rows_of"]
 
@@ -126,7 +126,7 @@ def learn(
         weights = data.weights if isinstance(data, Dataset) else None
         records = PartlyKnown(domain, families, columns, np.ones(n_rows) if weights is None else weights)
         search = _Search(records, added, tolerance, iterations, callback, n_threads)
-        tables = search.tables(np.random.default_rng(rng))
+        tables = search.tables(as_generator(rng))
     return BayesianNetwork(domain, parents, dict(zip(domain, tables, strict=True)))
 
 

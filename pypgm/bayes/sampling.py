@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.factor import Factor
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator, checked_integer
 
 __all__ = ["draw_ancestral"]
 
@@ -39,7 +39,7 @@ def draw_ancestral(
     {'a': array([1, 1, 1], dtype=uint8)}
     """
     checked_integer("the number of records", n_records)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     columns: dict[str, NDArray[np.unsignedinteger]] = {}
     for attribute in order:
         table = tables[attribute]

@@ -41,7 +41,10 @@ def workload_named(domain: Domain, text: str) -> Workload:
     """
     number = text.removeprefix("up-to-")
     if number.isascii() and number.isdigit():
-        return (workloads.all_k_way if number == text else workloads.up_to_k_way)(domain, int(number))
+        try:
+            return (workloads.all_k_way if number == text else workloads.up_to_k_way)(domain, int(number))
+        except ValueError as error:
+            raise ValueError(f"--workload {text}: {error}") from None
     if not text.endswith(".json"):
         raise ValueError(f"--workload needs a number, up-to-K or a .json file, got {text!r}")
     with open_text(text) as file:

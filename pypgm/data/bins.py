@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns import Column, Encoder, Problem, Values, as_list, is_missing
-from pypgm.numeric import is_masked
+from pypgm.numeric import as_generator, is_masked
 
 __all__ = ["MOST_BINS", "Binned", "DecimalCommaError", "Outside", "UnreadableError", "Within", "drawn"]
 
@@ -125,7 +125,7 @@ class Binned(Column):
             Of objects where a column of numbers or dates could not hold all of it.
         """
         given = np.asarray(codes, dtype=np.int64)
-        values = self._values(np.minimum(given, self.n_values - 1), np.random.default_rng(rng))
+        values = self._values(np.minimum(given, self.n_values - 1), as_generator(rng))
         if self.other_code is None and self.null_code is None:
             return values
         # A float or a date has a null of its own, a whole number none.
@@ -139,7 +139,7 @@ class Binned(Column):
     def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
         """Return the text that a file has for each code, shape (n_records,)."""
         given = np.asarray(codes, dtype=np.int64)
-        values = self._values(np.minimum(given, self.n_values - 1), np.random.default_rng(rng))
+        values = self._values(np.minimum(given, self.n_values - 1), as_generator(rng))
         texts = np.empty(len(given), dtype=object)
         texts[:] = self._as_texts(values)
         if self.other_code is not None:

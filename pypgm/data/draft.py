@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import datetime
 import json
 import math
@@ -15,7 +14,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from pypgm.data.files import open_text
+from pypgm.data.files import csv_rows, open_text
 from pypgm.data.numbers import has_decimal_comma
 from pypgm.data.parquet import is_parquet, text_rows
 from pypgm.data.table import DecimalMark, check_marks, separator_hint
@@ -74,9 +73,7 @@ def draft_schema(
                 seen = _read(text_rows(path), ".")
             else:
                 file = stack.enter_context(open_text(path, encoding))
-                seen = _read(csv.reader(file, strict=True, delimiter=delimiter), decimal)
-        except csv.Error:
-            raise ValueError(f"{name} is not a CSV file: a quote does not close, or a field is too long") from None
+                seen = _read(csv_rows(path, file, delimiter), decimal)
         except _NoTableError as error:
             raise ValueError(f"{name} {error}") from None
     columns = {name: found for name, column in seen.items() if (found := column.declared())}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import csv
 import gzip
 import io
 import os
@@ -12,10 +13,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-__all__ = ["is_weight", "open_text", "replacing", "replacing_text"]
+__all__ = ["csv_rows", "is_weight", "open_text", "replacing", "replacing_text"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _LINKS = 40  # that are followed from one name, as the system does
+
+
+def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file; ``ValueError`` names the line where one begins that is none."""
+    rows, line = csv.reader(file, strict=True, delimiter=delimiter), 1
+    try:
+        for row in rows:
+            yield row
+            line = rows.line_num + 1
+    except csv.Error:
+        told = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
+        raise ValueError(f"{told}, in the row that begins in line {line}") from None
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from pypgm.data.rules import Counted, Rule, broken_rules
 from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.unsettled import Unsettled
 from pypgm.domain import Domain, Label, LaterLabels, listed
+from pypgm.numeric import as_generator
 
 __all__ = ["Schema", "as_schema", "read_schema"]
 
@@ -213,7 +214,7 @@ class Schema:
             If the records are over another domain.
         """
         self.check_domain(data.domain)
-        draws = np.random.default_rng(rng)
+        draws = as_generator(rng)
         return {name: column.decode(data.columns[name], draws) for name, column in self.columns.items()}
 
     def check_domain(self, domain: Domain) -> None:

@@ -17,11 +17,12 @@ from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import name_problems, problems_error
-from pypgm.data.files import open_text, replacing_text
+from pypgm.data.files import csv_rows, open_text, replacing_text
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
 from pypgm.data.schema import Schema, as_schema
 from pypgm.domain import Domain, listed
+from pypgm.numeric import as_generator
 
 __all__ = [
     "DecimalMark",
@@ -186,11 +187,11 @@ def write_table(
     if schema is not None:
         schema.check_domain(data.domain)
     if is_parquet(path):
-        write_parquet(data, path, as_schema(schema or data.domain).columns, np.random.default_rng(rng))
+        write_parquet(data, path, as_schema(schema or data.domain).columns, as_generator(rng))
         return
     texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
-    draws = np.random.default_rng(rng)
+    draws = as_generator(rng)
     with replacing_text(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(data.domain.attributes)
@@ -290,12 +291,8 @@ def _opened(
     """Open a CSV file: the names in its header, and the rows after it."""
     check_marks(delimiter, decimal)
     with open_text(path, encoding) as file:
-        rows = csv.reader(file, strict=True, delimiter=delimiter)
-        try:
-            yield [field.strip() for field in next(rows, [])], rows
-        except csv.Error:
-            name = os.fspath(path)
-            raise ValueError(f"{name} is not a CSV file: a quote does not close, or a field is too long") from None
+        rows = csv_rows(path, file, delimiter)
+        yield [field.strip() for field in next(rows, [])], rows
 
 
 def _read_columns(

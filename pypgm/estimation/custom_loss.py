@@ -13,7 +13,7 @@ from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
-from pypgm.numeric import checked_real
+from pypgm.numeric import as_generator, checked_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,7 +143,7 @@ def check_gradient(
     True
     """
     evaluate = loss.on(marginals.domain, marginals.cliques)
-    generator, here = np.random.default_rng(rng), marginals.values
+    generator, here = as_generator(rng), marginals.values
     _, gradient = evaluate(here)
     length = step * max(1e-300, float(np.abs(here).max()))
     worst = 0.0

@@ -16,7 +16,7 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
-from pypgm.models.sampling import as_generator
+from pypgm.numeric import as_generator
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
 from pypgm.privacy.relation import Privacy

@@ -20,7 +20,7 @@ from pypgm.models.refinement import refined_records
 from pypgm.models.sampling import draw_records, steps_along
 from pypgm.models.stored_model import Stored, header_of
 from pypgm.models.uncertain import Uncertain
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -210,7 +210,7 @@ class Model(Uncertain[Table], Stored):
         ValueError
             If `rows` is negative.
         """
-        n_rows, source = round(self.total) if rows is None else rows, np.random.default_rng(rng)
+        n_rows, source = round(self.total) if rows is None else rows, as_generator(rng)
         with Clock("synthetic_data", time_limit, progress) as clock:
             tree, tables, stages = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
             columns = draw_records(tree.domain, steps_along(tree, tables), n_rows, source, clock=clock)

@@ -12,7 +12,7 @@ from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
 from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import drawn_noise, estimated_again
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +65,7 @@ def standard_errors(
             return [drawn.query(c, evidence).datavector() for c in cliques]
         return [t.datavector() for t in drawn.project_many(cliques, n_threads=clock.n_threads)]
 
-    spread = _bootstrap(model, origin, answers, draws=draws, rng=np.random.default_rng(rng), clock=clock)
+    spread = _bootstrap(model, origin, answers, draws=draws, rng=as_generator(rng), clock=clock)
     return [Factor(d, s) for d, s in zip(domains, spread, strict=True)]
 
 

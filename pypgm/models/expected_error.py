@@ -13,7 +13,7 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import drawn_noise, estimated_again
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _worlds(
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """
-    origin, source = _origin(model), np.random.default_rng(rng)
+    origin, source = _origin(model), as_generator(rng)
     rows = min(max(1, round(model.total)), _RECORDS)
     records = model.synthetic_data(rows, source)
     likelihoods = log_likelihoods(model.domain, evidence)

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm import _core
 from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.graphs.junction_tree import JunctionTree
 
-__all__ = ["Step", "as_generator", "draw_records", "steps_along"]
+__all__ = ["Step", "draw_records", "steps_along"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +110,7 @@ def draw_records(
     """
     n_rows = checked_integer("rows", rows)
     _check_order(domain, steps)
-    seed = int(np.random.default_rng(rng).integers(2**64, dtype=np.uint64))
+    seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     sampler = _core.RecordSampler(n_rows, len(domain), seed)
     watch = clock or Clock()
     for i, (step, margin) in enumerate(zip(steps, _margins(domain, steps), strict=True)):
@@ -205,14 +205,3 @@ def _checked_table(domain: Domain, step: Step) -> NDArray[np.float64]:
             f"got the least entry {table.min()} and the sum {total}"
         )
     return table
-
-
-def as_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
-    """Return one generator for several draws of records and of values within their bins; never for noise.
-
-    Examples
-    --------
-    >>> bool(as_generator(as_generator(3)).random() == as_generator(3).random())
-    True
-    """
-    return np.random.default_rng(rng)

@@ -13,7 +13,7 @@ from pypgm.domain import Domain
 from pypgm.mrf.encoding import Field, Records, centred_field, distinct_records
 from pypgm.mrf.node_regressions import NodeTask, field_of_nodes
 from pypgm.mrf.regression import Regressions, solve
-from pypgm.numeric import checked_real
+from pypgm.numeric import as_generator, checked_real
 
 __all__ = ["fit_logistic", "fit_pseudo_likelihood", "fit_sparsitron"]
 
@@ -135,7 +135,7 @@ def fit_sparsitron(
         raise ValueError(f"held_out must be below 1, got {held_out}")
     if data.weights is not None or len(data) < 2:
         raise ValueError(f"the Sparsitron needs at least two records without weights, got {data!r}")
-    order = np.random.default_rng(rng).permutation(len(data))
+    order = as_generator(rng).permutation(len(data))
     codes = np.stack([data.columns[name][order] for name in data.domain], axis=1).astype(np.intp)
     records = Records(data.domain, codes, np.ones(len(data)))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.pictures import draw_edges
-from pypgm.numeric import checked_integer, checked_real
+from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.release import RELEASES, Release
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class FieldRelease(Release):
         >>> bool(0.001 < weights[1, 3] < 0.2)
         True
         """
-        n, source = checked_integer("replicates", replicates, 2), np.random.default_rng(rng)
+        n, source = checked_integer("replicates", replicates, 2), as_generator(rng)
         models = [learn(self.model.synthetic_data(rng=source)).model for _ in range(n)]
         weights, fields = (np.stack(found) for found in zip(*((m.weights, m.fields) for m in models), strict=True))
         return weights.std(axis=0, ddof=1), fields.std(axis=0, ddof=1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.mrf.sampling import sample
-from pypgm.numeric import checked_integer, checked_real
+from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.privacy.budget import Budget
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def simulated_block_size(
         raise ValueError(f"success must be below 1, got {success}")
     blocks = checked_integer("simulated", simulated, 1)
     n_blocks = None if budget is None else _n_blocks(budget)
-    search = _Search(potentials, learn, graph, blocks, blocks - math.ceil(part * blocks), np.random.default_rng(rng))
+    search = _Search(potentials, learn, graph, blocks, blocks - math.ceil(part * blocks), as_generator(rng))
     high = _FIRST_BLOCK
     while not search.suffices(high):
         high *= 2

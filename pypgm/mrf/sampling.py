@@ -16,7 +16,7 @@ from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, check_logarithms
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
 from pypgm.mrf.spins import Spins, as_spins
-from pypgm.numeric import checked_integer, checked_threads
+from pypgm.numeric import as_generator, checked_integer, checked_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,7 +155,7 @@ def sample(
     rows = checked_integer("n_records", n_records, 1)
     chains = checked_integer("n_chains", n_chains, 1)
     plan = (chains, checked_integer("burn_in", burn_in), checked_integer("thin", thin, 1), -(-rows // chains))
-    seed = int(np.random.default_rng(rng).integers(2**64, dtype=np.uint64))
+    seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     job = _Job(potentials, rows, seed, checked_threads(n_threads))
     if method == "exact" or (method == "auto" and _is_small(potentials)):
         return _exact(job)

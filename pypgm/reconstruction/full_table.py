@@ -11,7 +11,7 @@ from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.factor import Factor
 from pypgm.memory import check_fits, short
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator, checked_integer
 from pypgm.reconstruction.marginals import at_least_one
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class FullTable:
         positive = np.maximum(self.counts.datavector(), 0.0)
         if not positive.any():
             raise ValueError("no count is positive: there are no records to draw")
-        cells = np.random.default_rng(rng).choice(positive.size, n, p=positive / positive.sum())
+        cells = as_generator(rng).choice(positive.size, n, p=positive / positive.sum())
         codes = np.unravel_index(cells, self.domain.shape)
         return Dataset(dict(zip(self.domain, codes, strict=True)), self.domain)
 

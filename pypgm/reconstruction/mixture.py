@@ -14,7 +14,7 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
-from pypgm.numeric import checked_integer, checked_real
+from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class ProductMixture:
             The operating system's entropy by default.
         """
         n = checked_integer("rows", round(self.total) if rows is None else rows)
-        random, kinds = np.random.default_rng(rng), len(self.probabilities[0])
+        random, kinds = as_generator(rng), len(self.probabilities[0])
         kind = random.integers(kinds, size=n)
         columns = {}
         for a, p in zip(self.domain, self.probabilities, strict=True):
@@ -148,7 +148,7 @@ def relaxed_projection(
     records = estimate_total(domain, asked)[0] if total is None else checked_real("total", total)
     n_kinds, steps = checked_integer("kinds", kinds, 1), checked_integer("iterations", iterations, 1)
     rate = checked_real("stepsize", stepsize)
-    random = np.random.default_rng(rng)
+    random = as_generator(rng)
     logits = [_Adam(random.normal(0.0, _SPREAD, (n_kinds, n))) for n in domain.shape]
     with Clock("relaxed projection", time_limit, progress) as clock:
         scale = 0.0

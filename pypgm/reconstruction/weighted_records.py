@@ -14,7 +14,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.models.stored_model import KINDS, Stored, domain_of, header_of
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +113,7 @@ class WeightedRecords(Stored):
         if n == self.total == 0:  # of a table that has publicly no records
             return Dataset({a: column[:0] for a, column in self.data.columns.items()}, self.domain)
         weights = self._given(evidence)
-        drawn = np.random.default_rng(rng).choice(weights.size, n, p=weights / weights.sum())
+        drawn = as_generator(rng).choice(weights.size, n, p=weights / weights.sum())
         return Dataset({a: column[drawn] for a, column in self.data.columns.items()}, self.domain)
 
     def _given(self, evidence: Evidence | None) -> NDArray[np.float64]:
