@@ -48,7 +48,7 @@ def measured(data, cliques, stddev, seed):
 @pytest.mark.parametrize("oracle", ["exact", "region_graph"])
 @pytest.mark.parametrize("stddev", [5.0, 60.0])
 def test_intervals_hold_the_truth(oracle, stddev):
-    """Of measured pairs, and of others where the model's independences hold; squared errors are about as expected."""
+    """Of measured pairs; of others, where the model's independences hold, more: some dependence could be hidden."""
     pairs = list(itertools.combinations(DOMAIN, 2))
     held, squares = {}, {}
     for seed in range(16):
@@ -58,8 +58,8 @@ def test_intervals_hold_the_truth(oracle, stddev):
             off = np.abs(model.project(clique).values - data.project(clique).values)
             held.setdefault(model.basis(clique), []).extend((off <= 1.645 * errors.values).ravel())
             squares.setdefault(model.basis(clique), []).append([np.square(off).sum(), np.square(errors.values).sum()])
-    for basis in ("measured", "unmeasured"):
-        assert 0.8 <= np.mean(held[basis]) <= 0.97
+    for basis, most in (("measured", 0.97), ("unmeasured", 0.99)):
+        assert 0.8 <= np.mean(held[basis]) <= most
         true, expected = np.sum(squares[basis], axis=0)
         assert 0.4 < expected / true < 2.5
 

@@ -234,5 +234,5 @@ def _cost(privacy: Privacy, contrasts: Contrasts | None) -> float:
     """Return what part of the cost of all sums contrasts with the same noise have."""
     if contrasts is None:
         return 1.0
-    gain = math.prod(n * n if n > 2 else 2 for n in contrasts.sizes)  # their squared singular values
+    gain = contrasts.squared_singular_value
     return privacy.squared_l2_sensitivity(contrasts) / gain / privacy.squared_l2_sensitivity(Identity(2))

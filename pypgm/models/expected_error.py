@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +14,7 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import drawn_noise, estimated_again
+from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
 
@@ -36,6 +38,7 @@ _CELL_BYTES = 80  # answers, true counts and squared errors, and what they are m
 _RECORDS = 10**6  # of a world at most; of more, each stands for several
 _SHARE = 0.95  # of a distribution that is below the upper end of an interval of 90 %
 _SIZES = 128  # powers of two that answers are told apart by
+_ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
 _MOST = 4.0  # times the squared error of a cell, that those of its size raise it to, and as far as to one record
 
 
@@ -74,7 +77,7 @@ def expected_errors(
     """Return a table of expected errors for each clique; see `Uncertain.expected_error`."""
     checked_integer("draws", draws, 2)
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
-    unknown = [basis(model, c) == "unknown" for c in cliques]
+    rest_on = [basis(model, c) for c in cliques]
     found = (
         [model.query(c, evidence) for c in cliques]
         if evidence
@@ -90,11 +93,19 @@ def expected_errors(
         raise TimeoutError(f"two estimates of made-up records take longer than time_limit={clock.time_limit:g}")
     if done < 2:  # hardly a made-up table has records with the evidence: nothing is known
         return [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in found]
-    squares = [own.squared(t.datavector(), done) for own, t in zip(seen, found, strict=True)]
-    errors = [
-        np.full(s.size, np.inf) if u else _inflation(done) * np.sqrt(s) for s, u in zip(squares, unknown, strict=True)
-    ]
-    return [Factor(model.domain.project(c), e) for c, e in zip(cliques, errors, strict=True)]
+    hidden = [0.0] * len(cliques) if evidence else _hidden(model, found)
+    errors = []
+    for own, table, more, rests_on in zip(seen, found, hidden, rest_on, strict=True):
+        error = np.hypot(_inflation(done) * np.sqrt(own.squared(table.datavector(), done)), more)
+        errors.append(Factor(table.domain, np.full(error.size, np.inf) if rests_on == "unknown" else error))
+    return errors
+
+
+def _hidden(model: Model[Any], tables: Sequence[Factor]) -> list[NDArray[np.float64] | float]:
+    """Return for each table what dependence that was not measured adds to its errors."""
+    noise = hiding_noise(_origin(model).measurements)
+    guessed = [basis(model, t.domain.attributes) in {"merged", "unmeasured"} for t in tables]
+    return [hidden_dependence(t.datavector(), noise) if g else 0.0 for t, g in zip(tables, guessed, strict=True)]
 
 
 class _Errors:
@@ -152,7 +163,9 @@ def expected_total_variation(
         found.append([0.5 * np.abs(a - t).sum() for a, t in shares])
     if not found:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")
-    return np.asarray(np.mean(found, axis=0))
+    hidden = _hidden(model, model.project_many(cliques, n_threads=clock.n_threads))
+    more = [0.5 * _ABSOLUTE * np.sum(own) / max(model.total, 1.0) for own in hidden]
+    return np.asarray(np.hypot(np.mean(found, axis=0), more))
 
 
 def _worlds(

@@ -150,8 +150,10 @@ class Uncertain(Queryable[Table]):
         so is a prior that was itself estimated from some of the measurements. The squared errors of those estimates
         are averaged over the cell and, where that is more, over answers of about the same size in its clique whose true
         counts are above 0: intervals of 1.645 errors are to hold nine in ten counts, and of those above 0 as well. So
-        the error of a small answer is about a record, unless no such answer ever had one. `basis` says what an answer
-        rests on: the further from the measurements, the more the error trusts the model itself. That a few tables tell
+        the error of a small answer is about a record, unless no such answer ever had one. Made-up tables have no other
+        dependence than the model's; so counts that were merged or not measured together, see `basis`, get besides some
+        of the noise, or of themselves where that is less: as much as dependence has that noise hides. Probabilities
+        given `evidence` do without. That a few tables tell
         the error itself only roughly is counted: it is wider by the quantiles of Student's t, so few `draws` hold as
         often as many.
 

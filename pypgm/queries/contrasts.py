@@ -101,6 +101,11 @@ class Contrasts(LinearQuery):
         """Whether there are several attributes; the contrasts of one are its counts but for their mean."""
         return len(self.sizes) > 1
 
+    @property
+    def squared_singular_value(self) -> int:
+        """The square of all singular values, of the sums over groups: by how much an interaction is magnified."""
+        return math.prod(n * n if n > 2 else 2 for n in self.sizes)
+
     def form(self) -> Form:
         """Return the query as the compiled loop takes it: signed sums along binary axes, centred along all others."""
         from scipy.sparse import csr_array

@@ -1,0 +1,45 @@
+"""How far counts may be off for dependence that was not measured: it can be as large as noise would hide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.queries import Contrasts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.domain import Clique
+    from pypgm.estimation.measurement import LinearMeasurement
+
+__all__ = ["hidden_dependence", "hiding_noise"]
+
+_SHARE = 0.4  # of a count, or of the noise where that is less; see bench/README.md
+
+
+def hiding_noise(measurements: Sequence[LinearMeasurement]) -> float:
+    """Return the standard deviation of a sum that an answer about several attributes has, in the median over cliques.
+
+    Infinity where only single attributes were measured: any dependence would be hidden.
+    """
+    precisions: dict[Clique, float] = {}
+    for m in measurements:
+        if len(m.clique) > 1:
+            query, precision = m.linear_map, float(np.mean(m.spread() ** -2.0))
+            gain = query.squared_singular_value if isinstance(query, Contrasts) else 1.0
+            precisions[m.clique] = precisions.get(m.clique, 0.0) + gain * precision
+    return float(np.median(list(precisions.values()))) ** -0.5 if precisions else math.inf
+
+
+def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    """Return the standard deviations of counts that were not measured, or only in sums, about those of a model.
+
+    What a mechanism leaves out, or merges, it takes to depend less than noise would hide; so a count may be off by some
+    of the noise, and a small one by some of itself.
+    """
+    counts = np.maximum(answers, 0.0)
+    return np.asarray(_SHARE * counts / (1.0 + counts / noise))
