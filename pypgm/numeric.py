@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_generator", "checked_integer", "checked_real", "checked_threads", "is_masked", "real_array"]
 
-_MOST_THREADS = 2**31 - 1  # that the core can count; it takes no more than the machine has
+_MOST_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors
 
 
 def checked_integer(name: str, value: object, least: int = 0) -> int:
