@@ -78,8 +78,19 @@ def test_synth_writes_records_and_a_model(folder, capsys):
 
 
 def test_quiet_says_nothing(folder, capsys):
-    assert synth("--quiet") == 0
+    assert synth("--quiet", "--mechanism", "mst", "--epsilon", "9") == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_quiet_hides_no_warning(folder, capsys):
+    write_records(0)
+    warned = {"columns": {**DOMAIN, "sex": {"kind": "categorical", "values": ["F", "M"], "warning": "look"}}}
+    (folder / "domain.json").write_text(json.dumps(warned))
+    assert synth("--quiet") == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert all(line.startswith("warning: ") for line in lines)
+    for text in ("not protected: sex", "about all"):
+        assert sum(text in line for line in lines) == 1
 
 
 def test_a_table_without_records_runs_to_the_end(folder):

@@ -62,6 +62,7 @@ examples:
   pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv \\
       --mechanism hdmm --workload up-to-2
 """
+_WARNING = "warning: "  # how a line begins that is shown in any case
 
 
 def add_to(commands: Verbs) -> None:
@@ -100,7 +101,7 @@ def add_to(commands: Verbs) -> None:
     )
     add_reading(synth)
     synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="end the estimate after so long")
-    synth.add_argument("--quiet", action="store_true", help="no progress and no summary")
+    synth.add_argument("--quiet", action="store_true", help="no progress and no summary, only warnings")
 
 
 class PaidError(Exception):
@@ -133,14 +134,19 @@ def _synth(arguments: argparse.Namespace) -> None:
         write_table(synthetic, arguments.out, schema)
     except (Exception, KeyboardInterrupt) as error:
         raise PaidError(error, kept, release.guarantee, arguments.out) from error
-    if not arguments.quiet:
-        report = release.report().splitlines()
-        report.insert(2, f"synthetic records: {synthetic.n_records:,}")
-        if schema.warned:
-            named = listed(schema.warned)
-            report.insert(2, f"warning: the schema says what was read from the records, not protected: {named}")
-        lines = [*report, f"wrote {arguments.out}", f"wrote {kept}"]
-        sys.stderr.write("\n".join([*lines, ""]))
+    lines = [*_summary(release, schema, synthetic.n_records), f"wrote {arguments.out}", f"wrote {kept}"]
+    shown = [line for line in lines if line.startswith(_WARNING)] if arguments.quiet else lines
+    sys.stderr.write("".join(f"{line}\n" for line in shown))
+
+
+def _summary(release: Release, schema: Schema, n_records: int) -> list[str]:
+    """Return what a reader is to know of a release and of the schema it was made by, as lines."""
+    report = release.report().splitlines()
+    report.insert(2, f"synthetic records: {n_records:,}")
+    if schema.warned:
+        named = listed(schema.warned)
+        report.insert(2, f"{_WARNING}the schema says what was read from the records, not protected: {named}")
+    return report
 
 
 def _closed_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
