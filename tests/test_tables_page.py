@@ -34,7 +34,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     (draft,) = drafted
     assert draft.drop == ("id", "name")
     assert list(draft.open) == ["employer"]
-    assert set(draft.warned) == {"born", "hired", "job", "salary"}
+    assert set(draft.warned) == {"born", "hired", "employer", "job", "salary"}
     said = capsys.readouterr()
     assert "settle / employer" in said.err
     assert "settle / salary" in said.err

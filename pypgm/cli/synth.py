@@ -144,8 +144,8 @@ def _summary(release: Release, schema: Schema, n_records: int) -> list[str]:
     report = release.report().splitlines()
     report.insert(2, f"synthetic records: {n_records:,}")
     if schema.warned:
-        named = listed(schema.warned)
-        report.insert(2, f"{_WARNING}the schema says what was read from the records, not protected: {named}")
+        still = f"a draft's warnings are still in the schema, of {listed(schema.warned)}"
+        report.insert(2, f"{_WARNING}{still}: what was read from the records is not protected")
     return report
 
 

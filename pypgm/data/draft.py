@@ -36,9 +36,10 @@ _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,14})")  # what begins with a zero, such as a postcode, is a text
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,2})?")
 _COMMENT = (
-    "Drafted from a table. A schema is public: whatever has a warning was read from the records, and nothing protects "
-    "it. Replace it by what is publicly known, and delete the warning."
+    "Drafted from a table. A schema is public: what has a warning was read from the records, and nothing protects it, "
+    "or may name people. Replace it by what is publicly known, or drop the column, and delete the warning."
 )
+_OPEN = "do these values name people? then drop the column: values that enough people have are published"
 _BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
 
 
@@ -56,7 +57,7 @@ def draft_schema(
     Returns
     -------
     dict
-        What a schema file has, with a "warning" at everything that was read from the records.
+        What a schema file has, with a "warning" at everything that was read from the records or may name people.
 
     Raises
     ------
@@ -197,7 +198,7 @@ class _Seen:
         warning = "values are those of the records: replace them by what is publicly known"
         if len(values) <= _LISTED:
             return {"kind": "categorical", "values": sorted(values), "warning": warning}
-        return {"kind": "open", "share": _SHARE}  # found privately: nothing of it is read from the records
+        return {"kind": "open", "share": _SHARE, "warning": _OPEN}  # found privately: nothing is read from the records
 
     def _binned(self, able: Sequence[str], distinct: int) -> dict[str, Any]:
         kind = able[0]

@@ -50,7 +50,7 @@ class Schema:
     records_per_person : int
         Records that one person has at most.
     warned : sequence of str
-        Columns whose declaration a draft read from the records, where it says so still.
+        Columns of a draft that have their warning still.
 
     Raises
     ------
@@ -232,7 +232,7 @@ class Schema:
         """Return what a schema file has; `Schema.from_dict` reads it."""
         told: dict[str, Any] = {"columns": {name: column.to_dict() for name, column in self.declared.items()}}
         for name in self.warned:
-            told["columns"][name]["warning"] = "read from the records"
+            told["columns"][name]["warning"] = "drafted from a table, and not reviewed"
         if self.drop:
             told["drop"] = list(self.drop)
         if self.rules:
