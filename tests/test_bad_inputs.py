@@ -89,7 +89,7 @@ def test_a_table_with_a_header_alone_is_a_table(folder):
 
 
 DOMAINS = {
-    "broken": ("{", "must be JSON"),
+    "broken": ("{", "must be JSON, or YAML if its name ends in .yaml, and is not at line 1"),
     "a list": ("[1]", "needs an object of attributes"),
     "empty": ("{}", "needs an object of attributes"),
     "nested without end": ("[" * 100_000, "nested too deep"),
@@ -106,6 +106,12 @@ def test_domains(folder, capsys, name):
     content, text = DOMAINS[name]
     Path("bad.json").write_text(content)
     refused(capsys, synth(domain="bad.json"), "bad.json", text)
+
+
+@pytest.mark.parametrize("role", ["table", "domain"])
+def test_a_release_is_no_table_and_no_schema(release, capsys, role):
+    release.save("good.pgm")
+    refused(capsys, synth(**{role: "good.pgm"}), "good.pgm must be text, and is a release of pypgm, or another zip")
 
 
 @pytest.mark.parametrize("mechanism", ["wide", "mst", "hdmm"])

@@ -46,8 +46,14 @@ def read_domain(path: str | os.PathLike[str]) -> Domain:
         raise ValueError(f"{name}: {error}") from None
 
 
-def read_json(path: str | os.PathLike[str]) -> object:
+def read_json(path: str | os.PathLike[str], needed: str = "JSON") -> object:
     """Return what a JSON file holds; an object with a name that comes twice is refused.
+
+    Parameters
+    ----------
+    path : str or path-like
+    needed : str
+        What an error calls what the file must be.
 
     Raises
     ------
@@ -63,7 +69,7 @@ def read_json(path: str | os.PathLike[str]) -> object:
         parsed: object = json.loads(text, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"{name} must be JSON, and is not at {where}: {error.msg}") from None
+        raise ValueError(f"{name} must be {needed}, and is not at {where}: {error.msg}") from None
     except RecursionError:
         raise ValueError(f"{name} is nested too deep to hold attributes") from None
     except ValueError as error:

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-__all__ = ["csv_rows", "is_weight", "open_text", "replacing", "replacing_text"]
+__all__ = ["ZIP_MAGIC", "csv_rows", "is_weight", "open_text", "replacing", "replacing_text"]
 
+ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
 _GZIP_MAGIC = b"\x1f\x8b"
 _LINKS = 40  # that are followed from one name, as the system does
 
@@ -47,8 +48,8 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
     OSError
         If the file cannot be read.
     ValueError
-        If the file is not text in that encoding, no encoding has that name, or compressed data are broken or end too
-        early.
+        If the file is a zip archive or not text in that encoding, no encoding has that name, or compressed data are
+        broken or end too early.
 
     Examples
     --------
@@ -57,7 +58,10 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
     """
     codec = _codec(encoding or "utf-8")
     with Path(path).open("rb") as file:
-        packed = file.peek(2)[:2] == _GZIP_MAGIC
+        start = file.peek(len(ZIP_MAGIC))
+        if start.startswith(ZIP_MAGIC):
+            raise ValueError(f"{os.fspath(path)} must be text, and is a release of pypgm, or another zip archive")
+        packed = start.startswith(_GZIP_MAGIC)
         raw = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
         try:
             with io.TextIOWrapper(raw, encoding="utf-8-sig" if codec == "utf-8" else codec, newline="") as text:

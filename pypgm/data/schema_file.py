@@ -45,7 +45,7 @@ def read_object(path: str | os.PathLike[str]) -> object:
         If it is YAML, and PyYAML is not installed.
     """
     if not os.fspath(path).endswith((".yaml", ".yml")):
-        return read_json(path)
+        return read_json(path, "JSON, or YAML if its name ends in .yaml")
     try:
         import yaml
     except ImportError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from pypgm.data.files import replacing
+from pypgm.data.files import ZIP_MAGIC, replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,6 @@ __all__ = ["archive_bytes", "parse_archive", "read_archive", "write_archive"]
 
 _FORMAT = "pypgm model"
 _VERSION = 1
-_ARCHIVE = b"PK\x03\x04"  # that an .npz file begins with
 
 
 def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -62,9 +61,9 @@ def parse_archive(file: BinaryIO, name: str) -> tuple[dict[str, Any], dict[str, 
     ValueError
         If the file is not a model file, is truncated, or is of another version.
     """
-    start = file.read(len(_ARCHIVE))
+    start = file.read(len(ZIP_MAGIC))
     file.seek(0)
-    if start != _ARCHIVE:
+    if start != ZIP_MAGIC:
         kind = "it is of another kind" if start else "it is empty"
         raise ValueError(f"{name}: not a whole pypgm model file ({kind})")
     try:
