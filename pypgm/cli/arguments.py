@@ -188,8 +188,11 @@ def budget_for(schema: Schema, arguments: argparse.Namespace) -> Budget:
     """Return the budget that is asked for, a part of delta kept for values that have to be found."""
     if sum(Fraction(str(column.share)) for column in schema.open.values()) >= 1:
         raise ValueError("the shares of open columns leave nothing of the budget for the records")
-    has_sets = any(isinstance(column, OpenSet) for column in schema.open.values())
-    reserved = arguments.delta / _RESERVED if has_sets else 0
+    sets = [repr(name) for name, column in schema.open.items() if isinstance(column, OpenSet)]
+    if sets and arguments.delta <= 0:
+        told = f"values of {listed(sets)} are open in the schema, and found with a probability of failure"
+        raise ValueError(f"--delta must be more than 0: {told}")
+    reserved = arguments.delta / _RESERVED if sets else 0
     return Budget(epsilon=arguments.epsilon, delta=arguments.delta, reserved_delta=reserved)
 
 
