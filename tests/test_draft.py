@@ -125,6 +125,13 @@ def test_a_first_line_that_looks_like_a_record_is_told(tmp_path):
         assert ("looks like a record" in draft_schema(tmp_path / "t.csv").get("warning", "")) == is_record
 
 
+def test_another_separator_is_told(write):
+    path = write({"a": [1, 2], "b": [3, 4]})
+    with pytest.raises(ValueError, match=r"has one column; it has ',' in it: delimiter=',' or --delimiter says so"):
+        draft_schema(path, delimiter=";")
+    assert list(draft_schema(write({"a,b": [1, 2]}))["columns"]) == ["a,b"]
+
+
 def test_many_open_columns_share_what_they_may(write):
     columns = {f"c{j}": [f"v{i % 70}" for i in range(N)] for j in range(10)}
     assert {c["share"] for c in draft_schema(write(columns))["columns"].values()} == {0.03}

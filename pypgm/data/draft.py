@@ -71,10 +71,10 @@ def draft_schema(
     with contextlib.ExitStack() as stack:
         try:
             if is_parquet(path):
-                seen = _read(text_rows(path), ".")
+                seen = _read(text_rows(path), ".", ",")
             else:
                 file = stack.enter_context(open_text(path, encoding))
-                seen = _read(csv_rows(path, file, delimiter), decimal)
+                seen = _read(csv_rows(path, file, delimiter), decimal, delimiter)
         except _NoTableError as error:
             raise ValueError(f"{name} {error}") from None
     columns = {name: found for name, column in seen.items() if (found := column.declared())}
@@ -117,13 +117,13 @@ class _NoTableError(ValueError):
     """What is wrong with a table, still without the name of its file."""
 
 
-def _read(rows: Iterator[list[str]], decimal: DecimalMark) -> dict[str, _Seen]:
+def _read(rows: Iterator[list[str]], decimal: DecimalMark, delimiter: str) -> dict[str, _Seen]:
     header = [name.strip() for name in next(rows, [])]
     if not any(header):
         raise _NoTableError("is empty; it needs a header line with the names of the columns")
     if len(set(header)) != len(header) or not all(header):
         raise _NoTableError("needs a header line with a name for each column, each once")
-    if hint := separator_hint(header):
+    if hint := separator_hint(header, delimiter):
         raise _NoTableError(f"has one column{hint}")
     seen = {name: _Seen(decimal) for name in header}
     first_row = 1

@@ -39,7 +39,7 @@ __all__ = [
 DecimalMark = Literal[".", ","]
 
 _CHUNK = 8192  # records held as text at a time
-_SEPARATORS = ";\t|"  # that a table with one column may have been meant to have
+_SEPARATORS = ";\t|,"  # that a table with one column may have been meant to have
 
 
 def read_table(
@@ -215,7 +215,7 @@ def csv_names(
 ) -> list[str]:
     """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
     with _opened(path, delimiter, encoding, decimal) as (header, _):
-        problems = _header_problems(header, schema.columns, schema.drop, ignore_extra)
+        problems = _header_problems(header, schema.columns, schema.drop, ignore_extra, delimiter)
     if problems:
         raise problems_error(os.fspath(path), problems)
     return header
@@ -277,7 +277,7 @@ def _read(
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
     name = os.fspath(path)
     with _opened(path, how.delimiter, how.encoding, how.decimal) as (header, rows):
-        problems = _header_problems(header, columns, drop, how.ignore_extra)
+        problems = _header_problems(header, columns, drop, how.ignore_extra, how.delimiter)
         codes, wrong = _read_columns(rows, header, columns, how.decimal, texts)
     if problems or wrong:
         raise problems_error(name, problems + wrong)
@@ -342,22 +342,21 @@ def _with_points(column: Column, decimal: DecimalMark) -> Callable[[Sequence[str
 
 
 def _header_problems(
-    header: Sequence[str], columns: Mapping[str, Column], drop: Sequence[str], ignore_extra: bool
+    header: Sequence[str], columns: Mapping[str, Column], drop: Sequence[str], ignore_extra: bool, delimiter: str
 ) -> list[str]:
     """Return what is wrong with a header; a first line that is none is a record, and its content is never shown."""
     if not any(header):
         return ["is empty; it needs a header line with the names of the columns"]
     if not {name.casefold() for name in columns}.intersection(name.casefold() for name in header):
         names = listed([repr(name) for name in columns])
-        return [
-            f"needs a header line that names the columns ({names}); the first line has none{separator_hint(header)}"
-        ]
+        hint = separator_hint(header, delimiter)
+        return [f"needs a header line that names the columns ({names}); the first line has none{hint}"]
     return name_problems(columns, header, drop=drop, ignore_extra=ignore_extra)
 
 
-def separator_hint(header: Sequence[str]) -> str:
+def separator_hint(header: Sequence[str], delimiter: str) -> str:
     """Return how to say that columns are separated by something else, where a header of one column looks like it."""
-    found = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0]]
+    found = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0] and mark != delimiter]
     return f"; it has {found[0]} in it: delimiter={found[0]} or --delimiter says so" if found else ""
 
 
