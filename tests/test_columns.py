@@ -216,7 +216,7 @@ def test_arrays_of_any_type_are_read():
     ("column", "value", "message"),
     [
         (Categorical(["F", "M"]), "zebra", "needs one of 'F', 'M', and has another value"),
-        (Categorical(["F", "M"]), "", "and has another value"),
+        (Categorical(["F", "M"]), "", 'and has another value ("null": "" allows empty ones)'),
         (Categorical(["F", "M"]), None, "and has another value"),
         (Categorical(["F", "M"], other=True), "  ", "and has another value"),
         (Categorical(["F", "M"], null="?"), "", "and has another value"),
@@ -366,9 +366,18 @@ def test_dates_of_a_format():
     assert Date(datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)).labels == ("2024-01-01", "2024-01-02")
 
 
+@pytest.mark.parametrize("column", [Codes(2, null=["", "?"]), Boolean(["0", "1"], null=["", "?"])])
+def test_nulls_before_a_value_that_does_not_fit(column):
+    codes, problem = column.encode(["", " ?", "1"])
+    assert (codes.tolist(), problem) == ([2, 2, 1], None)
+    _, problem = column.encode(["", " ?", "1", "9"])
+    assert problem is not None
+    assert problem.row == 3
+
+
 def test_an_empty_cell_of_an_open_column_says_what_may_be_declared():
     open_set = OpenSet("0.05")
     _, problem = open_set.provisional.encode(["acme", ""])
     assert problem is not None
-    assert problem.what.startswith("needs a value that is not empty (null in the schema allows empty ones)")
+    assert problem.what == 'needs a value that is not empty, and has another value ("null": "" allows empty ones)'
     assert OpenSet("0.05", null=True).provisional.encode(["acme", ""])[1] is None

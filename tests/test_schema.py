@@ -215,6 +215,7 @@ def test_all_that_is_wrong_with_a_table_is_told_at_once_and_no_value():
         schema.encode(wrong)
     text = str(caught.value)
     assert "has columns that the domain does not: 'more'; ignore_extra=True" in text
+    assert 'the list "drop" of the schema' in text
     assert "column 'age', row 1 (the first is 0): needs a whole number from 0 to 99, and is not a whole number" in text
     assert "column 'wage', row 0 (the first is 0): needs a number from 0 to 1000, and is not a number" in text
     assert "secret" not in text

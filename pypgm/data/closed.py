@@ -63,7 +63,7 @@ class _Closed(Column):
     def _code(self, value: object) -> int:
         """Return the code of a value that is not written as a label is, or raise `RefusedError`."""
         bare = value.strip() if isinstance(value, str) else _plain(value)
-        if is_missing(bare) and self.nulls:
+        if self.nulls and (is_missing(bare) or (isinstance(bare, str) and bare in self.nulls)):
             return self.size - 1
         if is_missing(bare) or (isinstance(bare, str) and not bare and bare not in self._written):
             raise RefusedError
@@ -90,7 +90,9 @@ class _Closed(Column):
             for row, value in enumerate(values):
                 codes[row] = self._code(value)
         except RefusedError:
-            return codes, Problem(row, f"needs {self.allowed}, and has another value")  # an empty one is another too
+            # An empty one is another too: what is said depends on the schema, not on the value.
+            hint = "" if "" in self.nulls else ' ("null": "" allows empty ones)'
+            return codes, Problem(row, f"needs {self.allowed}, and has another value" + hint)
         return codes, None
 
 
@@ -158,7 +160,7 @@ class Categorical(_Closed):
     def allowed(self) -> str:
         """The values, in words."""
         if not self.values:  # of an open column: any text is another value, but an empty one is none
-            return "a value that is not empty (null in the schema allows empty ones)"
+            return "a value that is not empty"
         return f"one of {listed([repr(str(v)) for v in self.labels or ()])}"
 
     def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:

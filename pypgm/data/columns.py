@@ -138,8 +138,8 @@ class Column(ABC):
         >>> codes, problem = Categorical(["F", "M"], null="?").encode(["M", "?", None, " F"])
         >>> codes.tolist(), problem
         ([1, 2, 2, 0], None)
-        >>> Categorical(["F", "M"]).encode(["M", "zebra"])[1]
-        Problem(row=1, what="needs one of 'F', 'M', and has another value")
+        >>> Categorical(["F", "M"], null=True).encode(["M", "zebra"])[1]
+        Problem(row=1, what="needs one of 'F', 'M', '', and has another value")
         """
         return self.encoder()(values)
 

@@ -91,7 +91,7 @@ def name_problems(
     problems += [f"has more than one column for {listed(repeated)}"] if repeated else []
     # Where a name is missing, what stands there may be no name but a value of a record: it is not told.
     if extra and not missing and not ignore_extra:
-        way_out = "ignore_extra=True or --ignore-extra leaves them out"
+        way_out = 'ignore_extra=True or --ignore-extra leaves them out, or the list "drop" of the schema'
         problems.append(f"has columns that the domain does not: {listed(extra)}; {way_out}")
     return problems
 

@@ -182,11 +182,12 @@ class Schema:
 
         Examples
         --------
-        >>> Schema({"sex": ["F", "M"], "age": 85}).encode({"sex": ["F", "X"], "age": [3, ""]})
+        >>> from pypgm.data import Codes
+        >>> Schema({"a": [1], "b": Codes(85, null=True)}).encode({"a": [1, ""], "b": ["", 99]})
         Traceback (most recent call last):
         ValueError: the table has 2 problems:
-          column 'sex', row 1 (the first is 0): needs one of 'F', 'M', and has another value;
-          column 'age', row 1 (the first is 0): needs an integer from 0 to 84, and has another value
+          column 'a', row 1 (the first is 0): needs one of '1', and has another value ("null": "" allows empty ones);
+          column 'b', row 1 (the first is 0): needs an integer from 0 to 84, and has another value
         """
         data = self.records(encoded(self.columns, table, drop=self.drop, ignore_extra=ignore_extra))
         self.check_rules(data)
