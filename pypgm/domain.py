@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeGuard
 
-__all__ = ["Clique", "Domain", "LaterLabels", "as_clique", "check_domain", "check_kind", "listed"]
+__all__ = ["Clique", "Domain", "LaterLabels", "as_clique", "check_domain", "check_kind", "listed", "nearest"]
 
 Clique = tuple[str, ...]
 Label = str | int | float | bool
@@ -161,7 +162,9 @@ class Domain:
         try:
             return self._index[attribute]
         except (KeyError, TypeError):
-            raise ValueError(f"unknown attribute {attribute!r}; the domain has {listed(self.attributes)}") from None
+            near = nearest(str(attribute), self.attributes)
+            told = f"unknown attribute {attribute!r}{near}; the domain has {listed(self.attributes)}"
+            raise ValueError(told) from None
 
     def indices(self, attributes: str | Iterable[str]) -> tuple[int, ...]:
         """Return the positions of some attributes, in the order given.
@@ -307,3 +310,19 @@ def listed(values: Sequence[object], limit: int = 8) -> str:
     """Return the first few values as text, and how many are left out."""
     shown = ", ".join(str(v) for v in values[:limit])
     return shown if len(values) <= limit else f"{shown}, … ({len(values)} in all)"
+
+
+def nearest(text: str, names: Iterable[object]) -> str:
+    """Return the names that read most like a text, as the end of a sentence; nothing where none does.
+
+    Examples
+    --------
+    >>> nearest("AGE", ["sex", "age"]), nearest("xyz", ["sex", "age"])
+    ("; the nearest is 'age'", '')
+    """
+    folded: dict[str, list[str]] = {}
+    for name in map(str, names):
+        folded.setdefault(name.casefold(), []).append(name)
+    close = difflib.get_close_matches(text.strip().casefold(), folded, n=3)
+    found = [repr(name) for fold in close for name in folded[fold]]
+    return f"; the nearest {'are' if len(found) > 1 else 'is'} {', '.join(found)}" if found else ""

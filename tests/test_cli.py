@@ -344,7 +344,8 @@ def test_query_writes_a_file(model, capsys):
     [
         (["none.pgm", "sex"], "none.pgm"),
         (["people.csv", "sex"], "people.csv"),
-        (["people.pgm", "zip"], "unknown attribute 'zip'"),
+        (["people.pgm", "zip"], "unknown attribute 'zip'; the domain has age"),
+        (["people.pgm", "sex,Incone"], "unknown attribute 'Incone'; the nearest is 'income'; the domain has age"),
         (["people.pgm", "sex,sex"], "more than once"),
         (["people.pgm", "sex", "--given", "zip=1"], "NAME=VALUE with an attribute of the model, got 'zip=1'"),
         (["people.pgm", "sex", "--given", "age"], "NAME=VALUE"),

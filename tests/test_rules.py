@@ -62,7 +62,8 @@ def test_files_have_rules(tmp_path):
     [
         ({"columns": ["age"], "forbidden": [[3]]}, "in its own declaration: got ['age']"),
         ({"columns": ["age", "age"], "forbidden": [[3, 3]]}, "two different columns"),
-        ({"columns": ["age", "sex"], "forbidden": [[3, 3]]}, "names 'sex', and must name a declared column"),
+        ({"columns": ["age", "sex"], "forbidden": [[3, 3]]}, "a rule names 'sex', and no such column is declared"),
+        ("age < flor", "a rule names 'flor', and no such column is declared; the nearest is 'floor'"),
         (
             {"columns": ["age", "town"], "forbidden": [[3, "x"]]},
             "names 'town', and must name a declared column whose values are known: neither an open one",

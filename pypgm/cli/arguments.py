@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
-import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,7 +20,7 @@ from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import check_parquet
 from pypgm.data.schema import Schema, read_schema
 from pypgm.data.unsettled import OpenSet
-from pypgm.domain import Clique, Domain, Label, as_clique, listed
+from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
 from pypgm.memory import memory_limit
 from pypgm.privacy import Budget
@@ -270,7 +269,7 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
             near = (
                 ""
                 if text in domain
-                else _nearest(text.partition("=")[0], domain) or f"; it has {listed([*map(repr, domain)])}"
+                else nearest(text.partition("=")[0], domain) or f"; it has {listed([*map(repr, domain)])}"
             )
             raise ValueError(f"--given needs NAME=VALUE with an attribute of the model, got {text!r}{near}")
         labels = domain.labels.get(name)
@@ -340,28 +339,12 @@ def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
     labels = domain.labels.get(name)
     if labels is not None and text.strip().removeprefix("-").isdigit():
         return "; a number is a value here, not a code as in Python"
-    return _nearest(text, labels or ())
+    return nearest(text, labels or ())
 
 
 def _is_no_null(column: Column, value: str, code: int) -> bool:
     """Return whether a value that no text of null is would become one."""
     return code == column.null_code and value.strip() not in column.nulls
-
-
-def _nearest(text: str, names: Iterable[object]) -> str:
-    """Return the names that read most like a text, as the end of a sentence; nothing where none does.
-
-    Examples
-    --------
-    >>> _nearest("AGE", ["sex", "age"]), _nearest("xyz", ["sex", "age"])
-    ("; the nearest is 'age'", '')
-    """
-    folded: dict[str, list[str]] = {}
-    for name in map(str, names):
-        folded.setdefault(name.casefold(), []).append(name)
-    close = difflib.get_close_matches(text.strip().casefold(), folded, n=3)
-    found = [repr(name) for fold in close for name in folded[fold]]
-    return f"; the nearest {'are' if len(found) > 1 else 'is'} {', '.join(found)}" if found else ""
 
 
 def schema_in(path: str) -> Schema:

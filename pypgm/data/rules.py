@@ -78,7 +78,7 @@ class Rule:
         Raises
         ------
         ValueError
-            If a column is unknown, or does not have a value.
+            If a column is unknown or open, or does not have a value.
         """
         found = np.zeros([_column(columns, name).size for name in self.columns], dtype=bool)
         for cell in self.forbidden:

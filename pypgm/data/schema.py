@@ -22,7 +22,7 @@ from pypgm.data.rule_comparison import Comparison, check_together
 from pypgm.data.rules import Counted, Rule, broken_rules
 from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.unsettled import Unsettled
-from pypgm.domain import Domain, Label, LaterLabels, listed
+from pypgm.domain import Domain, Label, LaterLabels, listed, nearest
 from pypgm.numeric import as_generator
 
 __all__ = ["Schema", "as_schema", "read_schema"]
@@ -105,6 +105,7 @@ class Schema:
         labels = {n: found for n, c in closed.items() if (found := _labels_of(c)) is not None}
         self._domain = Domain(tuple(closed), [c.size for c in closed.values()], labels)
         for rule in self.rules:
+            self._check_names(rule.columns)
             rule.mask(self._closed)
         check_together(self.rules)
 
@@ -146,6 +147,12 @@ class Schema:
         columns = {name: found.get(name, column) for name, column in self.declared.items()}
         rest: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
         return Schema(columns, **rest, records_per_person=self.records_per_person)
+
+    def _check_names(self, names: Iterable[str]) -> None:
+        unknown = [name for name in names if name not in self.declared]
+        if unknown:
+            near = nearest(str(unknown[0]), self.declared)
+            raise ValueError(f"a rule names {unknown[0]!r}, and no such column is declared{near}")
 
     def _check_settled(self) -> None:
         if self.open:
