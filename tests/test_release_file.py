@@ -164,6 +164,16 @@ def test_sample(folder, release, capsys):
     assert pypgm.read_table("some.csv", DATA.domain).n_records == round(expected)
 
 
+def test_fewer_than_one_expected_record_is_told(folder, capsys):
+    pypgm.estimate(DATA.domain, [], total=1.0).save("few.pgm")
+    sample = ["sample", "few.pgm", "--given", "b=F", "--given", "a=1", "--out", "few.csv", "--quiet"]
+    assert cli.main(sample) == 0
+    assert "expects fewer than one such record; --rows N draws" in capsys.readouterr().err
+    assert cli.main([*sample, "--rows", "2"]) == 0
+    assert capsys.readouterr().err == ""
+    assert pypgm.read_table("few.csv", DATA.domain).n_records == 2
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -60,7 +60,7 @@ def add_to(commands: Verbs) -> None:
     sample.add_argument(
         "--seed", metavar="S", type=as_seed, help="the same records every time (default: others every time)"
     )
-    sample.add_argument("--quiet", action="store_true", help="do not say what was written")
+    sample.add_argument("--quiet", action="store_true", help="do not say what was written, only warnings")
 
 
 def _sample(arguments: argparse.Namespace) -> None:
@@ -70,6 +70,8 @@ def _sample(arguments: argparse.Namespace) -> None:
     if arguments.rows is not None:
         check_rows(model.domain, arguments.rows)
     rows = _expected(model, evidence) if evidence and arguments.rows is None else arguments.rows
+    if rows == 0 and arguments.rows is None:
+        sys.stderr.write("warning: the release expects fewer than one such record; --rows N draws N of them\n")
     records = model.synthetic_data(rows, arguments.seed, evidence=evidence)
     write_table(records, arguments.out, schema, arguments.seed)
     if not arguments.quiet:
