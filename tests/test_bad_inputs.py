@@ -135,6 +135,10 @@ def test_epsilons(folder, capsys, epsilon):
     refused(capsys, synth("--epsilon", epsilon), "epsilon")
 
 
+def test_deltas_below_0(folder, capsys):
+    refused(capsys, synth("--delta", "-1e-6"), "delta must lie in [0, 1), got -1/1000000")
+
+
 def test_an_epsilon_that_no_noise_is_large_enough_for(folder, capsys):
     refused(capsys, synth("--epsilon", "1e-300"), "beyond what can be drawn (2^62): epsilon, or rho, is too small")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -44,6 +45,7 @@ examples:
 
 exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted
 """
+_EXPONENT = re.compile(r"-[\d.]+[eE][+-]?\d+")  # a negative number with one
 _VERBS = (schema, plan, synth, sample, query, info, compare, demo)
 
 
@@ -66,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     2
     """
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = _parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: _told(message)
             # A command that Ctrl-C ends hands out nothing, and says so.
@@ -81,6 +83,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stderr.write(f"pypgm: {' '.join(message.split())}\n")
         return status
     return 0
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """Return arguments with negative numbers such as -1e-6, which argparse takes for options, joined to those before.
+
+    Examples
+    --------
+    >>> _joined(["plan", "--delta", "-1e-6", "--records", "5"])
+    ['plan', '--delta=-1e-6', '--records', '5']
+    """
+    joined: list[str] = []
+    for argument in argv:
+        if joined and re.fullmatch("--[a-z]+", joined[-1]) and _EXPONENT.fullmatch(argument):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _told(message: Warning | str) -> None:
