@@ -227,6 +227,8 @@ def test_the_command_settles(tmp_path, monkeypatch, capsys, dialect):
     for line in ("settle / town", "settle / wage", "settle / age"):
         assert line in said
     release = pypgm.load("o.pgm")
+    share = release.project("town").values[2] / release.model.total
+    assert f"open column 'town': 2 values found; 'other' is {share:.1%} of records" in said
     assert release.schema.columns["town"].labels == ("here", "there", "other", "?")
     assert release.ledger.spent() <= release.ledger.budget.limit
     assert release.ledger.budget.delta == Fraction(1, 10**12)

@@ -25,6 +25,7 @@ from pypgm.cli.release_file import Place, default_place
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import read_table, write_table
 from pypgm.data.table import read_open_table
+from pypgm.data.unsettled import OpenSet
 from pypgm.domain import listed
 from pypgm.estimation import Constraint
 from pypgm.mechanisms.registry import mechanism_named, takes
@@ -32,7 +33,7 @@ from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, settle
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pypgm.cli.arguments import Verbs
@@ -128,10 +129,9 @@ def _synth(arguments: argparse.Namespace) -> None:
         del mechanism_run
         stop_if_interrupted(release)
         kept = place.keep(release)
-    schema = release.schema or schema
     try:
         synthetic = release.synthetic_data(arguments.rows)
-        write_table(synthetic, arguments.out, schema)
+        write_table(synthetic, arguments.out, release.schema or schema)
     except (Exception, KeyboardInterrupt) as error:
         raise PaidError(error, kept, release.guarantee, arguments.out) from error
     lines = [*_summary(release, schema, synthetic.n_records), f"wrote {arguments.out}", f"wrote {kept}"]
@@ -142,11 +142,20 @@ def _synth(arguments: argparse.Namespace) -> None:
 def _summary(release: Release, schema: Schema, n_records: int) -> list[str]:
     """Return what a reader is to know of a release and of the schema it was made by, as lines."""
     report = release.report().splitlines()
-    report.insert(2, f"synthetic records: {n_records:,}")
+    report[2:2] = [f"synthetic records: {n_records:,}", *_found_lines(release, schema)]
     if schema.warned:
         still = f"a draft's warnings are still in the schema, of {listed(schema.warned)}"
         report.insert(2, f"{_WARNING}{still}: what was read from the records is not protected")
     return report
+
+
+def _found_lines(release: Release, schema: Schema) -> Iterator[str]:
+    """Yield what was found of each open set, and how many records have another value, by the release alone."""
+    for name, column in schema.open.items():
+        if isinstance(column, OpenSet) and release.schema is not None:
+            found = release.schema.columns[name]
+            share = release.project(name).values[found.other_code] / max(release.model.total, 1e-300)
+            yield f"open column {name!r}: {found.n_values:,} values found; {column.other!r} is {share:.1%} of records"
 
 
 def _closed_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
