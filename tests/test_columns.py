@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pypgm.data import Boolean, Categorical, Codes, Date, Integer, OpenSet, Real
 from pypgm.data.bins import MOST_BINS
 
-WITHIN = st.sampled_from(["uniform", "middle", "lower"])
+WITHIN = st.sampled_from(["uniform", "tapered", "tapered", "middle", "lower"])
 NULLS = st.sampled_from([(), True, "n/a", ["?", "n/a"]])
 WHOLE = st.integers(-(10**6), 10**6)
 
@@ -158,6 +158,26 @@ def test_policies_choose_the_value_within_a_bin():
     drawn = Real(0, 10, bins=1).decode(codes, 1)
     assert abs(drawn.mean() - 5) < 0.4
     assert abs(Integer(0, 9, width=10).decode(codes, 1).mean() - 4.5) < 0.4
+
+
+@pytest.mark.parametrize("column", [Real(0, 5000, edges=(100, 110, 120)), Integer(0, 5000, edges=(100, 110, 120))])
+def test_outer_bins_taper_off_as_far_as_the_bin_beside_is_wide(column):
+    own = type(column)(**{**vars_of(column), "within": "tapered"})
+    values = own.decode(np.repeat([0, 1, 2, 3], 20_000), 5).reshape(4, -1)
+    low, inner, _, high = values.astype(float)
+    assert abs((100 - low).mean() - 10) < 0.6
+    assert abs((high - 120).mean() - 10) < 0.6
+    assert abs(np.median(high) - 120 - 10 * np.log(2)) < 0.6
+    assert abs(inner.mean() - 105) < 0.6
+    for code, part in enumerate(values):
+        assert set(own.encoder()(part)[0].tolist()) == {code}
+    even = type(column)(**{**vars_of(column), "within": "uniform"}).decode(np.full(20_000, 3), 5)
+    assert even.mean() > 2000
+
+
+def test_two_bins_have_none_beside_them_that_is_no_outer_one():
+    drawn = Real(0, 1000, edges=(10,), within="tapered").decode(np.full(20_000, 1), 3)
+    assert abs(drawn.mean() - 505) < 15
 
 
 def vars_of(column):
@@ -318,7 +338,7 @@ def test_the_row_is_that_of_the_first_value_in_an_array_too():
         (lambda: Integer(0, 9, width=2, edges=[5]), "width and edges are given both"),
         (lambda: Integer(0, MOST_BINS), "at most 1,000,000 bins"),
         (lambda: Integer(0, 9, outside="drop"), "outside must be one of refuse, clip, null, other"),
-        (lambda: Integer(0, 9, within="mean"), "within must be one of uniform, middle, lower"),
+        (lambda: Integer(0, 9, within="mean"), "within must be one of uniform, tapered, middle, lower"),
         (lambda: Integer(0, 9, outside="null"), 'outside "null" needs null'),
         (lambda: Integer(0, 9, outside="other", null="other"), "'other' is a null and the label of other values"),
         (lambda: Real(0, float("inf"), bins=2), "need finite numbers"),

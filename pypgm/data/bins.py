@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from pypgm.data.columns import Column, Encoder, Problem, Values, as_list, is_missing
 from pypgm.numeric import as_generator, is_masked
 
-__all__ = ["MOST_BINS", "Binned", "DecimalCommaError", "Outside", "UnreadableError", "Within", "drawn"]
+__all__ = ["MOST_BINS", "Binned", "DecimalCommaError", "Outside", "UnreadableError", "Within", "drawn", "tapered"]
 
 Outside = Literal["refuse", "clip", "null", "other"]
-Within = Literal["uniform", "middle", "lower"]
+Within = Literal["uniform", "tapered", "middle", "lower"]
 
 MOST_BINS = 1_000_000
 """Bins of a column at most: each has a label."""
@@ -44,8 +44,10 @@ class Binned(Column):
     outside : {"refuse", "clip", "null", "other"}
         What becomes of values beyond the bounds: the table is refused, they move to the nearest bound, or they get the
         code of nulls or one of their own, "other". The last two take what cannot be read too.
-    within : {"uniform", "middle", "lower"}
-        Which value of a bin a code is decoded to: any, drawn uniformly, its middle, or its lowest.
+    within : {"uniform", "tapered", "middle", "lower"}
+        Which value of a bin a code is decoded to: any, drawn uniformly; the same, but in the first and the last bin
+        ever rarer towards the bound, by an exponential distribution whose mean is the width of the bin beside; its
+        middle; or its lowest.
     null
         As in `Column`.
     """
@@ -216,15 +218,38 @@ class Binned(Column):
 
 
 def drawn(
-    first: NDArray[np.int64], last: NDArray[np.int64], within: Within, rng: np.random.Generator
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    within: Within,
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return a whole number from each range, both ends included, by a policy.
+    """Return a whole number from the bin of each code, both ends included, by a policy.
 
     Examples
     --------
-    >>> drawn(np.array([10, 20]), np.array([19, 20]), "middle", np.random.default_rng()).tolist()
+    >>> drawn(np.array([10, 20]), np.array([19, 20]), np.array([0, 1]), "middle", np.random.default_rng()).tolist()
     [14, 20]
     """
+    low, high = first[codes], last[codes]
     if within == "uniform":
-        return rng.integers(first, last, endpoint=True)
-    return first if within == "lower" else first + (last - first) // 2
+        return rng.integers(low, high, endpoint=True)
+    if within == "tapered":
+        parts = tapered((last - first + 1).astype(np.float64), codes, rng)
+        return np.minimum(low + (parts * (high - low + 1)).astype(np.int64), high)
+    return low if within == "lower" else low + (high - low) // 2
+
+
+def tapered(widths: NDArray[np.float64], codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return how far in the bin of each code a value is, from 0 to 1, for bins of some widths; see `Binned.within`.
+
+    Bins between are as if they held as many values everywhere: so the first and the last fall off from where the bin
+    beside, of about as many values, ends.
+    """
+    parts = rng.random(len(codes))
+    if len(widths) > 2:
+        for end, beside in ((0, 1), (-1, -2)):
+            own, rate = codes == end % len(widths), float(widths[end] / widths[beside])
+            fallen = -np.log1p(parts[own] * np.expm1(-rate)) / rate
+            parts[own] = 1 - fallen if end == 0 else fallen
+    return np.clip(parts, 0.0, np.nextafter(1.0, 0.0))

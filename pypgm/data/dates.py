@@ -143,7 +143,7 @@ class Date(Binned):
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         first = self._starts.astype(np.int64)
         last = np.append(first[1:] - 1, int(self._bounds[1]))
-        return drawn(first[codes], last[codes], self.within, rng).astype(f"datetime64[{self._tick}]")
+        return drawn(first, last, codes, self.within, rng).astype(f"datetime64[{self._tick}]")
 
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
         if not self.format:

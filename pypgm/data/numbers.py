@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.bins import MOST_BINS, Binned, DecimalCommaError, UnreadableError, drawn
+from pypgm.data.bins import MOST_BINS, Binned, DecimalCommaError, UnreadableError, drawn, tapered
 from pypgm.domain import Label
 
 __all__ = ["Integer", "Real", "has_decimal_comma"]
@@ -114,7 +114,7 @@ class Integer(Binned):
         return found
 
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
-        return drawn(self._first[codes], self._last[codes], self.within, rng)
+        return drawn(self._first, self._last, codes, self.within, rng)
 
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
         return list(map(str, values.tolist()))
@@ -224,11 +224,17 @@ class Real(Binned):
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         if self.decimals is not None:
             first, last = self._grid
-            whole: NDArray[Any] = drawn(first[codes], last[codes], self.within, rng) / 10**self.decimals
+            whole: NDArray[Any] = drawn(first, last, codes, self.within, rng) / 10**self.decimals
             return whole
         starts, ends = self._starts, np.append(self._starts[1:], float(self.high))
         low, high = starts[codes], np.nextafter(ends, starts)[codes]
-        share = rng.random(len(codes)) if self.within == "uniform" else {"lower": 0.0, "middle": 0.5}[self.within]
+        share = (
+            rng.random(len(codes))
+            if self.within == "uniform"
+            else tapered(ends - starts, codes, rng)
+            if self.within == "tapered"
+            else {"lower": 0.0, "middle": 0.5}[self.within]
+        )
         found: NDArray[np.float64] = np.clip(low + share * (high - low), low, high)
         return found
 

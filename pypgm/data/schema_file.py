@@ -180,4 +180,4 @@ def _quantile_bins(
     one: dict[str, Any] = {} if kind is Integer else {"bins": 1}
     if kind is Integer and type(low) is int and type(high) is int and low <= high:
         one = {"width": high - low + 1}
-    return QuantileBins(kind(**entries, **one), quantiles, share)
+    return QuantileBins(kind(**{"within": "tapered", **entries}, **one), quantiles, share)

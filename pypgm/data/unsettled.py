@@ -77,7 +77,8 @@ class QuantileBins:
     Parameters
     ----------
     column : Integer or Real
-        Bounds, nulls and all else; its own bins do not matter.
+        Bounds, nulls and all else; its own bins do not matter. Its ``within="tapered"``, the default in schema files,
+        spreads the largest numbers as those beside them, not evenly up to the bound.
     quantiles : int
         Number of bins at most: some become one where many records have one number.
     share : number
