@@ -310,7 +310,7 @@ def test_four_processes_on_one_output(folder):
     codes = [process.returncode for process in running]
     assert sorted(codes) == [0, 2, 2, 2]
     for code, text in zip(codes, said, strict=True):
-        assert ("no release is written over" in text) == (code == 2)
+        assert ("written over" in text) == (code == 2)
     assert pypgm.load("out.pgm").measurements
     assert sorted(os.listdir()) == ["domain.json", "out.csv", "out.pgm", "people.csv"]
 

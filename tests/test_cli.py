@@ -130,6 +130,7 @@ def test_what_is_printed_follows_from_the_release_alone(folder, monkeypatch, cap
         assert synth() == 0
         said.append(capsys.readouterr().err)
         os.remove("out.pgm")
+        os.remove("out.csv")
     assert said[0] == said[1]
 
 

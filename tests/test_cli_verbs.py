@@ -47,8 +47,8 @@ def test_answers_as_json(folder, capsys):
     assert table["basis"] in {"measured", "unmeasured"}
     assert sum(cell["probability"] for cell in table["cells"]) == pytest.approx(1)
     assert all(cell["expected_error"] >= 0 for cell in table["cells"])
-    assert cli.main(["query", "people.pgm", "age", "--out", "age.json", "--format", "csv", "--draws", "0"]) == 0
-    assert (folder / "age.json").read_text().startswith("age,count\n")
+    assert cli.main(["query", "people.pgm", "age", "--out", "ages.json", "--format", "csv", "--draws", "0"]) == 0
+    assert (folder / "ages.json").read_text().startswith("age,count\n")
     assert cli.main(["query", "people.pgm", "sex", "--given", "sex=F", "--draws", "2"]) == 0
     assert capsys.readouterr().out.startswith("sex,probability,expected_error,basis\nF,")
 
@@ -83,6 +83,17 @@ def test_seeds_and_empty_names_are_called_what_they_are(folder, capsys):
     assert "'' must be a file to write" in capsys.readouterr().err
     assert cli.main(["query", "people.pgm", "age", "--given", "sex"]) == 2
     assert capsys.readouterr().err.endswith("an attribute of the model, got 'sex'\n")
+
+
+@pytest.mark.parametrize("verb", [["sample", "people.pgm", "--rows", "3"], ["query", "people.pgm", "age"]])
+def test_what_a_file_holds_is_not_written_over(folder, capsys, verb):
+    Path("table.csv").write_text("age\n3\n")
+    assert cli.main([*verb, "--out", "table.csv"]) == 2
+    assert "table.csv is there already, and is not written over" in capsys.readouterr().err
+    assert Path("table.csv").read_text() == "age\n3\n"
+    Path("empty.csv").touch()
+    assert cli.main([*verb, "--out", "empty.csv"]) == 0
+    assert Path("empty.csv").stat().st_size > 0
 
 
 @needs_stdout

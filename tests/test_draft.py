@@ -204,7 +204,7 @@ def test_the_command(write, tmp_path, monkeypatch, capsys):
     assert "warning: a draft's warnings are still in the schema, of age, wage" in capsys.readouterr().err
     assert cli.main(["schema", "init", "t.csv", "--out", "t.csv"]) == 2
     assert cli.main(["schema", "init", "t.csv", "--out", "s.json"]) == 2
-    assert "s.json is there already, and may be edited" in capsys.readouterr().err
+    assert "s.json is there already, and is not written over" in capsys.readouterr().err
     assert cli.main(["schema", "init", "none.csv"]) == 2
     assert cli.main(["schema"]) == 2
 

@@ -57,6 +57,7 @@ def test_the_release_is_kept_beside_the_records(folder, capsys):
 def test_a_release_is_never_written_over(folder, capsys):
     assert cli.main(SYNTH) == 0
     before = Path("out.pgm").read_bytes()
+    Path("out.csv").unlink()
     assert cli.main(SYNTH) == 2
     assert "out.pgm is there already, and no release is written over" in capsys.readouterr().err
     assert Path("out.pgm").read_bytes() == before

@@ -151,6 +151,7 @@ def test_the_command_keeps_to_rules(tmp_path, monkeypatch, capsys):
     assert pypgm.load("o.pgm").schema == SCHEMA
     assert pypgm.read_table("o.csv", SCHEMA).n_records == len(rows)
     capsys.readouterr()
+    (tmp_path / "o.csv").unlink()
     assert cli.main([*synth, "--release", "p.pgm", "--mechanism", "privbayes"]) == 2
     assert "privbayes takes no constraints" in capsys.readouterr().err
 

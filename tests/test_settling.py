@@ -237,6 +237,7 @@ def test_the_command_settles(tmp_path, monkeypatch, capsys, dialect):
     assert {r["town"] for r in found} <= {"here", "there", "other", "?"}
     assert "lone" not in (tmp_path / "o.csv").read_text()
     assert abs(np.mean([float(r["wage"]) < 150 for r in found if r["wage"]]) - 0.5) < 0.1
+    (tmp_path / "o.csv").unlink()
     assert cli.main([*synth, "--epsilon", "5", "--release", "p.pgm", "--delta", "0"]) == 2
     assert "--delta must be more than 0: values of 'town' are open in the schema" in capsys.readouterr().err
     assert cli.main(["plan", "s.json", "--records", "99", "--epsilon", "1", "--delta", "1e-6"]) == 0

@@ -16,6 +16,7 @@ from pypgm import load
 from pypgm.data.bins import Binned
 from pypgm.data.codebook import Codebook
 from pypgm.data.columns import Column
+from pypgm.data.files import open_stream
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import check_parquet
 from pypgm.data.schema import Schema, read_schema
@@ -198,7 +199,8 @@ def budget_for(schema: Schema, arguments: argparse.Namespace) -> Budget:
 def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes: Sequence[str] = ()) -> None:
     """Refuse, before any work is done, to write where nothing can be written or something precious is.
 
-    With suffixes a name has to end in one of them, as another would be taken for that of another format.
+    With suffixes a name has to end in one of them, as another would be taken for that of another format, and a file
+    that holds something stays: it may be somebody's table.
     """
     given = [path for path in outputs if path is not None]
     try:
@@ -217,6 +219,8 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
             raise ValueError(f"{path}: there is no directory {place.parent}")
         if suffixes and not (path.endswith(tuple(suffixes)) or _has_no_format(path)):
             raise ValueError(f"{path} has a name of no format that is written here: {', '.join(suffixes)}")
+        if suffixes and open_stream(path) is None and place.is_file() and place.stat().st_size > 0:
+            raise ValueError(f"{path} is there already, and is not written over: name another file, or move it away")
 
 
 def _has_no_format(path: str) -> bool:

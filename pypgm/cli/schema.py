@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pypgm.cli.arguments import add_dialect, add_verb, check_places, dialect
@@ -41,8 +40,6 @@ def add_to(commands: Verbs) -> None:
 def _init(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         check_places([arguments.table], [arguments.out], (".json", ".yaml", ".yml"))
-        if Path(arguments.out).is_file():
-            raise ValueError(f"{arguments.out} is there already, and may be edited: name another file")
     draft = draft_schema(arguments.table, **dialect(arguments))
     text = draft_text(draft)
     if arguments.out is None:

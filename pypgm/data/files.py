@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-__all__ = ["ZIP_MAGIC", "csv_rows", "is_weight", "open_text", "replacing", "replacing_text"]
+__all__ = ["ZIP_MAGIC", "csv_rows", "is_weight", "open_stream", "open_text", "replacing", "replacing_text"]
 
 ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -115,7 +115,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     path.read_bytes()
     b'hello'
     """
-    stream = _stream(path)
+    stream = open_stream(path)
     target = Path(os.path.realpath(path))
     is_replaced = stream is None and (not Path(path).exists() or target.is_file())
     draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
@@ -139,7 +139,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             draft.unlink(missing_ok=True)
 
 
-def _stream(path: str | os.PathLike[str]) -> int | None:
+def open_stream(path: str | os.PathLike[str]) -> int | None:
     """Return the number of the open file of this process that a path names, as ``/dev/stdout`` does."""
     streams = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
     place = Path(path)
