@@ -170,6 +170,7 @@ def test_fewer_than_one_expected_record_is_told(folder, capsys):
     sample = ["sample", "few.pgm", "--given", "b=F", "--given", "a=1", "--out", "few.csv", "--quiet"]
     assert cli.main(sample) == 0
     assert "expects fewer than one such record; --rows N draws" in capsys.readouterr().err
+    Path("few.csv").unlink()
     assert cli.main([*sample, "--rows", "2"]) == 0
     assert capsys.readouterr().err == ""
     assert pypgm.read_table("few.csv", DATA.domain).n_records == 2
