@@ -130,7 +130,7 @@ class LedgerReport:
         rows: list[tuple[str, str, str, str]] = [("what", "on", "noise", self._budget.unit)]
         rows += [(what, on, noise, short(cost)) for what, on, noise, cost in entries]
         left = f"{short(self.remaining())} left" + self._allocated()
-        left += f", delta {short(self.spent_delta())}" if self.spent_delta() else ""
+        left += f"; delta {short(self.spent_delta())} spent" if self.spent_delta() else ""
         rows.append(("spent", f"of {self._budget!r}", left, short(self.spent())))
         if self.not_private:
             rows.append(("not private", self.not_private, "", ""))
