@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -320,6 +319,8 @@ def nearest(text: str, names: Iterable[object]) -> str:
     >>> nearest("AGE", ["sex", "age"]), nearest("xyz", ["sex", "age"])
     ("; the nearest is 'age'", '')
     """
+    import difflib
+
     folded: dict[str, list[str]] = {}
     for name in map(str, names):
         folded.setdefault(name.casefold(), []).append(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import math
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from pypgm.clock import Clock
-from pypgm.domain import Clique
+from pypgm.domain import Clique, nearest
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import Constraint, fit
 from pypgm.estimation.constraint import fold
@@ -111,10 +110,8 @@ def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
         raise ValueError(f"oracle must be one of {get_args(Oracle)}, got {oracle!r}")
     unknown = how.keys() - _How.__annotations__.keys()
     if unknown:
-        near = difflib.get_close_matches(min(unknown), sorted(Options.__annotations__), 1)
-        meant = (
-            f"; did you mean {near[0]!r}?" if near else f"; all mechanisms take {', '.join(Options.__annotations__)}"
-        )
+        names = sorted(Options.__annotations__)
+        meant = nearest(min(unknown), names) or f"; all mechanisms take {', '.join(names)}"
         raise TypeError(f"a mechanism got an unexpected keyword argument {min(unknown)!r}{meant}")
     given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
     fit.Options(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
