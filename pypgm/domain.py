@@ -55,6 +55,9 @@ class LaterLabels:
         """The labels themselves."""
         return self.source.labels or ()
 
+    def __getitem__(self, code: int) -> Label:
+        return self.made[code]
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, LaterLabels):
             return self.source == other.source or self.made == other.made
@@ -155,6 +158,17 @@ class Domain:
     def labels(self) -> Mapping[str, tuple[Label, ...]]:
         """Labels of the attributes that have them, in the order of their codes; read-only."""
         return _LabelsView(self._labels)
+
+    def labelled(self, codes: Iterable[int]) -> dict[str, Label]:
+        """Return the label of each attribute's code, in order; the code itself where an attribute has no labels.
+
+        Examples
+        --------
+        >>> Domain({"a": ["no", "yes"], "b": 3}).labelled([1, 2])
+        {'a': 'yes', 'b': 2}
+        """
+        own = self._labels  # not the view, of which each look takes a call
+        return {a: own[a][c] if a in own else c for a, c in zip(self.attributes, codes, strict=True)}
 
     def index(self, attribute: str) -> int:
         """Return an attribute's position; ``ValueError`` if the domain does not have it."""

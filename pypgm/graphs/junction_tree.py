@@ -261,9 +261,7 @@ class JunctionTree:
         values, likelihoods = self._checked(potentials), log_likelihoods(self.domain, evidence)
         codes, log_weight = self.plan.most_probable(values, likelihoods)
         check_possible(log_weight, evidence)
-        labels = self.domain.labels
-        found = zip(self.domain.attributes, codes, strict=True)
-        return {a: labels[a][code] if a in labels else code for a, code in found}, log_weight
+        return self.domain.labelled(codes), log_weight
 
     def tables(
         self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
