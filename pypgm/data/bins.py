@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm.data.columns import Column, Encoder, Problem, Values, as_list, is_missing
 from pypgm.numeric import as_generator, is_masked
 
-__all__ = ["MOST_BINS", "Binned", "DecimalCommaError", "Outside", "UnreadableError", "Within", "drawn", "tapered"]
+__all__ = ["MOST_BINS", "Binned", "DecimalCommaError", "Outside", "UnreadableError", "Within", "drawn", "parts_of_bins"]
 
 Outside = Literal["refuse", "clip", "null", "other"]
 Within = Literal["uniform", "tapered", "middle", "lower"]
@@ -235,19 +235,23 @@ def drawn(
     if within == "uniform":
         return rng.integers(low, high, endpoint=True)
     if within == "tapered":
-        parts = tapered((last - first + 1).astype(np.float64), codes, rng)
+        parts = parts_of_bins((last - first + 1).astype(np.float64), codes, within, rng)
         return np.minimum(low + (parts * (high - low + 1)).astype(np.int64), high)
     return low if within == "lower" else low + (high - low) // 2
 
 
-def tapered(widths: NDArray[np.float64], codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return how far in the bin of each code a value is, from 0 to 1, for bins of some widths; see `Binned.within`.
+def parts_of_bins(
+    widths: NDArray[np.float64], codes: NDArray[np.int64], within: Within, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return how far in the bin of each code a value is by a policy, from 0 to 1, for bins of some widths.
 
-    Bins between are as if they held as many values everywhere: so the first and the last fall off from where the bin
-    beside, of about as many values, ends.
+    Bins between are as if they held as many values everywhere: so where they taper, the first and the last fall off
+    from where the bin beside, of about as many values, ends.
     """
+    if within in {"lower", "middle"}:
+        return np.full(len(codes), 0.0 if within == "lower" else 0.5)
     parts = rng.random(len(codes))
-    if len(widths) > 2:
+    if within == "tapered" and len(widths) > 2:
         for end, beside in ((0, 1), (-1, -2)):
             own, rate = codes == end % len(widths), float(widths[end] / widths[beside])
             fallen = -np.log1p(parts[own] * np.expm1(-rate)) / rate

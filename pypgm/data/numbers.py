@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.bins import MOST_BINS, Binned, DecimalCommaError, UnreadableError, drawn, tapered
+from pypgm.data.bins import MOST_BINS, Binned, DecimalCommaError, UnreadableError, drawn, parts_of_bins
 from pypgm.domain import Label
 
 __all__ = ["Integer", "Real", "has_decimal_comma"]
@@ -228,13 +228,7 @@ class Real(Binned):
             return whole
         starts, ends = self._starts, np.append(self._starts[1:], float(self.high))
         low, high = starts[codes], np.nextafter(ends, starts)[codes]
-        share = (
-            rng.random(len(codes))
-            if self.within == "uniform"
-            else tapered(ends - starts, codes, rng)
-            if self.within == "tapered"
-            else {"lower": 0.0, "middle": 0.5}[self.within]
-        )
+        share = parts_of_bins(ends - starts, codes, self.within, rng)
         found: NDArray[np.float64] = np.clip(low + share * (high - low), low, high)
         return found
 

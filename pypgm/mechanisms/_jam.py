@@ -125,7 +125,7 @@ def jam(
         raise ValueError("jam needs at least one attribute and one public record")
     asked = list(run.asked(workload).closure())
     cliques = [c for c in asked if may_fit(run, c, tree_bytes)]
-    run.check_fits([()])
+    run.check_fits([()])  # the first estimate, of the total alone
     run.check_fits([(a,) for a in run.domain])
     check_any_fits(run, asked, that_fit(run, [m.clique for m in run.given], cliques, tree_bytes), tree_bytes)
     check_compared(run, cliques)

@@ -134,7 +134,7 @@ def mwem(
     del data  # tracebacks from here on do not hold the records
     every = _questions(run, run.asked(workload), asks)
     questions = [q for q in every if may_fit(run, q.clique, tree_bytes)]
-    run.check_fits([()])
+    run.check_fits([()])  # the first estimate, of the total alone
     run.check_fits([(a,) for a in run.domain])
     check_compared(run, list({run.domain.canonical(q.clique) for q in questions}))
     search = _Search(run, questions, estimator, tree_bytes)
