@@ -16,6 +16,7 @@ __all__ = ["accelerated"]
 
 _STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
+_LAG = 2  # times the iterations that were best, which a path whose steps are shorter may take
 
 
 def accelerated(problem: Problem, options: Options) -> Answer:
@@ -80,6 +81,11 @@ class _Search:
         if status not in {"converged", "validated", "iterations"}:
             return status
         enough = unthinned_count(rule.best)
+
+        def is_due(taken: int, loss: float) -> bool:
+            # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.
+            return taken >= enough and (loss <= rule.fitted_at_best or taken >= _LAG * enough)
+
         calls, steps = path.calls, path.steps.restarted()
         self.ahead, self.path = smoothed, None
         del path
@@ -91,7 +97,7 @@ class _Search:
             replace(options, tolerance=0.0),
             calls,
             steps=steps,
-            rule=lambda taken, *_: status if taken >= enough else None,
+            rule=lambda taken, loss, _: status if is_due(taken, loss) else None,
             target=loss,
         )
         return self.path.follow(watch, options.iterations)

@@ -31,15 +31,17 @@ class Validation:
     ----------
     best : int
         The iteration with the least held-out loss.
+    fitted_at_best : float
+        The loss there.
     """
 
     def __init__(self) -> None:
         self.best = 1
-        self._least = self._fitted_at_best = math.inf
+        self._least = self.fitted_at_best = math.inf
 
     def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
         """Return "validated" once patience is exhausted; see `StopRule`."""
         if held_out < self._least:
-            self._least, self.best, self._fitted_at_best = held_out, taken, loss
+            self._least, self.best, self.fitted_at_best = held_out, taken, loss
         exhausted = taken - self.best >= max(_MIN_PATIENCE, _PATIENCE * taken)
-        return "validated" if exhausted and loss < self._fitted_at_best else None
+        return "validated" if exhausted and loss < self.fitted_at_best else None
