@@ -12,6 +12,7 @@ import numpy as np
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement, cells_of
 from pypgm.estimation.stacked_measurements import StackedMeasurements
+from pypgm.estimation.total import estimate_total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +59,8 @@ def least_squares(
 ) -> LeastSquares | None:
     """Return the covariance of generalised least squares over all measurements.
 
-    It minimises the weighted squared residuals over tables that agree with each other but may be negative.
+    It minimises the weighted squared residuals over tables that agree with each other but may be negative, and whose
+    total is that of `estimate_total` unless it is known.
 
     Parameters
     ----------
@@ -95,6 +97,11 @@ def least_squares(
         return None
     covariance = np.zeros((parameters, parameters))
     covariance[free, free] = (vectors / values) @ vectors.T
+    if not total_is_known:
+        # An estimate keeps to its own total, whose error beyond that of the least squares is independent of theirs.
+        shift = covariance[:, 0] / covariance[0, 0]
+        further = estimate_total(domain, measurements)[1] - covariance[0, 0]
+        covariance += further * np.outer(shift, shift)
     return LeastSquares(domain, offsets, covariance)
 
 

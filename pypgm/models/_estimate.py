@@ -117,7 +117,8 @@ def estimate(
     measurements : sequence of LinearMeasurement
         Noisy answers, counts, to any linear queries.
     total : float, optional
-        Number of records; by default its best linear unbiased estimate from the measurements. 0, where it is known
+        Number of records; by default that of `estimate_total`: the best linear unbiased one from the measurements of
+        each clique, averaged with their precisions. 0, where it is known
         that there is none, needs ``oracle="exact"``.
     oracle : {"exact", "region_graph", "factor_graph"} or RegionGraph
         What marginals have to be consistent with: a distribution on the domain, by a junction tree; or, where no tree
