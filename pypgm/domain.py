@@ -108,7 +108,7 @@ class Domain:
     ValueError
         If a name comes twice, a size is not at least 1, or labels repeat, do not fit the size, or are None or NaN.
     TypeError
-        If a name is not a string or a size not an integer.
+        If a name is not a string, a size not an integer, or a label a tuple or set.
 
     Examples
     --------
@@ -293,6 +293,8 @@ def _check_labels(name: str, labels: tuple[Label, ...] | LaterLabels, size: int)
     if isinstance(labels, LaterLabels):
         return
     for label in labels:
+        if isinstance(label, tuple | frozenset):  # evidence takes them for several values, files for lists
+            raise TypeError(f"attribute {name!r}: a label must be a single value, got {label!r}")
         if label is None or operator.ne(label, label):  # a NaN, of whatever kind, differs from itself
             raise ValueError(f"attribute {name!r}: a label must be a value, got {label!r}, which means a missing one")
     if len(set(labels)) != size:

@@ -140,6 +140,7 @@ REFUSED_DOMAINS = [
     (({"a": "FM"},), TypeError, "'a' needs a size or a list of labels"),
     (({1: 2},), TypeError, "attribute names are strings, got 1"),
     (({"a": ["x", "x"]},), ValueError, "label 'x' comes more than once"),
+    (({"a": [(0, 1), (1, 0)]},), TypeError, r"a label must be a single value, got \(0, 1\)"),
     ((["a"], [3], {"a": ["x", "y"]}), ValueError, "'a' has 3 values, got 2 labels"),
     ((["a"], [2], {"b": ["x", "y"]}), ValueError, "unknown attribute 'b'"),
 ]
