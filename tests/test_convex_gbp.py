@@ -342,3 +342,23 @@ def test_exact_beliefs_where_the_graph_is_one_region():
     exact = pypgm.marginals(vector)
     found = convex_gbp(vector, graph).marginals
     np.testing.assert_allclose(found["a", "b", "c"].values, exact["a", "b", "c"].values)
+
+
+@pytest.mark.parametrize("schedule", ["sequential", "parallel"])
+@pytest.mark.parametrize("numbers", [None, "bethe", "tree_reweighted"])
+def test_potentials_further_apart_than_doubles(numbers, schedule):
+    # Marginals of parents underflow, which is no structural zero.
+    domain = Domain({"a": 2, "b": 2, "c": 2})
+    vector = CliqueVector(domain, [("a", "b"), ("b", "c")], 1000.0 * np.arange(8))
+    found = convex_gbp(vector, RegionGraph.saturated(domain, vector.cliques), numbers, schedule=schedule)
+    assert found.converged
+    assert found.dual == pytest.approx(10_000)
+    for clique in vector.cliques:
+        np.testing.assert_allclose(found.marginals[clique].values, pypgm.marginals(vector)[clique].values, atol=1e-12)
+
+
+def test_a_structural_zero_among_counting_numbers_that_are_taken_back():
+    domain = Domain({"a": 2, "b": 2, "c": 2})
+    vector = CliqueVector(domain, [("a", "b"), ("b", "c")], [-np.inf, 0, 0, 0, 1, 2, 3, 4])
+    found = convex_gbp(vector, RegionGraph.junction_tree(domain, vector.cliques), "bethe").marginals
+    np.testing.assert_allclose(found["b"].values, pypgm.marginals(vector).project("b").values, atol=1e-6)

@@ -166,7 +166,8 @@ def _take_back(core: _core.ConvexGbp, theta: CliqueVector, surplus: NDArray[np.f
     core.set_potentials(moved)
     changed = core.beliefs
     finite = np.isfinite(moved) & np.isfinite(before)
-    return float(np.abs(np.where(finite, moved - before, 0.0) * changed).sum() / len(theta.cliques))
+    moves = np.subtract(moved, before, out=np.zeros(moved.size), where=finite)
+    return float(np.abs(moves * changed).sum() / len(theta.cliques))
 
 
 def _consistent_value(

@@ -145,13 +145,15 @@ double ConvexGbp::gather(int child, int n_threads) {
   return distance;
 }
 
-/// A cell of marginal 0 in every parent keeps belief 0.
+/// A cell of marginal 0 in every parent keeps belief 0; one that has a belief approaches the least instead, since
+/// their marginals may have underflowed.
 void ConvexGbp::exclude_zeros(int child) {
   const Region& r = graph_->regions[at(child)];
+  const auto b = belief(child);
   double* mean = means_.data() + mean_offset_[at(child)];
   const double* m = marginals_.data() + offset_[at(child)];
   for (std::size_t i = 0; i < r.cells; ++i) {
-    bool any = false;
+    bool any = b[i] > 0;
     for (std::size_t p = 0; p < r.up.size(); ++p) any = any || m[p * r.cells + i] > 0;
     if (!any) mean[i] = -kInfinity;
   }
