@@ -24,6 +24,7 @@ Frame: TypeAlias = Any
 """A data frame of a library that may not be installed."""
 
 _FLOAT64 = np.dtype(np.float64)
+_LEAST_MASS = 1e-300  # below it, a quotient may leave the doubles
 _SHOWN = 12  # cells that a printed table shows with their labels
 
 
@@ -159,6 +160,8 @@ class Factor:
             If the table has no weight.
         """
         mass = float(self.logsumexp().datavector()[0]) if log else float(self.sum().datavector()[0])
+        if not log and (mass == np.inf or 0 < mass < _LEAST_MASS) and (top := self._cells.max()) < np.inf:
+            return Factor.over(self.domain, self._cells / top).normalize(total)
         if mass == (-np.inf if log else 0.0):
             raise ValueError(f"the table over {self.domain.attributes} has no weight to normalize")
         return Factor.over(self.domain, self._cells - mass + np.log(total) if log else self._cells * (total / mass))

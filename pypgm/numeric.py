@@ -75,6 +75,8 @@ def _float_of(name: str, value: object) -> float:
 
 def real_array(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return an array of integers or floats; ``TypeError``, naming what it is of, if its entries are none."""
+    if is_masked(values):
+        raise TypeError(f"{name} must be real numbers, got a masked array: fill or drop what is masked")
     array: NDArray[Any] = np.asarray(values)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")

@@ -130,6 +130,8 @@ def test_logsumexp_does_not_overflow():
 
 def test_normalize_scales_to_a_total(table):
     np.testing.assert_allclose(table.normalize(42.0).values, table.values * 2, rtol=1e-15)
+    for cell in (1.7e308, 5e-324):  # the sum, or a quotient by it, leaves the doubles
+        np.testing.assert_array_equal((table * 0 + cell).normalize(6.0).values, 6 / table.values.size)
     logs = (table.log() + 2000.0).normalize(42.0, log=True)
     np.testing.assert_allclose(logs.exp().values, table.values * 2, rtol=1e-12)
 

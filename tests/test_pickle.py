@@ -65,6 +65,22 @@ class TestCopies:
         with pytest.raises(pypgm.ModelTooLargeError):
             copied(again)._check_fits(20_000)
 
+    def test_networks(self, copied):
+        net = pypgm.bayes.BayesianNetwork(
+            DOMAIN,
+            {"c": ["a", "sex"]},
+            {"a": [0.5, 0.5], "sex": [0.25, 0.75], "c": np.full((2, 2, 3), 1 / 3)},
+            name="x",
+        )
+        again = copied(net)
+        assert (type(again), again.name, again.domain, dict(again.parents)) == (
+            type(net),
+            "x",
+            DOMAIN,
+            dict(net.parents),
+        )
+        assert all(again.tables[a].values.tobytes() == net.tables[a].values.tobytes() for a in DOMAIN)
+
     def test_the_vocabulary(self, copied):
         assert copied(DOMAIN) == DOMAIN
         factor = Factor(DOMAIN.project(("a",)), [1, 2])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -62,6 +63,10 @@ class ConditionalTables:
         self.notes = tuple(
             f"{a!r}: rows sum to 1 within {errors[a]:.1e}, not exactly; they are used as written" for a in self._inexact
         )
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        made = partial(type(self), name=self.name)
+        return made, (self.domain, dict(self.parents), {a: table.values for a, table in self.tables.items()})
 
     @classmethod
     def read_bif(cls: type[_T], path: str | os.PathLike[str]) -> _T:

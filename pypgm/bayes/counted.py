@@ -29,7 +29,7 @@ __all__ = ["CountedNetwork"]
 _KIND = "bayesian network"
 
 
-class CountedNetwork(BayesianNetwork, Stored):
+class CountedNetwork(Stored, BayesianNetwork):
     """A Bayesian network of a number of records: what a private release of one holds.
 
     All a `BayesianNetwork` answers is probabilities here too; `project` alone speaks in counts.
