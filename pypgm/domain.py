@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeGuard
 
 __all__ = ["Clique", "Domain", "LaterLabels", "as_clique", "check_domain", "check_kind", "listed", "nearest"]
@@ -108,7 +108,7 @@ class Domain:
     ValueError
         If a name comes twice, a size is not at least 1, or labels repeat, do not fit the size, or are None or NaN.
     TypeError
-        If a name is not a string, a size not an integer, or a label a tuple or set.
+        If a name is not a string, a size not an integer, or a label a collection.
 
     Examples
     --------
@@ -292,8 +292,10 @@ def _check_labels(name: str, labels: tuple[Label, ...] | LaterLabels, size: int)
         raise ValueError(f"attribute {name!r} has {size} values, got {given} labels")
     if isinstance(labels, LaterLabels):
         return
-    for label in labels:
-        if isinstance(label, tuple | frozenset):  # evidence takes them for several values, files for lists
+    each: Sequence[object] = labels
+    for label in each:
+        # Evidence takes collections for several values, and files for lists.
+        if isinstance(label, tuple | frozenset) or not isinstance(label, Hashable):
             raise TypeError(f"attribute {name!r}: a label must be a single value, got {label!r}")
         if label is None or operator.ne(label, label):  # a NaN, of whatever kind, differs from itself
             raise ValueError(f"attribute {name!r}: a label must be a value, got {label!r}, which means a missing one")

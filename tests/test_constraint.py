@@ -221,6 +221,7 @@ def test_cells_of_a_coarse_attribute_are_forbidden_through_the_fine_one():
         (lambda: Constraint("q", allowed=[0]), ValueError, "unknown attribute 'q'"),
         (lambda: Constraint(("x", "x"), allowed=[(0, 0)]), ValueError, "more than once"),
         (lambda: Constraint(("x", "y"), allowed=np.ones((2, 3), bool)), ValueError, r"needs shape \(3, 2\)"),
+        (lambda: Constraint(("x", "y"), allowed=np.ones((3, 2), int)), TypeError, "needs truth values, got int64"),
         (lambda: Constraint(("x", "y"), allowed=[(0, 7)]), ValueError, "codes of 'y' are 0 to 1, got 7"),
         (lambda: Constraint(("x", "y"), allowed=[(0,)]), ValueError, "needs 2 values"),
         (lambda: Constraint(("x", "state"), allowed=[(0, "C")]), ValueError, "no label 'C'"),
@@ -250,3 +251,15 @@ def test_refusals(make, error, message):
 def test_a_loss_of_ones_own_knows_nothing_of_mappings():
     with pytest.raises(ValueError, match="with a mapping among the constraints"):
         pypgm.estimate(DOMAIN, measured(0), constraints=[INSIDE], loss=lambda m: (0.0, m))
+
+
+def test_a_constraint_keeps_what_it_was_given():
+    mask = np.array([[True, False], [True, True], [False, True]])
+    constraint = Constraint(("x", "y"), allowed=mask)
+    mask[:] = True
+    assert constraint.mask(DOMAIN).tolist() == [True, False, True, True, False, True]
+
+
+def test_a_single_constraint_is_no_sequence():
+    with pytest.raises(TypeError, match="constraints needs a sequence of pypgm"):
+        pypgm.estimate(DOMAIN, measured(0), constraints=INSIDE)

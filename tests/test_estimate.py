@@ -457,6 +457,8 @@ def test_refused_measurements_and_starts():
         pypgm.estimate(SMALL, [LinearMeasurement([1, 2], "zip")])
     with pytest.raises(ValueError, match=r"clique \('b',\) has 3 cells"):
         pypgm.estimate(SMALL, [LinearMeasurement([1, 2], "b")])
+    with pytest.raises(TypeError, match=r"measurements needs a sequence of pypgm\.LinearMeasurement, got None"):
+        pypgm.estimate(SMALL, None)
     other = GraphicalModel(CliqueVector(Domain({"a": 2}), ["a"]), 1.0)
     with pytest.raises(ValueError, match=r"warm_start needs a model over Domain\(a: 2, b: 3, c: 2\), got one over"):
         pypgm.estimate(SMALL, measured(), warm_start=other)

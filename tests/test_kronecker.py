@@ -267,6 +267,17 @@ def test_huge_and_tiny_blocks():
     np.testing.assert_allclose(model.answer(KroneckerQuery({"age": np.full((1, 8), 1e-290)})), [TOTAL * 1e-290])
 
 
+def test_large_answers_are_made_in_parts_that_a_time_limit_ends(monkeypatch):
+    model, ranges = small_model(), {"age": queries.AllRange(8), "zip": queries.AllRange(6)}
+    whole = model.answer(KroneckerQuery(ranges))
+    monkeypatch.setattr("pypgm.inference.kronecker._CHUNK_CELLS", 50)
+    np.testing.assert_array_equal(model.answer(KroneckerQuery(ranges)), whole)
+    times = itertools.count()  # a second from each look to the next: the tables are done before the limit
+    monkeypatch.setattr("pypgm.clock.now", lambda: float(next(times)))
+    with pytest.raises(TimeoutError, match="the exact answer takes longer than time_limit=20"):
+        model.answer(KroneckerQuery(ranges), time_limit=20.0)
+
+
 # Conditional expectations.
 
 

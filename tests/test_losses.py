@@ -340,3 +340,16 @@ REFUSED = [
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("returned", [5.0, (1.0, np.zeros(2))])
+def test_what_a_custom_loss_returns(returned):
+    with pytest.raises(TypeError, match=r"the loss must return \(value, gradient\)"):
+        pypgm.estimate(DOMAIN, [], 1.0, loss=losses.Custom(lambda _: returned, ["a"]))
+
+
+def test_a_loss_that_cannot_be_negative_converges_at_zero():
+    exact = LinearMeasurement([30.0, 50.0, 20.0], "b", 10.0)
+    fit = pypgm.estimate(DOMAIN, [exact], 100.0, loss="l1", method="mirror_descent", stop="optimum").fit
+    assert fit.status == "converged"
+    assert fit.gap <= 0.01 * (1 + fit.loss)

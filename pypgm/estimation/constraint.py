@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ class Constraint:
         self.kind = given[0]
         if self.kind == "mapping" and len(self.clique) != 2:
             raise ValueError(f"a mapping needs a clique of a fine and a coarse attribute, got {self.clique}")
-        self._given: Any = options[self.kind]
+        self._given: Any = copy.copy(options[self.kind])
 
     @classmethod
     def of_rules(cls, schema: Schema) -> tuple[Constraint, ...]:
@@ -99,6 +100,8 @@ class Constraint:
             if self._given.shape != shape:
                 raise ValueError(f"the mask of clique {self.clique} needs shape {shape}, got {self._given.shape}")
             named: NDArray[np.bool_] = self._given.copy()
+        elif len(shape) > 1 and getattr(self._given, "shape", None) == shape:
+            raise TypeError(f"the mask of clique {self.clique} needs truth values, got {self._given.dtype}")
         else:
             named = np.zeros(shape, dtype=bool)
             for cell in self._given:
@@ -149,6 +152,8 @@ def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Ma
     TypeError
         If something is not a constraint.
     """
+    if isinstance(constraints, Constraint):
+        raise TypeError(f"constraints needs a sequence of pypgm.Constraint, got one: [{constraints!r}]")
     found: dict[str, tuple[str, NDArray[np.int64]]] = {}
     masks = []
     for c in constraints:

@@ -83,8 +83,10 @@ class Custom(Loss):
         tables = StackedMeasurements(domain, cliques, cells)
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            value, gradient = self.function(CliqueVector(domain, self.cliques, tables.answers(marginals)))
-            own = gradient.values
+            found = self.function(CliqueVector(domain, self.cliques, tables.answers(marginals)))
+            if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], CliqueVector)):
+                raise TypeError(f"the loss must return (value, gradient), a number and a CliqueVector, got {found!r}")
+            value, own = found[0], found[1].values
             if own.shape != tables.values.shape or not (np.isfinite(own).all() and math.isfinite(value)):
                 raise ValueError(
                     f"the loss must return a finite value and a finite gradient of {tables.values.size} cells, "

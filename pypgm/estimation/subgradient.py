@@ -77,7 +77,8 @@ class _Subgradients(StepwiseRun):
             return self._point.loss - self._oracle.gap(self._point)
         with np.errstate(invalid="ignore"):
             summed = np.where(np.isneginf(self._start), -np.inf, self._point.potentials - self._start)
-        return (self._linear - self._oracle.total * self._oracle.largest(summed)) / self._weight
+        bound = (self._linear - self._oracle.total * self._oracle.largest(summed)) / self._weight
+        return max(bound, self.problem.loss.least) if self.problem.loss.convex else bound
 
     def point(self) -> Point:
         """Return the model of the average, or the best iterate where that is better; see `Run`."""

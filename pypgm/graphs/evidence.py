@@ -113,10 +113,11 @@ def code_of(domain: Domain, attribute: str, value: object) -> int:
     if labels is not None and value in labels:
         return labels.index(value)
     if isinstance(value, bool) or not isinstance(value, int) or any(isinstance(x, int) for x in labels or ()):
+        likely = "; likelihoods come in a pypgm.Likelihood" if isinstance(value, float) else ""
         if labels is None:
-            raise TypeError(f"attribute {attribute!r} has no labels, so its evidence is a code, got {value!r}")
+            raise TypeError(f"attribute {attribute!r} has no labels, so its values are codes, got {value!r}{likely}")
         shown = ", ".join(repr(x) for x in labels[:10]) + (", …" if len(labels) > 10 else "")
-        raise ValueError(f"attribute {attribute!r} has no label {value!r}; its labels are {shown}")
+        raise ValueError(f"attribute {attribute!r} has no label {value!r}; its labels are {shown}{likely}")
     size = domain.shape[domain.index(attribute)]
     if not 0 <= value < size:
         why = "; a number is a code here, not a value as for --given of the command"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from pypgm import _core
 from pypgm.errors import ConditionWarning
 from pypgm.inference.calibrated import Ask, Calibrated
-from pypgm.inference.contraction import check_answers, run_contraction
+from pypgm.inference.contraction import check_answers, check_time, run_contraction
 from pypgm.inference.folding import Folding
 from pypgm.queries import KroneckerQuery, LinearQuery
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["answer_queries"]
 
 _DENSE_ENTRIES = 1 << 22  # a block with more is applied to the answer, not to the tables
+_CHUNK_CELLS = 1 << 22  # of an answer between two looks at the clock
 _MOST_AXES = 32  # that every NumPy supported takes
 _CONDITION = 1e8  # eight of sixteen digits are gone
 
@@ -112,9 +114,17 @@ def _finished(query: KroneckerQuery, cells: NDArray[np.float64], clock: Clock) -
 def _apply(block: LinearQuery, table: NDArray[np.float64], axis: int, clock: Clock) -> NDArray[np.float64]:
     """Apply a block to an axis of a table."""
     rows, cells = block.shape
-    if 2 * block.cost <= rows * cells:
-        return block.apply(table, axis)
     before, after = table.shape[:axis], table.shape[axis + 1 :]
+    if 2 * block.cost <= rows * cells:
+        step = max(1, _CHUNK_CELLS // (rows * math.prod(after)))
+        if math.prod(before) <= step:
+            return block.apply(table, axis)
+        parts = table.reshape(-1, cells, *after)
+        answers = np.empty((len(parts), rows, *after))
+        for i in range(0, len(parts), step):
+            check_time(clock, partial("{}/{} tables of {} answers".format, i, len(parts), rows))
+            answers[i : i + step] = block.apply(parts[i : i + step], 1)
+        return answers.reshape(*before, rows, *after)
     sizes = (math.prod(before), cells, math.prod(after), rows)
     plan = _core.plan_elimination(sizes, [((0, 1, 2), False), ((3, 1), False)], (0, 3, 2))
     tables = [np.ascontiguousarray(table).reshape(-1), _dense(block).reshape(-1)]

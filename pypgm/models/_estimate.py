@@ -327,6 +327,8 @@ def checked_measurements(domain: Domain, measurements: Iterable[LinearMeasuremen
     made = "pypgm.LinearMeasurement(values, clique, stddev)"
     if isinstance(measurements, LinearMeasurement):
         raise TypeError(f"measurements needs a sequence of pypgm.LinearMeasurement, got one: [{made}]")
+    if not isinstance(measurements, Iterable):
+        raise TypeError(f"measurements needs a sequence of pypgm.LinearMeasurement, got {measurements!r}: [{made}]")
     checked = tuple(measurements)  # an iterator is read once
     for i, m in enumerate(checked):
         check_kind(f"measurements[{i}]", m, LinearMeasurement, made)
