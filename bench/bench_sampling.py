@@ -12,8 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
-from pypgm.models.sampling import Step, draw_records
+from pypgm.factor import Factor
+from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.models.sampling import draw_records
 
 CASES = {
     "small: 1,000 rows, 5 binary attributes, pairs": (1_000, [2] * 5, 2),
@@ -40,10 +43,12 @@ def chain(sizes: list[int], width: int, rng: np.random.Generator) -> list[np.nda
     return tables
 
 
-def chain_steps(names: list[str], tables: list[np.ndarray], width: int) -> list[Step]:
-    """Steps of a chain from its first attribute on."""
-    cliques = [tuple(names[i : i + width]) for i in range(len(tables))]
-    return [Step(c, c[:-1] if i else (), t.ravel()) for i, (c, t) in enumerate(zip(cliques, tables, strict=True))]
+def chain_tree(domain: Domain, tables: list[np.ndarray], width: int) -> tuple[JunctionTree, list[Factor]]:
+    """Return the junction tree of a chain, and the tables of its nodes."""
+    cliques = [domain.attributes[i : i + width] for i in range(len(tables))]
+    logs = [np.log(t if i == 0 else t / t.sum(axis=-1, keepdims=True)) for i, t in enumerate(tables)]
+    tree = JunctionTree(domain, cliques)
+    return tree, tree.tables(CliqueVector(domain, cliques, np.concatenate([log.ravel() for log in logs])))
 
 
 def ancestral(tables: list[np.ndarray], rows: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -93,13 +98,13 @@ def main() -> None:
         names = [f"x{i}" for i in range(len(sizes))]
         domain = Domain(names, sizes)
         tables = chain(sizes, width, rng)
-        steps = chain_steps(names, tables, width)
-        records = list(draw_records(domain, steps, rows, 0).values())
+        tree, beliefs = chain_tree(domain, tables, width)
+        records = list(draw_records(tree, beliefs, rows, 0).values())
         mine, worst = total_variation(records, tables, rows, width)
         peer, _ = total_variation(ancestral(tables, rows, rng), tables, rows, width)
         if width == 2 and not worst < 2:
             raise AssertionError(f"{title}: a pair's count is {worst} from the model's")
-        fast = median_time(lambda d=domain, s=steps, n=rows: draw_records(d, s, n, 1), repeat)
+        fast = median_time(lambda t=tree, b=beliefs, n=rows: draw_records(t, b, n, 1), repeat)
         slow = median_time(lambda t=tables, n=rows, g=rng: ancestral(t, n, g), repeat)
         print(
             f"{title}\n  {fast:.4f} s, {rows / fast:,.0f} rows/s, {1e9 * fast / rows / len(sizes):.0f} ns a value;"

@@ -17,7 +17,7 @@ from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
 from pypgm.models.queryable import Table
 from pypgm.models.refinement import refined_records
-from pypgm.models.sampling import draw_records, steps_along
+from pypgm.models.sampling import draw_records
 from pypgm.models.stored_model import Stored, header_of
 from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import as_generator, checked_integer
@@ -213,7 +213,7 @@ class Model(Uncertain[Table], Stored):
         n_rows, source = round(self.total) if rows is None else rows, as_generator(rng)
         with Clock("synthetic_data", time_limit, progress) as clock:
             tree, tables, stages = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
-            columns = draw_records(tree.domain, steps_along(tree, tables), n_rows, source, clock=clock)
+            columns = draw_records(tree, tables, n_rows, source, clock=clock)
             for index in stages:
                 columns = refined_records(columns, index, n_rows, source, clock)
             if stages:
