@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import numpy as np
+
 __all__ = ["check_fields"]
 
 _NAMES: dict[object, str] = {str: "text", int: "an integer", float: "a number", bool: "true or false", None: "null"}
+_NAMES[np.ndarray] = "an array"
 _LARGEST = 1 << 1000  # an integer that is a number: the doubles end there
 _MOST_SHOWN = 40
 
@@ -18,11 +21,11 @@ def check_fields(value: object, kind: object, where: str = "") -> None:
     Parameters
     ----------
     value : object
-        As `json` gives it.
+        As `json` gives it, with arrays.
     kind : object
-        ``str``, ``int``, ``float`` (an integer too), ``bool`` or ``None``; a tuple of kinds, of which one will do; a
-        list of the one kind of all its entries; a mapping of names to kinds, which may be missing where the name ends
-        in "?", or of ``str`` to the kind of all entries; a set of values; ``object`` for anything.
+        ``str``, ``int``, ``float`` (an integer too), ``bool``, ``numpy.ndarray`` or ``None``; a tuple of kinds, of
+        which one will do; a list of the one kind of all its entries; a mapping of names to kinds, which may be missing
+        where the name ends in "?", or of ``str`` to the kind of all entries; a set of values; ``object`` for anything.
     where : str
         What the field is called; empty for the whole.
 

@@ -31,7 +31,6 @@ from pypgm.report import budget_text, error_lines, model_lines, summary_lines, w
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
     from typing_extensions import Self
 
     from pypgm.data import Dataset
@@ -298,19 +297,16 @@ class Release(Stored):
         table.schema = table.schema or self.schema
         return table
 
-    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the release's file."""
-        header, arrays = self.model.archive()
-        packed = packed_measurements(self.measurements, "released")
-        if packed is None:
-            raise ValueError("a query of the release is too large to be written as a matrix; save its model")
+    def archive(self) -> dict[str, Any]:
+        """Return the fields of the release's file."""
         own = {"version": _VERSION, "mechanism": self.mechanism, "ledger": self.ledger.to_dict()}
+        own |= {"measurements": packed_measurements(self.measurements)}
         own |= {"options": dict(self.options), "pypgm": self.version, "log": list(self.log)}
         own |= {} if self.schema is None else {"schema": self.schema.to_dict()}
-        return header | {"release": own | {"measurements": packed[0]}}, arrays | packed[1]
+        return self.model.archive() | {"release": own}
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
-        return (_unpickled, (archive_bytes(*self.archive()),))
+        return (_unpickled, (archive_bytes(self.archive()),))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -371,17 +367,17 @@ def load(path: str | os.PathLike[str]) -> Release | ReleasedModel:
     >>> pypgm.load(path).ledger.budget
     Budget(epsilon=1, delta=1e-09)
     """
-    return _of_archive(*read_archive(path), str(path))
+    return _of_archive(read_archive(path), str(path))
 
 
-def _of_archive(header: dict[str, Any], arrays: dict[str, Any], name: str) -> Release | ReleasedModel:
-    model = model_of_archive(header, arrays, name)
-    if "release" not in header:
+def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
+    model = model_of_archive(fields, name)
+    if "release" not in fields:
         return model
     try:
-        check_fields(stored := header["release"], _FIELDS | {"measurements": MEASUREMENTS, "ledger": {}}, "release")
+        check_fields(stored := fields["release"], _FIELDS | {"measurements": MEASUREMENTS, "ledger": {}}, "release")
         _check_version(stored["version"])
-        measurements = unpacked_measurements(model.domain, stored["measurements"], arrays, "released")
+        measurements = unpacked_measurements(model.domain, stored["measurements"])
         mechanism, ledger = stored["mechanism"], LedgerReport.from_dict(stored["ledger"])
         made = stored.get("options", {}), stored.get("pypgm", "")
         log = tuple({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored.get("log", ()))
@@ -397,4 +393,4 @@ def _check_version(version: object) -> None:
 
 
 def _unpickled(packed: bytes) -> object:
-    return _of_archive(*parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")
+    return _of_archive(parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")

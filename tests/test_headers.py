@@ -68,7 +68,7 @@ def changed(header, path, new):
 
 
 def plain(header):
-    return json.loads(json.dumps(header, default=lambda x: x.item()))
+    return json.loads(json.dumps(header, default=lambda x: x.tolist()))
 
 
 def same(one, other):
@@ -95,14 +95,14 @@ def number(value):
 def test_a_changed_header_is_loaded_as_it_says_or_refused_by_file_and_field(name, tmp_path):
     path = tmp_path / "thing.pgm"
     THINGS[name]().save(path)
-    header, arrays = read_archive(path)
+    header = read_archive(path)
     odd = []
     for place in places(header):
         if place[0] in {"format", "version"}:
             continue
         for new in (*WRONG, places):
             other = changed(header, place, new)
-            write_archive(path, other, arrays)
+            write_archive(path, other)
             try:
                 found = pypgm.load(path)
             except ValueError as error:
@@ -111,8 +111,8 @@ def test_a_changed_header_is_loaded_as_it_says_or_refused_by_file_and_field(name
             except Exception as error:
                 odd.append((place, new, repr(error)))
             else:
-                again = plain(found.archive()[0])
-                if not same(again, {k: v for k, v in other.items() if k not in {"format", "version"}}):
+                again = plain(found.archive())
+                if not same(again, plain({k: v for k, v in other.items() if k not in {"format", "version"}})):
                     odd.append((place, new, "loaded as something else"))
     assert not odd, "\n".join(map(str, odd))
 

@@ -15,6 +15,7 @@ from pypgm import Constraint, Domain, LinearMeasurement, cli, queries
 from pypgm.estimation.path import Path
 from pypgm.estimation.standard_error import least_squares
 from pypgm.models.stored_model import model_of_archive
+from pypgm.queries.folded import folded
 
 DOMAIN = Domain({"a": 4, "b": 3, "c": 3})
 PAIRS = [("a", "b"), ("c", "b")]
@@ -176,6 +177,34 @@ def test_a_prior_goes_into_the_file(tmp_path):
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        queries.AllRange(4),
+        queries.Contrasts([4]),
+        queries.Contrasts([2], [[0, 1, 1, 0]]),
+        queries.Identity(4),
+        queries.Kronecker([queries.Prefix(2), queries.Matrix([[0.5, 1], [1, -1]])]),
+        queries.Matrix([[1, 2, 0, 1]]),
+        queries.Partition([0, 2, 2, 0], 4),
+        queries.RangeList(4, [(0, 1), (1, 3)]),
+        queries.Subset([3, 0], 4, [5, -1]),
+        queries.Union([queries.total(4), queries.permutation([3, 2, 1, 0])]),
+        folded(queries.Prefix(2), np.array([0, 1, 1, 0])),
+    ],
+    ids=repr,
+)
+def test_a_file_keeps_every_query_as_it_is(query, tmp_path):
+    m = LinearMeasurement(np.arange(query.shape[0]), "a", 2.0, query, "laplace", not_private="a test")
+    model = pypgm.estimate(DOMAIN, [*measurements(spread=10.0), m])
+    model.save(tmp_path / "m.npz")
+    again = pypgm.load(tmp_path / "m.npz").origin.measurements[-1]
+    assert again.query == query
+    assert again.values.dtype == m.values.dtype
+    assert (again.values.tolist(), again.stddev, again.noise) == (m.values.tolist(), m.stddev, m.noise)
+    assert again.not_private == m.not_private
+
+
 class Halves:
     """A user's query that has no matrix of its own."""
 
@@ -211,15 +240,16 @@ def test_a_query_of_ones_own_is_kept_as_a_matrix_or_not_at_all(tmp_path, monkeyp
 @pytest.mark.parametrize("breaks", ["mask", "values", "query"])
 def test_a_file_that_does_not_fit_is_refused(breaks):
     model = optimum(measurements(), constraints=[Constraint(("a", "b"), forbidden=[(0, 0)])])
-    header, arrays = model.archive()
+    fields = model.archive()
+    first, second, *_ = fields["origin"]["measurements"]
     if breaks == "mask":
-        arrays["mask 0"] = arrays["mask 0"][:-1]
+        fields["masks"][0]["allowed"] = fields["masks"][0]["allowed"][:-1]
     elif breaks == "values":
-        arrays["measurement 1 values"] = arrays["measurement 1 values"][:-1]
+        second["values"] = second["values"][:-1]
     else:
-        header["origin"]["measurements"][0]["query"] = "groups"
+        first["query"] = {"class": "Partition", "arguments": [[0, 1]]}
     with pytest.raises(ValueError, match="not a whole pypgm model file"):
-        model_of_archive(header, arrays, "m.pgm")
+        model_of_archive(fields, "m.pgm")
 
 
 # The command.

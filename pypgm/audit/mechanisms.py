@@ -314,6 +314,6 @@ def _saved(release: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         model.save(path)
-        again = model_of_archive(*read_archive(path), str(path))
+        again = model_of_archive(read_archive(path), str(path))
     project = [again.project(c).values.tobytes() for c in again.cliques]
     return {"project": project, "synthetic": again.synthetic_data(rng=3).n_records}

@@ -14,11 +14,11 @@ from pypgm.factor import Factor
 from pypgm.fields import check_fields
 from pypgm.models import GraphicalModel
 from pypgm.models._load import stored_fit
-from pypgm.models.stored_model import KINDS, Stored, domain_of, header_of
+from pypgm.models.stored_model import KINDS, Stored, domain_of, fields_of
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pypgm.data import Dataset
     from pypgm.estimation.fit import Fit
@@ -110,23 +110,23 @@ class CountedNetwork(Stored, BayesianNetwork):
             return GraphicalModel(self.potentials, self.total).synthetic_data(rows, rng, evidence=evidence)
         return self.sample(round(self.total) if rows is None else rows, rng)
 
-    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the network's file."""
-        header = header_of(self, _KIND) | {
+    def archive(self) -> dict[str, Any]:
+        """Return the fields of the network's file."""
+        return fields_of(self, _KIND) | {
             "name": self.name,
             "parents": dict(self.parents),
             "total": self.total,
             "fit": None if self.fit is None else dataclasses.asdict(self.fit),
+            "tables": [table.values for table in self.tables.values()],
         }
-        return header, {f"table {i}": table.values for i, table in enumerate(self.tables.values())}
 
 
-def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> CountedNetwork:
-    domain = domain_of(header)
-    check_fields(header, {"name": str, "total": float, "parents": {str: [str]}})
-    tables = {a: arrays[f"table {i}"] for i, a in enumerate(domain)}
-    known = {"name": header["name"], "total": header["total"], "fit": stored_fit(header)}
-    return CountedNetwork(domain, header["parents"], tables, **known)
+def _read(fields: dict[str, Any]) -> CountedNetwork:
+    domain = domain_of(fields)
+    check_fields(fields, {"name": str, "total": float, "parents": {str: [str]}, "tables": [np.ndarray]})
+    tables = dict(zip(domain, fields["tables"], strict=True))
+    known = {"name": fields["name"], "total": fields["total"], "fit": stored_fit(fields)}
+    return CountedNetwork(domain, fields["parents"], tables, **known)
 
 
 KINDS[_KIND] = _read

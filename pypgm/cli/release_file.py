@@ -101,7 +101,7 @@ class Place:
         OSError
             If it is elsewhere, or nowhere.
         """
-        packed = archive_bytes(*release.archive())
+        packed = archive_bytes(release.archive())
         try:
             _fill(self._draft, packed)
             self._draft.replace(self.path)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+import numpy as np
+
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.estimation.constraint import Masks
@@ -27,53 +29,52 @@ _FIT: Fields = {"status": {*get_args(Status)}, "loss": float, "gap": (float, Non
 _FIT |= {"iterations": int, "seconds": float, "history": [float]}
 _OPTIONS: Fields = {"loss": {*LOSSES}, "method": {*METHODS}, "stop": {*get_args(Stop)}, "stepsize": (float, None)}
 _OPTIONS |= {"iterations": int, "tolerance": float}
-_ORIGIN: Fields = {"total_is_known": bool, "options": _OPTIONS, "measurements": MEASUREMENTS, "prior": ([[str]], None)}
-_ORIGIN["earlier?"] = _ORIGIN
-_MODEL: Fields = {"cliques": [[str]], "total": float, "functions": {str: [object]}, "masks": [[str]]}
-_MODEL["origin?"] = (_ORIGIN, None)
-_REGIONS = {"regions": [[str]], "edges": [[int]], "prior_cells": float}
+_ORIGIN: Fields = {"total_is_known": bool, "options": _OPTIONS, "measurements": MEASUREMENTS}
+_ORIGIN |= {"prior": ({"cliques": [[str]], "values": np.ndarray}, None), "earlier": (_ORIGIN, None)}
+_MODEL: Fields = {"cliques": [[str]], "total": float, "functions": {str: [object]}, "potentials": np.ndarray}
+_MODEL |= {"masks": [{"clique": [str], "allowed": np.ndarray}], "origin?": _ORIGIN}
+_REGIONS = {"regions": [[str]], "edges": [[int]], "prior_cells": float, "marginals": np.ndarray}
 
 
-def _parts(header: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+def _parts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return what models of both kinds were made of besides their tables."""
-    check_fields(header, _MODEL)
-    folding = Folding.from_lists(domain_of(header), header["functions"])
-    origin = header.get("origin")
+    check_fields(fields, _MODEL)
+    folding = Folding.from_lists(domain_of(fields), fields["functions"])
     return {
         "folding": folding,
-        "fit": stored_fit(header),
-        "masks": _masks(folding.inner, header, arrays),
-        "origin": None if origin is None else Origin.unpacked(folding.inner, origin, arrays, estimate_again),
+        "fit": stored_fit(fields),
+        "masks": _masks(folding.inner, fields["masks"]),
+        "origin": Origin.unpacked(folding.inner, fields["origin"], estimate_again) if "origin" in fields else None,
     }
 
 
-def stored_fit(header: dict[str, Any]) -> Fit | None:
+def stored_fit(fields: dict[str, Any]) -> Fit | None:
     """Return how the estimate of a file's model ended."""
-    check_fields(header, {"fit": (_FIT, None)})
-    fit = header["fit"]
+    check_fields(fields, {"fit": (_FIT, None)})
+    fit = fields["fit"]
     return None if fit is None else Fit(**{**fit, "history": tuple(fit["history"])})
 
 
-def _graphical_model(header: dict[str, Any], arrays: dict[str, Any]) -> GraphicalModel:
-    parts = _parts(header, arrays)
-    potentials = CliqueVector(parts["folding"].inner, header["cliques"], arrays["potentials"])
-    return GraphicalModel(potentials, header["total"], **parts)
+def _graphical_model(fields: dict[str, Any]) -> GraphicalModel:
+    parts = _parts(fields)
+    potentials = CliqueVector(parts["folding"].inner, fields["cliques"], fields["potentials"])
+    return GraphicalModel(potentials, fields["total"], **parts)
 
 
-def _region_model(header: dict[str, Any], arrays: dict[str, Any]) -> RegionGraphModel:
-    check_fields(header, _REGIONS)
-    parts = _parts(header, arrays)
+def _region_model(fields: dict[str, Any]) -> RegionGraphModel:
+    check_fields(fields, _REGIONS)
+    parts = _parts(fields)
     domain = parts["folding"].inner
-    regions = [domain.indices(r) for r in header["regions"]]
-    edges = [(int(parent), int(child)) for parent, child in header["edges"]]
-    graph = RegionGraph(domain, [tuple(c) for c in header["cliques"]], regions, edges)
-    marginals, potentials = (CliqueVector(domain, graph.regions, arrays[name]) for name in ("marginals", "potentials"))
-    parts |= {"potentials": potentials, "prior_cells": header["prior_cells"]}
-    return RegionGraphModel(graph, marginals, header["total"], **parts)
+    regions = [domain.indices(r) for r in fields["regions"]]
+    edges = [(int(parent), int(child)) for parent, child in fields["edges"]]
+    graph = RegionGraph(domain, [tuple(c) for c in fields["cliques"]], regions, edges)
+    marginals, potentials = (CliqueVector(domain, graph.regions, fields[name]) for name in ("marginals", "potentials"))
+    parts |= {"potentials": potentials, "prior_cells": fields["prior_cells"]}
+    return RegionGraphModel(graph, marginals, fields["total"], **parts)
 
 
-def _masks(domain: Domain, header: dict[str, Any], arrays: dict[str, Any]) -> Masks:
-    masks = [(domain.canonical(c), arrays[f"mask {i}"].astype(bool)) for i, c in enumerate(header["masks"])]
+def _masks(domain: Domain, stored: list[dict[str, Any]]) -> Masks:
+    masks = [(domain.canonical(m["clique"]), m["allowed"].astype(bool)) for m in stored]
     if any(mask.shape != (domain.size(clique),) for clique, mask in masks):
         raise ValueError("a mask does not fit its clique")
     return masks

@@ -1,4 +1,4 @@
-"""Model files: an .npz archive of one JSON header and arrays; no pickle."""
+"""Model files: an .npz archive of fields as one JSON text, and the arrays among them; no pickle."""
 
 from __future__ import annotations
 
@@ -19,26 +19,36 @@ if TYPE_CHECKING:
 __all__ = ["archive_bytes", "parse_archive", "read_archive", "write_archive"]
 
 _FORMAT = "pypgm model"
-_VERSION = 1
+_VERSION = 2
+_ARRAY = "array in this file"  # the key of what stands in the text for an array, whose name is the value
 
 
-def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a header and arrays to a file, whole or not at all; ``OSError`` if it cannot be written."""
+def write_archive(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
+    """Write fields to a file, whole or not at all; ``OSError`` if it cannot be written."""
     with replacing(path) as file:
-        file.write(archive_bytes(header, arrays))
+        file.write(archive_bytes(fields))
 
 
-def archive_bytes(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return the bytes of a model file."""
-    marked = {"format": _FORMAT, "version": _VERSION, **header, "arrays": sorted(arrays)}
-    text = np.frombuffer(json.dumps(marked, default=_plain).encode(), dtype=np.uint8)
+def archive_bytes(fields: dict[str, Any]) -> bytes:
+    """Return the bytes of a model file: of JSON values, however nested, and arrays among them."""
+    arrays: dict[str, NDArray[Any]] = {}
+
+    def plain(value: object) -> object:
+        if isinstance(value, np.ndarray):
+            arrays[name := f"array {len(arrays)}"] = value
+            return {_ARRAY: name}
+        if isinstance(value, np.generic):  # such as a label taken from an array
+            return value.item()
+        raise TypeError(f"a label must be a string or a number to be saved, got {value!r}")
+
+    text = json.dumps({"format": _FORMAT, "version": _VERSION, **fields}, default=plain)
     buffer = io.BytesIO()
     save: Callable[..., None] = np.savez_compressed  # whose own options are keywords beside the names of arrays
-    save(buffer, header=text, **arrays)
+    save(buffer, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
     return buffer.getvalue()
 
 
-def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_archive(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what `write_archive` wrote; see `parse_archive`, whose errors then name the file.
 
     Raises
@@ -53,8 +63,8 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         return parse_archive(file, str(path))
 
 
-def parse_archive(file: BinaryIO, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the header and the arrays of a model file that is open.
+def parse_archive(file: BinaryIO, name: str) -> dict[str, Any]:
+    """Return the fields of a model file that is open.
 
     Raises
     ------
@@ -68,22 +78,17 @@ def parse_archive(file: BinaryIO, name: str) -> tuple[dict[str, Any], dict[str, 
         raise ValueError(f"{name}: not a whole pypgm model file ({kind})")
     try:
         with np.load(file, allow_pickle=False) as archive:
-            header = json.loads(archive["header"].tobytes().decode())
-            arrays = {key: archive[key] for key in archive.files if key != "header"}
+
+            def whole(own: dict[str, Any]) -> object:
+                array = own.get(_ARRAY)
+                return archive[array] if isinstance(array, str) else own
+
+            fields = json.loads(archive["header"].tobytes().decode(), object_hook=whole)
     except Exception:
         # One damaged byte makes the readers of archives raise errors of a dozen kinds, and NumPy's advise to unpickle.
         raise ValueError(f"{name}: not a whole pypgm model file (cut off, damaged, or of another kind)") from None
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+    if not isinstance(fields, dict) or fields.get("format") != _FORMAT:
         raise ValueError(f"{name}: not a pypgm model file")
-    if header.get("version") != _VERSION:
-        raise ValueError(f"{name}: model files of version {_VERSION} can be read, got version {header.get('version')}")
-    if header.pop("arrays", sorted(arrays)) != sorted(arrays):
-        raise ValueError(f"{name}: not a whole pypgm model file (arrays are missing)")
-    return header, arrays
-
-
-def _plain(value: object) -> object:
-    """Return a NumPy scalar, such as a label taken from an array, as the number it holds."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"a label must be a string or a number to be saved, got {value!r}")
+    if fields.get("version") != _VERSION:
+        raise ValueError(f"{name}: model files of version {_VERSION} can be read, got version {fields.get('version')}")
+    return fields

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from abc import abstractmethod
 from functools import cached_property
@@ -15,17 +16,16 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.constraint import Constraint
 from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
+from pypgm.models.origin import QueryTooLargeError
 from pypgm.models.queryable import Table
 from pypgm.models.refinement import refined_records
 from pypgm.models.sampling import draw_records
-from pypgm.models.stored_model import Stored, header_of
+from pypgm.models.stored_model import Stored, fields_of
 from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from pypgm.clique_vector import CliqueVector
     from pypgm.domain import Clique, Domain, Label
@@ -220,21 +220,20 @@ class Model(Uncertain[Table], Stored):
                 clock.warn_if_over("the refinement of the records", stacklevel=3)
         return Dataset(self.folding.records(columns), self.domain)
 
-    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the model's file."""
-        header = header_of(self, "") | {
+    def archive(self) -> dict[str, Any]:
+        """Return the fields of the model's file."""
+        fields = fields_of(self, "") | {
             "cliques": self.cliques,
             "total": self.total,
             "fit": None if self.fit is None else dataclasses.asdict(self.fit),
             "functions": self.folding.as_lists(),
-            "masks": [clique for clique, _ in self.masks],
+            "masks": [{"clique": clique, "allowed": mask} for clique, mask in self.masks],
+            "potentials": self.potentials.values,
         }
-        arrays: dict[str, NDArray[Any]] = {f"mask {i}": mask for i, (_, mask) in enumerate(self.masks)}
-        packed = None if self.origin is None else self.origin.packed()
-        if packed is not None:
-            header["origin"] = packed[0]
-            arrays |= packed[1]
-        return header, arrays | {"potentials": self.potentials.values}
+        if self.origin is not None:
+            with contextlib.suppress(QueryTooLargeError):
+                fields["origin"] = self.origin.packed()
+        return fields
 
     @cached_property
     def _log_z(self) -> float:

@@ -11,21 +11,38 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.queries import Contrasts, LinearQuery, Matrix, Partition
+from pypgm.queries import (
+    AllRange,
+    Contrasts,
+    Identity,
+    Kronecker,
+    LinearQuery,
+    Matrix,
+    Partition,
+    Prefix,
+    RangeList,
+    Subset,
+    Union,
+)
+from pypgm.queries.entries import SparseArray
+from pypgm.queries.folded import Folded
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pypgm.models.base import Model
 
-__all__ = ["MEASUREMENTS", "Earlier", "Origin", "packed_measurements", "unpacked_measurements"]
+__all__ = ["MEASUREMENTS", "Earlier", "Origin", "QueryTooLargeError", "packed_measurements", "unpacked_measurements"]
 
-MEASUREMENTS = [{"clique": [str], "noise": str, "query": (str, [int]), "not_private?": str}]
+_KEPT = (AllRange, Contrasts, Folded, Identity, Kronecker, Matrix, Partition, Prefix, RangeList, Subset, Union)
+_CLASSES: dict[str, Callable[..., LinearQuery]] = {kind.__name__: kind for kind in _KEPT}
+"""Queries that files hold as the arguments that make them, by name; others are kept as matrices."""
+
+_QUERY = {"class": {*_CLASSES}, "arguments": [object]}
+MEASUREMENTS = [{"clique": [str], "values": np.ndarray, "noise": str, "not_private?": str}]
+MEASUREMENTS[0] |= {"stddev": (float, np.ndarray), "query": (_QUERY, None)}
 """The kind of the entries that `packed_measurements` makes, as `check_fields` takes it."""
 
 _DENSE_ENTRIES = 1 << 22
 
-Arrays = dict[str, "NDArray[Any]"]
 Again = Callable[..., Callable[..., "Model[Any]"]]
 """Returns how to make a model like one given from other answers to the same queries, and another prior where one is
 given: by its origin (that of a prior: how to make such a prior), on a clock's threads, within its time (the fit says
@@ -59,37 +76,28 @@ class Origin:
     again: Again = field(repr=False)
     earlier: Earlier | None = None
 
-    def packed(self) -> tuple[dict[str, Any], Arrays] | None:
-        """Return a JSON header and arrays; None if a query has no matrix of a moderate size."""
-        header: dict[str, Any] = {"total_is_known": self.total_is_known, "options": dict(self.options)}
-        packed = packed_measurements(self.measurements, "measurement")
-        if packed is None:
-            return None
-        header["measurements"], arrays = packed
-        header["prior"] = None if self.prior is None else self.prior.cliques
-        if self.prior is not None:
-            arrays["prior"] = self.prior.values
-        if self.earlier is not None and (own := self.earlier.origin.packed()) is not None:
-            header["earlier"] = own[0]
-            arrays.update({f"earlier {name}": array for name, array in own[1].items()})
-        return header, arrays
+    def packed(self) -> dict[str, Any]:
+        """Return it as JSON and arrays; see `packed_measurements`."""
+        prior, earlier = self.prior, self.earlier
+        return {
+            "total_is_known": self.total_is_known,
+            "options": dict(self.options),
+            "measurements": packed_measurements(self.measurements),
+            "prior": None if prior is None else {"cliques": prior.cliques, "values": prior.values},
+            "earlier": None if earlier is None else earlier.origin.packed(),
+        }
 
     @classmethod
-    def unpacked(
-        cls, domain: Domain, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], again: Again
-    ) -> Origin:
+    def unpacked(cls, domain: Domain, fields: Mapping[str, Any], again: Again) -> Origin:
         """Undo `packed`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
-        measurements = unpacked_measurements(domain, header["measurements"], arrays, "measurement")
-        prior = None if header["prior"] is None else CliqueVector(domain, header["prior"], arrays["prior"])
-        known, options = bool(header["total_is_known"]), dict(header["options"])
+        measurements = unpacked_measurements(domain, fields["measurements"])
+        prior = None if fields["prior"] is None else CliqueVector(domain, **fields["prior"])
         earlier = None
-        if "earlier" in header:
-            start = "earlier "
-            own = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
-            earlier = Earlier.of(cls.unpacked(domain, header["earlier"], own, again), measurements)
+        if fields["earlier"] is not None:
+            earlier = Earlier.of(cls.unpacked(domain, fields["earlier"], again), measurements)
             if earlier is None:
                 raise ValueError("the prior was estimated from other measurements than those there are")
-        return cls(measurements, known, options, prior, again, earlier)
+        return cls(measurements, fields["total_is_known"], fields["options"], prior, again, earlier)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,67 +135,46 @@ def _same(one: LinearMeasurement, other: LinearMeasurement) -> bool:
     return one is other or np.array_equal(one.values, other.values)
 
 
-def packed_measurements(
-    measurements: Sequence[LinearMeasurement], name: str
-) -> tuple[list[dict[str, Any]], Arrays] | None:
-    """Return JSON entries, and arrays under a name; None if a query has no matrix of a moderate size."""
-    entries: list[dict[str, Any]] = []
-    arrays: Arrays = {}
-    for i, m in enumerate(measurements):
-        own = _packed_query(m)
-        if own is None:
-            return None
-        entries.append({"clique": m.clique, "noise": m.noise, "query": own[0], "not_private": m.not_private})
-        own[1].update({"values": m.values, "stddev": np.asarray(m.stddev)})
-        arrays.update({f"{name} {i} {part}": a for part, a in own[1].items()})
-    return entries, arrays
+class QueryTooLargeError(ValueError):
+    """A query of a class that is not pypgm's has no matrix of a moderate size."""
 
 
-def unpacked_measurements(
-    domain: Domain, entries: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]], name: str
-) -> tuple[LinearMeasurement, ...]:
+def packed_measurements(measurements: Sequence[LinearMeasurement]) -> list[dict[str, Any]]:
+    """Return the arguments that make measurements, as JSON and arrays; ``QueryTooLargeError`` if they cannot be."""
+    plain = ("values", "clique", "stddev", "noise", "not_private")
+    return [{name: getattr(m, name) for name in plain} | {"query": _packed(m.query)} for m in measurements]
+
+
+def unpacked_measurements(domain: Domain, entries: Sequence[Mapping[str, Any]]) -> tuple[LinearMeasurement, ...]:
     """Undo `packed_measurements`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
-    parts: dict[str, Arrays] = {}  # of each measurement, by its number
-    for full, array in arrays.items():
-        if full.startswith(f"{name} "):
-            number, _, part = full.removeprefix(f"{name} ").partition(" ")
-            parts.setdefault(number, {})[part] = array
-    measurements = []
-    for i, entry in enumerate(entries):
-        own = parts.get(str(i), {})
-        query = _unpacked_query(entry, own)
-        answers = own["values"], entry["clique"], own["stddev"], query, entry["noise"]
-        measurements.append(LinearMeasurement(*answers, not_private=entry.get("not_private", "")).checked(domain))
-    return tuple(measurements)
+    made = (LinearMeasurement(**{**entry, "query": _unpacked(entry["query"])}) for entry in entries)
+    return tuple(m.checked(domain) for m in made)
 
 
-def _packed_query(m: LinearMeasurement) -> tuple[Any, Arrays] | None:
-    """Return the kind of a query and its arrays."""
-    query = m.linear_map
-    if query.is_identity:
-        return "cells", {}
-    if query.groups is not None:
-        return "groups", {"groups": query.groups}
-    if isinstance(query, Contrasts):
-        groups = {f"groups {i}": np.array(g, dtype=np.int64) for i, g in enumerate(query.value_groups)}
-        return "contrasts", {"sizes": np.array(query.sizes, dtype=np.int64), **groups}
-    if query.nnz > max(_DENSE_ENTRIES, query.cost):
-        return None
-    matrix = query.to_sparse()
-    return list(query.shape), {"entries": matrix.data, "columns": matrix.indices, "rows": matrix.indptr}
+def _packed(value: object) -> object:
+    """Return a query, or an argument of one, as JSON and arrays."""
+    if isinstance(value, LinearQuery):
+        if type(value) not in _KEPT:
+            if value.nnz > _DENSE_ENTRIES:
+                raise QueryTooLargeError(f"{value!r} is too large to be written as a matrix; a model goes without it")
+            value = Matrix(value.to_sparse())
+        return {"class": type(value).__name__, "arguments": _packed(value.__reduce__()[1])}
+    if isinstance(value, tuple):
+        return [_packed(part) for part in value]
+    if isinstance(value, int | np.ndarray | None):
+        return value
+    matrix: SparseArray = value
+    return {"shape": matrix.shape, "entries": matrix.data, "columns": matrix.indices, "rows": matrix.indptr}
 
 
-def _unpacked_query(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LinearQuery | None:
-    kind = entry["query"]
-    if kind == "cells":
-        return None
-    if kind == "groups":
-        return Partition(arrays["groups"], arrays["values"].size)
-    if kind == "contrasts":
-        sizes = arrays["sizes"].tolist()
-        return Contrasts(sizes, [arrays[f"groups {i}"] for i in range(len(sizes)) if "groups 0" in arrays])
+def _unpacked(value: object) -> object:
+    """Undo `_packed`."""
+    if isinstance(value, list):
+        return tuple(map(_unpacked, value))
+    if not isinstance(value, dict):
+        return value
+    if "class" in value:
+        return _CLASSES[value["class"]](*map(_unpacked, value["arguments"]))
     from scipy.sparse import csr_array
 
-    return Matrix(
-        csr_array((arrays["entries"].astype(np.float64), arrays["columns"], arrays["rows"]), shape=tuple(kind))
-    )
+    return csr_array((value["entries"], value["columns"], value["rows"]), shape=tuple(value["shape"]))

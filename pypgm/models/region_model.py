@@ -242,11 +242,10 @@ class RegionGraphModel(Model[Answer]):
         answers = (self._projected(c, evidence, None, clock) for c in ([own] if evidence else stages(domain, own)))
         return prior.tree, tables, [RegionIndex(CliqueVector.from_factors(domain, a), self.total) for a in answers]
 
-    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the model's file."""
-        header, arrays = super().archive()
+    def archive(self) -> dict[str, Any]:
+        """Return the fields of the model's file."""
         own = {"regions": self.graph.regions, "edges": self.graph.edges, "prior_cells": self.prior_cells}
-        return header | {"kind": "region graph"} | own, arrays | {"marginals": self.marginals.values}
+        return super().archive() | own | {"kind": "region graph", "marginals": self.marginals.values}
 
     def __repr__(self) -> str:
         private = ", not private" if self.not_private else ""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import os
 
     import numpy as np
-    from numpy.typing import NDArray
 
     from pypgm.clique_vector import CliqueVector
     from pypgm.data import Dataset
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["KINDS", "Reader", "ReleasedModel", "Stored", "domain_of", "header_of", "model_of_archive", "told"]
+__all__ = ["KINDS", "Reader", "ReleasedModel", "Stored", "domain_of", "fields_of", "model_of_archive", "told"]
 
 
 class ReleasedModel(Protocol):
@@ -74,17 +73,17 @@ class ReleasedModel(Protocol):
     ) -> Dataset:
         """Return records drawn from the model, given what is known; by default the rounded total."""
 
-    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of its file; ``header["kind"]`` is a key of `KINDS`."""
+    def archive(self) -> dict[str, Any]:
+        """Return the fields of its file; ``kind`` is a key of `KINDS`."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file."""
 
 
-Reader = Callable[[dict[str, Any], "dict[str, NDArray[Any]]"], ReleasedModel]
+Reader = Callable[[dict[str, Any]], ReleasedModel]
 
 KINDS: dict[str, Reader] = {}
-"""Readers of files by the ``kind`` in their header, none for that of a model with a junction tree.
+"""Readers of the fields of files by their ``kind``, none for that of a model with a junction tree.
 
 A package that builds on this one adds its own where the model is defined. A reader raises `KeyError`, `TypeError` or
 `ValueError` where the file is not whole; `not_private` is restored by the caller.
@@ -100,13 +99,13 @@ _HOMES = {
 
 
 class Stored(ABC):
-    """What is saved, pickled and copied as the header and the arrays of its file: plans and caches are rebuilt."""
+    """What is saved, pickled and copied as the fields of its file: plans and caches are rebuilt."""
 
     __slots__ = ()
 
     @abstractmethod
-    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the file."""
+    def archive(self) -> dict[str, Any]:
+        """Return the fields of the file: JSON values, however nested, and arrays among them."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, whole or not at all; `pypgm.load` reads it. A file of that name is replaced.
@@ -121,29 +120,29 @@ class Stored(ABC):
         OSError
             If the file cannot be written; nothing is left behind then, and a file of that name stays as it is.
         """
-        write_archive(path, *self.archive())
+        write_archive(path, self.archive())
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
-        return unpickled, (archive_bytes(*self.archive()),)
+        return unpickled, (archive_bytes(self.archive()),)
 
 
-def header_of(model: ReleasedModel, kind: str) -> dict[str, Any]:
-    """Return what the header of the file of a model of any kind holds."""
+def fields_of(model: ReleasedModel, kind: str) -> dict[str, Any]:
+    """Return the fields of the file of a model of any kind."""
     domain = {"attributes": model.domain.attributes, "shape": model.domain.shape, "labels": dict(model.domain.labels)}
     return {"kind": kind, **domain, "not_private": model.not_private}
 
 
-def domain_of(header: dict[str, Any]) -> Domain:
-    """Return the domain of the model whose header this is."""
-    check_fields(header, _DOMAIN)
-    return Domain(header["attributes"], header["shape"], header["labels"])
+def domain_of(fields: dict[str, Any]) -> Domain:
+    """Return the domain of the model whose fields these are."""
+    check_fields(fields, _DOMAIN)
+    return Domain(fields["attributes"], fields["shape"], fields["labels"])
 
 
-def model_of_archive(header: dict[str, Any], arrays: dict[str, Any], path: str) -> ReleasedModel:
+def model_of_archive(fields: dict[str, Any], path: str) -> ReleasedModel:
     """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
     try:
-        model = _reader(header.get("kind", ""))(header, arrays)
-        model.not_private = header.get("not_private", "")
+        model = _reader(fields.get("kind", ""))(fields)
+        model.not_private = fields.get("not_private", "")
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({told(error)})") from error
     return model
@@ -164,4 +163,4 @@ def told(error: Exception) -> str:
 
 def unpickled(packed: bytes) -> ReleasedModel:
     """Return the model of an archive's bytes."""
-    return model_of_archive(*parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")
+    return model_of_archive(parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")

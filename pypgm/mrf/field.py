@@ -13,7 +13,7 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.fields import check_fields
 from pypgm.models.model import GraphicalModel
-from pypgm.models.stored_model import KINDS, Stored, domain_of, header_of
+from pypgm.models.stored_model import KINDS, Stored, domain_of, fields_of
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.sampling import sample
 from pypgm.numeric import checked_integer, checked_real
@@ -197,25 +197,22 @@ class MarkovRandomField(Stored):
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
         return sample(self.potentials, n, rng=rng).data
 
-    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the field's file."""
-        header = header_of(self, _KIND) | {
-            "cliques": self.cliques,
-            "total": self.total,
-        }
-        return header, {"potentials": self.potentials.values}
+    def archive(self) -> dict[str, Any]:
+        """Return the fields of the field's file."""
+        own = {"cliques": self.cliques, "total": self.total, "potentials": self.potentials.values}
+        return fields_of(self, _KIND) | own
 
     def __repr__(self) -> str:
         return f"MarkovRandomField({len(self.domain)} attributes, {len(self.cliques)} tables, total {self.total:.6g})"
 
 
-def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovRandomField:
-    domain = domain_of(header)
-    check_fields(header, {"cliques": [[str]], "total": float})
-    cliques = [tuple(clique) for clique in header["cliques"]]
-    if arrays["potentials"].size != sum(map(domain.size, cliques)):
+def _read(fields: dict[str, Any]) -> MarkovRandomField:
+    domain = domain_of(fields)
+    check_fields(fields, {"cliques": [[str]], "total": float, "potentials": np.ndarray})
+    cliques = [tuple(clique) for clique in fields["cliques"]]
+    if fields["potentials"].size != sum(map(domain.size, cliques)):
         raise ValueError("the potentials are not those of the cliques")
-    return MarkovRandomField(CliqueVector(domain, cliques, arrays["potentials"]), header["total"])
+    return MarkovRandomField(CliqueVector(domain, cliques, fields["potentials"]), fields["total"])
 
 
 KINDS[_KIND] = _read

@@ -12,8 +12,9 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
+from pypgm.fields import check_fields
 from pypgm.graphs.evidence import log_likelihoods
-from pypgm.models.stored_model import KINDS, Stored, domain_of, header_of
+from pypgm.models.stored_model import KINDS, Stored, domain_of, fields_of
 from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
@@ -125,19 +126,19 @@ class WeightedRecords(Stored):
             raise ImpossibleEvidenceError("no record is left any weight by the evidence")
         return weights
 
-    def archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the header and the arrays of the file."""
-        columns = {f"column {i}": column for i, column in enumerate(self.data.columns.values())}
-        return header_of(self, _KIND), columns | {"weights": self._weights}
+    def archive(self) -> dict[str, Any]:
+        """Return the fields of the file."""
+        return fields_of(self, _KIND) | {"columns": [*self.data.columns.values()], "weights": self._weights}
 
     def __repr__(self) -> str:
         return f"WeightedRecords({self.data.n_records} records, total {self.total:.6g})"
 
 
-def _read(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> WeightedRecords:
-    domain = domain_of(header)
-    columns = {a: arrays[f"column {i}"] for i, a in enumerate(domain)}
-    return WeightedRecords(Dataset(columns, domain, arrays["weights"]))
+def _read(fields: dict[str, Any]) -> WeightedRecords:
+    domain = domain_of(fields)
+    check_fields(fields, {"columns": [np.ndarray], "weights": np.ndarray})
+    columns = dict(zip(domain, fields["columns"], strict=True))
+    return WeightedRecords(Dataset(columns, domain, fields["weights"]))
 
 
 KINDS[_KIND] = _read

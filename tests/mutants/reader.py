@@ -285,8 +285,8 @@ MUTANTS += [
     Mutant(
         "measurements read from a file lose their mark",
         "pypgm.models.origin",
-        'not_private=entry.get("not_private", ""))',
-        'not_private="")',
+        '"query": _unpacked(entry["query"])}',
+        '"query": _unpacked(entry["query"]), "not_private": ""}',
         kept,
         "mark lost",
     ),
