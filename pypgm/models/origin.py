@@ -124,15 +124,10 @@ class Earlier:
         for i, m in enumerate(measurements):
             places.setdefault(m.clique, []).append(i)
         numbers = [
-            next((i for i in places.get(one.clique, ()) if _same(measurements[i], one)), -1)
+            next((i for i in places.get(one.clique, ()) if np.array_equal(measurements[i].values, one.values)), -1)
             for one in origin.measurements
         ]
         return None if -1 in numbers else cls(origin, tuple(numbers))
-
-
-def _same(one: LinearMeasurement, other: LinearMeasurement) -> bool:
-    """Return whether two measurements of a clique are the same noisy answers."""
-    return one is other or np.array_equal(one.values, other.values)
 
 
 class QueryTooLargeError(ValueError):
