@@ -40,7 +40,7 @@ def local_answers(
     index: RegionIndex,
     cliques: Sequence[Clique],
     clock: Clock,
-    priors: Sequence[NDArray[np.float64] | None] | None = None,
+    priors: Sequence[NDArray[np.float64]] | None = None,
     *,
     iterations: int = 400,
 ) -> list[LocalAnswer]:
@@ -59,8 +59,8 @@ def local_answers(
         In the domain's order.
     clock : Clock
         Shows the sweeps; once its time is over answers are the best so far.
-    priors : sequence of ndarray or None, optional
-        For each clique a non-negative table, any positive sum; None is uniform. Zeros stay zero.
+    priors : sequence of ndarray, optional
+        For each clique a non-negative table, any positive sum; uniform by default. Zeros stay zero.
     iterations : int
         Most sweeps of fitting, and half of what fitting and descent together may take; tables of more than half a
         million cells take fewer, 25 and 50 from 8 million on.
@@ -88,14 +88,14 @@ def local_answers(
         batch.clear()
 
     for i, clique in enumerate(cliques):
-        prior = None if priors is None else priors[i]
         size = index.domain.size(clique)
         targets = []
         for part in index.intersections(clique):
             if part not in known:
                 known[part] = np.ascontiguousarray(index.probabilities(part))
             targets.append(([1 if a in part else 0 for a in clique], known[part]))
-        batch.append((list(index.domain.sizes(clique)), np.full(size, 1 / size) if prior is None else prior, targets))
+        prior = np.full(size, 1 / size) if priors is None else priors[i]
+        batch.append((list(index.domain.sizes(clique)), prior, targets))
         cells += size
         if cells >= _CHUNK_CELLS:
             flush()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
 from pypgm.domain import Clique
 from pypgm.graphs.region_graph import RegionGraph
@@ -123,36 +122,29 @@ def expanded_answers(
     small counting number, so that they hardly move the others. As it goes to 0 the answers become those of
     `local_answers`. Convergence is slow.
     """
-    return [_expanded(graph, index, c, counting_number, clock) for c in cliques]
+    logs = (index.marginals / index.total).log()
+    answers = []
+    for clique in cliques:
+        wider = with_region(graph, index, clique)
+        result = convex_gbp(
+            logs,
+            wider,
+            [1.0 if r in graph else counting_number for r in wider.regions],
+            tolerance=1e-9,
+            iterations=5000,
+            callback=lambda sweep, distance: clock.tick(lambda: f"{sweep} sweeps, regions {distance:.2g} apart"),
+            n_threads=clock.n_threads,
+        )
+        values = np.array(result.marginals[clique].datavector())
+        answers.append(LocalAnswer(values, violation_of(index, clique, values), result.gap, result.iterations))
+    return answers
 
 
 def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> RegionGraph:
     """Return a graph with a clique as one more region, tied to what its maximal intersections with regions are."""
-    regions = dict.fromkeys(graph.regions)
     edges = [(graph.regions[p], graph.regions[c]) for p, c in graph.edges]
     for part in index.intersections(clique):
-        if part not in regions:
+        if part not in graph:
             edges.append((graph.regions[int(index.holders(part)[0])], part))
         edges.append((clique, part))
-    return RegionGraph.from_edges(graph.domain, [*regions, clique], edges)
-
-
-def _expanded(
-    graph: RegionGraph, index: RegionIndex, clique: Clique, counting_number: float, clock: Clock
-) -> LocalAnswer:
-    wider = with_region(graph, index, clique)
-    with np.errstate(divide="ignore"):
-        logs = np.log(index.marginals.values / index.total)
-    known = set(graph.regions)
-    numbers = [1.0 if r in known else counting_number for r in wider.regions]
-    result = convex_gbp(
-        CliqueVector(graph.domain, graph.regions, logs),
-        wider,
-        numbers,
-        tolerance=1e-9,
-        iterations=5000,
-        callback=lambda sweep, distance: clock.tick(lambda: f"{sweep} sweeps, regions {distance:.2g} apart"),
-        n_threads=clock.n_threads,
-    )
-    values = np.array(result.marginals[clique].datavector())
-    return LocalAnswer(values, violation_of(index, clique, values), result.gap, result.iterations)
+    return RegionGraph.from_edges(graph.domain, [*graph.regions, clique], edges)
