@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["bounded_tree"]
 
 _NEAR_ENOUGH = 2e-3  # mean L1 distance of the constraints, for a total of 1, that fitting may leave: noise leaves more
-_FITTED = 1e-6  # the same, at which no more sweeps are worth their time
 _ITERATIONS = 200
 _TOLERANCE = 1e-3
 
@@ -58,21 +57,10 @@ def bounded_tree(
     """
     kept = None if previous is None else previous.pairs
     plan = plan_bounded_tree(index, measured, max_cells=max_cells, kept=kept)
-    if previous is not None and previous.distance <= _FITTED and _same(plan, previous):
-        return previous
     tree, realisable = fit_proportionally(plan, previous, clock)
     if realisable or tree.distance <= _NEAR_ENOUGH or clock.over:
         return tree
     return _least_squares(tree, index, clock)
-
-
-def _same(plan: BoundedTree, previous: BoundedTree) -> bool:
-    return (
-        plan.pairs == previous.pairs
-        and plan.targets.cliques == previous.targets.cliques
-        and np.array_equal(plan.targets.values, previous.targets.values)
-        and plan.holds_all == previous.holds_all
-    )
 
 
 def _least_squares(tree: BoundedTree, index: RegionIndex, clock: Clock) -> BoundedTree:
