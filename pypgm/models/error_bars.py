@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from pypgm.clock import Clock
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
 from pypgm.memory import check_tables_fit
-from pypgm.models.estimated_again import drawn_noise, estimated_again
+from pypgm.models.estimated_again import answers, drawn_noise, estimated_again, origin_of
 from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def standard_errors(
     if method not in {"auto", "gls", "bootstrap"}:
         raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
     checked_integer("draws", draws, 2)
-    origin = model.origin
-    if origin is None:
-        raise ValueError("the model does not hold the measurements it was estimated from, so their noise is not known")
+    origin = origin_of(model)
     domains = [model.domain.project(c) for c in cliques]
     if method != "bootstrap":
         reason = _beyond_least_squares(model, origin, evidence)
@@ -60,12 +58,7 @@ def standard_errors(
     what, way_out = f"standard error of {draws} draws", "ask for a smaller clique, or pass fewer draws"
     check_tables_fit(model.domain, cliques, _CELL_BYTES * draws, what, way_out)
 
-    def answers(drawn: Model[Any]) -> list[NDArray[np.float64]]:
-        if evidence:
-            return [drawn.query(c, evidence).datavector() for c in cliques]
-        return [t.datavector() for t in drawn.project_many(cliques, n_threads=clock.n_threads)]
-
-    spread = _bootstrap(model, origin, answers, draws=draws, rng=as_generator(rng), clock=clock)
+    spread = _bootstrap(model, cliques, evidence, draws=draws, rng=as_generator(rng), clock=clock)
     return [Factor(d, s) for d, s in zip(domains, spread, strict=True)]
 
 
@@ -97,14 +90,15 @@ def _what_binds(model: Model[Any], origin: Origin, cliques: Sequence[Clique], fo
 
 def _bootstrap(
     model: Model[Any],
-    origin: Origin,
-    answers: Callable[[Model[Any]], list[NDArray[np.float64]]],
+    cliques: Sequence[Clique],
+    evidence: Evidence | None,
     *,
     draws: int,
     rng: np.random.Generator,
     clock: Clock,
 ) -> list[NDArray[np.float64]]:
     """Return the standard deviation of answers over estimates from what the model would have been measured as."""
+    origin = origin_of(model)
     tables = model.project_many([m.clique for m in origin.measurements], n_threads=clock.n_threads)
     exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(origin.measurements, tables, strict=True)]
     estimated = estimated_again(model, origin, clock)
@@ -113,7 +107,7 @@ def _bootstrap(
         noisy = [m.answered(e + drawn_noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
         drawn = estimated(noisy)
         if drawn.fit is None or drawn.fit.status != "time":
-            seen.append(answers(drawn))
+            seen.append([t.datavector() for t in answers(drawn, cliques, evidence, clock)])
     if len(seen) < 2:
         raise TimeoutError(f"two estimates of the bootstrap take longer than time_limit={clock.time_limit:g}")
     return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]

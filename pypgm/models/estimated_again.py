@@ -14,13 +14,30 @@ from pypgm.estimation.independence import nearest
 
 if TYPE_CHECKING:
     from pypgm.clock import Clock
+    from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.factor import Factor
+    from pypgm.graphs.evidence import Evidence
     from pypgm.models.base import Model
     from pypgm.models.origin import Origin
 
-__all__ = ["drawn_noise", "estimated_again"]
+__all__ = ["answers", "drawn_noise", "estimated_again", "origin_of"]
 
 _FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
+
+
+def origin_of(model: Model[Any]) -> Origin:
+    """Return what a model was estimated from; ``ValueError`` if it does not know."""
+    if model.origin is None:
+        raise ValueError("the model does not hold the measurements it was estimated from, so its errors are not known")
+    return model.origin
+
+
+def answers(model: Model[Any], cliques: Sequence[Clique], evidence: Evidence | None, clock: Clock) -> list[Factor]:
+    """Return what a model says of cliques: counts, given evidence probabilities."""
+    if evidence:
+        return [model.query(clique, evidence) for clique in cliques]
+    return model.project_many(cliques, n_threads=clock.n_threads)
 
 
 def drawn_noise(m: LinearMeasurement, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from pypgm.data import Dataset
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.memory import check_tables_fit
-from pypgm.models.estimated_again import drawn_noise, estimated_again
+from pypgm.models.estimated_again import answers, drawn_noise, estimated_again, origin_of
 from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.graphs.evidence import Evidence
     from pypgm.models.base import Model
-    from pypgm.models.origin import Origin
 
 __all__ = ["Basis", "basis", "expected_errors", "expected_total_variation"]
 
@@ -44,7 +43,7 @@ _MOST = 4.0  # times the squared error of a cell, that those of its size raise i
 
 def basis(model: Model[Any], clique: Clique) -> Basis:
     """Return what an answer rests on; see `Uncertain.basis`."""
-    measurements = _origin(model).measurements
+    measurements = origin_of(model).measurements
     inner = set(model.folding.clique(clique))
     found: set[Basis] = {_of_measurement(m, inner) for m in measurements if inner <= set(m.clique)}
     if "measured" in found or not inner:
@@ -78,16 +77,12 @@ def expected_errors(
     checked_integer("draws", draws, 2)
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
     rest_on = [basis(model, c) for c in cliques]
-    found = (
-        [model.query(c, evidence) for c in cliques]
-        if evidence
-        else model.project_many(cliques, n_threads=clock.n_threads)
-    )
+    found = answers(model, cliques, evidence, clock)
     seen = [_Errors(model.domain.size(c)) for c in cliques]
     done = 0
-    for answers, true in _worlds(model, cliques, evidence, draws=draws, rng=rng, clock=clock):
+    for estimated, true in _worlds(model, cliques, evidence, draws=draws, rng=rng, clock=clock):
         done += 1
-        for own, a, t in zip(seen, answers, true, strict=True):
+        for own, a, t in zip(seen, estimated, true, strict=True):
             own.add(a, t)
     if done < 2 and clock.over:
         raise TimeoutError(f"two estimates of made-up records take longer than time_limit={clock.time_limit:g}")
@@ -103,7 +98,7 @@ def expected_errors(
 
 def _hidden(model: Model[Any], tables: Sequence[Factor]) -> list[NDArray[np.float64] | float]:
     """Return for each table what dependence that was not measured adds to its errors."""
-    noise = hiding_noise(_origin(model).measurements)
+    noise = hiding_noise(origin_of(model).measurements)
     guessed = [basis(model, t.domain.attributes) in {"merged", "unmeasured"} for t in tables]
     return [hidden_dependence(t.datavector(), noise) if g else 0.0 for t, g in zip(tables, guessed, strict=True)]
 
@@ -158,12 +153,12 @@ def expected_total_variation(
     """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
     checked_integer("draws", draws, 1)
     found = []
-    for answers, true in _worlds(model, cliques, None, draws=draws, rng=0, clock=clock):
-        shares = ((a / max(a.sum(), 1.0), t / max(t.sum(), 1.0)) for a, t in zip(answers, true, strict=True))
+    for estimated, true in _worlds(model, cliques, None, draws=draws, rng=0, clock=clock):
+        shares = ((a / max(a.sum(), 1.0), t / max(t.sum(), 1.0)) for a, t in zip(estimated, true, strict=True))
         found.append([0.5 * np.abs(a - t).sum() for a, t in shares])
     if not found:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")
-    hidden = _hidden(model, model.project_many(cliques, n_threads=clock.n_threads))
+    hidden = _hidden(model, answers(model, cliques, None, clock))
     more = [0.5 * _ABSOLUTE * np.sum(own) / max(model.total, 1.0) for own in hidden]
     return np.asarray(np.hypot(np.mean(found, axis=0), more))
 
@@ -181,7 +176,7 @@ def _worlds(
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """
-    origin, source = _origin(model), as_generator(rng)
+    origin, source = origin_of(model), as_generator(rng)
     rows = min(max(1, round(model.total)), _RECORDS)
     records = model.synthetic_data(rows, source)
     likelihoods = log_likelihoods(model.domain, evidence)
@@ -202,12 +197,13 @@ def _worlds(
             clock.over = True  # though no tick has seen it
             return
         if not likelihoods:
-            answers = [np.asarray(t.datavector()) for t in drawn.project_many(cliques, n_threads=clock.n_threads)]
-            yield answers, [c.astype(np.float64) * scale for c in world.count(cliques, clock.n_threads)]
+            true = [c.astype(np.float64) * scale for c in world.count(cliques, clock.n_threads)]
         elif (weights := _weights(world, likelihoods)).sum() > 0:
             weighted = Dataset(world.columns, model.domain, weights=weights / weights.sum())
-            answers = [drawn.query(c, evidence).datavector() for c in cliques]
-            yield answers, [weighted.project(c).datavector() for c in cliques]
+            true = [weighted.project(c).datavector() for c in cliques]
+        else:
+            continue
+        yield [t.datavector() for t in answers(drawn, cliques, evidence, clock)], true
 
 
 def _weights(world: Dataset, likelihoods: Sequence[tuple[int, NDArray[np.float64]]]) -> NDArray[np.float64]:
@@ -216,9 +212,3 @@ def _weights(world: Dataset, likelihoods: Sequence[tuple[int, NDArray[np.float64
     logs = sum((table[np.asarray(world.columns[attributes[i]])] for i, table in likelihoods), np.zeros(len(world)))
     most = float(np.max(logs))
     return np.asarray(np.exp(logs - most if np.isfinite(most) else logs))
-
-
-def _origin(model: Model[Any]) -> Origin:
-    if model.origin is None:
-        raise ValueError("the model does not hold the measurements it was estimated from, so its errors are not known")
-    return model.origin
