@@ -127,8 +127,6 @@ class GraphicalModel(Model["Factor"]):
             )
             return [self.folding.unfolded(answer, cliques[0])]
         tables = self._given(evidence).project_many(inner, clock)
-        if not self.folding.sources:
-            return tables
         return [self.folding.unfolded(table, clique) for table, clique in zip(tables, cliques, strict=True)]
 
     def _answers(

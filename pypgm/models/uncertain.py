@@ -14,13 +14,9 @@ from pypgm.models.queryable import Queryable, Table
 if TYPE_CHECKING:
     import numpy as np
 
-    from pypgm.estimation.constraint import Masks
-    from pypgm.estimation.fit import Fit
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
-    from pypgm.inference.folding import Folding
     from pypgm.models.base import Model
-    from pypgm.models.origin import Origin
 
 __all__ = ["Uncertain"]
 
@@ -30,10 +26,6 @@ class Uncertain(Queryable[Table]):
 
     is_exact: ClassVar[bool]
     """Whether marginals are those of one joint distribution."""
-    fit: Fit | None
-    folding: Folding
-    masks: Masks
-    origin: Origin | None
 
     def standard_error(
         self,
