@@ -182,14 +182,11 @@ def _consistent_value(
     if not np.isnan(value):
         return value
     closed = type(graph).saturated(graph.domain, graph.regions)
-    potentials, tables = CliqueVector(graph.domain, closed.regions), CliqueVector(graph.domain, closed.regions)
-    given = [CliqueVector(graph.domain, graph.regions, v) for v in (theta, beliefs)]
+    potentials = over_regions(closed, CliqueVector(graph.domain, graph.regions, theta))
+    given = CliqueVector(graph.domain, graph.regions, beliefs)
+    tables = CliqueVector.from_factors(graph.domain, [given.project(region) for region in closed.regions])
     numbers = np.zeros(len(closed.regions))
-    for i, region in enumerate(closed.regions):
-        tables.table(i)[:] = given[1].project(region).datavector()
-        if region in graph:
-            potentials.table(i)[:] = given[0][region].datavector()
-            numbers[i] = kappa[graph.region_of(region)]
+    numbers[[closed.region_of(region) for region in graph.regions]] = kappa
     return _core.consistent_value(closed.plan, numbers, potentials.values, tables.values)
 
 

@@ -154,10 +154,10 @@ def plan_bounded_tree(
     return BoundedTree(chosen, tree, targets, CliqueVector(domain, constraints), uniform, np.inf, holds_all)
 
 
-def fit_proportionally(
-    plan: BoundedTree, start: BoundedTree | None, clock: Clock, *, sweeps: int | None = None
-) -> tuple[BoundedTree, bool]:
+def fit_proportionally(plan: BoundedTree, start: BoundedTree | None, clock: Clock) -> tuple[BoundedTree, bool]:
     """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
+
+    It takes 8 to 60 walks through the tree, fewer where they take long.
 
     Parameters
     ----------
@@ -167,8 +167,6 @@ def fit_proportionally(
         An earlier tree.
     clock : Clock
         Shows the sweeps, and ends them once its time is over.
-    sweeps : int, optional
-        Most walks through the tree; by default 8 to 60, fewer where they take long.
 
     Returns
     -------
@@ -184,8 +182,6 @@ def fit_proportionally(
     near, most = (
         int(min(_MOST_SWEEPS, max(_LEAST_SWEEPS, c / plan.tree.cost.cells))) for c in (_SWEPT_CELLS_NEAR, _SWEPT_CELLS)
     )
-    if sweeps is not None:
-        near = most = sweeps
     seen: list[float] = []
     realisable = True
     while len(seen) < most and realisable and not (seen and clock.over):
