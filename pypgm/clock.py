@@ -35,6 +35,8 @@ class Clock:
         ``time.perf_counter()`` when the work began; now by default.
     n_threads : int
         0 for all threads; the bits of what the call returns do not depend on it.
+    ends : str
+        What the limit ends, if anything: a function that leaves the clock's context after that warns its caller.
 
     Attributes
     ----------
@@ -50,6 +52,7 @@ class Clock:
         started: float | None = None,
         *,
         n_threads: int = 0,
+        ends: str = "",
     ) -> None:
         if time_limit is not None:
             checked_real("time_limit", time_limit, infinite=True)
@@ -58,6 +61,7 @@ class Clock:
         self.progress = progress
         self.n_threads = checked_threads(n_threads)
         self.started = now() if started is None else started
+        self.ends = ends
         self.over = False
         self._shown = -1.0
 
@@ -95,11 +99,8 @@ class Clock:
     def __enter__(self) -> Clock:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self.close()
-
-    def warn_if_over(self, what: str, stacklevel: int) -> None:
-        """Warn that the limit has ended something; as in `warnings.warn`, level 2 is the caller of this."""
-        if self.over:
-            text = f"time_limit={self.time_limit:g} ended {what}: the result is the best so far"
-            warnings.warn(text, TimeLimitWarning, stacklevel=stacklevel)
+        if self.over and self.ends and error is None:
+            text = f"time_limit={self.time_limit:g} ended {self.ends}: the result is the best so far"
+            warnings.warn(text, TimeLimitWarning, stacklevel=3)

@@ -215,9 +215,8 @@ class Model(Uncertain[Table], Stored):
             tree, tables, stages = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
             columns = draw_records(tree, tables, n_rows, source, clock=clock)
             for index in stages:
+                clock.ends = "the refinement of the records"
                 columns = refined_records(columns, index, n_rows, source, clock)
-            if stages:
-                clock.warn_if_over("the refinement of the records", stacklevel=3)
         return Dataset(self.folding.records(columns), self.domain)
 
     def archive(self) -> dict[str, Any]:

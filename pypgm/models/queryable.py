@@ -93,10 +93,8 @@ class Queryable(ABC, Generic[Table]):
         TimeoutError
             If an exact answer takes longer than the time limit: half of one is none.
         """
-        with Clock("project", time_limit, progress) as clock:
-            found = self._projected([as_clique(clique)], evidence, method, clock)
-            clock.warn_if_over("the answers to 1 cliques", stacklevel=3)
-        return self._counts(found)[0]
+        with Clock("project", time_limit, progress, ends="the answers to 1 cliques") as clock:
+            return self._counts(self._projected([as_clique(clique)], evidence, method, clock))[0]
 
     def project_many(
         self,
@@ -131,10 +129,9 @@ class Queryable(ABC, Generic[Table]):
         [[[2.0, 2.0], [2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
         """
         asked = as_cliques(cliques)
-        with Clock("project", time_limit, progress, n_threads=n_threads) as clock:
-            found = self._projected(asked, evidence, method, clock)
-            clock.warn_if_over(f"the answers to {len(asked)} cliques", stacklevel=3)
-        return self._counts(found)
+        ends = f"the answers to {len(asked)} cliques"
+        with Clock("project", time_limit, progress, n_threads=n_threads, ends=ends) as clock:
+            return self._counts(self._projected(asked, evidence, method, clock))
 
     def query(
         self,
@@ -158,10 +155,8 @@ class Queryable(ABC, Generic[Table]):
         Factor
             Conditional probabilities that sum to 1, axes in the order asked.
         """
-        with Clock("query", time_limit, progress) as clock:
-            found = self._projected([as_clique(targets)], evidence, None, clock)
-            clock.warn_if_over("the answer", stacklevel=3)
-        return found[0].normalize()
+        with Clock("query", time_limit, progress, ends="the answer") as clock:
+            return self._projected([as_clique(targets)], evidence, None, clock)[0].normalize()
 
     @overload
     def answer(
@@ -218,9 +213,9 @@ class Queryable(ABC, Generic[Table]):
         """
         several = [query] if isinstance(query, KroneckerQuery) else list(query)
         checked = [q.checked(self.domain) for q in several]
-        with Clock("answer", time_limit, progress, n_threads=n_threads) as clock:
+        ends = f"the answers to {len(several)} queries"
+        with Clock("answer", time_limit, progress, n_threads=n_threads, ends=ends) as clock:
             answers = self._answers(checked, evidence, clock)
-            clock.warn_if_over(f"the answers to {len(several)} queries", stacklevel=3)
         counts = answers if self.total else [0.0 * answer for answer in answers]
         return counts[0] if isinstance(query, KroneckerQuery) else counts
 

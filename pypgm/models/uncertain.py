@@ -98,11 +98,9 @@ class Uncertain(Queryable[Table]):
         >>> pypgm.estimate(domain, [m], 100, stop="optimum").standard_error("a").values.round(3)
         array([1., 1.])
         """
-        with Clock("standard_error", time_limit, progress, n_threads=n_threads) as clock:
+        with Clock("standard_error", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
             how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "clock": clock}
-            found = standard_errors(cast("Model[Any]", self), [as_clique(clique)], evidence, **how)
-            clock.warn_if_over("the bootstrap", stacklevel=3)
-        return found[0]
+            return standard_errors(cast("Model[Any]", self), [as_clique(clique)], evidence, **how)[0]
 
     def standard_errors(
         self,
@@ -117,11 +115,9 @@ class Uncertain(Queryable[Table]):
         progress: bool = False,
     ) -> list[Factor]:
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
-        with Clock("standard_errors", time_limit, progress, n_threads=n_threads) as clock:
+        with Clock("standard_errors", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
             how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "clock": clock}
-            found = standard_errors(cast("Model[Any]", self), as_cliques(cliques), evidence, **how)
-            clock.warn_if_over("the bootstrap", stacklevel=3)
-        return found
+            return standard_errors(cast("Model[Any]", self), as_cliques(cliques), evidence, **how)
 
     def expected_error(
         self,
@@ -203,11 +199,9 @@ class Uncertain(Queryable[Table]):
         >>> bool((model.expected_error(("a", "b")).values < 20).all())
         True
         """
-        with Clock("expected_error", time_limit, progress, n_threads=n_threads) as clock:
+        with Clock("expected_error", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
             own, asked = cast("Model[Any]", self), [as_clique(clique)]
-            found = expected_errors(own, asked, evidence, draws=draws, rng=rng, clock=clock)
-            clock.warn_if_over("the made-up tables", stacklevel=3)
-        return found[0]
+            return expected_errors(own, asked, evidence, draws=draws, rng=rng, clock=clock)[0]
 
     def expected_errors(
         self,
@@ -221,11 +215,9 @@ class Uncertain(Queryable[Table]):
         progress: bool = False,
     ) -> list[Factor]:
         """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
-        with Clock("expected_errors", time_limit, progress, n_threads=n_threads) as clock:
+        with Clock("expected_errors", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
             own, asked = cast("Model[Any]", self), as_cliques(cliques)
-            found = expected_errors(own, asked, evidence, draws=draws, rng=rng, clock=clock)
-            clock.warn_if_over("the made-up tables", stacklevel=3)
-        return found
+            return expected_errors(own, asked, evidence, draws=draws, rng=rng, clock=clock)
 
     def basis(self, clique: str | Iterable[str]) -> Basis:
         """Return what the counts of a clique rest on.
