@@ -15,8 +15,6 @@ from pypgm.inference.region_index import RegionIndex
 from pypgm.models.request import Request
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pypgm.estimation.constraint import Masks
     from pypgm.models.base import Model
 
@@ -97,18 +95,13 @@ def _start(graph: RegionGraph, prior: Model[Any], independent: CliqueVector) -> 
     domain, index = graph.domain, RegionIndex(prior.marginals, prior.total)
     if prior.folding.inner != domain:
         raise ValueError(f"a model to start from must be over {domain}, got one over {prior.folding.inner}")
-    known, measured = {a: index.holds((a,)) for a in domain}, set(graph.cliques)
-    tables = {
-        region: _logarithms(prior, region)
-        for region in graph.regions
-        if index.holds(region) or (region in measured and all(known[a] for a in region))
-    }
-    for attribute in domain:
-        if (attribute,) not in tables:
-            single = (attribute,)
-            tables[single] = _logarithms(prior, single) if known[attribute] else independent[single].datavector()
-    return CliqueVector(domain, list(tables), np.concatenate(list(tables.values())))
-
-
-def _logarithms(prior: Model[Any], clique: Clique) -> NDArray[np.float64]:
-    return np.asarray(np.log(np.maximum(prior.project(clique).datavector() / prior.total, _LEAST)))
+    singles = [(a,) for a in domain]
+    known, measured = {a for a in singles if index.holds(a)}, set(graph.cliques)
+    told = [r for r in graph.regions if index.holds(r) or (r in measured and known.issuperset((a,) for a in r))]
+    start = CliqueVector(domain, list(dict.fromkeys([*told, *singles])))
+    for i, clique in enumerate(start.cliques):
+        if len(clique) != 1 or clique in known:
+            start.table(i)[:] = np.log(np.maximum(prior.project(clique).datavector() / prior.total, _LEAST))
+        else:
+            start.table(i)[:] = independent[clique].datavector()
+    return start
