@@ -77,22 +77,17 @@ def _start(
     for m in measurements:
         if len(m.clique) == 1 and m.linear_map.is_identity:
             alone.setdefault(m.clique[0], []).append(m)
-    found: dict[str, list[int]] = {}
-    for i, clique in enumerate(prior.cliques):
-        for attribute in clique:
-            found.setdefault(attribute, []).append(i)
-    for attribute in prior.domain:
-        own, homes = alone.get(attribute, []), found.get(attribute, [])
-        if not own or not homes or (is_exact and (attribute,) not in prior.cliques):
+    for attribute, own in alone.items():
+        # Regions hold marginals each; the potentials of a tree's cliques multiply.
+        homes = [i for i, c in enumerate(prior.cliques) if (c == (attribute,) if is_exact else attribute in c)]
+        if not homes:
             continue
         precisions = [float(np.mean(m.stddev)) ** -2 for m in own]
         counts = np.average([m.values for m in own], axis=0, weights=precisions)
         new = np.maximum(nearest(counts, total), _FLOOR * math.fsum(precisions) ** -0.5)
-        home = prior[(attribute,)] if (attribute,) in prior.cliques else prior[prior.cliques[homes[0]]]
+        home = prior[(attribute,) if (attribute,) in prior else prior.cliques[homes[0]]]
         old = home.logsumexp([a for a in home.domain if a != attribute]).datavector()
         change = np.log(new / new.sum()) - (old - np.logaddexp.reduce(old))
-        # Regions hold marginals each; the potentials of a tree's cliques multiply.
-        for clique in [(attribute,)] if is_exact else [prior.cliques[i] for i in homes]:
-            shape = [-1 if a == attribute else 1 for a in clique]
-            moved[clique].values[...] += change.reshape(shape)
+        for i in homes:
+            moved.add(i, (attribute,), change)
     return moved
