@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
 from pypgm.data import Dataset
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.constraint import Constraint
 from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
+from pypgm.inference.region_index import RegionIndex
 from pypgm.models.origin import QueryTooLargeError
 from pypgm.models.queryable import Table
-from pypgm.models.refinement import refined_records
+from pypgm.models.refinement import refined_records, stages
 from pypgm.models.sampling import draw_records
 from pypgm.models.stored_model import Stored, fields_of
 from pypgm.models.uncertain import Uncertain
@@ -27,14 +29,12 @@ from pypgm.numeric import as_generator, checked_integer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pypgm.clique_vector import CliqueVector
     from pypgm.domain import Clique, Domain, Label
     from pypgm.estimation.constraint import Masks
     from pypgm.estimation.fit import Fit
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
     from pypgm.graphs.junction_tree import JunctionTree
-    from pypgm.inference.region_index import RegionIndex
     from pypgm.models.origin import Origin
 
 __all__ = ["Model"]
@@ -212,11 +212,12 @@ class Model(Uncertain[Table], Stored):
         """
         n_rows, source = round(self.total) if rows is None else rows, as_generator(rng)
         with Clock("synthetic_data", time_limit, progress) as clock:
-            tree, tables, stages = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
+            tree, tables, own = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
             columns = draw_records(tree, tables, n_rows, source, clock=clock)
-            for index in stages:
+            for cliques in stages(tree.domain, own, alone=bool(evidence)):
                 clock.ends = "the refinement of the records"
-                columns = refined_records(columns, index, n_rows, source, clock)
+                answers = CliqueVector.from_factors(tree.domain, self._projected(cliques, evidence, None, clock))
+                columns = refined_records(columns, RegionIndex(answers, self.total), n_rows, source, clock)
         return Dataset(self.folding.records(columns), self.domain)
 
     def archive(self) -> dict[str, Any]:
@@ -247,5 +248,13 @@ class Model(Uncertain[Table], Stored):
     @abstractmethod
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
-    ) -> tuple[JunctionTree, Sequence[Factor], list[RegionIndex]]:
-        """Return the tree that records are drawn along, its tables, and the marginals that refine them, in stages."""
+    ) -> tuple[JunctionTree, Sequence[Factor], Sequence[Clique]]:
+        """Return the tree that records are drawn along, its tables, and the cliques that they are refined towards."""
+
+    def __repr__(self) -> str:
+        scopes, numbers = ("cliques", "parameters") if self.is_exact else ("regions", "cells")
+        private = ", not private" if self.not_private else ""
+        return (
+            f"{type(self).__name__}({len(self.domain)} attributes, {len(self.potentials.cliques)} {scopes}, "
+            f"total {self.total:.6g}, {self.potentials.values.size} {numbers}{private})"
+        )

@@ -17,10 +17,8 @@ from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
-from pypgm.inference.region_index import RegionIndex
 from pypgm.models.base import Model
 from pypgm.models.origin import Origin
-from pypgm.models.refinement import stages
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,22 +134,11 @@ class GraphicalModel(Model["Factor"]):
 
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
-    ) -> tuple[JunctionTree, Sequence[Factor], list[RegionIndex]]:
-        given = self._given(evidence)
-        if not self._is_sparse(rows):
-            return self.tree, given.tables, []
-        domain, cliques = self.tree.domain, self.cliques
-        answers = (given.project_many(c, clock) for c in ([cliques] if evidence else stages(domain, cliques)))
-        return self.tree, given.tables, [RegionIndex(CliqueVector.from_factors(domain, a), self._mass) for a in answers]
+    ) -> tuple[JunctionTree, Sequence[Factor], Sequence[Clique]]:
+        del clock
+        return self.tree, self._given(evidence).tables, self.cliques if self._is_sparse(rows) else ()
 
     def _is_sparse(self, rows: int) -> bool:
         """Return whether records are rarer than the cells of a clique that joins others: rounding it is all noise."""
         joined = {node.clique for node in self.tree.nodes} - set(self.cliques)
         return any(self.tree.domain.size(clique) > rows for clique in joined)
-
-    def __repr__(self) -> str:
-        private = ", not private" if self.not_private else ""
-        return (
-            f"GraphicalModel({len(self.domain)} attributes, {len(self.cliques)} cliques, "
-            f"total {self.total:.6g}, {self.potentials.values.size} parameters{private})"
-        )

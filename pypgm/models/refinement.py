@@ -23,12 +23,14 @@ __all__ = ["refined_records", "stages"]
 _SWEEPS = 20
 
 
-def stages(domain: Domain, cliques: Sequence[Clique]) -> list[list[Clique]]:
-    """Return the cliques that records are refined towards, first with pairs that none of them holds, then alone.
+def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool) -> list[list[Clique]]:
+    """Return the cliques that records are refined towards, unless `alone` first with pairs that none of them holds.
 
     Records that are refined towards the cliques alone lose what else the model says of pairs. Those of the fewest cells
     are taken, at most as many as there are cliques.
     """
+    if alone or not cliques:
+        return [[*cliques]] if cliques else []
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
     outside = [pair for pair in itertools.combinations(domain, 2) if pair not in held]
     first = [*cliques, *sorted(outside, key=domain.size)[: len(cliques)]]

@@ -26,7 +26,6 @@ from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.models.answer import Answer, Method
 from pypgm.models.base import Model
 from pypgm.models.origin import Origin
-from pypgm.models.refinement import stages
 from pypgm.models.region_parts import (
     check_answers_fit,
     check_marginals,
@@ -235,24 +234,16 @@ class RegionGraphModel(Model[Answer]):
 
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
-    ) -> tuple[JunctionTree, Sequence[Factor], list[RegionIndex]]:
+    ) -> tuple[JunctionTree, Sequence[Factor], Sequence[Clique]]:
         del rows
-        prior, domain, own = self._prior_within(clock), self.graph.domain, maximal(self.graph.regions)
+        prior = self._prior_within(clock)
         tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence)) if evidence else prior.tables
-        answers = (self._projected(c, evidence, None, clock) for c in ([own] if evidence else stages(domain, own)))
-        return prior.tree, tables, [RegionIndex(CliqueVector.from_factors(domain, a), self.total) for a in answers]
+        return prior.tree, tables, maximal(self.graph.regions)
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the model's file."""
         own = {"regions": self.graph.regions, "edges": self.graph.edges, "prior_cells": self.prior_cells}
         return super().archive() | own | {"kind": "region graph", "marginals": self.marginals.values}
-
-    def __repr__(self) -> str:
-        private = ", not private" if self.not_private else ""
-        return (
-            f"RegionGraphModel({len(self.domain)} attributes, {len(self.graph.regions)} regions, "
-            f"total {self.total:.6g}, {self.marginals.values.size} cells{private})"
-        )
 
     def _from_region(self, clique: Clique) -> tuple[Factor, str, float]:
         """Project the smallest region that holds a clique, and compare it with the next ones."""
