@@ -210,13 +210,20 @@ class RegionGraphModel(Model[Answer]):
         self, cliques: list[Clique], method: Method | None, clock: Clock
     ) -> dict[Clique, tuple[Factor, str, float]]:
         """Return counts, method and violation of distinct cliques in the domain's order."""
-        domain = self.graph.domain
+        domain, index = self.graph.domain, self._index
+        solvers: dict[Method, Callable[[Sequence[Clique], Clock], list[LocalAnswer]]] = {
+            "local": partial(local_answers, index),
+            "combined": lambda cliques, clock: combined_answers(index, self._prior_within(clock), cliques, clock),
+            "submodel": partial(submodel_answers, index),
+            "expanded": partial(expanded_answers, self.graph, index),
+            "oversaturated": partial(oversaturated_answers, self, index),
+        }
         check_answers_fit(domain, cliques)
-        found = {c: self._from_region(c) for c in cliques if self._index.holds(c)}
+        found = {c: self._from_region(c) for c in cliques if index.holds(c)}
         outside = [c for c in cliques if c not in found]
         if outside:
             chosen = method or "combined"
-            for clique, answer in zip(outside, self._solver(chosen)(outside, clock), strict=True):
+            for clique, answer in zip(outside, solvers[chosen](outside, clock), strict=True):
                 counts = np.multiply(answer.values, self.total, out=answer.values)
                 found[clique] = Factor.over(domain.project(clique), counts), chosen, answer.violation
         return found
@@ -254,14 +261,3 @@ class RegionGraphModel(Model[Answer]):
         others = [float(np.abs(t - tables[0]).sum()) / self.total for t in tables[1:]]
         violation = sum(others) / len(others) if others else 0.0
         return Factor.over(self.graph.domain.project(clique), tables[0]), "region", violation
-
-    def _solver(self, method: Method) -> Callable[[Sequence[Clique], Clock], list[LocalAnswer]]:
-        index = self._index
-        solvers: dict[str, Callable[[Sequence[Clique], Clock], list[LocalAnswer]]] = {
-            "local": partial(local_answers, index),
-            "combined": lambda cliques, clock: combined_answers(index, self._prior_within(clock), cliques, clock),
-            "submodel": partial(submodel_answers, index),
-            "expanded": partial(expanded_answers, self.graph, index),
-            "oversaturated": partial(oversaturated_answers, self, index),
-        }
-        return solvers[method]
