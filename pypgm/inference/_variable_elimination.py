@@ -17,7 +17,6 @@ from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.graphs.junction_tree import check_logarithms, check_possible, checked_total
 from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
 from pypgm.memory import hopeless_refused
-from pypgm.numeric import checked_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +64,7 @@ def variable_elimination(
     n_threads : int
         0 for all threads; the bits of the answer do not depend on it.
     clock : Clock, optional
-        Shows the run, and ends it with ``TimeoutError`` once its time is over.
+        Shows the run, which takes its threads then, and ends it with ``TimeoutError`` once its time is over.
 
     Returns
     -------
@@ -100,9 +99,8 @@ def variable_elimination(
     checked_total(total)
     keep = set(potentials.domain.indices(asked))
     terms = _relevant(_terms(potentials, evidence, keep), keep)
-    answer = _eliminated(
-        potentials.domain, terms, asked, "sum", order=order, max_bytes=max_bytes, n_threads=n_threads, clock=clock
-    )
+    clock = clock or Clock(n_threads=n_threads)
+    answer = _eliminated(potentials.domain, terms, asked, "sum", clock, order=order, max_bytes=max_bytes)
     mass = float(answer.datavector().sum())
     check_possible(math.log(mass) if mass > 0 else -math.inf, evidence)
     return Factor.over(answer.domain, answer.datavector() * (total / mass))
@@ -153,7 +151,8 @@ def max_elimination(
     """
     asked = as_clique(clique)
     terms = _terms(potentials, evidence, set(potentials.domain.indices(asked)))
-    return _eliminated(potentials.domain, terms, asked, "max", order=order, max_bytes=max_bytes, n_threads=n_threads)
+    clock = Clock(n_threads=n_threads)
+    return _eliminated(potentials.domain, terms, asked, "max", clock, order=order, max_bytes=max_bytes)
 
 
 def log_elimination(domain: Domain, factors: Sequence[Factor], keep: Clique, *, n_threads: int = 0) -> Factor:
@@ -188,7 +187,7 @@ def log_elimination(domain: Domain, factors: Sequence[Factor], keep: Clique, *, 
     array([3.  , 0.75])
     """
     terms = [_NOTHING, *((domain.indices(f.domain.attributes), f.datavector()) for f in factors)]
-    return _eliminated(domain, terms, keep, "log_sum", n_threads=n_threads)
+    return _eliminated(domain, terms, keep, "log_sum", Clock(n_threads=n_threads))
 
 
 def _eliminated(
@@ -196,11 +195,10 @@ def _eliminated(
     terms: Sequence[_Term],
     keep: Clique,
     how: Literal["sum", "max", "log_sum"],
+    clock: Clock,
     *,
     order: Sequence[str] | None = None,
     max_bytes: float | None = None,
-    n_threads: int = 0,
-    clock: Clock | None = None,
 ) -> Factor:
     """Return the answer of a product of terms: weights up to a common factor, or natural logs of maxima or of sums."""
     scopes, tables = [(scope, True) for scope, _ in terms], [cells for _, cells in terms]
@@ -210,7 +208,7 @@ def _eliminated(
     with hopeless_refused(domain, max_bytes, "best order" if order is None else "given order"):
         plan = _core.plan_elimination(domain.shape, scopes, domain.indices(keep), sequence)
     check_contraction(domain, plan, answer_bytes([domain.sizes(keep)]), max_bytes)
-    answers, _ = plan.run(tables, how, checked_threads(n_threads), exact_tick(plan, clock))
+    answers, _ = plan.run(tables, how, clock.n_threads, exact_tick(plan, clock))
     return Factor.over(domain.project(keep), answers[0])
 
 

@@ -47,9 +47,9 @@ def check_contraction(
     check_fits(cost["bytes"] + returned, max_bytes, largest)
 
 
-def exact_tick(plan: _core.Contraction, clock: Clock | None) -> Callable[[int], bool] | None:
+def exact_tick(plan: _core.Contraction, clock: Clock) -> Callable[[int], bool] | None:
     """Return what shows the steps of a run and ends it with ``TimeoutError``: half an exact answer is none."""
-    if clock is None or not clock.is_watched:
+    if not clock.is_watched:
         return None
 
     def tick(steps: int) -> bool:

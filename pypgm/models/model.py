@@ -120,9 +120,7 @@ class GraphicalModel(Model["Factor"]):
         inner = [self.folding.clique(c) for c in cliques] if self.folding.sources else cliques
         if evidence and len(cliques) == 1:
             known, order = self.folding.evidence(evidence), self.tree.order
-            answer = variable_elimination(
-                self.potentials, inner[0], self._mass, known, order=order, n_threads=clock.n_threads, clock=clock
-            )
+            answer = variable_elimination(self.potentials, inner[0], self._mass, known, order=order, clock=clock)
             return [self.folding.unfolded(answer, cliques[0])]
         tables = self._given(evidence).project_many(inner, clock)
         return [self.folding.unfolded(table, clique) for table, clique in zip(tables, cliques, strict=True)]
