@@ -44,14 +44,12 @@ __all__: list[str] = [
     "gibbs_potentials",
     "gibbs_spins",
     "levelled",
-    "minimal_edges",
     "permute_and_flip",
     "plan_elimination",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_sum",
     "refine_records",
-    "saturate",
     "scripted_below",
     "scripted_coin",
     "scripted_coin_exp",
@@ -778,17 +776,6 @@ def levelled(
     Potentials of the same joint distribution in smaller numbers.
     """
 
-def minimal_edges(
-    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    regions: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
-    edges: collections.abc.Sequence[
-        tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
-    ],
-) -> tuple:
-    """
-    The edges without those that add no constraint.
-    """
-
 def permute_and_flip(
     scores: numpy.typing.NDArray[numpy.int64],
     rate_numerator: typing.SupportsInt | typing.SupportsIndex,
@@ -854,14 +841,6 @@ def refine_records(
 ) -> tuple:
     """
     Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left. tick(records visited) is called now and then and ends the work where it returns true.
-    """
-
-def saturate(
-    cliques: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
-    max_regions: typing.SupportsInt | typing.SupportsIndex,
-) -> tuple:
-    """
-    The closure under intersection and the edges of its covering relation.
     """
 
 def scripted_below(

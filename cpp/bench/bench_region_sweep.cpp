@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/regions/convex_gbp.hpp"
@@ -18,14 +19,23 @@ constexpr std::size_t kValues = 10;
 constexpr double kTotal = 1e5;
 
 std::shared_ptr<const pypgm::RegionGraph> ring(std::int32_t attributes) {
-  std::vector<pypgm::Scope> cliques;
-  for (std::int32_t i = 0; i < attributes; ++i) {
-    pypgm::Scope triple{i, (i + 1) % attributes, (i + 2) % attributes};
-    std::sort(triple.begin(), triple.end());
-    cliques.push_back(std::move(triple));
+  // The triples, the pairs two of them share, and the attributes two pairs share.
+  std::vector<pypgm::Scope> regions;
+  std::vector<std::pair<int, int>> edges;
+  for (std::int32_t width = 3; width > 0; --width) {
+    for (std::int32_t i = 0; i < attributes; ++i) {
+      pypgm::Scope region;
+      for (std::int32_t k = 0; k < width; ++k) region.push_back((i + k) % attributes);
+      std::sort(region.begin(), region.end());
+      const int parent = static_cast<int>(regions.size());
+      regions.push_back(std::move(region));
+      if (width == 1) continue;
+      edges.emplace_back(parent, parent + attributes);
+      edges.emplace_back(parent, (4 - width) * attributes + (i + 1) % attributes);
+    }
   }
   const std::vector<std::size_t> sizes(static_cast<std::size_t>(attributes), kValues);
-  return std::make_shared<pypgm::RegionGraph>(build_region_graph(sizes, pypgm::saturate(cliques, 10'000)));
+  return std::make_shared<pypgm::RegionGraph>(pypgm::build_region_graph(sizes, regions, edges));
 }
 
 /// Field of a region on each of its attributes, times the code: regions disagree, the beliefs settle at

@@ -1,4 +1,4 @@
-// Bindings of region graphs: closure, minimal edges, the compiled graph; checks of scopes and edges.
+// Bindings of compiled region graphs; checks of scopes and edges.
 #include "bind_region_graph.hpp"
 
 #include <algorithm>
@@ -34,42 +34,15 @@ void check_links(const std::vector<std::size_t>& sizes, const std::vector<Scope>
   }
 }
 
-py::tuple as_tuple(const RegionLinks& links) { return py::make_tuple(links.regions, links.edges); }
-
 }  // namespace
 
 void bind_region_graph(py::module_& m) {
-  m.def(
-      "saturate",
-      [](const std::vector<Scope>& cliques, std::size_t max_regions) {
-        RegionLinks links;
-        {
-          const py::gil_scoped_release unlocked;
-          links = saturate(cliques, max_regions);
-        }
-        return as_tuple(links);
-      },
-      py::arg("cliques"), py::arg("max_regions"),
-      "The closure under intersection and the edges of its covering relation.");
-  m.def(
-      "minimal_edges",
-      [](const std::vector<std::size_t>& sizes, std::vector<Scope> regions, Edges edges) {
-        check_links(sizes, regions, edges);
-        RegionLinks links{std::move(regions), std::move(edges)};
-        {
-          const py::gil_scoped_release unlocked;
-          links = minimal_edges(sizes, links);
-        }
-        return as_tuple(links);
-      },
-      py::arg("sizes"), py::arg("regions"), py::arg("edges"),
-      "The edges without those that add no constraint.");
   py::class_<RegionGraph, Graph>(m, "RegionGraph", "A compiled region graph over attribute indices.")
-      .def(py::init([](const std::vector<std::size_t>& sizes, std::vector<Scope> regions, Edges edges) {
+      .def(py::init([](const std::vector<std::size_t>& sizes, const std::vector<Scope>& regions,
+                       const Edges& edges) {
              check_links(sizes, regions, edges);
-             const RegionLinks links{std::move(regions), std::move(edges)};
              const py::gil_scoped_release unlocked;
-             return std::make_shared<RegionGraph>(build_region_graph(sizes, links));
+             return std::make_shared<RegionGraph>(build_region_graph(sizes, regions, edges));
            }),
            py::arg("sizes"), py::arg("regions"), py::arg("edges"))
       .def_readonly("cells", &RegionGraph::cells, "Cells of the tables of all regions.")

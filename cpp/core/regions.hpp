@@ -5,6 +5,5 @@
 #include "core/regions/local_answers.hpp"   // a table from marginals over its parts
 #include "core/regions/local_polytope.hpp"  // structural zeros, consistent values
 #include "core/regions/region_bound.hpp"    // a lower bound of a loss over the local polytope
-#include "core/regions/region_closure.hpp"  // closure under intersection, minimal edges
 #include "core/regions/region_descent.hpp"  // accelerated descent over the local polytope
 #include "core/regions/region_graph.hpp"    // regions, edges, messages, stages

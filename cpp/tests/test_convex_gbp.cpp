@@ -9,6 +9,7 @@
 #include "core/regions/convex_gbp.hpp"
 #include "core/regions/local_polytope.hpp"
 #include "core/simd/kernels.hpp"
+#include "region_graphs.hpp"
 
 using namespace pypgm;
 
@@ -22,7 +23,7 @@ std::shared_ptr<RegionGraph> ring(std::size_t size, int n) {
     cliques.push_back(pair);
   }
   const std::vector<std::size_t> sizes(static_cast<std::size_t>(n), size);
-  return std::make_shared<RegionGraph>(build_region_graph(sizes, saturate(cliques, 1000)));
+  return std::make_shared<RegionGraph>(test::closed_graph(sizes, cliques));
 }
 
 std::vector<double> random_potentials(const RegionGraph& graph, unsigned seed) {

@@ -8,6 +8,7 @@
 #include "core/regions/local_polytope.hpp"
 #include "core/regions/region_bound.hpp"
 #include "random_problems.hpp"
+#include "region_graphs.hpp"
 
 using namespace pypgm;
 
@@ -28,7 +29,7 @@ struct Case {
 
 Case random_case(std::mt19937& rng, double total) {
   const std::vector<Scope> cliques{{0, 1, 2}, {1, 2, 3}, {0, 3}};
-  RegionGraph graph = build_region_graph(std::vector<std::size_t>{2, 3, 2, 3}, saturate(cliques, 99));
+  RegionGraph graph = test::closed_graph(std::vector<std::size_t>{2, 3, 2, 3}, cliques);
   L2Loss loss(graph.regions.size(), total);
   for (const int r : {0, 1}) {
     const std::size_t cells = graph.regions[static_cast<std::size_t>(r)].cells;
@@ -80,8 +81,7 @@ TEST_CASE("no locally consistent beliefs have a loss below the bound, whatever t
 }
 
 TEST_CASE("without multipliers one region alone is bounded by its own least loss") {
-  const RegionGraph graph =
-      build_region_graph(std::vector<std::size_t>{4}, saturate(std::vector<Scope>{{0}}, 9));
+  const RegionGraph graph = test::closed_graph(std::vector<std::size_t>{4}, {{0}});
   L2Loss loss(1, 6);
   loss.add({0, {}, {7, 5, -4, 2}, {1.0}, {}});
   // Onto the simplex of 6: (4, 2, 0, 0), each 3 below 7 and 5, 2 cut off, and -4.

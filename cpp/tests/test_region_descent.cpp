@@ -5,6 +5,7 @@
 
 #include "core/regions/region_descent.hpp"
 #include "random_problems.hpp"
+#include "region_graphs.hpp"
 
 using namespace pypgm;
 
@@ -13,8 +14,7 @@ namespace {
 /// Two pairs that share an attribute of two values.
 std::shared_ptr<RegionGraph> chain() {
   const std::vector<Scope> cliques{{0, 1}, {1, 2}};
-  return std::make_shared<RegionGraph>(
-      build_region_graph(std::vector<std::size_t>{2, 2, 2}, saturate(cliques, 9)));
+  return std::make_shared<RegionGraph>(test::closed_graph(std::vector<std::size_t>{2, 2, 2}, cliques));
 }
 
 RegionDescent make(const std::shared_ptr<RegionGraph>& graph, double total) {

@@ -1,13 +1,13 @@
 #include <doctest/doctest.h>
 
-#include "core/regions/region_graph.hpp"
+#include "region_graphs.hpp"
 
 using namespace pypgm;
 
 TEST_CASE("a compiled graph lays out tables, messages and stages") {
   const std::vector<Scope> cliques{{0, 1, 2}, {1, 2, 3}, {0, 3}};
   const std::vector<std::size_t> sizes{2, 3, 4, 5};
-  const RegionGraph graph = build_region_graph(sizes, saturate(cliques, 100));
+  const RegionGraph graph = test::closed_graph(sizes, cliques);
   CHECK(graph.cells == 24 + 60 + 10 + 12 + 2 + 5);
   CHECK(graph.edges.size() == 6);
   CHECK(graph.message_cells == 2 * 12 + 2 * 2 + 2 * 5);

@@ -12,6 +12,7 @@ from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs.counting_numbers import CountingNumbers, counting_numbers
 from pypgm.graphs.junction_tree import JunctionTree
+from pypgm.graphs.region_closure import Edge, Indices, minimal_edges, saturate
 from pypgm.memory import check_fits, check_sizes, short
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["RegionGraph"]
 
 Cliques = Sequence[str | Iterable[str]]
-Indices = tuple[int, ...]
-Edge = tuple[int, int]
-
 _MAX_REGIONS = 1_000_000
 _TABLES = 7  # numbers held for each region cell while an estimate runs
 _MESSAGES = 2  # and for each message cell
@@ -84,14 +82,15 @@ class RegionGraph:
         self.edges = tuple(edges)
         self._position = {r: i for i, r in enumerate(self.regions)}
         self.plan = _core.RegionGraph(domain.shape, regions, edges)
-        largest = max(self.regions, key=domain.size)
-        check_fits(
-            8 * (_TABLES * self.plan.cells + _MESSAGES * self.plan.message_cells),
-            max_bytes,
-            f"{len(regions)} regions have {short(self.plan.cells)} cells and {len(edges)} edges "
+        needed = 8 * (_TABLES * self.plan.cells + _MESSAGES * self.plan.message_cells)
+        check_fits(needed, max_bytes, self._size_in_words, way_out="fewer or smaller cliques, or max_bytes")
+
+    def _size_in_words(self) -> str:
+        largest = max(self.regions, key=self.domain.size)
+        return (
+            f"{len(self.regions)} regions have {short(self.plan.cells)} cells and {len(self.edges)} edges "
             f"{short(self.plan.message_cells)}; the largest region ({listed(largest)}) has "
-            f"{short(domain.size(largest))} cells",
-            way_out="fewer or smaller cliques, or max_bytes",
+            f"{short(self.domain.size(largest))} cells"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -140,15 +139,15 @@ class RegionGraph:
         Koller, Friedman: Probabilistic Graphical Models, 2009, Algorithm 11.3.
         """
         given = _checked(domain, cliques)
-        scopes = [sorted(domain.indices(c)) for c in (*given, *_checked(domain, extra, least=0))]
-        regions, edges = _core.saturate(scopes, max_regions)
+        scopes = [tuple(sorted(domain.indices(c))) for c in (*given, *_checked(domain, extra, least=0))]
+        regions, edges = saturate(scopes, max_regions)
         if len(regions) > max_regions:
             raise ModelTooLargeError(
                 f"{len(scopes)} cliques need more than {max_regions} regions: "
                 "pass max_regions, fewer cliques, or RegionGraph.factor_graph"
             )
         if minimal:
-            regions, edges = _core.minimal_edges(domain.shape, regions, edges)
+            edges = minimal_edges(domain.shape, regions, edges)
         return cls(domain, given, regions, edges, max_bytes=max_bytes)
 
     @classmethod

@@ -59,10 +59,11 @@ std::vector<std::pair<int, int>> blocks_of(const std::vector<Region>& regions) {
 
 }  // namespace
 
-RegionGraph build_region_graph(std::span<const std::size_t> sizes, const RegionLinks& links) {
+RegionGraph build_region_graph(std::span<const std::size_t> sizes, std::span<const Scope> regions,
+                               std::span<const std::pair<int, int>> edges) {
   RegionGraph graph;
   graph.sizes.assign(sizes.begin(), sizes.end());
-  for (const Scope& scope : links.regions) {
+  for (const Scope& scope : regions) {
     Region region;
     region.attributes = scope;
     region.offset = graph.cells;
@@ -70,7 +71,7 @@ RegionGraph build_region_graph(std::span<const std::size_t> sizes, const RegionL
     graph.cells = std::min(kTooManyCells, graph.cells + region.cells);
     graph.regions.push_back(std::move(region));
   }
-  for (const auto& [parent, child] : links.edges) {
+  for (const auto& [parent, child] : edges) {
     Region& small = graph.regions[at(child)];
     const int e = static_cast<int>(graph.edges.size());
     graph.edges.push_back({parent, child,

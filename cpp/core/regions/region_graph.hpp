@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/regions/region_closure.hpp"
+#include "core/base/scope.hpp"
 #include "core/tables/layout.hpp"
 
 namespace pypgm {
@@ -41,9 +41,10 @@ struct RegionGraph {
   std::size_t largest_cells = 0;            ///< of the largest child
 };
 
-/// Compiles regions and edges. Requires that each child is a proper subset of its parent (so there is no
-/// cycle) and that edges are distinct.
-RegionGraph build_region_graph(std::span<const std::size_t> sizes, const RegionLinks& links);
+/// Compiles regions and edges (parent, child). Requires that each child is a proper subset of its parent (so
+/// there is no cycle) and that edges are distinct.
+RegionGraph build_region_graph(std::span<const std::size_t> sizes, std::span<const Scope> regions,
+                               std::span<const std::pair<int, int>> edges);
 
 /// The part of a buffer of all regions' tables that holds one region's.
 template <class Buffer>
