@@ -13,38 +13,37 @@ bool among(const Axes& axes, std::int32_t a) { return std::find(axes.begin(), ax
 
 }  // namespace
 
-const Axes& ProjectionTables::axes_of(const Ref& ref) const {
-  if (ref.kind == Ref::leaf) return leaf_axes_[at(ref.index)];
-  return ref.kind == Ref::marginal ? marginals_[at(ref.index)].axes : steps_[at(ref.index)].axes;
+const Axes& ProjectionTables::axes_of(Ref ref) const {
+  return ref < 0 ? leaves_[at(-1 - ref)].axes : steps_[at(ref)].axes;
 }
 
 ProjectionTables::Ref ProjectionTables::leaf(const Key& key, const Axes& axes) {
-  const auto [place, fresh] = leaves_.try_emplace(key, static_cast<int>(sources_.size()));
+  const auto [place, fresh] = leaf_of_.try_emplace(key, -1 - static_cast<Ref>(leaves_.size()));
   if (fresh) {
     sources_.push_back(key);
-    leaf_axes_.push_back(axes);
+    leaves_.push_back({axes, false});
   }
-  return {Ref::leaf, place->second};
+  return place->second;
 }
 
 ProjectionTables::Ref ProjectionTables::marginal(const Key& key, const Scope& whole, const Scope& scope) {
   const Ref all = leaf(key, whole);
   if (scope == whole) return all;
-  const auto [place, fresh] = marginal_of_.try_emplace({key, scope}, static_cast<int>(marginals_.size()));
-  if (fresh) marginals_.push_back({all, std::nullopt, scope});
-  return {Ref::marginal, place->second};
+  const auto [place, fresh] = marginal_of_.try_emplace({all, scope}, static_cast<Ref>(steps_.size()));
+  if (fresh) steps_.push_back({all, std::nullopt, scope, true});
+  return place->second;
 }
 
-ProjectionTables::Ref ProjectionTables::step(const Ref& left, const std::optional<Ref>& right, Axes axes) {
+ProjectionTables::Ref ProjectionTables::step(Ref left, std::optional<Ref> right, Axes axes) {
   steps_.push_back({left, right, std::move(axes)});
-  return {Ref::step, static_cast<int>(steps_.size()) - 1};
+  return static_cast<Ref>(steps_.size()) - 1;
 }
 
 /// The axes of table * factors[next] that `out` or another factor asks for.
-Axes ProjectionTables::product(const Ref& table, const std::vector<Ref>& factors, std::size_t next,
+Axes ProjectionTables::product(Ref table, const std::vector<Ref>& factors, std::size_t next,
                                const Axes& out) const {
   Axes axes;
-  for (const Ref& side : {table, factors[next]}) {
+  for (const Ref side : {table, factors[next]}) {
     for (const std::int32_t a : axes_of(side)) {
       bool stays = among(out, a);
       for (std::size_t f = 0; f < factors.size(); ++f)
@@ -73,57 +72,46 @@ ProjectionTables::Ref ProjectionTables::combine(Ref table, std::vector<Ref> fact
   return table;
 }
 
-void ProjectionTables::reuse_marginals() {
-  std::map<int, std::vector<int>> of_leaf;
-  for (std::size_t m = 0; m < marginals_.size(); ++m)
-    of_leaf[marginals_[m].left.index].push_back(static_cast<int>(m));
-  for (auto& [leaf_index, own] : of_leaf) {
-    std::stable_sort(own.begin(), own.end(), [&](int a, int b) {
-      return cells(marginals_[at(a)].axes) < cells(marginals_[at(b)].axes);
+/// The steps in the order they are run in: marginals of leaves, larger ones first, and then all others.
+std::vector<ProjectionTables::Ref> ProjectionTables::ordered_steps() {
+  std::vector<Ref> order(steps_.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto others =
+      std::stable_partition(order.begin(), order.end(), [&](Ref s) { return steps_[at(s)].marginal; });
+  const auto size = [&](Ref s) { return std::pair(cells(axes_of(s)), axes_of(s).size()); };
+  std::stable_sort(order.begin(), others, [&](Ref a, Ref b) { return size(a) > size(b); });
+  std::map<Ref, std::vector<Ref>> larger;  // by leaf
+  for (auto s = order.begin(); s != others; ++s) {
+    Step& own = steps_[at(*s)];
+    std::vector<Ref>& above = larger[own.left];
+    const auto smallest = std::find_if(above.rbegin(), above.rend(), [&](Ref other) {
+      return std::ranges::includes(axes_of(other), own.axes);
     });
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      Made& made = marginals_[at(own[i])];
-      for (std::size_t j = i + 1; j < own.size(); ++j) {
-        const Axes& larger = marginals_[at(own[j])].axes;
-        if (!std::includes(larger.begin(), larger.end(), made.axes.begin(), made.axes.end())) continue;
-        made.left = {Ref::marginal, own[j]};
-        break;
-      }
-    }
+    if (smallest != above.rend()) own.left = *smallest;
+    above.push_back(*s);
   }
+  return order;
 }
 
 ProjectionPlan ProjectionTables::finish(const std::vector<Ref>& outputs) {
-  reuse_marginals();
-  std::vector<int> order(marginals_.size());  // larger ones first
-  for (std::size_t m = 0; m < order.size(); ++m) order[m] = static_cast<int>(m);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return std::pair(marginals_[at(a)].axes.size(), cells(marginals_[at(a)].axes)) >
-           std::pair(marginals_[at(b)].axes.size(), cells(marginals_[at(b)].axes));
-  });
-  std::vector<int> place(marginals_.size());
+  const std::vector<Ref> order = ordered_steps();
+  std::vector<int> place(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) place[at(order[i])] = static_cast<int>(i);
-  const int n_leaves = static_cast<int>(sources_.size());
-  const auto number = [&](const Ref& ref) {
-    if (ref.kind == Ref::leaf) return ref.index;
-    return ref.kind == Ref::marginal ? n_leaves + place[at(ref.index)]
-                                     : n_leaves + static_cast<int>(marginals_.size()) + ref.index;
+  const auto number = [&](Ref ref) {
+    return ref < 0 ? -1 - ref : static_cast<int>(leaves_.size()) + place[at(ref)];
   };
   std::vector<ContractionStep> steps;
-  const auto add = [&](Made& made) {
-    steps.push_back({number(made.left), made.right ? number(*made.right) : -1, std::move(made.axes)});
-  };
-  for (const int m : order) add(marginals_[at(m)]);
-  for (Made& made : steps_) add(made);
+  steps.reserve(order.size());
+  for (const Ref s : order) {
+    Step& own = steps_[at(s)];
+    steps.push_back({number(own.left), own.right ? number(*own.right) : -1, std::move(own.axes)});
+  }
   std::vector<int> returned;
   returned.reserve(outputs.size());
-  for (const Ref& output : outputs) returned.push_back(number(output));
-  std::vector<Leaf> leaves;
-  leaves.reserve(leaf_axes_.size());
-  for (Axes& axes : leaf_axes_) leaves.push_back({std::move(axes), false});
+  for (const Ref output : outputs) returned.push_back(number(output));
   Axes ids(sizes_.size());
   std::iota(ids.begin(), ids.end(), 0);
-  return {make_contraction(std::move(sizes_), std::move(leaves), std::move(steps), std::move(returned), ids),
+  return {make_contraction(std::move(sizes_), std::move(leaves_), std::move(steps), std::move(returned), ids),
           std::move(sources_)};
 }
 

@@ -147,7 +147,7 @@ std::vector<Ref> ProjectionPlanner::factors_of(const Pending& pending, Scope& ne
 /// The message of a clique to the next one, from those it received and the axes taken from itself.
 Message ProjectionPlanner::message(int node, int to, const Pending& pending) {
   const int edge = std::max(node, to);  // children come after parents
-  Message result{{Ref::leaf, 0}, pending.axes, edge};
+  Message result{0, pending.axes, edge};
   for (const Message& m : pending.messages) {
     result.axes.insert(result.axes.end(), m.axes.begin(), m.axes.end());
   }
