@@ -4,6 +4,5 @@
 #include "core/queries/contraction.hpp"          // plans of Kronecker queries
 #include "core/queries/contraction_planner.hpp"  // the order of sums in such a plan
 #include "core/queries/contraction_run.hpp"      // the run of such a plan
-#include "core/queries/joining_subtree.hpp"      // the subtree that joins some attributes
 #include "core/queries/projection_tables.hpp"    // tables that projections share
 #include "core/queries/projections.hpp"          // marginals of any cliques from one calibrated tree

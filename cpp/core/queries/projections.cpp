@@ -1,13 +1,14 @@
 #include "core/queries/projections.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
+#include <queue>
 #include <tuple>
 #include <utility>
 
 #include "core/base/numbers.hpp"
-#include "core/queries/joining_subtree.hpp"
 #include "core/queries/projection_tables.hpp"
 
 namespace pypgm {
@@ -23,11 +24,26 @@ void merge(Scope& into, const Scope& more) {
   into = std::move(both);
 }
 
+// An axis of an answer is the number of an attribute, or, for the rows of a block, the number of attributes
+// plus that of the block.
+
 /// A message to a neighbouring clique: the conditional probability of some axes, given what the two share.
 struct Message {
   Ref table;
-  std::vector<AnswerAxis> axes;
+  Axes axes;
   int edge;  ///< the lower one of the two cliques, whose separator it is
+};
+
+/// What a clique sends on: axes taken from itself, and the messages it has received.
+struct Pending {
+  Axes axes;
+  std::vector<Message> messages;
+};
+
+/// A clique of the subtree that joins the axes of an answer.
+struct Stop {
+  Pending pending;
+  std::vector<int> neighbours;  ///< those it may still exchange a message with
 };
 
 std::vector<std::size_t> sizes_by_id(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks) {
@@ -40,6 +56,7 @@ class ProjectionPlanner {
  public:
   ProjectionPlanner(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks)
       : tree_(tree),
+        blocks_(blocks),
         sizes_(sizes_by_id(tree, blocks)),
         tables_(sizes_),
         top_(tree.sizes.size(), -1),
@@ -60,31 +77,33 @@ class ProjectionPlanner {
   ProjectionPlan finish() { return tables_.finish(outputs_); }
 
  private:
-  struct Pending {
-    std::vector<AnswerAxis> axes;
-    std::vector<Message> messages;
-  };
   const CalibratedTree& tree_;
+  const std::vector<QueryBlock>& blocks_;
   std::vector<std::size_t> sizes_;  ///< by attribute, then by block
   ProjectionTables tables_;
   std::vector<int> top_;  ///< the clique nearest to the root that holds an attribute
   std::vector<std::vector<Key>> holders_;
   std::map<std::tuple<int, int, Scope>, Ref> conditionals_;
-  std::map<std::tuple<int, int, std::vector<AnswerAxis>>, Ref> messages_;
+  std::map<std::tuple<int, int, Axes>, Ref> messages_;
   std::vector<Ref> outputs_;
 
   const Scope& scope_of(const Key& key) const {
     return key.first == Source::known ? tree_.known[at(key.second)] : tree_.cliques[at(key.second)];
   }
-  Ref block(const AnswerAxis& axis) {
-    const int number = axis.id - static_cast<int>(tree_.sizes.size());
-    return tables_.leaf({Source::block, number}, {axis.id, axis.attribute});
+  int block_of(std::int32_t axis) const { return axis - static_cast<int>(tree_.sizes.size()); }
+  std::int32_t attribute_of(std::int32_t axis) const {
+    return block_of(axis) < 0 ? axis : blocks_[at(block_of(axis))].attribute;
+  }
+  bool holds(int clique, std::int32_t axis) const {
+    return contains(tree_.cliques[at(clique)], attribute_of(axis));
   }
 
   Ref conditional(int node, int edge, const Scope& needed);
   std::optional<Key> smallest_holder(const Scope& scope) const;
   Message message(int node, int to, const Pending& pending);
-  void collect(const JoiningSubtree& subtree, const std::vector<AnswerAxis>& axes, const Axes& out);
+  std::map<int, Stop> joining_subtree(const Axes& axes) const;
+  double message_cost(const Stop& end) const;
+  void collect(std::map<int, Stop> subtree, const Axes& out);
   std::vector<Ref> factors_of(const Pending& pending, Scope& needed);
   void conclude(const Key& key, const Pending& pending, const Axes& out);
 };
@@ -137,9 +156,11 @@ std::vector<Ref> ProjectionPlanner::factors_of(const Pending& pending, Scope& ne
     merge(needed, tree_.separators[at(m.edge)]);
     factors.push_back(m.table);
   }
-  for (const AnswerAxis& axis : pending.axes) {
-    merge(needed, {axis.attribute});
-    if (axis.id != axis.attribute) factors.push_back(block(axis));
+  for (const std::int32_t axis : pending.axes) {
+    const std::int32_t attribute = attribute_of(axis);
+    merge(needed, {attribute});
+    if (axis != attribute)
+      factors.push_back(tables_.leaf({Source::block, block_of(axis)}, {axis, attribute}));
   }
   return factors;
 }
@@ -160,7 +181,7 @@ Message ProjectionPlanner::message(int node, int to, const Pending& pending) {
   }
   Scope needed = tree_.separators[at(edge)];
   Axes out = needed;
-  for (const AnswerAxis& axis : result.axes) out.push_back(axis.id);
+  out.insert(out.end(), result.axes.begin(), result.axes.end());
   const std::vector<Ref> factors = factors_of(pending, needed);
   result.table = tables_.combine(conditional(node, edge, needed), factors, out);
   messages_.emplace(key, result.table);
@@ -176,34 +197,84 @@ void ProjectionPlanner::conclude(const Key& key, const Pending& pending, const A
                                      : tables_.combine(base, factors, out));
 }
 
-/// Sends messages to the meeting place, and makes the answer there.
-void ProjectionPlanner::collect(const JoiningSubtree& subtree, const std::vector<AnswerAxis>& axes,
-                                const Axes& out) {
-  std::vector<Pending> pending(subtree.stops.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) pending[at(subtree.homes[i])].axes.push_back(axes[i]);
-  for (std::size_t k = subtree.stops.size(); k-- > 1;) {
-    const Pending& own = pending[k];
-    if (own.axes.empty() && own.messages.empty()) continue;
-    const std::size_t next = at(subtree.stops[k].next);
-    pending[next].messages.push_back(message(subtree.stops[k].clique, subtree.stops[next].clique, own));
+/// The cliques from the highest ones of the axes up to the first that all of them have reached, or that holds
+/// those that are still missing; axes are taken from where they are nearest to the root.
+std::map<int, Stop> ProjectionPlanner::joining_subtree(const Axes& axes) const {
+  const auto top = [&](std::int32_t axis) { return top_[at(attribute_of(axis))]; };
+  std::map<int, Stop> subtree;
+  std::map<int, bool, std::greater<>> open;  // children before parents; whether something comes from below
+  for (const std::int32_t axis : axes) open.emplace(top(axis), false);
+  for (;;) {
+    const int clique = open.begin()->first;
+    open.erase(open.begin());
+    subtree[clique];
+    bool joined = std::ranges::none_of(open, [](const auto& other) { return other.second; });
+    for (const std::int32_t axis : axes) joined = joined && (top(axis) >= clique || holds(clique, axis));
+    if (joined) {
+      for (const std::int32_t axis : axes) subtree[std::max(top(axis), clique)].pending.axes.push_back(axis);
+      return subtree;
+    }
+    const int parent = tree_.parents[at(clique)];
+    open[parent] = true;
+    subtree[clique].neighbours.push_back(parent);
+    subtree[parent].neighbours.push_back(clique);
   }
-  conclude({Source::clique, subtree.stops[0].clique}, pending[0], out);
+}
+
+/// How many times the cells of its clique the message of an end of the subtree takes: those of the axes it
+/// carries, 1 where all of them are the clique's own, 0 where it has nothing to say.
+double ProjectionPlanner::message_cost(const Stop& end) const {
+  const auto& [axes, messages] = end.pending;
+  const auto shared = [&](std::int32_t axis) { return holds(end.neighbours[0], axis); };
+  if (messages.empty()) return std::ranges::all_of(axes, shared) ? 0.0 : 1.0;
+  double carried = 1;
+  for (const std::int32_t axis : axes) carried *= shared(axis) ? 1.0 : static_cast<double>(sizes_[at(axis)]);
+  for (const Message& m : messages) carried *= tables_.cells(m.axes);
+  return carried;
+}
+
+/// Sends the cheapest message from an end of the subtree to its neighbour until one clique is left, and makes
+/// the answer there. An axis multiplies the work in every clique it passes: those of few values move.
+void ProjectionPlanner::collect(std::map<int, Stop> subtree, const Axes& out) {
+  std::priority_queue<std::pair<double, int>> ends;  // of equals first the one farthest from the root
+  const auto offer = [&](int clique) {
+    const Stop& stop = subtree.at(clique);
+    if (stop.neighbours.size() == 1) ends.emplace(-message_cost(stop), clique);
+  };
+  for (const auto& stop : subtree) offer(stop.first);
+  while (subtree.size() > 1) {
+    const int clique = ends.top().second;
+    ends.pop();
+    const int to = subtree.at(clique).neighbours[0];
+    Pending own = std::move(subtree.extract(clique).mapped().pending);
+    Stop& next = subtree.at(to);
+    std::erase(next.neighbours, clique);
+    // What the next clique holds as well is taken from there.
+    const auto shared = std::stable_partition(own.axes.begin(), own.axes.end(),
+                                              [&](std::int32_t axis) { return !holds(to, axis); });
+    next.pending.axes.insert(next.pending.axes.end(), shared, own.axes.end());
+    own.axes.erase(shared, own.axes.end());
+    if (!own.axes.empty() || !own.messages.empty()) {
+      next.pending.messages.push_back(message(clique, to, own));
+    }
+    offer(to);
+  }
+  const auto& [last, stop] = *subtree.begin();
+  conclude({Source::clique, last}, stop.pending, out);
 }
 
 void ProjectionPlanner::answer(const Projection& projection) {
-  std::vector<AnswerAxis> all;
   Axes out;
+  for (std::size_t i = 0; i < projection.attributes.size(); ++i) {
+    const int b = projection.blocks[i];
+    out.push_back(b < 0 ? projection.attributes[i] : static_cast<std::int32_t>(tree_.sizes.size()) + b);
+  }
   Scope scope = projection.attributes;
   std::sort(scope.begin(), scope.end());
-  for (std::size_t i = 0; i < projection.attributes.size(); ++i) {
-    const std::int32_t a = projection.attributes[i];
-    const int b = projection.blocks[i];
-    all.push_back({a, b < 0 ? a : static_cast<std::int32_t>(tree_.sizes.size()) + b});
-    out.push_back(all.back().id);
-  }
-  std::sort(all.begin(), all.end());
-  if (const auto holder = smallest_holder(scope)) return conclude(*holder, {all, {}}, out);
-  collect(find_joining_subtree(tree_, sizes_, top_, all), all, out);
+  Axes axes = out;
+  std::sort(axes.begin(), axes.end());
+  if (const auto holder = smallest_holder(scope)) return conclude(*holder, {axes, {}}, out);
+  collect(joining_subtree(axes), out);
 }
 
 }  // namespace
