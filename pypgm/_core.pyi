@@ -166,7 +166,7 @@ class Contraction:
     """
     def run(
         self,
-        tables: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None],
+        tables: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.float64]],
         semiring: str = "sum",
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
         tick: typing.Any = None,

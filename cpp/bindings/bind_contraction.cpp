@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -117,7 +116,7 @@ Semiring semiring_of(const std::string& name) {
 constexpr double kBriefOperations = 1e7;  // that take some milliseconds
 
 /// Answers as flat arrays, and the natural logs of the scales they have to be multiplied by.
-py::tuple run(const ProjectionPlan& plan, const std::vector<std::optional<Array<double>>>& tables,
+py::tuple run(const ProjectionPlan& plan, const std::vector<Array<double>>& tables,
               const std::string& semiring, int n_threads, const Tick& tick) {
   check_threads(n_threads);
   const Semiring how = semiring_of(semiring);
@@ -125,9 +124,8 @@ py::tuple run(const ProjectionPlan& plan, const std::vector<std::optional<Array<
   check_size("tables", c.leaves.size(), tables.size());
   std::vector<std::span<const double>> leaves(tables.size());
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    if (!tables[i]) throw py::value_error("table " + std::to_string(i) + " is missing");
-    check_size("a table", cells_of(c.sizes, c.leaves[i].axes), static_cast<std::size_t>(tables[i]->size()));
-    leaves[i] = view(*tables[i]);
+    check_size("a table", cells_of(c.sizes, c.leaves[i].axes), static_cast<std::size_t>(tables[i].size()));
+    leaves[i] = view(tables[i]);
   }
   py::list arrays;
   std::vector<std::span<double>> out;

@@ -158,13 +158,8 @@ bool Run::compute(bool may_extend) {
   tables_ = std::vector<Table>(c_.leaves.size() + c_.steps.size());
   returned_.assign(tables_.size(), -1);
   for (std::size_t k = 0; k < c_.outputs.size(); ++k) returned_[at(c_.outputs[k])] = static_cast<int>(k);
-  std::vector<std::uint8_t> read(tables_.size(), 0);
-  for (const ContractionStep& step : c_.steps) {
-    read[at(step.left)] = 1;
-    if (step.right >= 0) read[at(step.right)] = 1;
-  }
   for (std::size_t leaf = 0; leaf < c_.leaves.size(); ++leaf) {
-    if (read[leaf] != 0 && !watch_.abandoned) load(static_cast<int>(leaf));
+    if (!watch_.abandoned) load(static_cast<int>(leaf));
   }
   for (std::size_t level = 0; level < c_.levels.size(); ++level) {
     for_level(

@@ -16,9 +16,8 @@ enum class Semiring { sum, log_sum, max };
 /// to four times the memory. Semiring::log_sum and Semiring::max: the natural logs of the sums, each entry as
 /// exact as the next, and of the largest products; log_scales are 0. Weights must not be negative there.
 ///
-/// leaves[i] holds the cells of leaf i in C order; finite, or -inf as a logarithm. Leaves no step reads may
-/// be empty. Any n_threads gives the same bits. Steps of the watch are those of the contraction; once it is
-/// abandoned the answers mean nothing.
+/// leaves[i] holds the cells of leaf i in C order; finite, or -inf as a logarithm. Any n_threads gives the
+/// same bits. Steps of the watch are those of the contraction; once it is abandoned the answers mean nothing.
 void run_contraction(const Contraction& contraction, std::span<const std::span<const double>> leaves,
                      Semiring semiring, std::span<const std::span<double>> out, std::span<double> log_scales,
                      int n_threads, Watch& watch);
