@@ -61,7 +61,7 @@ std::vector<std::int32_t> order_ending_with(const Elimination& elimination, cons
   return reversed;
 }
 
-/// A good order over all attributes in use, those to keep at the end as asked.
+/// A good order over all attributes in use, those to keep at the end.
 Axes find_order(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& leaves, const Axes& keep) {
   const Axes used = attributes_of(leaves, keep);
   const auto compact = [&](const Axes& axes) {
@@ -88,11 +88,8 @@ Axes find_order(const std::vector<std::size_t>& sizes, const std::vector<Leaf>& 
       throw HopelessElimination(clique);
     }
   };
-  Axes order;
-  for (const std::int32_t v : order_ending_with(elimination(), last)) {
-    if (!std::binary_search(last.begin(), last.end(), v)) order.push_back(used[at(v)]);
-  }
-  order.insert(order.end(), keep.begin(), keep.end());
+  Axes order = order_ending_with(elimination(), last);
+  for (std::int32_t& v : order) v = used[at(v)];
   return order;
 }
 
@@ -210,10 +207,9 @@ class EliminationPlanner {
 
 Contraction plan_elimination(std::vector<std::size_t> sizes, std::vector<Leaf> leaves, const Axes& keep,
                              std::span<const std::int32_t> order) {
-  Axes own(order.begin(), order.end());
+  Axes own = order.empty() ? find_order(sizes, leaves, keep) : Axes(order.begin(), order.end());
   std::erase_if(own, [&](std::int32_t a) { return std::find(keep.begin(), keep.end(), a) != keep.end(); });
   own.insert(own.end(), keep.begin(), keep.end());
-  if (order.empty()) own = find_order(sizes, leaves, keep);
   EliminationPlanner planner(sizes, leaves, own, keep.size());
   for (std::size_t i = 0; i + keep.size() < own.size(); ++i) planner.eliminate(own[i]);
   planner.finish(keep);
