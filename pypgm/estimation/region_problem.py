@@ -118,7 +118,6 @@ class RegionEngine:
         self._taken = 0
         self._bound = -math.inf
         self._bounded = 0  # iterations when it was last raised
-        self._core.open_window()
 
     def advance(self, s: float, a: float) -> Step:
         """Take one step; see `Engine`."""
@@ -150,7 +149,6 @@ class RegionEngine:
         self._close_window()
         sweeps = self._core.settle(_LOOSE, _REFIT)[1]
         self._core.restart()
-        self._core.open_window()
         self._last = 0.0
         return sweeps
 

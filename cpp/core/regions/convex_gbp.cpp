@@ -20,6 +20,22 @@ constexpr std::size_t kCellWork = 16;  // a parent's cell in a sweep takes as lo
 
 }  // namespace
 
+void add_messages(const RegionGraph& graph, int region, const double* from, std::span<const double> messages,
+                  std::span<double> out) {
+  const Kernels& k = kernels();
+  const Region& r = graph.regions[at(region)];
+  for (const int e : r.up) {
+    k.add_scaled(from, messages.data() + graph.edges[at(e)].offset, -1.0, r.cells, out.data());
+    from = out.data();
+  }
+  for (const int e : r.down) {
+    const RegionEdge& edge = graph.edges[at(e)];
+    k.add(out.data(), from, messages.data() + edge.offset, edge.layout);
+    from = out.data();
+  }
+  if (from != out.data()) std::copy_n(from, r.cells, out.begin());
+}
+
 ConvexGbp::ConvexGbp(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers,
                      int n_threads)
     : graph_(std::move(graph)),
@@ -30,29 +46,22 @@ ConvexGbp::ConvexGbp(std::shared_ptr<const RegionGraph> graph, std::vector<doubl
       previous_(graph_->message_cells),
       log_z_(graph_->regions.size()),
       distances_(graph_->regions.size()),
-      offset_(graph_->regions.size()),
-      mean_offset_(graph_->regions.size()) {
+      offset_(graph_->regions.size()) {
   std::size_t most = 0;
-  std::size_t most_means = 0;
   for (const auto& stage : graph_->stages) {
     std::size_t used = 0;
-    std::size_t means = 0;
     std::size_t work = 0;
     for (const int r : stage) {
       const Region& child = graph_->regions[at(r)];
       offset_[at(r)] = used;
-      mean_offset_[at(r)] = means;
-      used += child.up.size() * child.cells;
-      means += child.cells;
+      used += (child.up.size() + 1) * child.cells;
       for (const int e : child.up) work += graph_->edges[at(e)].layout.large;
     }
     most = std::max(most, used);
-    most_means = std::max(most_means, means);
     work_.push_back(work);
   }
   marginals_.resize(most);
   logarithms_.resize(most);
-  means_.resize(most_means);
 }
 
 std::span<double> ConvexGbp::message(int edge) {
@@ -69,23 +78,13 @@ void ConvexGbp::refresh(std::span<const double> theta) {
 
 void ConvexGbp::refresh(int region, std::span<const double> theta) {
   const Kernels& k = kernels();
-  const Region& r = graph_->regions[at(region)];
   const auto b = belief(region);
-  const double* from = theta.data() + r.offset;
-  for (const int e : r.up) {
-    k.add_scaled(from, message(e).data(), -1.0, r.cells, b.data());
-    from = b.data();
-  }
-  for (const int e : r.down) {
-    k.add(b.data(), from, message(e).data(), graph_->edges[at(e)].layout);
-    from = b.data();
-  }
-  if (from != b.data()) std::copy_n(from, r.cells, b.begin());
+  add_messages(*graph_, region, slice(*graph_, theta, region).data(), messages_, b);
   const double kappa = kappa_[at(region)];
-  if (kappa != 1.0) k.scale(b.data(), r.cells, 1 / kappa);
-  const double top = k.max(b.data(), r.cells);
-  const double sum = message_kernels().exp_sum(b.data(), r.cells, top == -kInfinity ? 0.0 : top, b.data());
-  if (sum > 0) k.scale(b.data(), r.cells, 1 / sum);
+  if (kappa != 1.0) k.scale(b.data(), b.size(), 1 / kappa);
+  const double top = k.max(b.data(), b.size());
+  const double sum = message_kernels().exp_sum(b.data(), b.size(), top == -kInfinity ? 0.0 : top, b.data());
+  if (sum > 0) k.scale(b.data(), b.size(), 1 / sum);
   log_z_[at(region)] = kappa * (top + std::log(sum));
 }
 
@@ -145,13 +144,18 @@ double ConvexGbp::gather(int child, int n_threads) {
   return distance;
 }
 
-/// A cell of marginal 0 in every parent keeps belief 0; one that has a belief approaches the least instead, since
-/// their marginals may have underflowed.
+double* ConvexGbp::mean_of(int child) {
+  const Region& r = graph_->regions[at(child)];
+  return logarithms_.data() + offset_[at(child)] + r.up.size() * r.cells;
+}
+
+/// A cell of marginal 0 in every parent keeps belief 0; one that has a belief approaches the least instead,
+/// since their marginals may have underflowed.
 void ConvexGbp::exclude_zeros(int child) {
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
-  double* mean = means_.data() + mean_offset_[at(child)];
   const double* m = marginals_.data() + offset_[at(child)];
+  double* mean = mean_of(child);
   for (std::size_t i = 0; i < r.cells; ++i) {
     bool any = b[i] > 0;
     for (std::size_t p = 0; p < r.up.size(); ++p) any = any || m[p * r.cells + i] > 0;
@@ -163,9 +167,9 @@ void ConvexGbp::average(int child) {
   const Kernels& k = kernels();
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
-  double* mean = means_.data() + mean_offset_[at(child)];
   const double* m = marginals_.data() + offset_[at(child)];
   double* logarithm = logarithms_.data() + offset_[at(child)];
+  double* mean = mean_of(child);
   double weight = kappa_[at(child)];
   k.log_floored(b.data(), r.cells, kLeastBelief, mean);
   k.scale(mean, r.cells, weight);
@@ -190,7 +194,7 @@ void ConvexGbp::average(int child) {
 void ConvexGbp::scatter(int child, double part, int n_threads) {
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
-  const double* mean = means_.data() + mean_offset_[at(child)];
+  const double* mean = mean_of(child);
   std::size_t offset = offset_[at(child)];
   for (const int e : r.up) {
     const RegionEdge& edge = graph_->edges[at(e)];

@@ -11,6 +11,10 @@ namespace pypgm {
 /// Beliefs below it are raised to it before their logarithm is taken.
 inline constexpr double kLeastBelief = 1e-250;
 
+/// out = from + the messages from a region's children - those to its parents; out may be where `from` points.
+void add_messages(const RegionGraph& graph, int region, const double* from, std::span<const double> messages,
+                  std::span<double> out);
+
 /// Convex generalised belief propagation: the beliefs b (each sums to 1) that maximise
 /// sum of <theta_r, b_r> + kappa_r H(b_r) over the local polytope, by messages lam from children to parents,
 /// b_r ~ exp((theta_r + sum of lam from its children - sum of lam to its parents) / kappa_r).
@@ -65,6 +69,7 @@ class ConvexGbp {
   /// the ratio of new to old marginals.
   void scatter(int child, double part, int n_threads);
   std::span<double> message(int edge);
+  double* mean_of(int child);  ///< in the scratch buffer of logarithms
 
   std::shared_ptr<const RegionGraph> graph_;
   std::vector<double> kappa_;
@@ -75,9 +80,7 @@ class ConvexGbp {
   std::vector<std::size_t> offset_;  ///< by region: in the scratch buffers of marginals and logarithms
   std::vector<std::size_t> work_;    ///< by stage: cells of the parents
   std::vector<double> marginals_;    ///< scratch buffer of one stage: the parents' marginals of each child
-  std::vector<double> logarithms_;   ///< scratch buffer of one stage: their logarithms
-  std::vector<double> means_;        ///< scratch buffer of one stage: logarithms of the new marginals
-  std::vector<std::size_t> mean_offset_;  ///< by region: in means_
+  std::vector<double> logarithms_;   ///< the same: their logarithms, and last those of the new marginal
 };
 
 }  // namespace pypgm

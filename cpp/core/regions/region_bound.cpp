@@ -5,7 +5,6 @@
 
 #include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
-#include "core/simd/kernels.hpp"
 #include "core/simd/reduce.hpp"
 
 namespace pypgm {
@@ -132,30 +131,7 @@ double least_of(const std::vector<L2Term>& terms, double total, std::span<double
   return sum + least_on_simplex(*exact, least, total);
 }
 
-/// Adds the messages from a region's children and subtracts those to its parents.
-void add_messages(const RegionGraph& graph, int region, std::span<const double> messages,
-                  std::span<double> out) {
-  const Kernels& k = kernels();
-  const Region& r = graph.regions[at(region)];
-  for (const int e : r.up) {
-    k.add_scaled(out.data(), messages.data() + graph.edges[at(e)].offset, -1.0, r.cells, out.data());
-  }
-  for (const int e : r.down) {
-    const RegionEdge& edge = graph.edges[at(e)];
-    k.add(out.data(), out.data(), messages.data() + edge.offset, edge.layout);
-  }
-}
-
 }  // namespace
-
-void message_drift(const RegionGraph& graph, int region, std::span<const double> before,
-                   std::span<const double> now, double steps, std::span<double> out) {
-  std::fill(out.begin(), out.end(), 0.0);
-  add_messages(graph, region, before, out);
-  kernels().scale(out.data(), out.size(), -1.0);
-  add_messages(graph, region, now, out);
-  kernels().scale(out.data(), out.size(), 1 / steps);
-}
 
 double region_bound(const RegionGraph& graph, const L2Loss& loss, double total, std::span<double> mu,
                     int n_threads) {

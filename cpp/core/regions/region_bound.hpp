@@ -8,11 +8,6 @@
 
 namespace pypgm {
 
-/// (now - before) / steps, where each is the sum of a region's messages from its children minus those to its
-/// parents.
-void message_drift(const RegionGraph& graph, int region, std::span<const double> before,
-                   std::span<const double> now, double steps, std::span<double> out);
-
 /// A lower bound of a loss over the local polytope, its Lagrangian dual:
 ///   sum over regions of min over beliefs b_r of that region alone of (loss_r(b_r) + total <mu_r, b_r>).
 /// Requires mu, tables over all regions in the loss's unit per count, with sum of <mu_r, b_r> = 0 for locally

@@ -143,12 +143,12 @@ void RegionDescent::restart() {
   const auto b = gbp_.beliefs();
   std::copy(b.begin(), b.end(), x_.begin());
   for (int r = 0; at(r) < graph_->regions.size(); ++r) loss_.start(r, gbp_.belief(r));
+  open_window();
 }
 
 void RegionDescent::open_window() {
   const auto messages = gbp_.messages();
   window_messages_.assign(messages.begin(), messages.end());
-  window_open_ = true;
   window_theta_ = loss_.empty() ? theta_ : std::vector<double>();
   window_steps_ = 0;
   window_bound_ = 0;
@@ -160,12 +160,15 @@ void RegionDescent::record(double s, double bound) {
 }
 
 double RegionDescent::lower_bound() {
-  if (!window_open_ || window_steps_ == 0) return -kInfinity;
+  if (window_steps_ == 0) return -kInfinity;
+  std::vector<double> drift(gbp_.messages().begin(), gbp_.messages().end());
+  for (std::size_t i = 0; i < drift.size(); ++i) drift[i] = (drift[i] - window_messages_[i]) / window_steps_;
   // Writes into z, whose content only a step in progress needs.
   over_regions([&](int r, PathSums& sums) {
     const auto moved = table(z_, r);
     const auto theta = table(theta_, r);
-    message_drift(*graph_, r, window_messages_, gbp_.messages(), window_steps_, moved);
+    std::fill(moved.begin(), moved.end(), 0.0);
+    add_messages(*graph_, r, moved.data(), drift, moved);
     double top = -kInfinity;
     for (std::size_t i = 0; i < moved.size(); ++i) {
       if (loss_.empty() && theta[i] != -kInfinity) {

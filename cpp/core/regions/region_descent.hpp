@@ -46,7 +46,7 @@ class RegionDescent {
                                double loose);
   /// (1-a) x + a z over all region tables, times the total.
   void mean(double a, std::span<double> out);
-  /// Starts the average anew from z.
+  /// Starts the average anew from z, and opens a window of the certificate.
   void restart();
   /// L of x, and of z.
   double loss();
@@ -84,9 +84,8 @@ class RegionDescent {
   std::vector<double> theta_, x_, z_;
   std::vector<PathSums> sums_;                          ///< by block
   std::vector<double> window_theta_, window_messages_;  ///< at its start; the first of a loss given
-  bool window_open_ = false;
-  double window_steps_ = 0;  ///< sum of s
-  double window_bound_ = 0;  ///< sum of s (L(v) - total <g, v>)
+  double window_steps_ = 0;                             ///< sum of s
+  double window_bound_ = 0;                             ///< sum of s (L(v) - total <g, v>)
 };
 
 }  // namespace pypgm
