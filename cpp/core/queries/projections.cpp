@@ -34,16 +34,12 @@ struct Message {
   int edge;  ///< the lower one of the two cliques, whose separator it is
 };
 
-/// What a clique sends on: axes taken from itself, and the messages it has received.
-struct Pending {
+/// A clique of the subtree that joins the axes of an answer: the axes taken from itself, the messages it has
+/// received, and the neighbours it may still exchange one with.
+struct Stop {
   Axes axes;
   std::vector<Message> messages;
-};
-
-/// A clique of the subtree that joins the axes of an answer.
-struct Stop {
-  Pending pending;
-  std::vector<int> neighbours;  ///< those it may still exchange a message with
+  std::vector<int> neighbours;
 };
 
 std::vector<std::size_t> sizes_by_id(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks) {
@@ -100,12 +96,12 @@ class ProjectionPlanner {
 
   Ref conditional(int node, int edge, const Scope& needed);
   std::optional<Key> smallest_holder(const Scope& scope) const;
-  Message message(int node, int to, const Pending& pending);
+  Message message(int node, int to, const Stop& own);
   std::map<int, Stop> joining_subtree(const Axes& axes) const;
   double message_cost(const Stop& end) const;
   void collect(std::map<int, Stop> subtree, const Axes& out);
-  std::vector<Ref> factors_of(const Pending& pending, Scope& needed);
-  void conclude(const Key& key, const Pending& pending, const Axes& out);
+  std::vector<Ref> factors_of(const Stop& own, Scope& needed);
+  void conclude(const Key& key, const Stop& own, const Axes& out);
 };
 
 /// P(needed | separator) in a clique; needed holds the separator, that of the lower end of an edge of the
@@ -150,13 +146,13 @@ std::optional<Key> ProjectionPlanner::smallest_holder(const Scope& scope) const 
 }
 
 /// The tables to multiply into a clique; `needed` receives the attributes of the clique they ask for.
-std::vector<Ref> ProjectionPlanner::factors_of(const Pending& pending, Scope& needed) {
+std::vector<Ref> ProjectionPlanner::factors_of(const Stop& own, Scope& needed) {
   std::vector<Ref> factors;
-  for (const Message& m : pending.messages) {
+  for (const Message& m : own.messages) {
     merge(needed, tree_.separators[at(m.edge)]);
     factors.push_back(m.table);
   }
-  for (const std::int32_t axis : pending.axes) {
+  for (const std::int32_t axis : own.axes) {
     const std::int32_t attribute = attribute_of(axis);
     merge(needed, {attribute});
     if (axis != attribute)
@@ -166,10 +162,10 @@ std::vector<Ref> ProjectionPlanner::factors_of(const Pending& pending, Scope& ne
 }
 
 /// The message of a clique to the next one, from those it received and the axes taken from itself.
-Message ProjectionPlanner::message(int node, int to, const Pending& pending) {
+Message ProjectionPlanner::message(int node, int to, const Stop& own) {
   const int edge = std::max(node, to);  // children come after parents
-  Message result{0, pending.axes, edge};
-  for (const Message& m : pending.messages) {
+  Message result{0, own.axes, edge};
+  for (const Message& m : own.messages) {
     result.axes.insert(result.axes.end(), m.axes.begin(), m.axes.end());
   }
   std::sort(result.axes.begin(), result.axes.end());
@@ -182,16 +178,16 @@ Message ProjectionPlanner::message(int node, int to, const Pending& pending) {
   Scope needed = tree_.separators[at(edge)];
   Axes out = needed;
   out.insert(out.end(), result.axes.begin(), result.axes.end());
-  const std::vector<Ref> factors = factors_of(pending, needed);
+  const std::vector<Ref> factors = factors_of(own, needed);
   result.table = tables_.combine(conditional(node, edge, needed), factors, out);
   messages_.emplace(key, result.table);
   return result;
 }
 
 /// The answer, from the table where its messages meet.
-void ProjectionPlanner::conclude(const Key& key, const Pending& pending, const Axes& out) {
+void ProjectionPlanner::conclude(const Key& key, const Stop& own, const Axes& out) {
   Scope needed;
-  const std::vector<Ref> factors = factors_of(pending, needed);
+  const std::vector<Ref> factors = factors_of(own, needed);
   const Ref base = tables_.marginal(key, scope_of(key), needed);
   outputs_.push_back(factors.empty() ? tables_.step(base, std::nullopt, out)
                                      : tables_.combine(base, factors, out));
@@ -211,7 +207,7 @@ std::map<int, Stop> ProjectionPlanner::joining_subtree(const Axes& axes) const {
     bool joined = std::ranges::none_of(open, [](const auto& other) { return other.second; });
     for (const std::int32_t axis : axes) joined = joined && (top(axis) >= clique || holds(clique, axis));
     if (joined) {
-      for (const std::int32_t axis : axes) subtree[std::max(top(axis), clique)].pending.axes.push_back(axis);
+      for (const std::int32_t axis : axes) subtree[std::max(top(axis), clique)].axes.push_back(axis);
       return subtree;
     }
     const int parent = tree_.parents[at(clique)];
@@ -224,12 +220,12 @@ std::map<int, Stop> ProjectionPlanner::joining_subtree(const Axes& axes) const {
 /// How many times the cells of its clique the message of an end of the subtree takes: those of the axes it
 /// carries, 1 where all of them are the clique's own, 0 where it has nothing to say.
 double ProjectionPlanner::message_cost(const Stop& end) const {
-  const auto& [axes, messages] = end.pending;
   const auto shared = [&](std::int32_t axis) { return holds(end.neighbours[0], axis); };
-  if (messages.empty()) return std::ranges::all_of(axes, shared) ? 0.0 : 1.0;
+  if (end.messages.empty()) return std::ranges::all_of(end.axes, shared) ? 0.0 : 1.0;
   double carried = 1;
-  for (const std::int32_t axis : axes) carried *= shared(axis) ? 1.0 : static_cast<double>(sizes_[at(axis)]);
-  for (const Message& m : messages) carried *= tables_.cells(m.axes);
+  for (const std::int32_t axis : end.axes)
+    carried *= shared(axis) ? 1.0 : static_cast<double>(sizes_[at(axis)]);
+  for (const Message& m : end.messages) carried *= tables_.cells(m.axes);
   return carried;
 }
 
@@ -245,22 +241,22 @@ void ProjectionPlanner::collect(std::map<int, Stop> subtree, const Axes& out) {
   while (subtree.size() > 1) {
     const int clique = ends.top().second;
     ends.pop();
-    const int to = subtree.at(clique).neighbours[0];
-    Pending own = std::move(subtree.extract(clique).mapped().pending);
+    Stop own = std::move(subtree.extract(clique).mapped());
+    const int to = own.neighbours[0];
     Stop& next = subtree.at(to);
     std::erase(next.neighbours, clique);
     // What the next clique holds as well is taken from there.
     const auto shared = std::stable_partition(own.axes.begin(), own.axes.end(),
                                               [&](std::int32_t axis) { return !holds(to, axis); });
-    next.pending.axes.insert(next.pending.axes.end(), shared, own.axes.end());
+    next.axes.insert(next.axes.end(), shared, own.axes.end());
     own.axes.erase(shared, own.axes.end());
     if (!own.axes.empty() || !own.messages.empty()) {
-      next.pending.messages.push_back(message(clique, to, own));
+      next.messages.push_back(message(clique, to, own));
     }
     offer(to);
   }
   const auto& [last, stop] = *subtree.begin();
-  conclude({Source::clique, last}, stop.pending, out);
+  conclude({Source::clique, last}, stop, out);
 }
 
 void ProjectionPlanner::answer(const Projection& projection) {
@@ -273,7 +269,7 @@ void ProjectionPlanner::answer(const Projection& projection) {
   std::sort(scope.begin(), scope.end());
   Axes axes = out;
   std::sort(axes.begin(), axes.end());
-  if (const auto holder = smallest_holder(scope)) return conclude(*holder, {axes, {}}, out);
+  if (const auto holder = smallest_holder(scope)) return conclude(*holder, {axes, {}, {}}, out);
   collect(joining_subtree(axes), out);
 }
 
