@@ -187,14 +187,11 @@ class Contraction:
 
 class CalibratedTree:
     """
-    A rooted tree of marginals over attribute indices.
+    A junction tree of marginals, and others that are known.
     """
     def __init__(
         self,
-        sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        cliques: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
-        separators: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
-        parents: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        tree: JunctionTree,
         known: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
     ) -> None: ...
     def plan(

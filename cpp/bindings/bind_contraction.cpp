@@ -53,45 +53,33 @@ Plan elimination(std::vector<std::size_t> sizes, const std::vector<GivenLeaf>& g
   return plan;
 }
 
-std::shared_ptr<CalibratedTree> make_calibrated_tree(std::vector<std::size_t> sizes,
-                                                     std::vector<Scope> cliques,
-                                                     std::vector<Scope> separators, std::vector<int> parents,
-                                                     std::vector<Scope> known) {
-  check_sizes(sizes);
-  check_size("separators", cliques.size(), separators.size());
-  check_size("parents", cliques.size(), parents.size());
-  for (const auto* scopes : {&cliques, &separators, &known}) {
-    for (const Scope& scope : *scopes) {
-      check_axes("cliques", scope, sizes.size());
-      if (!std::is_sorted(scope.begin(), scope.end())) throw py::value_error("cliques must be ascending");
-    }
+/// A junction tree whose clique tables are marginals, and the scopes of others that are known.
+struct CalibratedTree {
+  std::shared_ptr<JunctionTree> tree;
+  std::vector<Scope> known;
+};
+
+CalibratedTree make_calibrated_tree(std::shared_ptr<JunctionTree> tree, std::vector<Scope> known) {
+  for (const Scope& scope : known) {
+    check_axes("known cliques", scope, tree->sizes.size());
+    if (!std::is_sorted(scope.begin(), scope.end())) throw py::value_error("known cliques must be ascending");
   }
-  std::vector<std::uint8_t> held(sizes.size(), 0);
-  for (std::size_t v = 0; v < cliques.size(); ++v) {
-    if (parents[v] >= static_cast<int>(v) || (parents[v] < 0) != (v == 0)) {
-      throw py::value_error("each clique but the first needs a parent before it");
-    }
-    for (const std::int32_t a : cliques[v]) held[static_cast<std::size_t>(a)] = 1;
-  }
-  for (const std::uint8_t h : held) {
-    if (h == 0) throw py::value_error("each attribute must be in some clique");
-  }
-  return std::make_shared<CalibratedTree>(CalibratedTree{
-      std::move(sizes), std::move(cliques), std::move(separators), std::move(parents), std::move(known)});
+  return {std::move(tree), std::move(known)};
 }
 
-Plan projections(const CalibratedTree& tree,
+Plan projections(const CalibratedTree& own,
                  const std::vector<std::pair<std::int32_t, std::size_t>>& given_blocks,
                  const std::vector<GivenAnswer>& answers) {
+  const std::size_t n = own.tree->sizes.size();
   std::vector<QueryBlock> blocks;
   for (const auto& [attribute, rows] : given_blocks) {
-    check_axes("the attribute of a block", {attribute}, tree.sizes.size());
+    check_axes("the attribute of a block", {attribute}, n);
     check_sizes({rows});
     blocks.push_back({attribute, rows});
   }
   std::vector<Projection> asked;
   for (const GivenAnswer& answer : answers) {
-    check_axes("the attributes of an answer", answer.first, tree.sizes.size());
+    check_axes("the attributes of an answer", answer.first, n);
     check_size("blocks", answer.first.size(), answer.second.size());
     for (std::size_t i = 0; i < answer.second.size(); ++i) {
       const int b = answer.second[i];
@@ -103,7 +91,7 @@ Plan projections(const CalibratedTree& tree,
     asked.push_back({answer.first, answer.second});
   }
   const py::gil_scoped_release unlocked;
-  return std::make_shared<ProjectionPlan>(plan_projections(tree, blocks, asked));
+  return std::make_shared<ProjectionPlan>(plan_projections(*own.tree, own.known, blocks, asked));
 }
 
 Semiring semiring_of(const std::string& name) {
@@ -172,10 +160,8 @@ void bind_contraction(py::module_& m) {
            py::arg("tick") = py::none(),
            "Flat answers and the logs of their scales; with 'log_sum' and 'max' the answers are logs "
            "themselves. tick(steps done) is called now and then.");
-  py::class_<CalibratedTree, std::shared_ptr<CalibratedTree>>(
-      m, "CalibratedTree", "A rooted tree of marginals over attribute indices.")
-      .def(py::init(&make_calibrated_tree), py::arg("sizes"), py::arg("cliques"), py::arg("separators"),
-           py::arg("parents"), py::arg("known"))
+  py::class_<CalibratedTree>(m, "CalibratedTree", "A junction tree of marginals, and others that are known.")
+      .def(py::init(&make_calibrated_tree), py::arg("tree"), py::arg("known"))
       .def("plan", &projections, py::arg("blocks"), py::arg("answers"),
            "Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).");
   m.def("plan_elimination", &elimination, py::arg("sizes"), py::arg("tables"), py::arg("keep"),

@@ -15,15 +15,16 @@ namespace {
 /// A random model with its tree, the marginals of all tables a plan may ask for, and its joint distribution.
 struct Model {
   test::Structure structure;
-  CalibratedTree tree;
+  JunctionTree tree;
+  std::vector<Scope> known_scopes;
   std::vector<std::vector<double>> cliques;
   std::vector<std::vector<double>> inverses;
   std::vector<std::vector<double>> known;
   std::vector<double> joint;  ///< in C order over all attributes
 
   explicit Model(std::mt19937_64& random)
-      : structure(test::random_structure(random, 1 + test::below(random, 7), 3)) {
-    const JunctionTree built = test::tree_of(structure);
+      : structure(test::random_structure(random, 1 + test::below(random, 7), 3)),
+        tree(test::tree_of(structure)) {
     std::vector<double> potentials(test::cells_of(structure));
     for (double& p : potentials) p = test::uniform(random) < 0.1 ? -kInfinity : 3 * test::uniform(random);
     Scope all(structure.sizes.size());
@@ -34,17 +35,13 @@ struct Model {
     const test::BruteForce wanted(whole, potentials, 1.0);
     joint.assign(wanted.marginals.end() - static_cast<std::ptrdiff_t>(test::cells_of(structure.sizes, all)),
                  wanted.marginals.end());
-    tree.sizes = structure.sizes;
-    for (const TreeNode& node : built.nodes) {
-      tree.cliques.push_back(node.attributes);
-      tree.separators.push_back(node.separator);
-      tree.parents.push_back(node.parent);
+    for (const TreeNode& node : tree.nodes) {
       cliques.push_back(marginal(node.attributes));
       inverses.push_back(marginal(node.separator));
       for (double& x : inverses.back()) x = x > 0 ? 1 / x : 0.0;
     }
-    if (!structure.cliques.empty()) tree.known.push_back(structure.cliques[0]);
-    for (const Scope& scope : tree.known) known.push_back(marginal(scope));
+    if (!structure.cliques.empty()) known_scopes.push_back(structure.cliques[0]);
+    for (const Scope& scope : known_scopes) known.push_back(marginal(scope));
   }
 
   std::vector<double> marginal(const Scope& scope) const {
@@ -85,7 +82,7 @@ TEST_CASE("answers of random trees, values and blocks, alone and at once") {
       }
       asked.push_back(projection);
     }
-    const ProjectionPlan plan = plan_projections(model.tree, blocks, asked);
+    const ProjectionPlan plan = plan_projections(model.tree, model.known_scopes, blocks, asked);
     std::vector<std::span<const double>> leaves;
     for (const auto& [source, index] : plan.sources) {
       const auto& tables = source == Source::clique              ? model.cliques
@@ -136,15 +133,11 @@ TEST_CASE("answers of random trees, values and blocks, alone and at once") {
 
 TEST_CASE("messages go to where they are cheapest, and only as far as they must") {
   // A chain of ten pairs of 20 values; its middle is told by both ends.
-  CalibratedTree tree;
-  tree.sizes.assign(11, 20);
-  for (std::int32_t i = 0; i < 10; ++i) {
-    tree.cliques.push_back({i, i + 1});
-    tree.separators.push_back(i == 0 ? Scope{} : Scope{i});
-    tree.parents.push_back(i - 1);
-  }
+  test::Structure chain{std::vector<std::size_t>(11, 20), {}};
+  for (std::int32_t i = 0; i < 10; ++i) chain.cliques.push_back({i, i + 1});
+  const JunctionTree tree = test::tree_of(chain);
   const auto cost = [&](const Axes& attributes) {
-    return plan_projections(tree, {}, {{attributes, std::vector<int>(attributes.size(), -1)}})
+    return plan_projections(tree, {}, {}, {{attributes, std::vector<int>(attributes.size(), -1)}})
         .contraction.cost;
   };
   CHECK(cost({3, 4}).operations == 400);

@@ -62,14 +62,7 @@ class Calibrated:
 
     @cached_property
     def _plans(self) -> _core.CalibratedTree:
-        nodes, known = self.tree.nodes, () if self.known is None else self.known.cliques
-        return _core.CalibratedTree(
-            self.domain.shape,
-            [self.domain.indices(n.clique) for n in nodes],
-            [self.domain.indices(n.separator) for n in nodes],
-            [n.parent for n in nodes],
-            [self.domain.indices(c) for c in known],
-        )
+        return _core.CalibratedTree(self.tree.plan, () if self.known is None else self.known.scopes)
 
     def project_many(
         self, cliques: Sequence[str | Iterable[str]], clock: Clock, *, max_bytes: float | None = None

@@ -42,7 +42,7 @@ struct Stop {
   std::vector<int> neighbours;
 };
 
-std::vector<std::size_t> sizes_by_id(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks) {
+std::vector<std::size_t> sizes_by_id(const JunctionTree& tree, const std::vector<QueryBlock>& blocks) {
   std::vector<std::size_t> sizes = tree.sizes;
   for (const QueryBlock& block : blocks) sizes.push_back(block.rows);
   return sizes;
@@ -50,22 +50,23 @@ std::vector<std::size_t> sizes_by_id(const CalibratedTree& tree, const std::vect
 
 class ProjectionPlanner {
  public:
-  ProjectionPlanner(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks)
+  ProjectionPlanner(const JunctionTree& tree, const std::vector<Scope>& known,
+                    const std::vector<QueryBlock>& blocks)
       : tree_(tree),
+        known_(known),
         blocks_(blocks),
         sizes_(sizes_by_id(tree, blocks)),
         tables_(sizes_),
         top_(tree.sizes.size(), -1),
         holders_(tree.sizes.size()) {
-    for (std::size_t v = 0; v < tree.cliques.size(); ++v) {
-      for (const std::int32_t a : tree.cliques[v]) {
+    for (std::size_t v = 0; v < tree.nodes.size(); ++v) {
+      for (const std::int32_t a : tree.nodes[v].attributes) {
         if (top_[at(a)] < 0) top_[at(a)] = static_cast<int>(v);
         holders_[at(a)].push_back({Source::clique, static_cast<int>(v)});
       }
     }
-    for (std::size_t k = 0; k < tree.known.size(); ++k) {
-      for (const std::int32_t a : tree.known[k])
-        holders_[at(a)].push_back({Source::known, static_cast<int>(k)});
+    for (std::size_t k = 0; k < known.size(); ++k) {
+      for (const std::int32_t a : known[k]) holders_[at(a)].push_back({Source::known, static_cast<int>(k)});
     }
   }
 
@@ -73,7 +74,8 @@ class ProjectionPlanner {
   ProjectionPlan finish() { return tables_.finish(outputs_); }
 
  private:
-  const CalibratedTree& tree_;
+  const JunctionTree& tree_;
+  const std::vector<Scope>& known_;
   const std::vector<QueryBlock>& blocks_;
   std::vector<std::size_t> sizes_;  ///< by attribute, then by block
   ProjectionTables tables_;
@@ -84,14 +86,14 @@ class ProjectionPlanner {
   std::vector<Ref> outputs_;
 
   const Scope& scope_of(const Key& key) const {
-    return key.first == Source::known ? tree_.known[at(key.second)] : tree_.cliques[at(key.second)];
+    return key.first == Source::known ? known_[at(key.second)] : tree_.nodes[at(key.second)].attributes;
   }
   int block_of(std::int32_t axis) const { return axis - static_cast<int>(tree_.sizes.size()); }
   std::int32_t attribute_of(std::int32_t axis) const {
     return block_of(axis) < 0 ? axis : blocks_[at(block_of(axis))].attribute;
   }
   bool holds(int clique, std::int32_t axis) const {
-    return contains(tree_.cliques[at(clique)], attribute_of(axis));
+    return contains(tree_.nodes[at(clique)].attributes, attribute_of(axis));
   }
 
   Ref conditional(int node, int edge, const Scope& needed);
@@ -107,11 +109,11 @@ class ProjectionPlanner {
 /// P(needed | separator) in a clique; needed holds the separator, that of the lower end of an edge of the
 /// clique.
 Ref ProjectionPlanner::conditional(int node, int edge, const Scope& needed) {
-  const Scope& separator = tree_.separators[at(edge)];
+  const Scope& separator = tree_.nodes[at(edge)].separator;
   const std::tuple key(node, edge, needed);
   const auto found = conditionals_.find(key);
   if (found != conditionals_.end()) return found->second;
-  const Ref joint = tables_.marginal({Source::clique, node}, tree_.cliques[at(node)], needed);
+  const Ref joint = tables_.marginal({Source::clique, node}, tree_.nodes[at(node)].attributes, needed);
   Axes axes = separator;
   std::copy_if(needed.begin(), needed.end(), std::back_inserter(axes),
                [&](std::int32_t a) { return !std::binary_search(separator.begin(), separator.end(), a); });
@@ -134,8 +136,8 @@ std::optional<Key> ProjectionPlanner::smallest_holder(const Scope& scope) const 
     }
   };
   if (scope.empty()) {
-    for (std::size_t v = 0; v < tree_.cliques.size(); ++v) look({Source::clique, static_cast<int>(v)});
-    for (std::size_t k = 0; k < tree_.known.size(); ++k) look({Source::known, static_cast<int>(k)});
+    for (std::size_t v = 0; v < tree_.nodes.size(); ++v) look({Source::clique, static_cast<int>(v)});
+    for (std::size_t k = 0; k < known_.size(); ++k) look({Source::known, static_cast<int>(k)});
     return best;
   }
   const auto rarest = std::min_element(scope.begin(), scope.end(), [&](std::int32_t a, std::int32_t b) {
@@ -149,7 +151,7 @@ std::optional<Key> ProjectionPlanner::smallest_holder(const Scope& scope) const 
 std::vector<Ref> ProjectionPlanner::factors_of(const Stop& own, Scope& needed) {
   std::vector<Ref> factors;
   for (const Message& m : own.messages) {
-    merge(needed, tree_.separators[at(m.edge)]);
+    merge(needed, tree_.nodes[at(m.edge)].separator);
     factors.push_back(m.table);
   }
   for (const std::int32_t axis : own.axes) {
@@ -175,7 +177,7 @@ Message ProjectionPlanner::message(int node, int to, const Stop& own) {
     result.table = found->second;
     return result;
   }
-  Scope needed = tree_.separators[at(edge)];
+  Scope needed = tree_.nodes[at(edge)].separator;
   Axes out = needed;
   out.insert(out.end(), result.axes.begin(), result.axes.end());
   const std::vector<Ref> factors = factors_of(own, needed);
@@ -210,7 +212,7 @@ std::map<int, Stop> ProjectionPlanner::joining_subtree(const Axes& axes) const {
       for (const std::int32_t axis : axes) subtree[std::max(top(axis), clique)].axes.push_back(axis);
       return subtree;
     }
-    const int parent = tree_.parents[at(clique)];
+    const int parent = tree_.nodes[at(clique)].parent;
     open[parent] = true;
     subtree[clique].neighbours.push_back(parent);
     subtree[parent].neighbours.push_back(clique);
@@ -275,9 +277,10 @@ void ProjectionPlanner::answer(const Projection& projection) {
 
 }  // namespace
 
-ProjectionPlan plan_projections(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks,
+ProjectionPlan plan_projections(const JunctionTree& tree, const std::vector<Scope>& known,
+                                const std::vector<QueryBlock>& blocks,
                                 const std::vector<Projection>& projections) {
-  ProjectionPlanner planner(tree, blocks);
+  ProjectionPlanner planner(tree, known, blocks);
   for (const Projection& projection : projections) planner.answer(projection);
   return planner.finish();
 }

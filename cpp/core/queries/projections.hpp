@@ -1,17 +1,8 @@
 #pragma once
-#include "core/plan/elimination.hpp"
+#include "core/plan/junction_tree.hpp"
 #include "core/queries/contraction.hpp"
 
 namespace pypgm {
-
-/// A rooted junction tree whose clique tables are marginals; parents before children.
-struct CalibratedTree {
-  std::vector<std::size_t> sizes;  ///< of the attributes
-  std::vector<Scope> cliques;
-  std::vector<Scope> separators;  ///< shared with the parent
-  std::vector<int> parents;       ///< -1: root
-  std::vector<Scope> known;       ///< scopes of other marginals that are known
-};
 
 /// A matrix applied to one attribute, shape (rows, values).
 struct QueryBlock {
@@ -35,12 +26,14 @@ struct ProjectionPlan {
   std::vector<std::pair<Source, int>> sources;
 };
 
-/// Plans many answers from one tree. Each comes from the smallest clique or known marginal that holds it, or
-/// else from messages of conditional probabilities, child to parent, up to where its attributes meet: a
-/// message depends on its clique and the axes asked for below it alone and is computed once for all answers.
-/// A block is applied where its attribute leaves the tree. Cliques between no two attributes of an answer are
-/// not touched. An inverse separator holds 1 / marginal, 0 where that is not meant to count.
-ProjectionPlan plan_projections(const CalibratedTree& tree, const std::vector<QueryBlock>& blocks,
+/// Plans many answers from one tree whose clique tables are marginals, and from other marginals that are
+/// known, by their scopes. Each comes from the smallest clique or known marginal that holds it, or else from
+/// messages of conditional probabilities, child to parent, up to where its attributes meet: a message depends
+/// on its clique and the axes asked for below it alone and is computed once for all answers. A block is
+/// applied where its attribute leaves the tree. Cliques between no two attributes of an answer are not
+/// touched. An inverse separator holds 1 / marginal, 0 where that is not meant to count.
+ProjectionPlan plan_projections(const JunctionTree& tree, const std::vector<Scope>& known,
+                                const std::vector<QueryBlock>& blocks,
                                 const std::vector<Projection>& projections);
 
 }  // namespace pypgm
