@@ -43,30 +43,28 @@ Loops product_of(const Contraction& c, const ContractionStep& step, std::size_t 
                     bits_of(c.ordered[out]));
 }
 
-struct Lives {
-  std::vector<int> level;      ///< of each table; leaves are at -1
-  std::vector<int> last_read;  ///< the last level that reads the table
-};
-
-Lives find_levels(Contraction& c) {
+/// The levels of the steps, and where their tables are released: returned ones never.
+void find_levels(Contraction& c) {
   const std::size_t n_leaves = c.leaves.size();
-  Lives lives{std::vector<int>(n_leaves + c.steps.size(), -1),
-              std::vector<int>(n_leaves + c.steps.size(), -1)};
+  std::vector<int> level(n_leaves + c.steps.size(), -1);  // leaves are at -1
+  std::vector<int> last_read = level;                     // the last level that reads a table, or makes it
   for (std::size_t s = 0; s < c.steps.size(); ++s) {
     const ContractionStep& step = c.steps[s];
-    const int below = std::max(lives.level[at(step.left)], step.right < 0 ? -1 : lives.level[at(step.right)]);
-    lives.level[n_leaves + s] = below + 1;
-    if (c.levels.size() <= at(below + 1)) c.levels.emplace_back();
-    c.levels[at(below + 1)].push_back(static_cast<int>(s));
-    for (const int read : {step.left, step.right}) {
-      if (read >= 0) lives.last_read[at(read)] = std::max(lives.last_read[at(read)], below + 1);
+    const int own = 1 + std::max(level[at(step.left)], step.right < 0 ? -1 : level[at(step.right)]);
+    level[n_leaves + s] = own;
+    if (c.levels.size() <= at(own)) c.levels.emplace_back();
+    c.levels[at(own)].push_back(static_cast<int>(s));
+    for (const int used : {step.left, step.right, static_cast<int>(n_leaves + s)}) {
+      if (used >= 0) last_read[at(used)] = std::max(last_read[at(used)], own);
     }
   }
-  return lives;
+  c.releases.resize(c.levels.size());
+  for (std::size_t s = 0; s < c.steps.size(); ++s) {
+    if (c.answers[s] < 0) c.releases[at(last_read[n_leaves + s])].push_back(static_cast<int>(s));
+  }
 }
 
-/// `in_place`: steps that are written where the caller wants them.
-void find_bytes(Contraction& c, const std::vector<std::uint8_t>& in_place) {
+void find_bytes(Contraction& c) {
   double live = 0;
   bool logarithms = false;
   for (std::size_t i = 0; i < c.leaves.size(); ++i) {
@@ -82,7 +80,8 @@ void find_bytes(Contraction& c, const std::vector<std::uint8_t>& in_place) {
         c.cost.largest_cells = cells;
         c.cost.largest = c.steps[at(s)].axes;
       }
-      if (in_place[at(s)] == 0) live += 8 * cells;
+      const bool in_place = c.answers[at(s)] >= 0 && c.in_order(static_cast<int>(c.leaves.size()) + s);
+      if (!in_place) live += 8 * cells;
     }
     c.cost.bytes = std::max(c.cost.bytes, live);
     for (const int s : c.releases[level]) live -= 8 * count_cells(c.sizes, c.steps[at(s)].axes);
@@ -131,21 +130,13 @@ Contraction make_contraction(std::vector<std::size_t> sizes, std::vector<Leaf> l
     c.products.push_back(product_of(c, c.steps[s], n_leaves + s, all));
     c.cost.operations += count_cells(c.sizes, all);
   }
-  const Lives lives = find_levels(c);
-  std::vector<std::uint8_t> returned(c.steps.size(), 0);
-  std::vector<std::uint8_t> in_place(c.steps.size(), 0);
-  for (const int output : c.outputs) {
-    assert(at(output) >= n_leaves && returned[c.step_of(output)] == 0);
-    returned[c.step_of(output)] = 1;
-    in_place[c.step_of(output)] = c.in_order(output) ? 1 : 0;
+  c.answers.assign(c.steps.size(), -1);
+  for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+    assert(at(c.outputs[k]) >= n_leaves && c.answers[c.step_of(c.outputs[k])] < 0);
+    c.answers[c.step_of(c.outputs[k])] = static_cast<int>(k);
   }
-  c.releases.resize(c.levels.size());
-  for (std::size_t s = 0; s < c.steps.size(); ++s) {
-    const std::size_t table = n_leaves + s;
-    if (returned[s] != 0) continue;
-    c.releases[at(std::max(lives.last_read[table], lives.level[table]))].push_back(static_cast<int>(s));
-  }
-  find_bytes(c, in_place);
+  find_levels(c);
+  find_bytes(c);
   return c;
 }
 

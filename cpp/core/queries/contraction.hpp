@@ -40,6 +40,7 @@ struct Contraction {
   std::vector<Leaf> leaves;
   std::vector<ContractionStep> steps;
   std::vector<int> outputs;     ///< tables to return; a step is returned once at most
+  std::vector<int> answers;     ///< by step: its position among the outputs, or -1
   std::vector<Axes> ordered;    ///< axes of each table in that order, attributes of one value left out
   std::vector<Loops> products;  ///< of each step
   std::vector<std::vector<int>> levels;    ///< steps by their greatest distance from a leaf

@@ -56,7 +56,6 @@ class Run {
   Watch& watch_;
   bool may_extend_ = false;
   std::vector<Table> tables_;
-  std::vector<int> returned_;  ///< by table: the position among the answers, or -1
 
   std::size_t cells_of(int table) const { return pypgm::cells_of(c_.sizes, c_.ordered[at(table)]); }
   double* place_of(int table);
@@ -70,7 +69,7 @@ class Run {
 
 /// Where a step writes its table: in its own buffer, or in the answer, if that has the same order.
 double* Run::place_of(int table) {
-  const int answer = returned_[at(table)];
+  const int answer = c_.answers[c_.step_of(table)];
   if (answer >= 0 && c_.in_order(table)) return out_[at(answer)].data();
   Buffer& cells = tables_[at(table)].cells;
   if (cells == nullptr) cells = buffer_of(cells_of(table));
@@ -156,8 +155,6 @@ bool Run::sound(int table) {
 bool Run::compute(bool may_extend) {
   may_extend_ = may_extend;
   tables_ = std::vector<Table>(c_.leaves.size() + c_.steps.size());
-  returned_.assign(tables_.size(), -1);
-  for (std::size_t k = 0; k < c_.outputs.size(); ++k) returned_[at(c_.outputs[k])] = static_cast<int>(k);
   for (std::size_t leaf = 0; leaf < c_.leaves.size(); ++leaf) {
     if (!watch_.abandoned) load(static_cast<int>(leaf));
   }
