@@ -32,10 +32,6 @@ RegionDescent::RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vect
       z_(graph_->cells),
       sums_(graph_->blocks.size()) {}
 
-bool RegionDescent::keeps_average(int region) const {
-  return loss_.empty() || !loss_.terms(region).empty() || graph_->regions[at(region)].up.empty();
-}
-
 template <class Body>
 void RegionDescent::over_regions(const Body& body) {
   parallel_for(graph_->blocks.size(), threads_for(kExpWork * graph_->cells, gbp_.threads()),
@@ -90,9 +86,7 @@ RegionProgress RegionDescent::step(double stretch, double loose, const Before& b
     progress.feasibility = gbp_.sweep();
     ++progress.sweeps;
   } while (progress.feasibility > loose && progress.sweeps <= kExtraSweeps);
-  over_regions([&](int r, PathSums& sums) {
-    if (keeps_average(r)) after(r, sums);
-  });
+  over_regions(after);
   for (const PathSums& sums : sums_) progress.sums += sums;
   return progress;
 }
@@ -186,14 +180,6 @@ double RegionDescent::lower_bound() {
 
 std::pair<double, int> RegionDescent::fit_potentials(double tolerance, int max_sweeps) {
   const auto kappa = gbp_.counting_numbers();
-  for (int r = 0; at(r) < graph_->regions.size(); ++r) {
-    const Region& region = graph_->regions[at(r)];
-    const auto x = table(x_, r);
-    if (!keeps_average(r)) {
-      const RegionEdge& edge = graph_->edges[at(region.up.front())];
-      reduce_sum(table(x_, edge.parent), edge.layout, x, gbp_.threads());
-    }
-  }
   over_regions([&](int r, PathSums&) {
     const auto theta = table(theta_, r);
     const auto logarithm = table(z_, r);

@@ -69,7 +69,6 @@ class RegionDescent {
 
  private:
   std::span<double> table(std::vector<double>& buffer, int r) const { return slice(*graph_, buffer, r); }
-  bool keeps_average(int region) const;
   double loss_of(std::span<const double> beliefs);
   template <class Before, class After>
   RegionProgress step(double stretch, double loose, const Before& before, const After& after);
