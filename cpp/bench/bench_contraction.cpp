@@ -33,7 +33,10 @@ void bench_contraction(benchmark::State& state, pypgm::Semiring semiring, double
   std::vector<double> out(sizes.front() * sizes.back());
   const std::span<double> answer(out);
   double log_scale = 0;
-  const auto run = [&] { pypgm::run_contraction(plan, given, semiring, {&answer, 1}, {&log_scale, 1}, 1); };
+  pypgm::Watch watch;
+  const auto run = [&] {
+    pypgm::run_contraction(plan, given, semiring, {&answer, 1}, {&log_scale, 1}, 1, watch);
+  };
   run();
   for (const double x : out) {
     if (!std::isfinite(x) || (semiring == pypgm::Semiring::max && x > 0)) {

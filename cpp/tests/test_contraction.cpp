@@ -90,7 +90,8 @@ Answer ask(const Contraction& plan, const Case& c, Semiring semiring, int n_thre
   Answer answer{std::vector<double>(cells_of(c.sizes, c.keep))};
   std::vector<std::span<const double>> leaves(c.tables.begin(), c.tables.end());
   const std::span<double> out(answer.cells);
-  run_contraction(plan, leaves, semiring, {&out, 1}, {&answer.log_scale, 1}, n_threads);
+  Watch watch;
+  run_contraction(plan, leaves, semiring, {&out, 1}, {&answer.log_scale, 1}, n_threads, watch);
   return answer;
 }
 

@@ -22,12 +22,4 @@ void run_contraction(const Contraction& contraction, std::span<const std::span<c
                      Semiring semiring, std::span<const std::span<double>> out, std::span<double> log_scales,
                      int n_threads, Watch& watch);
 
-/// The same, which nothing ends early.
-inline void run_contraction(const Contraction& contraction, std::span<const std::span<const double>> leaves,
-                            Semiring semiring, std::span<const std::span<double>> out,
-                            std::span<double> log_scales, int n_threads) {
-  Watch watch;
-  run_contraction(contraction, leaves, semiring, out, log_scales, n_threads, watch);
-}
-
 }  // namespace pypgm
