@@ -39,22 +39,20 @@ std::vector<std::int32_t> order_ending_with(const Elimination& elimination, cons
       neighbours[at(v)].push_back(u);
     }
   }
-  using Entry =
-      std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // visited neighbours, position, attribute
-  std::priority_queue<Entry> queue;
+  std::priority_queue<std::pair<std::int32_t, std::int32_t>> queue;  // visited neighbours, position
   std::vector<std::int32_t> weight(n, 0);
   std::vector<std::int32_t> reversed;
   const auto top = static_cast<std::int32_t>(n);
-  for (std::size_t v = 0; v < n; ++v) queue.emplace(0, position[v], static_cast<std::int32_t>(v));
-  for (const std::int32_t v : keep) queue.emplace(top, position[at(v)], v);
+  for (std::size_t v = 0; v < n; ++v) queue.emplace(0, position[v]);
+  for (const std::int32_t v : keep) queue.emplace(top, position[at(v)]);
   std::vector<std::uint8_t> seen(n, 0);
   while (!queue.empty()) {
-    const std::int32_t v = std::get<2>(queue.top());
+    const std::int32_t v = elimination.order[at(queue.top().second)];
     queue.pop();
     if (seen[at(v)]++ != 0) continue;
     reversed.push_back(v);
     for (const std::int32_t u : neighbours[at(v)]) {
-      if (seen[at(u)] == 0) queue.emplace(++weight[at(u)], position[at(u)], u);
+      if (seen[at(u)] == 0) queue.emplace(++weight[at(u)], position[at(u)]);
     }
   }
   std::reverse(reversed.begin(), reversed.end());

@@ -53,7 +53,6 @@ class ConvexGbp {
   std::span<double> beliefs() { return beliefs_; }
   std::span<double> belief(int region) { return slice(*graph_, beliefs_, region); }
   std::span<double> messages() { return messages_; }
-  std::span<const double> messages() const { return messages_; }
   std::vector<double> release_beliefs() { return std::move(beliefs_); }
   int threads() const { return n_threads_; }
 
