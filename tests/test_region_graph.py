@@ -16,6 +16,7 @@ import pypgm
 from pypgm import Domain, ModelTooLargeError, RegionGraph, _core
 
 ABCD = Domain({"a": 2, "b": 3, "c": 4, "d": 5})
+TWENTY = Domain({f"x{i}": 2 for i in range(20)})
 
 
 def closure(cliques):
@@ -189,6 +190,11 @@ BAD = {
         lambda: RegionGraph.saturated(ABCD, [("a", "b"), ("b", "c")], max_regions=2),
         ModelTooLargeError,
         "more than 2 regions",
+    ),
+    "too many wide": (
+        lambda: RegionGraph.saturated(TWENTY, [TWENTY.attributes[i : i + 12] for i in range(9)], max_regions=20),
+        ModelTooLargeError,
+        "more than 20 regions",
     ),
     "too large": (
         lambda: RegionGraph.saturated(ABCD, [("a", "b"), ("c", "d")], max_bytes=100),
