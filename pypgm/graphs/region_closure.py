@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 __all__ = ["Edge", "Indices", "minimal_edges", "saturate"]
 
@@ -37,13 +37,13 @@ def saturate(cliques: Iterable[Indices], max_regions: int) -> tuple[list[Indices
 
 def _closure(cliques: set[Indices], max_regions: int) -> set[Indices]:
     # A part of a narrow clique is in the closure if it is all that the narrow cliques around it have in common.
-    common: dict[Indices, int] = {}  # as bits: an integer takes less than a set
+    common: dict[Indices, frozenset[int]] = {}
     for clique in cliques:
         if len(clique) <= _NARROW:
-            whole = sum([1 << attribute for attribute in clique])
+            whole = frozenset(clique)
             for part in _parts(clique, len(clique)):
-                common[part] = common.get(part, whole) & whole
-    closed = {part for part, bits in common.items() if len(part) == bits.bit_count()}
+                common[part] = common[part] & whole if part in common else whole
+    closed = {part for part, shared in common.items() if len(part) == len(shared)}
     for clique in cliques:
         if len(clique) > _NARROW and len(closed) <= max_regions:
             inside = set(clique).__contains__
@@ -69,9 +69,9 @@ def _covering_edges(regions: Sequence[Indices]) -> list[Edge]:
     return sorted(edges)
 
 
-def _parts(region: Indices, largest: int) -> Iterator[Indices]:
-    """Yield the subsets of a region with at most so many attributes, larger ones first."""
-    return itertools.chain.from_iterable(itertools.combinations(region, size) for size in range(largest, 0, -1))
+def _parts(region: Indices, largest: int) -> list[Indices]:
+    """Return the subsets of a region with at most so many attributes, larger ones first."""
+    return [part for size in range(largest, 0, -1) for part in itertools.combinations(region, size)]
 
 
 def minimal_edges(sizes: Sequence[int], regions: Sequence[Indices], edges: Iterable[Edge]) -> list[Edge]:
