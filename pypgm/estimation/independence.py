@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement, cells_of
 from pypgm.estimation.stacked_measurements import StackedMeasurements
+from pypgm.factor import Factor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,14 +73,9 @@ def _one_ways(
     if query.is_interaction:
         return
     if query.is_identity:
-        answers, variance = measurement.values.astype(np.float64), np.square(measurement.stddev)
-        for axis, (attribute, size) in enumerate(zip(own.attributes, own.shape, strict=True)):
-            kept = [int(i == axis) for i in range(len(own))]
-            counts = _core.reduce_sum(answers, own.shape, kept, 1)
-            if np.ndim(variance) == 0:
-                yield attribute, counts, np.full(size, variance * (answers.size // size))
-            else:
-                yield attribute, counts, _core.reduce_sum(variance, own.shape, kept, 1)
+        counts, variances = Factor(own, measurement.values), Factor(own, np.square(measurement.spread()))
+        for attribute in own.attributes:
+            yield attribute, counts.project(attribute).values, variances.project(attribute).values
         return
     groups = query.groups
     if groups is not None:
@@ -96,24 +91,15 @@ def _of_groups(
     measurement: LinearMeasurement, groups: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return counts and variances of the first axis, where each group's answer is spread evenly over its cells."""
+    from scipy.sparse import csr_array
+
     answers, variance = measurement.values.astype(np.float64), np.square(measurement.spread())
-    size, n_rows = len(groups), answers.size
-    code, row, both = _met(groups.reshape(size, -1), n_rows)
-    share = both / np.bincount(groups.reshape(-1), minlength=n_rows)[row]
-    return _sums(code, share * answers[row], size), _sums(code, np.square(share) * variance[row], size)
-
-
-def _met(groups: NDArray[np.integer[Any]], n_rows: int) -> tuple[NDArray[np.integer[Any]], ...]:
-    """Return the rows of a table, each with the groups that its cells are in, rising, and how many cells of each."""
-    size, width = groups.shape
-    if width > 1 and (groups[:, 1:] < groups[:, :-1]).any():
-        keys, both = np.unique(np.arange(size)[:, None] * n_rows + groups, return_counts=True)
-        return *np.divmod(keys, n_rows), both
-    # Groups of neighbouring cells, as those of ranges: nothing has to be sorted.
-    is_first = np.ones((size, width), dtype=bool)
-    np.not_equal(groups[:, 1:], groups[:, :-1], out=is_first[:, 1:])
-    starts = np.flatnonzero(is_first)
-    return starts // width, groups.reshape(-1)[starts], np.diff(starts, append=groups.size)
+    size, row = len(groups), groups.reshape(-1).astype(np.int32)
+    begins = np.arange(0, row.size + 1, row.size // size)
+    shares: Any = csr_array((np.ones(row.size), row, begins), shape=(size, answers.size))
+    shares.sum_duplicates()  # the cells of each group in each value
+    shares.data /= np.bincount(row, minlength=answers.size)[shares.indices]
+    return shares @ answers, shares.power(2) @ variance
 
 
 def _of_draws(cells: _Cells, codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
