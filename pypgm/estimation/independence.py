@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
-from pypgm.estimation.measurement import LinearMeasurement, cells_of
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.factor import Factor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    _Cells = list[NDArray[np.float64]]
 
 __all__ = ["independent_potentials", "nearest"]
 
@@ -73,18 +72,23 @@ def _one_ways(
     if query.is_interaction:
         return
     if query.is_identity:
-        counts, variances = Factor(own, measurement.values), Factor(own, np.square(measurement.spread()))
-        for attribute in own.attributes:
-            yield attribute, counts.project(attribute).values, variances.project(attribute).values
+        answers, variances = measurement.values.astype(np.float64), np.square(measurement.spread())
+        for axis, attribute in enumerate(own.attributes):
+            kept = [int(i == axis) for i in range(len(own))]
+            one_way, variance = (_core.reduce_sum(each, own.shape, kept, 1) for each in (answers, variances))
+            yield attribute, one_way, variance
         return
     groups = query.groups
     if groups is not None:
         for axis, attribute in enumerate(own.attributes):
             yield attribute, *_of_groups(measurement, np.moveaxis(groups.reshape(own.shape), axis, 0))
         return
-    cells = _cells(domain, measurement, total)
-    for attribute, size in zip(own.attributes, own.shape, strict=True):
-        yield attribute, *_of_draws(cells, cells_of(domain, attribute, own.attributes), size)
+    mean, *draws = _cells(own, measurement, total)
+    for attribute in own.attributes:
+        one_way = mean.project(attribute).values
+        # Few draws: the mean over the values steadies the variance of each.
+        each = np.mean([np.square(d.project(attribute).values - one_way) for d in draws], axis=0)
+        yield attribute, one_way, 0.5 * (each + each.mean())
 
 
 def _of_groups(
@@ -102,15 +106,7 @@ def _of_groups(
     return shares @ answers, shares.power(2) @ variance
 
 
-def _of_draws(cells: _Cells, codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the counts of what answers suggest of the cells, and the variances that draws around it show."""
-    counts, *draws = (_sums(codes, c, size) for c in cells)
-    # Few draws: the mean over the values steadies the variance of each.
-    each = np.mean([np.square(d - counts) for d in draws], axis=0)
-    return counts, 0.5 * (each + each.mean())
-
-
-def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cells:
+def _cells(own: Domain, measurement: LinearMeasurement, total: float) -> list[Factor]:
     """Return what answers to any query suggest of the cells, and behind it draws of what else they allow.
 
     Cells are taken as independent a priori, normal around evenly spread records with the total for a deviation; the
@@ -118,14 +114,15 @@ def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cel
     """
     from scipy.sparse.linalg import LinearOperator, lsmr
 
-    cells, rows = domain.size(measurement.clique), measurement.values.size
-    queries = StackedMeasurements(domain.project(measurement.clique), [measurement.clique], [measurement])
+    cells, rows = own.size(), measurement.values.size
+    queries = StackedMeasurements(own, [own.attributes], [measurement])
     operator: Any = LinearOperator((rows, cells), matvec=queries.answers, rmatvec=queries.transposed, dtype=np.float64)
 
-    def solved(start: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solved(start: NDArray[np.float64], answers: NDArray[np.float64]) -> Factor:
         missing = answers - queries.answers(start)
         limit = 2 * min(cells, rows) + 100
-        return start + lsmr(operator, missing, damp=1.0 / total, atol=1e-4, btol=1e-4, conlim=0, maxiter=limit)[0]
+        found = lsmr(operator, missing, damp=1.0 / total, atol=1e-4, btol=1e-4, conlim=0, maxiter=limit)[0]
+        return Factor(own, start + found)
 
     even = np.full(cells, total / cells)
     rng = np.random.default_rng(_SEED)
@@ -133,10 +130,6 @@ def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> _Cel
         solved(even + total * rng.normal(size=cells), queries.values + rng.normal(size=rows)) for _ in range(_DRAWS)
     ]
     return [solved(even, queries.values), *draws]
-
-
-def _sums(codes: NDArray[np.integer[Any]], amounts: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    return np.bincount(codes, amounts, size).astype(np.float64)
 
 
 def nearest(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:
