@@ -24,11 +24,9 @@ def check_range(measurements: Sequence[LinearMeasurement], total: float = 0.0) -
         spread = np.asarray(m.stddev)
         low, high = spread.min(initial=np.inf), spread.max(initial=0.0)
         if spread.size and not 1 / _FURTHEST <= low <= high <= _FURTHEST:
-            got, within = (
-                f"{low:g}" if low == high else f"{low:g} to {high:g}",
-                f"from {1 / _FURTHEST:g} to {_FURTHEST:g}",
-            )
-            raise ValueError(f"stddev of the measurement of {m.clique} must be {within}, got {got}")
+            needed = f"must be from {1 / _FURTHEST:g} to {_FURTHEST:g}"
+            got = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+            raise ValueError(f"stddev of the measurement of {m.clique} {needed}, got {got}")
         largest = float(np.abs(m.values.astype(np.float64)).max(initial=0.0))
         what = f"values of the measurement of {m.clique}"
         if largest > _FURTHEST:

@@ -262,13 +262,10 @@ class RegionGraph:
         """
         import networkx
 
+        rows = [list(row) for _, row in itertools.groupby(self.regions, len)]
         if ax is None:
-            rows = [len(list(g)) for _, g in itertools.groupby(self.regions, len)]
-            ax = new_figure(max(6.0, 1.1 * max(rows)), 1.0 + 1.4 * len(rows)).subplots()
-        places = {}
-        for width, row in itertools.groupby(self.regions, len):
-            members = list(row)
-            places.update({r: ((i + 0.5) / len(members), float(width)) for i, r in enumerate(members)})
+            ax = new_figure(max(6.0, 1.1 * max(map(len, rows))), 1.0 + 1.4 * len(rows)).subplots()
+        places = {r: ((i + 0.5) / len(row), float(len(r))) for row in rows for i, r in enumerate(row)}
         labels = {r: "\n".join(r) for r in self.regions}
         networkx.draw_networkx(self.to_networkx(), places, ax=ax, labels=labels, node_color="#e6e8ec", font_size=8)
         ax.set_axis_off()

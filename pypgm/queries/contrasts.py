@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import ENTRY_LIMIT, checked_integers, checked_size
+from pypgm.numeric import checked_integer
+from pypgm.queries.entries import ENTRY_LIMIT, checked_integers
 from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.neighbours import Neighbours
@@ -80,14 +81,15 @@ class Contrasts(LinearQuery):
     _sums: Partition | None  # of the groups
 
     def __init__(self, sizes: Iterable[int], groups: Sequence[ArrayLike] = ()) -> None:
-        own = tuple(checked_size(n) for n in sizes)
+        own = tuple(checked_integer("size", n, 1) for n in sizes)
         if min(own, default=2) < 2:
             raise ValueError(f"contrasts need attributes of at least two values, got sizes {own}")
         if math.prod(n - 1 for n in own) >= ENTRY_LIMIT:
             raise ValueError(f"the entries of contrasts must be below 2^18, got {math.prod(n - 1 for n in own)}")
         fine = _checked_groups(own, groups) if len(groups) else []
         self._set(sizes=own, value_groups=tuple(tuple(g.tolist()) for g in fine))
-        self._set(_sums=Partition(_flat(own, fine)) if fine else None)
+        # The cell of the groups' table that each cell is summed into.
+        self._set(_sums=Partition(np.ravel_multi_index(np.ix_(*fine), own).reshape(-1)) if fine else None)
         centred = [n for n in own if n > 2]
         rows, cells = math.prod(centred), math.prod(g.size for g in fine) if fine else math.prod(own)
         # Each binary axis is halved, then each other one summed and subtracted from.
@@ -213,14 +215,6 @@ def _checked_groups(sizes: Sequence[int], groups: Sequence[ArrayLike]) -> list[N
         if not np.array_equal(np.unique(group), np.arange(n)):
             raise ValueError(f"each of {n} groups needs a value and no other one may have any, got {np.unique(group)}")
     return own
-
-
-def _flat(sizes: Sequence[int], groups: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the cell of the groups' table that each cell is summed into."""
-    flat = np.zeros(1, dtype=np.int64)
-    for n, group in zip(sizes, groups, strict=True):
-        flat = np.add.outer(flat * n, group).reshape(-1)
-    return flat
 
 
 def _products(pairs: Counter[tuple[int, int]], n: int) -> Counter[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The one place that checks what a query is made of and asked: sizes, lists of numbers, matrix entries, norms."""
+"""The one place that checks what a query is made of and asked: lists of numbers, matrix entries, norms."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from pypgm.numeric import checked_integer
 
 __all__ = [
     "ENTRY_LIMIT",
@@ -17,17 +15,11 @@ __all__ = [
     "check_norm",
     "checked_integers",
     "checked_matrix",
-    "checked_size",
 ]
 
 SparseArray = Any  # scipy's sparse classes share no base that is typed
 ENTRY_LIMIT = 1 << 18  # times any number of records below 2^44 an answer stays in int64
 _NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums of integers are exact
-
-
-def checked_size(size: int) -> int:
-    """Return a number of cells as a Python integer, whose arithmetic does not overflow; at least 1."""
-    return checked_integer("size", size, 1)
 
 
 def check_norm(norm: int) -> None:

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import SparseArray, checked_integers, checked_size
+from pypgm.numeric import checked_integer
+from pypgm.queries.entries import SparseArray, checked_integers
 from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import ZeroOneQuery
 
@@ -113,7 +114,7 @@ class Identity(Partition):
     is_identity = True
 
     def __init__(self, size: int) -> None:
-        own = checked_size(size)
+        own = checked_integer("size", size, 1)
         self._describe((own,), (own, own), own, units=True, text=f"size={own}")
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.queries.entries import checked_size
+from pypgm.numeric import checked_integer
 from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import Form, ZeroOneQuery
 
@@ -36,7 +36,7 @@ class Prefix(ZeroOneQuery):
     """
 
     def __init__(self, size: int) -> None:
-        own = checked_size(size)
+        own = checked_integer("size", size, 1)
         self._describe((own,), (own, own), own * (own + 1) // 2, cost=own, n_read=own, text=f"size={own}")
 
     def form(self) -> Form:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.queries.entries import checked_integers, checked_size
+from pypgm.numeric import checked_integer
+from pypgm.queries.entries import checked_integers
 from pypgm.queries.neighbours import DENSE_ENTRIES, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 from pypgm.queries.query import ZeroOneQuery
 
@@ -51,7 +52,7 @@ class RangeList(ZeroOneQuery):
     _ranges: NDArray[np.int64]
 
     def __init__(self, size: int, ranges: Iterable[tuple[int, int]]) -> None:
-        own, cells = np.array([tuple(r) for r in ranges]), checked_size(size)
+        own, cells = np.array([tuple(r) for r in ranges]), checked_integer("size", size, 1)
         if own.ndim != 2 or own.shape[1] != 2:
             raise ValueError(f"ranges need (first, last) pairs, at least one, got shape {own.shape}")
         own = checked_integers("ranges", own.reshape(-1)).reshape(-1, 2)
@@ -124,7 +125,7 @@ class AllRange(RangeList):
     """
 
     def __init__(self, size: int) -> None:
-        own = checked_size(size)
+        own = checked_integer("size", size, 1)
         rows = own * (own + 1) // 2
         self._describe((own,), (rows, own), rows * (own + 2) // 3, cost=rows + own, text=f"size={own}")
 

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_integers, checked_size
+from pypgm.numeric import checked_integer
+from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_integers
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.neighbours import Neighbours
 
@@ -47,7 +48,7 @@ class Subset(Matrix):
     weights: NDArray[np.int64]
 
     def __init__(self, cells: ArrayLike, size: int, weights: ArrayLike | None = None) -> None:
-        own, n_cells = checked_integers("cells", cells), checked_size(size)
+        own, n_cells = checked_integers("cells", cells), checked_integer("size", size, 1)
         if own.size == 0 or own.min() < 0 or own.max() >= n_cells or np.unique(own).size != own.size:
             raise ValueError(f"cells must be different numbers in 0..{n_cells - 1}, at least one, got {own}")
         factors = np.ones(own.size, dtype=np.int64) if weights is None else checked_integers("weights", weights)
