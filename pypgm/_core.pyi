@@ -40,6 +40,7 @@ __all__: list[str] = [
     "expand_add",
     "expand_assign",
     "expand_multiply",
+    "fitted_potentials",
     "flip_coins",
     "gibbs_potentials",
     "gibbs_spins",
@@ -350,14 +351,6 @@ class Acceleration:
     def open_window(self) -> None:
         """
         Begin to average the points of the gradients.
-        """
-    def set_average(self, marginals: numpy.typing.NDArray[numpy.float64]) -> None:
-        """
-        Make given marginals the average.
-        """
-    def settle(self, sweeps: typing.SupportsInt | typing.SupportsIndex) -> None:
-        """
-        Fit the potentials until their marginals are the average.
         """
     @property
     def average(self) -> numpy.typing.NDArray[numpy.float64]: ...
@@ -731,6 +724,18 @@ def expand_multiply(
 ) -> None:
     """
     Multiply a large table by a small one, in place.
+    """
+
+def fitted_potentials(
+    tree: JunctionTree,
+    marginals: numpy.typing.NDArray[numpy.float64],
+    total: typing.SupportsFloat | typing.SupportsIndex,
+    potentials: numpy.typing.NDArray[numpy.float64],
+    sweeps: typing.SupportsInt | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Potentials moved until their marginals are the given ones, as near as so many sweeps come.
     """
 
 def flip_coins(

@@ -4,6 +4,7 @@
 #include "bind_measurements.hpp"
 #include "core/fit/acceleration.hpp"
 #include "core/fit/descent.hpp"
+#include "core/fit/fitted_potentials.hpp"
 
 namespace pypgm::bind {
 
@@ -22,6 +23,20 @@ std::unique_ptr<Solver> make_solver(const std::shared_ptr<JunctionTree>& tree,
   std::vector<double> start = copied(potentials);
   const py::gil_scoped_release unlocked;
   return std::make_unique<Solver>(tree, std::move(checked), total, std::move(start), n_threads);
+}
+
+Array<double> potentials_of(const std::shared_ptr<JunctionTree>& tree, const Array<double>& marginals,
+                            double total, const Array<double>& potentials, int sweeps, int n_threads) {
+  check_potentials(*tree, potentials, n_threads);
+  check_size("marginals", static_cast<std::size_t>(potentials.size()),
+             static_cast<std::size_t>(marginals.size()));
+  std::vector<double> start = copied(potentials);
+  std::vector<double> fitted;
+  {
+    const py::gil_scoped_release unlocked;
+    fitted = fitted_potentials(tree, view(marginals), total, start, sweeps, n_threads);
+  }
+  return array_of(fitted);
 }
 
 py::tuple as_tuple(const PathSums& p) { return py::make_tuple(p.loss, p.validation, p.slope, p.curvature); }
@@ -67,21 +82,15 @@ void bind_descent(py::module_& m) {
       .def("open_window", &Acceleration::open_window, "Begin to average the points of the gradients.")
       .def("lower_bound", &Acceleration::lower_bound, py::call_guard<py::gil_scoped_release>(),
            "Bound from below of the least loss, from the steps since the window was opened.")
-      .def("settle", &Acceleration::settle, py::arg("sweeps"), py::call_guard<py::gil_scoped_release>(),
-           "Fit the potentials until their marginals are the average.")
-      .def(
-          "set_average",
-          [](Acceleration& self, const Array<double>& marginals) {
-            check_size("marginals", self.potentials().size(), static_cast<std::size_t>(marginals.size()));
-            self.set_average(view(marginals));
-          },
-          py::arg("marginals").noconvert(), "Make given marginals the average.")
       .def("level", &Acceleration::level, py::call_guard<py::gil_scoped_release>(),
            "Write the potentials in smaller numbers.")
       .def("loss", &Acceleration::loss, py::call_guard<py::gil_scoped_release>(), "The loss of the average.")
       .def_property_readonly("potentials",
                              [](const Acceleration& self) { return array_of(self.potentials()); })
       .def_property_readonly("average", [](const Acceleration& self) { return array_of(self.average()); });
+  m.def("fitted_potentials", &potentials_of, py::arg("tree"), py::arg("marginals").noconvert(),
+        py::arg("total"), py::arg("potentials").noconvert(), py::arg("sweeps"), py::arg("n_threads") = 0,
+        "Potentials moved until their marginals are the given ones, as near as so many sweeps come.");
 }
 
 }  // namespace pypgm::bind

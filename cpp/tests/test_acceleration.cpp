@@ -73,25 +73,5 @@ TEST_CASE("the bound of a window is below every loss, and rises to the least one
   }
 }
 
-TEST_CASE("settling brings the potentials to the average and keeps structural zeros") {
-  std::mt19937_64 random(32);
-  for (int round = 0; round < 100; ++round) {
-    CAPTURE(round);
-    test::Problem p = test::random_problem(random);
-    if (round % 2 == 0) p.potentials[test::below(random, p.potentials.size())] = -kInfinity;
-    if (test::BruteForce(p.structure, p.potentials, kTotal).log_z == -kInfinity) continue;
-    Acceleration path = path_of(p);
-    for (const double a : {1.0, 0.6, 0.5}) path.advance(0.01, a);
-    const std::vector<double> average = path.average();
-    path.settle(200);
-    const test::BruteForce settled(p.structure, path.potentials(), kTotal);
-    for (std::size_t i = 0; i < average.size(); ++i) {
-      CHECK(std::abs(settled.marginals[i] - average[i]) < 1e-3);
-      CHECK(std::abs(path.average()[i] - settled.marginals[i]) < 1e-9);
-      if (p.potentials[i] == -kInfinity) CHECK(path.potentials()[i] == -kInfinity);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace pypgm

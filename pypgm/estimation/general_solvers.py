@@ -111,11 +111,6 @@ class GeneralAcceleration:
         """Write the potentials in smaller numbers."""
         self._at_average = self._at_average._replace(potentials=_core.levelled(self._oracle.tree.plan, self.potentials))
 
-    def settle(self, sweeps: int) -> None:
-        """Fit the potentials until their marginals are the average."""
-        fitted = self._oracle.with_marginals(self.average, self.potentials, sweeps=sweeps, misfit=lambda _: 0.0)
-        self._at_average = self._oracle.at(fitted)
-
     def open_window(self) -> None:
         """Begin to average the points at which gradients are taken, weighted by their steps."""
         self._window, self._window_steps = np.zeros(self.potentials.size), 0.0

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pypgm.estimation.loss import Evaluate
     from pypgm.graphs import JunctionTree
 
-__all__ = ["SWEEPS", "Evaluated", "LossOracle", "Oracle", "dot"]
+__all__ = ["Evaluated", "LossOracle", "Oracle", "dot"]
 
-SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
+_SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
 _TRIALS = ((np.inf, 1), (100.0, 1), (25.0, 1), (10.0, 1), (None, 2), (None, 4))
 """How far, in natural logs, the potentials reach that fitting begins with (None: the best so far); times the sweeps."""
 _FITTED = 1e-3  # of the total: a mean L1 distance of marginals that need not be fitted again
@@ -67,11 +67,10 @@ class Oracle:
         average: NDArray[np.float64],
         potentials: NDArray[np.float64],
         *,
-        sweeps: int = SWEEPS,
         start: NDArray[np.float64] | None = None,
         misfit: Callable[[NDArray[np.float64]], float] | None = None,
     ) -> NDArray[np.float64]:
-        """Return potentials whose marginals are a given average, as near as fitting comes in so many sweeps.
+        """Return potentials whose marginals are a given average, as near as fitting comes.
 
         Fitting hardly brings back cells on which the potentials put next to nothing: as long as `misfit` is above 1
         (the mean L1 distance of a clique's marginals in thousandths of the total, unless another is given), it is
@@ -90,10 +89,8 @@ class Oracle:
                 first = potentials
             else:
                 continue
-            core = _core.Acceleration(self.tree.plan, [], self.total, first, self.n_threads)
-            core.set_average(average)
-            core.settle(times * sweeps)
-            fitted = core.potentials
+            sweeps = times * _SWEEPS
+            fitted = _core.fitted_potentials(self.tree.plan, average, self.total, first, sweeps, self.n_threads)
             left = misfit(fitted)
             if left < least:
                 best, least = fitted, left

@@ -10,7 +10,7 @@ import numpy as np
 from pypgm import _core
 from pypgm.estimation.fit import Options
 from pypgm.estimation.general_solvers import GeneralAcceleration, GeneralDescent
-from pypgm.estimation.oracle import SWEEPS, LossOracle, Oracle
+from pypgm.estimation.oracle import LossOracle, Oracle
 from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.steps import MeasuredSteps
 
@@ -129,28 +129,23 @@ class TreeEngine:
     def answer(self, loss: Loss, *, rough: bool = False) -> Point:
         """Fit potentials to the average until the engine's own loss is that of the average; see `Engine`."""
         del rough
-        own, core = self._problem, self._core
-        average, last, wanted = core.average, core.potentials, core.loss()
+        own = self._problem
+        average, last, wanted = self._core.average, self._core.potentials, self._core.loss()
+        del self._core  # its memory is that of the solvers below
         allowed = _MISFIT * (1 + abs(wanted))  # either way: a lower loss would be another answer
-        core.settle(SWEEPS)
-        potentials = core.potentials
-        fits = abs(core.loss() - wanted) <= allowed
-        if fits and loss is own.loss:
-            return Point(potentials, core.average, core.loss(), core.loss() - core.gap())
-        del self._core, core
 
         def descent(loss: Loss, potentials: NDArray[np.float64]) -> _Descent:
             return replace(own.with_loss(loss), start=own.vector(potentials)).descent(self._n_threads)
 
-        if not fits:
-            potentials = Oracle(own.tree, own.total, self._n_threads).with_marginals(
-                average,
-                last,
-                start=own.start.values,
-                misfit=lambda fitted: abs(descent(own.loss, fitted).loss - wanted) / allowed,
-            )
+        oracle = Oracle(own.tree, own.total, self._n_threads)
+        potentials = oracle.with_marginals(
+            average,
+            last,
+            start=own.start.values,
+            misfit=lambda fitted: abs(descent(own.loss, fitted).loss - wanted) / allowed,
+        )
         found = descent(loss, potentials)
-        return Point(found.potentials, found.marginals, found.loss, found.loss - found.gap())
+        return Point(potentials, found.marginals, found.loss, found.loss - found.gap())
 
 
 def permitted_step(core: _Descent, alpha: float, shrink: float, most: int) -> tuple[float, int, bool]:

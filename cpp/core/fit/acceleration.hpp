@@ -8,7 +8,7 @@
 namespace pypgm {
 
 /// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, and an average x of the z,
-/// which is the answer. Nothing but settling allocates after construction.
+/// which is the answer. Nothing but opening a window allocates after construction.
 class Acceleration {
  public:
   Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
@@ -23,16 +23,6 @@ class Acceleration {
   /// Bound from below of the least loss, from the gradient at that average: steps since the window was opened
   /// are needed. One upward pass.
   double lower_bound();
-  /// Moves theta until its marginals are x: where factored cliques are cheaper by quasi-Newton steps
-  /// on log Z - <theta, x> / total, else by proportional fitting, which needs one walk through the tree if
-  /// the given cliques are decomposable. At most so many walks, or the time they would take. Afterwards x
-  /// is theta's own marginals, no further from what it was than before, with the bits of exact_marginals
-  /// without buffers.
-  void settle(int sweeps);
-
-  /// Makes given marginals (counts) the average.
-  void set_average(std::span<const double> x);
-
   /// Writes theta in smaller numbers; see level_potentials.
   void level();
 
@@ -43,11 +33,7 @@ class Acceleration {
 
  private:
   double gap_at(std::span<const double> marginals);
-  void marginals_into(std::vector<double>& out);
   double loss_of(std::span<const double> marginals);
-  /// Mean over the cliques of the L1 distance between x and z, for a total of 1.
-  double distance() const;
-  void fit(int sweeps);
 
   std::shared_ptr<const JunctionTree> tree_;
   L2Loss loss_;
