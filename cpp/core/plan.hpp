@@ -4,8 +4,6 @@
 #include "core/plan/bounded_tree.hpp"       // the best pairs that fit a bounded junction tree
 #include "core/plan/branches.hpp"           // subtrees as units of work
 #include "core/plan/elimination.hpp"        // elimination orders
-#include "core/plan/elimination_bound.hpp"  // orders refused before they are sought
-#include "core/plan/elimination_core.hpp"   // the part of the graph that has to be searched
 #include "core/plan/elimination_graph.hpp"  // the graph that elimination fills in
 #include "core/plan/elimination_state.hpp"  // costs and updates while an order is built
 #include "core/plan/factored_tree.hpp"      // cliques kept as products of their factors

@@ -64,7 +64,7 @@ TEST_CASE("orders are permutations, bags and cells those of the order") {
   std::mt19937_64 random(4);
   for (int round = 0; round < 100; ++round) {
     const test::Structure s = test::random_structure(random, 1 + test::below(random, 12), 5);
-    for (const Rule rule : {Rule::fill, Rule::weight, Rule::weighted_fill, Rule::neighbours}) {
+    for (const Rule rule : {Rule::fill, Rule::weight, Rule::weighted_fill}) {
       check_elimination(s, eliminate_greedily(s.sizes, s.cliques, rule));
     }
     std::vector<std::int32_t> order = identity(s.sizes.size());
@@ -158,7 +158,7 @@ TEST_CASE("a graph kept as lists gives the order of one kept as bits") {
   small.sizes.assign(40, 3);
   test::Structure large = small;
   large.sizes.assign(9000, 3);
-  for (const Rule rule : {Rule::fill, Rule::weight, Rule::weighted_fill, Rule::neighbours}) {
+  for (const Rule rule : {Rule::fill, Rule::weight, Rule::weighted_fill}) {
     const Elimination few = eliminate_greedily(small.sizes, small.cliques, rule);
     const Elimination many = eliminate_greedily(large.sizes, large.cliques, rule);
     const std::size_t isolated = 9000 - 40;

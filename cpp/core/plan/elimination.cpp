@@ -7,10 +7,9 @@
 
 #include "core/base/numbers.hpp"
 #include "core/base/xoshiro.hpp"
-#include "core/plan/elimination_bound.hpp"
-#include "core/plan/elimination_core.hpp"
 #include "core/plan/elimination_graph.hpp"
 #include "core/plan/elimination_state.hpp"
+#include "core/tables/layout.hpp"
 
 namespace pypgm {
 
@@ -25,6 +24,9 @@ constexpr double kMostWork = 4e8;      // and what ends it where they are not
 constexpr int kPatience = 10;          // rounds without a better tree that end the short search
 constexpr double kTableWork = 200;     // of a table beside its cells: 160 to 230 ns on networks of 20 to 76
 constexpr double kMostCells = 1e7;     // a larger tree is not searched for as long as it would run
+constexpr double kHopelessBits = 50;   // log2 of kHopelessCells
+constexpr double kRounding = 1e-6;     // of sums of logarithms
+constexpr std::size_t kDense = 16;     // pairs an attribute, from which on a bound saves time
 constexpr double kLargeScore = 1e300;  // what scores are cut to, so that none looks like one taken out
 
 /// Operations of one propagation, an operation being about a nanosecond: passes over the cells, and what each
@@ -54,136 +56,239 @@ double tree_cells(std::span<const std::size_t> sizes, const Steps& steps) {
   return cells;
 }
 
+/// An attribute and its neighbours, all ascending.
+Scope bag_of(std::int32_t v, std::span<const std::int32_t> near) {
+  Scope bag(near.begin(), near.end());
+  bag.insert(std::lower_bound(bag.begin(), bag.end(), v), v);
+  return bag;
+}
+
+/// Throws HopelessElimination if the table over an attribute and its neighbours is hopeless.
+void check_table(std::span<const std::size_t> sizes, std::int32_t v, std::span<const std::int32_t> near) {
+  const double cells = count_cells(sizes, near) * static_cast<double>(sizes[at(v)]);
+  if (cells > kHopelessCells) throw HopelessElimination(bag_of(v, near));
+}
+
+/// Throws HopelessElimination where a bound says that every order makes a hopeless table: as long as each
+/// attribute left has, with those of its neighbours that are left, a table of at least c cells, the first of
+/// them to go makes a table of at least c. O(edges log n); weighted degeneracy. A sparse graph is not looked
+/// at: a search finds out as soon.
+void check_bound(std::span<const std::size_t> sizes, std::span<const Scope> cliques) {
+  std::size_t pairs = 0;
+  for (const Scope& clique : cliques) pairs += clique.size() * clique.size() / 2;
+  if (pairs < kDense * sizes.size()) return;
+  std::vector<double> bits(sizes.size());
+  std::ranges::transform(sizes, bits.begin(), [](auto size) { return std::log2(static_cast<double>(size)); });
+  State state(std::move(bits));
+  for (const Scope& clique : cliques) state.join_all(clique, false);
+  MinTree queue(sizes.size());
+  const auto put = [&](std::int32_t v) { queue.set(v, state.weight[at(v)] + state.mass[at(v)]); };
+  for (std::int32_t v = 0; at(v) < sizes.size(); ++v) put(v);
+  while (queue.least() < MinTree::kOut) {
+    const std::int32_t v = queue.argmin();
+    state.find_near(v);
+    if (queue.least() > kHopelessBits + kRounding) throw HopelessElimination(bag_of(v, state.near));
+    queue.take_out(v);
+    state.graph.remove(v, state.near);
+    for (const std::int32_t u : state.near) {
+      state.mass[at(u)] -= state.weight[at(v)];
+      put(u);
+    }
+  }
+}
+
 Elimination finished(std::span<const std::size_t> sizes, const Steps& steps, double work) {
-  Elimination result;
-  result.order = steps.order;
-  result.cells = tree_cells(sizes, steps);
-  result.work = work;
+  Elimination result{steps.order, {}, tree_cells(sizes, steps), work};
   result.bags.reserve(steps.order.size());
   for (std::size_t i = 0; i < steps.order.size(); ++i) {
-    const auto near = steps.neighbours(i);
-    Scope bag(near.begin(), near.end());
-    bag.push_back(steps.order[i]);
-    std::sort(bag.begin(), bag.end());
-    result.bags.push_back(std::move(bag));
+    result.bags.push_back(bag_of(steps.order[i], steps.neighbours(i)));
   }
   return result;
 }
 
-/// The same permutation for the same round, on every machine.
-std::vector<std::int32_t> shuffled(std::size_t n, std::uint64_t round) {
-  std::vector<std::int32_t> ranks(n);
+/// What remains when attributes whose neighbours are all adjacent have been eliminated: these add no edge and
+/// come first under every good rule. It is searched many times, so it is small and has names 0, 1, ….
+struct Core {
+  Steps steps;       ///< of those gone
+  Scope attributes;  ///< by name; ascending
+  State counted;     ///< all weights 1
+  State weighted;    ///< by the sizes
+  State state;       ///< of a run; kept for its buffers
+  double work;       ///< of all runs, too
+};
+
+Core core_of(std::span<const std::size_t> sizes, std::span<const Scope> cliques) {
+  const std::size_t n = sizes.size();
+  State state(std::vector<double>(n, 1.0));
+  for (const Scope& clique : cliques) state.join_all(clique, true);
+  MinTree queue(n);
+  for (std::size_t v = 0; v < n; ++v) queue.set(static_cast<std::int32_t>(v), state.fill[v]);
+  Steps steps;
+  std::vector<std::int32_t> name(n, 0);
+  while (queue.least() == 0) {
+    const std::int32_t v = queue.argmin();
+    queue.take_out(v);
+    name[at(v)] = -1;
+    state.find_near(v);
+    state.take_out(v, true);
+    steps.add(v, state.near);
+    for (const std::int32_t u : state.touched) queue.set(u, state.fill[at(u)]);
+  }
+  Scope left;
+  std::vector<double> weights;
+  for (std::int32_t v = 0; at(v) < n; ++v) {
+    if (name[at(v)] < 0) continue;
+    name[at(v)] = static_cast<std::int32_t>(left.size());
+    left.push_back(v);
+    weights.push_back(static_cast<double>(sizes[at(v)]));
+  }
+  const State counted(std::vector<double>(left.size(), 1.0));
+  Core core{steps, left, counted, State(weights), counted, state.work};
+  for (const std::int32_t v : left) {
+    state.graph.for_neighbours(v, [&](std::int32_t u) {
+      if (u > v) return;
+      core.counted.join(name[at(u)], name[at(v)], true);
+      core.weighted.join(name[at(u)], name[at(v)], true);
+    });
+  }
+  core.work += core.counted.work + core.weighted.work;
+  return core;
+}
+
+/// The order in which names are chosen where scores tie.
+struct Ties {
+  std::vector<std::int32_t> rank_of;
+  std::vector<std::int32_t> by_rank;
+};
+
+/// Ascending in the first round, and then a permutation: the same for the same round, on every machine.
+Ties shuffled(std::size_t n, std::uint64_t round) {
+  Ties ties{std::vector<std::int32_t>(n), std::vector<std::int32_t>(n)};
+  auto& ranks = ties.rank_of;
   std::iota(ranks.begin(), ranks.end(), 0);
   SplitMix words(round * 0x9e3779b97f4a7c15U);
   for (std::size_t i = n; round != 0 && i > 1; --i) std::swap(ranks[i - 1], ranks[words.next() % i]);
-  return ranks;
+  for (std::size_t i = 0; i < n; ++i) ties.by_rank[at(ranks[i])] = static_cast<std::int32_t>(i);
+  return ties;
 }
 
-/// Values in the order of the ranks.
-template <class T>
-std::vector<T> by_rank(const std::vector<T>& values, std::span<const std::int32_t> ranks) {
-  std::vector<T> placed(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) placed[at(ranks[i])] = values[i];
-  return placed;
+double score_of(State& state, const std::vector<double>& sizes, Rule rule, std::int32_t v) {
+  if (rule != Rule::weight) return std::min(kLargeScore, state.fill[at(v)]);
+  double cells = sizes[at(v)];
+  state.graph.for_neighbours(v, [&](std::int32_t u) {
+    cells *= sizes[at(u)];
+    state.work += 1;
+  });
+  return std::min(kLargeScore, cells);
 }
 
-/// The attributes of a vertex and its neighbours, ascending.
-template <class Graph>
-Scope clique_of(const Graph& graph, const Scope& named, std::int32_t v) {
-  Scope clique{named[at(v)]};
-  graph.for_neighbours(v, [&](std::int32_t u) { clique.push_back(named[at(u)]); });
-  std::sort(clique.begin(), clique.end());
-  return clique;
+/// Adds the steps that eliminate attributes which are all adjacent, and nothing beside them: there is nothing
+/// to choose.
+void add_clique(Scope& rest, Steps& steps) {
+  while (!rest.empty()) {
+    const std::int32_t first = rest.front();
+    rest.erase(rest.begin());
+    steps.add(first, rest);
+  }
 }
 
-/// Eliminates the core by a rule, ties going to the smaller rank. Gives up, with an empty order, at a
-/// hopeless table, whose clique it leaves behind, or where the tables so far are certain to exceed `limit`
-/// cells: bags inside others at most double the sum of those that stay, as long as every attribute has two
-/// values.
-template <class Graph>
-Steps eliminate_core(const EliminationCore& core, Rule rule, std::span<const std::int32_t> ranks,
-                     double limit, double& work, Scope& hopeless) {
-  const std::size_t n = core.names.size();
-  const Scope named = by_rank(core.names, ranks);
-  const std::vector<double> sizes = by_rank(core.sizes, ranks);
-  const bool all_choose = *std::min_element(sizes.begin(), sizes.end()) > 1;
-  State<Graph> state = renamed<Graph>(core, rule, ranks);
-  const bool scored = rule == Rule::fill || rule == Rule::weighted_fill;
-  const auto table = [&](std::int32_t v) {
-    double cells = sizes[at(v)];
-    state.graph.for_neighbours(v, [&](std::int32_t u) { cells *= sizes[at(u)]; });
-    state.work += state.graph.reads(v, v) + state.degree[at(v)];
-    return std::min(cells, kLargeScore);
-  };
-  const auto score = [&](std::int32_t v) {
-    if (rule == Rule::neighbours) return static_cast<double>(state.degree[at(v)]);
-    return scored ? std::min(state.fill[at(v)], kLargeScore) : table(v);
-  };
+/// Eliminates the core by a rule. Gives up, with an empty order, at a hopeless table, whose clique it leaves
+/// behind, or where the tables so far are certain to exceed `limit` cells: bags inside others at most double
+/// the sum of those that stay, where only attributes of two values or more count.
+Steps eliminate_core(Core& core, Rule rule, const Ties& ties, double limit, Scope& hopeless) {
+  const std::size_t n = core.attributes.size();
+  const std::vector<double>& sizes = core.weighted.weight;
+  State& state = core.state;
+  state = rule == Rule::weighted_fill ? core.weighted : core.counted;
+  state.work = 48 * static_cast<double>(n);  // copying and the queue
   MinTree queue(n);
-  for (std::int32_t v = 0; at(v) < n; ++v) queue.set(v, score(v));
+  const auto put = [&](std::int32_t v) { queue.set(ties.rank_of[at(v)], score_of(state, sizes, rule, v)); };
+  for (std::int32_t v = 0; at(v) < n; ++v) put(v);
   Steps steps = core.steps;
-  Scope near, touched, names_near;
-  const auto add = [&](std::int32_t v) {
-    names_near.clear();
-    for (const std::int32_t u : near) names_near.push_back(named[at(u)]);
-    steps.add(named[at(v)], names_near);
-  };
+  Scope near;
   double cells = 0;
   for (std::size_t left = n; left > 0; --left) {
-    const std::int32_t v = queue.argmin();
-    queue.take_out(v);
-    const double own = table(v);
-    if (own > kHopelessCells) hopeless = clique_of(state.graph, named, v);
-    cells += own;
-    if (own > kHopelessCells || (all_choose && cells > 2 * limit)) {
-      work += state.work;
-      return {};
+    const std::int32_t v = ties.by_rank[at(queue.argmin())];
+    queue.take_out(ties.rank_of[at(v)]);
+    state.find_near(v);
+    near.clear();
+    double own = sizes[at(v)];
+    for (const std::int32_t u : state.near) {
+      own *= sizes[at(u)];
+      near.push_back(core.attributes[at(u)]);
     }
-    state.take_out(v, scored, near, touched);
-    add(v);
-    state.work += 8 * static_cast<double>(touched.size());
-    if (near.size() + 1 == left) {
-      // All that is left stood beside v, and so is one clique: nothing is left to choose.
-      while (!near.empty()) {
-        const std::int32_t first = near.front();
-        near.erase(near.begin());
-        add(first);
-      }
+    if (sizes[at(v)] > 1) cells += own;
+    if (own > kHopelessCells) hopeless = bag_of(core.attributes[at(v)], near);
+    if (own > kHopelessCells || cells > 2 * limit) {
+      steps = {};
       break;
     }
-    for (const std::int32_t u : touched) queue.set(u, score(u));
+    state.take_out(v, rule != Rule::weight);
+    steps.add(core.attributes[at(v)], near);
+    if (near.size() + 1 == left) {
+      add_clique(near, steps);
+      break;
+    }
+    state.work += 8 * static_cast<double>(state.touched.size());
+    std::ranges::for_each(state.touched, put);
   }
-  work += state.work;
+  core.work += state.work;
   return steps;
 }
 
-template <class Graph>
-Elimination search(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive) {
-  constexpr Rule kRules[] = {Rule::fill, Rule::weighted_fill, Rule::weight, Rule::neighbours};
-  const EliminationCore core = core_of<Graph>(sizes, cliques);
-  const std::size_t n = core.names.size();
-  if (n == 0) return finished(sizes, core.steps, core.work);
+}  // namespace
+
+Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
+                               Rule rule) {
+  Core core = core_of(sizes, cliques);
+  Scope hopeless;
+  const Steps steps = eliminate_core(core, rule, shuffled(core.attributes.size(), 0), kInfinity, hopeless);
+  if (!hopeless.empty()) return {{}, {}, kInfinity, core.work};
+  return finished(sizes, steps, core.work);
+}
+
+Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
+                               std::span<const std::int32_t> order) {
+  State state(std::vector<double>(sizes.size(), 1.0));
+  for (const Scope& clique : cliques) state.join_all(clique, false);
+  Steps steps;
+  for (const std::int32_t v : order) {
+    state.find_near(v);
+    state.take_out(v, false);
+    check_table(sizes, v, state.near);
+    steps.add(v, state.near);
+  }
+  return finished(sizes, steps, state.work);
+}
+
+Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive) {
+  constexpr Rule kRules[] = {Rule::fill, Rule::weighted_fill, Rule::weight};
+  check_bound(sizes, cliques);
+  Core core = core_of(sizes, cliques);
+  for (std::size_t i = 0; i < core.steps.order.size(); ++i) {
+    check_table(sizes, core.steps.order[i], core.steps.neighbours(i));
+  }
+  if (core.attributes.empty()) return finished(sizes, core.steps, core.work);
   Steps best;
   Scope hopeless;
   double least = kInfinity;
-  double work = core.work;
   int improved = 0;
   const auto enough = [&](int round) {
     if (best.order.empty()) return false;
     if (exhaustive)
-      return work >= kMostWork ||
-             (round >= kRounds && work >= (sizes.size() <= kSmall ? kSmallWork : kLargeWork));
+      return core.work >= kMostWork ||
+             (round >= kRounds && core.work >= (sizes.size() <= kSmall ? kSmallWork : kLargeWork));
     return round > improved + kPatience ||
-           work >= propagation_work(std::min(least, kMostCells), cliques.size());
+           core.work >= propagation_work(std::min(least, kMostCells), cliques.size());
   };
   for (int round = 0; round < kMostRounds; ++round) {
-    const std::vector<std::int32_t> ranks = shuffled(n, static_cast<std::uint64_t>(round));
+    const Ties ties = shuffled(core.attributes.size(), static_cast<std::uint64_t>(round));
     for (const Rule rule : kRules) {
-      if (enough(round)) return finished(sizes, best, work);
-      Steps next = eliminate_core<Graph>(core, rule, ranks, least, work, hopeless);
+      if (enough(round)) return finished(sizes, best, core.work);
+      Steps next = eliminate_core(core, rule, ties, least, hopeless);
       if (next.order.empty()) continue;
       const double cells = tree_cells(sizes, next);
-      work += 2 * static_cast<double>(next.near.size() + next.order.size());
+      core.work += 2 * static_cast<double>(next.near.size() + next.order.size());
       if (cells < least) {
         least = cells;
         improved = round;
@@ -192,55 +297,7 @@ Elimination search(std::span<const std::size_t> sizes, std::span<const Scope> cl
     }
     if (best.order.empty()) throw HopelessElimination(hopeless);
   }
-  return finished(sizes, best, work);
-}
-
-template <class Graph>
-Elimination greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, Rule rule) {
-  const EliminationCore core = core_of<Graph>(sizes, cliques);
-  double work = core.work;
-  if (core.names.empty()) return finished(sizes, core.steps, work);
-  const std::vector<std::int32_t> ranks = shuffled(core.names.size(), 0);
-  Scope hopeless;
-  const Steps steps = eliminate_core<Graph>(core, rule, ranks, kInfinity, work, hopeless);
-  if (!steps.order.empty()) return finished(sizes, steps, work);
-  Elimination none;
-  none.cells = kInfinity;
-  return none;
-}
-
-template <class Graph>
-Elimination in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
-                     std::span<const std::int32_t> order) {
-  State<Graph> state = graph_of<Graph>(std::vector<double>(sizes.size(), 1.0), cliques, false);
-  Steps steps;
-  Scope near, touched;
-  for (const std::int32_t v : order) {
-    state.take_out(v, false, near, touched);
-    check_table(sizes, v, near);
-    steps.add(v, near);
-  }
-  return finished(sizes, steps, state.work);
-}
-
-}  // namespace
-
-Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
-                               Rule rule) {
-  return sizes.size() <= kDense ? greedily<BitGraph>(sizes, cliques, rule)
-                                : greedily<ListGraph>(sizes, cliques, rule);
-}
-
-Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
-                               std::span<const std::int32_t> order) {
-  return sizes.size() <= kDense ? in_order<BitGraph>(sizes, cliques, order)
-                                : in_order<ListGraph>(sizes, cliques, order);
-}
-
-Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive) {
-  check_bound(sizes, cliques);
-  return sizes.size() <= kDense ? search<BitGraph>(sizes, cliques, exhaustive)
-                                : search<ListGraph>(sizes, cliques, exhaustive);
+  return finished(sizes, best, core.work);
 }
 
 }  // namespace pypgm

@@ -28,8 +28,8 @@ class HopelessElimination : public std::length_error {
 };
 
 /// What a greedy elimination prefers next: the fewest missing edges between the neighbours, the smallest
-/// table, the fewest missing edges weighted by the sizes at their ends, or the fewest neighbours.
-enum class Rule { fill, weight, weighted_fill, neighbours };
+/// table, or the fewest missing edges weighted by the sizes at their ends.
+enum class Rule { fill, weight, weighted_fill };
 
 /// An elimination order and the cells of the tables it makes.
 struct Elimination {
@@ -53,7 +53,7 @@ Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<con
 /// one propagation on the best order so far, or ten rounds have found nothing better; `exhaustive`, for at
 /// least 30 restarts and as many more as come cheap (in both cases not for much longer than some tenths of a
 /// second). Operations are counted, never timed: the answer depends on the input alone. Memory is linear in
-/// the edges, or 8 MiB where that is more.
+/// the edges.
 Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive);
 
 }  // namespace pypgm

@@ -10,92 +10,86 @@
 
 namespace pypgm {
 
-/// A graph as rows of bits: n * n / 8 bytes, intersections a word at a time.
-class BitGraph {
+/// A graph as rows of bits, of which only words that ever held an edge are kept: memory linear in the edges,
+/// intersections a word at a time.
+class Graph {
+  struct Word {
+    std::int32_t index;
+    std::uint64_t bits;
+  };
+  using Row = std::vector<Word>;  ///< ascending
+
+  static std::int32_t index_of(std::int32_t v) { return v >> 6; }
+  static std::uint64_t bit(std::int32_t v) { return std::uint64_t{1} << (v & 63); }
+
+  /// Where a row has the word of v, or would have it. No word lies beyond its index: in a full row it is
+  /// found at once.
+  static std::size_t find(const Row& row, std::int32_t v) {
+    std::size_t i = std::min(row.size(), at(index_of(v)));
+    while (i > 0 && row[i - 1].index >= index_of(v)) --i;
+    return i;
+  }
+  static bool holds(const Row& row, std::size_t i, std::int32_t v) {
+    return i < row.size() && row[i].index == index_of(v);
+  }
+  static void insert(Row& row, std::int32_t v) {
+    const std::size_t i = find(row, v);
+    if (!holds(row, i, v)) row.insert(row.begin() + static_cast<std::ptrdiff_t>(i), {index_of(v), 0});
+    row[i].bits |= bit(v);
+  }
+
  public:
-  explicit BitGraph(std::size_t n) : words_((n + 63) / 64), bits_(n * words_) {}
-
-  bool adjacent(std::int32_t a, std::int32_t b) const { return (row(a)[word(b)] & bit(b)) != 0; }
-  void connect(std::int32_t a, std::int32_t b) {
-    row(a)[word(b)] |= bit(b);
-    row(b)[word(a)] |= bit(a);
-  }
-  /// Takes v from the rows of its neighbours; its own row stays.
-  void remove(std::int32_t v, std::span<const std::int32_t> near) {
-    for (const std::int32_t u : near) row(u)[word(v)] &= ~bit(v);
-  }
-  template <class Body>
-  void for_neighbours(std::int32_t v, const Body& body) const {
-    for_common(v, v, body);
-  }
-  template <class Body>
-  void for_common(std::int32_t a, std::int32_t b, const Body& body) const {
-    const std::uint64_t* x = row(a);
-    const std::uint64_t* y = row(b);
-    for (std::size_t w = 0; w < words_; ++w) {
-      for (std::uint64_t both = x[w] & y[w]; both != 0; both &= both - 1) {
-        body(static_cast<std::int32_t>(64 * w) + std::countr_zero(both));
-      }
-    }
-  }
-  /// Words an intersection reads.
-  double reads(std::int32_t /*a*/, std::int32_t /*b*/) const { return static_cast<double>(words_); }
-
- private:
-  static std::size_t word(std::int32_t v) { return static_cast<std::size_t>(v) / 64; }
-  static std::uint64_t bit(std::int32_t v) { return std::uint64_t{1} << (static_cast<std::size_t>(v) % 64); }
-  std::uint64_t* row(std::int32_t v) { return bits_.data() + static_cast<std::size_t>(v) * words_; }
-  const std::uint64_t* row(std::int32_t v) const {
-    return bits_.data() + static_cast<std::size_t>(v) * words_;
-  }
-
-  std::size_t words_;
-  std::vector<std::uint64_t> bits_;
-};
-
-/// The same as sorted lists of neighbours: memory linear in the edges.
-class ListGraph {
- public:
-  explicit ListGraph(std::size_t n) : lists_(n) {}
+  explicit Graph(std::size_t n) : rows_(n) {}
 
   bool adjacent(std::int32_t a, std::int32_t b) const {
-    return std::binary_search(list(a).begin(), list(a).end(), b);
+    const Row& row = rows_[at(a)];
+    const std::size_t i = find(row, b);
+    return holds(row, i, b) && (row[i].bits & bit(b)) != 0;
   }
   void connect(std::int32_t a, std::int32_t b) {
-    insert(list(a), b);
-    insert(list(b), a);
+    insert(rows_[at(a)], b);
+    insert(rows_[at(b)], a);
   }
+  /// Removes v, which has these neighbours.
   void remove(std::int32_t v, std::span<const std::int32_t> near) {
-    for (const std::int32_t u : near) list(u).erase(std::lower_bound(list(u).begin(), list(u).end(), v));
+    for (const std::int32_t u : near) rows_[at(u)][find(rows_[at(u)], v)].bits &= ~bit(v);
+    rows_[at(v)].clear();
   }
   template <class Body>
   void for_neighbours(std::int32_t v, const Body& body) const {
-    for (const std::int32_t u : list(v)) body(u);
+    for (const Word& word : rows_[at(v)]) for_bits(word.index, word.bits, body);
   }
   template <class Body>
   void for_common(std::int32_t a, std::int32_t b, const Body& body) const {
-    auto x = list(a).begin();
-    auto y = list(b).begin();
-    while (x != list(a).end() && y != list(b).end()) {
-      if (*x == *y) body(*x);
-      const bool forward = *x <= *y;
-      if (*y <= *x) ++y;
-      if (forward) ++x;
-    }
+    for_words(
+        a, b, [](std::uint64_t x, std::uint64_t y) { return x & y; }, body);
   }
-  double reads(std::int32_t a, std::int32_t b) const {
-    return 2.0 * static_cast<double>(list(a).size() + list(b).size());
+  /// Neighbours of a that are not those of b, to which body(neighbour) may connect them.
+  template <class Body>
+  void for_missing(std::int32_t a, std::int32_t b, const Body& body) const {
+    for_words(
+        a, b, [](std::uint64_t x, std::uint64_t y) { return x & ~y; }, body);
   }
+  /// Words a row has.
+  double words(std::int32_t v) const { return static_cast<double>(rows_[at(v)].size()); }
 
  private:
-  using List = std::vector<std::int32_t>;
-  static void insert(List& list, std::int32_t v) {
-    list.insert(std::lower_bound(list.begin(), list.end(), v), v);
+  template <class Body>
+  static void for_bits(std::int32_t index, std::uint64_t bits, const Body& body) {
+    for (; bits != 0; bits &= bits - 1) body(64 * index + std::countr_zero(bits));
   }
-  List& list(std::int32_t v) { return lists_[static_cast<std::size_t>(v)]; }
-  const List& list(std::int32_t v) const { return lists_[static_cast<std::size_t>(v)]; }
+  template <class Combine, class Body>
+  void for_words(std::int32_t a, std::int32_t b, const Combine& combine, const Body& body) const {
+    const Row& other = rows_[at(b)];
+    std::size_t i = 0;
+    for (const Word& word : rows_[at(a)]) {
+      while (i < other.size() && other[i].index < word.index) ++i;
+      const bool both = i < other.size() && other[i].index == word.index;
+      for_bits(word.index, combine(word.bits, both ? other[i].bits : 0), body);
+    }
+  }
 
-  std::vector<List> lists_;
+  std::vector<Row> rows_;
 };
 
 /// The smallest of n values that change one at a time; ties go to the smaller index. O(log n) a change.

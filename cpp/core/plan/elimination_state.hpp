@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "core/base/numbers.hpp"
-#include "core/plan/elimination.hpp"
+#include "core/base/scope.hpp"
+#include "core/plan/elimination_graph.hpp"
 
 namespace pypgm {
 
 /// What is left to eliminate, under weights of the attributes: 1, or their sizes. `fill[v]` is the sum of
-/// weight products over the pairs of v's neighbours that are no edge; it changes by what joins and leaves.
-template <class Graph>
+/// weight products over the pairs of v's neighbours that are no edge; it changes by what joins and leaves, if
+/// that is `scored`.
 struct State {
   explicit State(std::vector<double> weights)
       : graph(weights.size()),
@@ -21,92 +22,89 @@ struct State {
         unit(std::all_of(weight.begin(), weight.end(), [](double x) { return x == 1.0; })),
         mass(weight.size(), 0.0),
         fill(weight.size(), 0.0),
-        degree(weight.size(), 0),
         mark(weight.size(), 0) {}
+
+  /// Adds the edges of a clique that are not there.
+  void join_all(const Scope& clique, bool scored) {
+    for (std::size_t i = 0; i < clique.size(); ++i) {
+      for (std::size_t j = i + 1; j < clique.size(); ++j) {
+        if (!graph.adjacent(clique[i], clique[j])) join(clique[i], clique[j], scored);
+      }
+    }
+  }
 
   /// Adds an edge that is not there. A common neighbour lacks a pair less; an end lacks the pairs of the
   /// other one with those of its own neighbours who are not common.
-  template <class Touch>
-  void join(std::int32_t a, std::int32_t b, bool scored, const Touch& touch) {
+  void join(std::int32_t a, std::int32_t b, bool scored) {
     if (scored) {
       double common = 0;
-      const double product = w(a) * w(b);
+      const double product = weight[at(a)] * weight[at(b)];
       graph.for_common(a, b, [&](std::int32_t u) {
-        common += w(u);
+        common += weight[at(u)];
         fill[at(u)] -= product;
         touch(u);
         work += 3;
       });
-      fill[at(a)] += w(b) * (mass[at(a)] - common);
-      fill[at(b)] += w(a) * (mass[at(b)] - common);
-      work += graph.reads(a, b);
+      fill[at(a)] += weight[at(b)] * (mass[at(a)] - common);
+      fill[at(b)] += weight[at(a)] * (mass[at(b)] - common);
+      work += 2 * graph.words(a);
     }
     graph.connect(a, b);
-    mass[at(a)] += w(b);
-    mass[at(b)] += w(a);
-    ++degree[at(a)];
-    ++degree[at(b)];
+    mass[at(a)] += weight[at(b)];
+    mass[at(b)] += weight[at(a)];
     work += 4;
   }
 
-  /// Joins v's neighbours and takes v out. `near` receives the neighbours, `touched` all whose fill or degree
-  /// changed.
-  void take_out(std::int32_t v, bool scored, Scope& near, Scope& touched) {
+  /// Leaves v's neighbours in `near`.
+  void find_near(std::int32_t v) {
     near.clear();
-    touched.clear();
     graph.for_neighbours(v, [&](std::int32_t u) { near.push_back(u); });
-    const auto touch = [&](std::int32_t u) {
-      if (mark[at(u)] == 0) touched.push_back(u);
-      mark[at(u)] = 1;
-    };
+    work += graph.words(v) + static_cast<double>(near.size());
+  }
+
+  /// Joins v's neighbours, which are in `near`, and takes v out; all whose fill or neighbours changed are
+  /// left in `touched`.
+  void take_out(std::int32_t v, bool scored) {
+    for (const std::int32_t u : touched) mark[at(u)] = 0;
+    touched.clear();
     mark[at(v)] = 1;  // it stands beside all of them, and is not to be scored again
     for (const std::int32_t u : near) touch(u);
     // Counts of pairs are exact, and nothing is lacking where one is zero; sums of sizes may be rounded.
-    const bool complete = scored && unit && fill[at(v)] == 0;
-    for (std::size_t i = 0; i < near.size() && !complete; ++i) {
-      for (std::size_t j = i + 1; j < near.size(); ++j) {
-        if (!graph.adjacent(near[i], near[j])) join(near[i], near[j], scored, touch);
+    if (!scored || !unit || fill[at(v)] != 0) {
+      for (const std::int32_t a : near) {
+        graph.for_missing(v, a, [&](std::int32_t u) {
+          if (u != a) join(a, u, scored);
+        });
+        work += 2 * graph.words(v);
       }
-      work += static_cast<double>(near.size() - i);
     }
     // Now a neighbour u has all of v's neighbours beside it: it lacked v's pairs with its others alone.
+    const double own = weight[at(v)];
     for (const std::int32_t u : near) {
-      fill[at(u)] -= w(v) * (mass[at(u)] - w(v) - (mass[at(v)] - w(u)));
-      mass[at(u)] -= w(v);
-      --degree[at(u)];
+      fill[at(u)] -= own * (mass[at(u)] - own - (mass[at(v)] - weight[at(u)]));
+      mass[at(u)] -= own;
     }
     graph.remove(v, near);
-    for (const std::int32_t u : touched) mark[at(u)] = 0;
     work += 20 + 3 * static_cast<double>(near.size());
   }
-
-  double w(std::int32_t v) const { return weight[at(v)]; }
 
   Graph graph;
   std::vector<double> weight;
   bool unit;                 ///< all weights are 1
   std::vector<double> mass;  ///< sum of the neighbours' weights
   std::vector<double> fill;
-  std::vector<std::int32_t> degree;
-  std::vector<std::uint8_t> mark;
+  Scope near;
+  Scope touched;
   double work = 0;
-};
 
-inline constexpr auto kNobody = [](std::int32_t) {};
-
-/// The graph of a set of cliques, fill counted if `scored`.
-template <class Graph>
-State<Graph> graph_of(std::vector<double> weights, std::span<const Scope> cliques, bool scored) {
-  State<Graph> state(std::move(weights));
-  for (const Scope& clique : cliques) {
-    for (std::size_t i = 0; i < clique.size(); ++i) {
-      for (std::size_t j = i + 1; j < clique.size(); ++j) {
-        if (!state.graph.adjacent(clique[i], clique[j])) state.join(clique[i], clique[j], scored, kNobody);
-      }
-    }
+ private:
+  void touch(std::int32_t u) {
+    if (mark[at(u)] == 0) touched.push_back(u);
+    mark[at(u)] = 1;
   }
-  return state;
-}
+
+  std::vector<std::uint8_t> mark;  ///< of those in `touched` and those taken out
+};
 
 /// The steps of an elimination: who goes, and its neighbours then, one list behind the other.
 struct Steps {
