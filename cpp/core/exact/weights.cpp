@@ -31,8 +31,7 @@ void extend(Weights& table) {
   table.extended = true;
 }
 
-}  // namespace
-
+/// table = exp(logarithms), with an exponent for each cell.
 void extend_logarithms(std::span<const double> logarithms, Weights& table) {
   constexpr double kLn2High =
       6.93147180369123816490e-01;  // its products with whole numbers below 2^20 are exact
@@ -50,6 +49,45 @@ void extend_logarithms(std::span<const double> logarithms, Weights& table) {
   extended_kernels().split(cells.data(), table.exponents, cells.size());
   table.extended = true;
 }
+
+/// Turns an extended table into scaled weights if these lie close enough together; returns the power of two
+/// taken out.
+double narrow(Weights& table) {
+  const std::span<double> exponents(table.exponents, table.cells.size());
+  const Extent extent = kernels().extent(exponents.data(), exponents.size());
+  table.range = {0, 1, -kInfinity, table.range.signs};
+  table.extended = extent.largest - extent.least > kWidest;
+  if (table.extended || extent.largest == -kInfinity) return 0;
+  for (double& e : exponents) e -= extent.largest;
+  extended_kernels().weigh(table.cells.data(), exponents.data(), exponents.size(), table.cells.data());
+  table.range.low = extent.least - extent.largest;
+  return extent.largest;
+}
+
+/// Scales weights back into the range where products cannot overflow or underflow, or extends the table;
+/// returns the power of two taken out.
+double rescale(Weights& table, bool may_extend) {
+  WeightRange& range = table.range;
+  if (range.high <= kWidest && range.low >= -kWidest) return 0;
+  const Extent extent = kernels().magnitudes(table.cells.data(), table.cells.size());
+  if (extent.largest == 0) {
+    range.low = range.high = 0;
+    return 0;
+  }
+  const int exponent = std::ilogb(extent.largest);
+  range.low = std::log2(extent.least) - exponent - 1;
+  if (may_extend && range.low < -kWidest) {
+    extend(table);
+    return 0;
+  }
+  kernels().scale(table.cells.data(), table.cells.size(), std::ldexp(1.0, -exponent));
+  range.high = 1;
+  range.loss -= exponent;
+  drop_small(table);
+  return exponent;
+}
+
+}  // namespace
 
 double take_logarithms(std::span<const double> logarithms, Weights& table, bool may_extend) {
   const Extent extent = kernels().extent(logarithms.data(), logarithms.size());
@@ -85,39 +123,6 @@ double take_weights(Weights& table, bool may_extend) {
     return 0;
   }
   for (double& x : table.cells) x = std::ldexp(x, -exponent);
-  drop_small(table);
-  return exponent;
-}
-
-double narrow(Weights& table) {
-  const std::span<double> exponents(table.exponents, table.cells.size());
-  const Extent extent = kernels().extent(exponents.data(), exponents.size());
-  table.range = {0, 1, -kInfinity, table.range.signs};
-  table.extended = extent.largest - extent.least > kWidest;
-  if (table.extended || extent.largest == -kInfinity) return 0;
-  for (double& e : exponents) e -= extent.largest;
-  extended_kernels().weigh(table.cells.data(), exponents.data(), exponents.size(), table.cells.data());
-  table.range.low = extent.least - extent.largest;
-  return extent.largest;
-}
-
-double rescale(Weights& table, bool may_extend) {
-  WeightRange& range = table.range;
-  if (range.high <= kWidest && range.low >= -kWidest) return 0;
-  const Extent extent = kernels().magnitudes(table.cells.data(), table.cells.size());
-  if (extent.largest == 0) {
-    range.low = range.high = 0;
-    return 0;
-  }
-  const int exponent = std::ilogb(extent.largest);
-  range.low = std::log2(extent.least) - exponent - 1;
-  if (may_extend && range.low < -kWidest) {
-    extend(table);
-    return 0;
-  }
-  kernels().scale(table.cells.data(), table.cells.size(), std::ldexp(1.0, -exponent));
-  range.high = 1;
-  range.loss -= exponent;
   drop_small(table);
   return exponent;
 }

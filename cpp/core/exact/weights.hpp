@@ -37,20 +37,9 @@ struct Weights {
 /// itself. A table that is too wide is extended if it may be.
 double take_logarithms(std::span<const double> logarithms, Weights& table, bool may_extend);
 
-/// The same with an exponent for each cell, and no factor.
-void extend_logarithms(std::span<const double> logarithms, Weights& table);
-
 /// Weights of either sign, in the table itself, that may leave the range of products: scales them, or extends
 /// the table; returns the power of two taken out.
 double take_weights(Weights& table, bool may_extend);
-
-/// Turns an extended table into scaled weights if these lie close enough together; returns the power of two
-/// taken out.
-double narrow(Weights& table);
-
-/// Scales weights back into the range where products cannot overflow or underflow, or extends the table;
-/// returns the power of two taken out.
-double rescale(Weights& table, bool may_extend);
 
 /// out = sum of a * b, with its range or cell exponents; returns the power of two taken out. Once the watch
 /// is abandoned, all of it means nothing.
