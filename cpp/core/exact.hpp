@@ -6,7 +6,6 @@
 #include "core/exact/evidence.hpp"            // log-likelihoods of one attribute
 #include "core/exact/extended_contract.hpp"   // contractions with a power of two in each cell
 #include "core/exact/factored_inference.hpp"  // passes over factored cliques
-#include "core/exact/factored_passes.hpp"     // what these passes share
 #include "core/exact/inference.hpp"           // marginals and log Z, whatever the plan
 #include "core/exact/map.hpp"                 // the most probable assignment
 #include "core/exact/observation.hpp"         // evidence split into values and likelihoods

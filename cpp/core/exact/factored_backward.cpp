@@ -4,14 +4,11 @@
 #include <numeric>
 
 #include "core/exact/factored_inference.hpp"
-#include "core/exact/factored_passes.hpp"
 #include "core/exact/observation.hpp"
 #include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
-
-using namespace passes;
 
 namespace {
 

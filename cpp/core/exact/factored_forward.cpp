@@ -5,13 +5,10 @@
 #include "core/base/threads.hpp"
 #include "core/exact/contract.hpp"
 #include "core/exact/factored_inference.hpp"
-#include "core/exact/factored_passes.hpp"
 #include "core/exact/observation.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace pypgm {
-
-using namespace passes;
 
 namespace {
 

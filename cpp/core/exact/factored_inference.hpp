@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "core/base/numbers.hpp"
+#include "core/base/threads.hpp"
 #include "core/exact/observation.hpp"
 #include "core/exact/outcome.hpp"
 #include "core/exact/weights.hpp"
@@ -28,6 +30,14 @@ struct FactoredWork {
   /// and the loss is bounded.
   bool may_extend = false;
 };
+
+/// Calls body(step, threads inside it) for the steps of a level.
+template <class Body>
+void for_steps(const FactoredTree& factored, const std::vector<int>& level, int n_threads, const Body& body) {
+  for_level(
+      level, n_threads, [&](int s) { return kEffortWork * factored.steps[at(s)].forward.effort; },
+      [&](int s, int threads) { body(factored.steps[at(s)], threads); });
+}
 
 /// log Z of the potentials given what is observed, but for the weight of the observed values.
 Outcome factored_forward(const Observation& observation, FactoredWork& work, double& log_z, int n_threads);
