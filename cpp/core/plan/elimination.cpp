@@ -1,7 +1,6 @@
 #include "core/plan/elimination.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <numeric>
 
@@ -15,37 +14,31 @@ namespace pypgm {
 
 namespace {
 
-constexpr int kRounds = 30;            // restarts of the exhaustive search, at least,
-constexpr int kMostRounds = 2000;      // and at most,
-constexpr double kSmallWork = 6e6;     // where they are cheap, for up to
-constexpr std::size_t kSmall = 50;     // attributes,
-constexpr double kLargeWork = 1e8;     // and for more;
-constexpr double kMostWork = 4e8;      // and what ends it where they are not
-constexpr int kPatience = 10;          // rounds without a better tree that end the short search
-constexpr double kTableWork = 200;     // of a table beside its cells: 160 to 230 ns on networks of 20 to 76
-constexpr double kMostCells = 1e7;     // a larger tree is not searched for as long as it would run
-constexpr double kHopelessBits = 50;   // log2 of kHopelessCells
-constexpr double kRounding = 1e-6;     // of sums of logarithms
-constexpr std::size_t kDense = 16;     // pairs an attribute, from which on a bound saves time
+constexpr int kRounds = 30;           // restarts of the exhaustive search, at least,
+constexpr int kMostRounds = 2000;     // and at most,
+constexpr double kSmallWork = 6e6;    // where they are cheap, for up to
+constexpr std::size_t kSmall = 50;    // attributes,
+constexpr double kLargeWork = 1e8;    // and for more;
+constexpr double kMostWork = 4e8;     // and what ends it where they are not
+constexpr int kPatience = 10;         // rounds without a better tree that end the short search
+constexpr double kTableWork = 200;    // ns of a table beside its cells: 160 to 230 ns on networks of 20 to 76
+constexpr double kMostCells = 1e7;    // a larger tree is not searched for as long as it would run
+constexpr double kHopelessBits = 50;  // log2 of kHopelessCells
+constexpr double kRounding = 1e-6;    // of sums of logarithms
+constexpr std::size_t kDense = 16;    // pairs an attribute, from which on a bound saves time
 constexpr double kLargeScore = 1e300;  // what scores are cut to, so that none looks like one taken out
-
-/// Operations of one propagation, an operation being about a nanosecond: passes over the cells, and what each
-/// table takes beside them.
-double propagation_work(double cells, std::size_t n_tables) {
-  return 3 * cells + kTableWork * static_cast<double>(n_tables);
-}
 
 /// Sums the tables over the bags that stay in the junction tree: bag i lies in an earlier bag exactly if an
 /// earlier one, once its own attribute is out, is bag i.
 double tree_cells(std::span<const std::size_t> sizes, const Steps& steps) {
   const std::size_t n = steps.order.size();
   std::vector<std::size_t> position(sizes.size());
-  for (std::size_t i = 0; i < n; ++i) position[static_cast<std::size_t>(steps.order[i])] = i;
+  for (std::size_t i = 0; i < n; ++i) position[at(steps.order[i])] = i;
   std::vector<std::uint8_t> contained(n, 0);
   double cells = 0;
   for (std::size_t i = 0; i < n; ++i) {
     std::size_t next = n;
-    double table = static_cast<double>(sizes[static_cast<std::size_t>(steps.order[i])]);
+    double table = static_cast<double>(sizes[at(steps.order[i])]);
     for (const std::int32_t u : steps.neighbours(i)) {
       next = std::min(next, position[at(u)]);
       table *= static_cast<double>(sizes[at(u)]);
@@ -278,8 +271,10 @@ Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope>
     if (exhaustive)
       return core.work >= kMostWork ||
              (round >= kRounds && core.work >= (sizes.size() <= kSmall ? kSmallWork : kLargeWork));
-    return round > improved + kPatience ||
-           core.work >= propagation_work(std::min(least, kMostCells), cliques.size());
+    // One propagation: passes over the cells, and what each table takes beside them.
+    const double propagation =
+        3 * std::min(least, kMostCells) + kTableWork * static_cast<double>(cliques.size());
+    return round > improved + kPatience || core.work >= propagation;
   };
   for (int round = 0; round < kMostRounds; ++round) {
     const Ties ties = shuffled(core.attributes.size(), static_cast<std::uint64_t>(round));

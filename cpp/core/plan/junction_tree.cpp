@@ -12,44 +12,45 @@ namespace pypgm {
 
 namespace {
 
-struct CliqueEdge {
-  int a;
-  int b;
-};
+using Neighbours = std::vector<std::vector<int>>;
 
 struct Forest {
   std::vector<Scope> cliques;
-  std::vector<CliqueEdge> edges;
+  Neighbours beside;
 };
 
-/// The maximal bags and the edges between them. A bag is joined to the bag of whichever of its other
+/// The maximal bags and which of them are joined. A bag is joined to the bag of whichever of its other
 /// attributes goes next; where that one is no more than the rest of the bag, the two are one clique.
 Forest maximal_bags(std::size_t n_attributes, const Elimination& elimination) {
   const auto& bags = elimination.bags;
   std::vector<int> position(n_attributes);
   for (std::size_t i = 0; i < bags.size(); ++i) position[at(elimination.order[i])] = static_cast<int>(i);
   std::vector<int> clique_of(bags.size(), -1);
-  std::vector<CliqueEdge> bag_edges;
+  std::vector<int> next_of(bags.size(), static_cast<int>(bags.size()));
   Forest forest;
   for (std::size_t i = 0; i < bags.size(); ++i) {
     if (clique_of[i] < 0) {
       clique_of[i] = static_cast<int>(forest.cliques.size());
       forest.cliques.push_back(bags[i]);
     }
-    int next = static_cast<int>(bags.size());
+    int& next = next_of[i];
     for (const std::int32_t u : bags[i]) {
       if (position[at(u)] > static_cast<int>(i)) next = std::min(next, position[at(u)]);
     }
     if (at(next) == bags.size()) continue;
     if (bags[at(next)].size() + 1 == bags[i].size() && clique_of[at(next)] < 0) {
       clique_of[at(next)] = clique_of[i];
-    } else {
-      bag_edges.push_back({static_cast<int>(i), next});
     }
   }
-  for (const CliqueEdge& e : bag_edges) {
-    const CliqueEdge joined{clique_of[at(e.a)], clique_of[at(e.b)]};
-    if (joined.a != joined.b) forest.edges.push_back(joined);
+  if (bags.empty()) forest.cliques.emplace_back();
+  forest.beside.resize(forest.cliques.size());
+  for (std::size_t i = 0; i < bags.size(); ++i) {
+    if (at(next_of[i]) == bags.size()) continue;
+    const int a = clique_of[i];
+    const int b = clique_of[at(next_of[i])];
+    if (a == b) continue;
+    forest.beside[at(a)].push_back(b);
+    forest.beside[at(b)].push_back(a);
   }
   return forest;
 }
@@ -59,8 +60,6 @@ Scope intersection(const Scope& a, const Scope& b) {
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
   return both;
 }
-
-using Neighbours = std::vector<std::vector<int>>;
 
 /// The cliques of one part in the order a walk from `start` meets them; `before` receives each one's
 /// predecessor.
@@ -101,11 +100,6 @@ int centre(int start, const Neighbours& beside, const std::vector<double>& cells
 /// first, and the others hang below its root.
 void root_forest(JunctionTree& tree, const Forest& forest) {
   const std::size_t n = forest.cliques.size();
-  Neighbours beside(n);
-  for (const CliqueEdge& e : forest.edges) {
-    beside[at(e.a)].push_back(e.b);
-    beside[at(e.b)].push_back(e.a);
-  }
   std::vector<double> cells(n);
   for (std::size_t i = 0; i < n; ++i) {
     cells[i] = static_cast<double>(cells_of(tree.sizes, forest.cliques[i]));
@@ -118,17 +112,17 @@ void root_forest(JunctionTree& tree, const Forest& forest) {
   for (std::size_t i = 0; i < n; ++i) {
     if (seen[i] != 0) continue;
     double part = 0;
-    for (const int clique : walk_from(static_cast<int>(i), beside, before)) {
+    for (const int clique : walk_from(static_cast<int>(i), forest.beside, before)) {
       seen[at(clique)] = 1;
       part += cells[at(clique)];
     }
-    roots.emplace_back(-part, centre(static_cast<int>(i), beside, cells, before, distance));
+    roots.emplace_back(-part, centre(static_cast<int>(i), forest.beside, cells, before, distance));
   }
   std::stable_sort(roots.begin(), roots.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<int> node_of(n, -1);
   for (const auto& root : roots) {
-    for (const int clique : walk_from(root.second, beside, before)) {
+    for (const int clique : walk_from(root.second, forest.beside, before)) {
       TreeNode node;
       node.attributes = forest.cliques[at(clique)];
       const int above = before[at(clique)];
@@ -262,9 +256,7 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
   tree.sizes.assign(sizes.begin(), sizes.end());
   tree.order = elimination.order;
   tree.scopes.assign(cliques.begin(), cliques.end());
-  Forest forest = maximal_bags(sizes.size(), elimination);
-  if (forest.cliques.empty()) forest.cliques.emplace_back();
-  root_forest(tree, forest);
+  root_forest(tree, maximal_bags(sizes.size(), elimination));
   compile_edges(tree);
   tree.branches = make_branches(tree.nodes);
   place_factors(tree, cliques);
