@@ -9,28 +9,9 @@ namespace pypgm::bind {
 
 namespace {
 
-void check_scopes(std::size_t n_attributes, const std::vector<Scope>& scopes) {
-  for (const Scope& scope : scopes) {
-    for (std::size_t i = 0; i < scope.size(); ++i) {
-      const bool ascending = i == 0 || scope[i - 1] < scope[i];
-      if (!ascending || scope[i] < 0 || static_cast<std::size_t>(scope[i]) >= n_attributes) {
-        throw py::value_error("scopes must be ascending attribute indices below " +
-                              std::to_string(n_attributes));
-      }
-    }
-  }
-}
-
-Array<double> to_array(std::vector<double>&& values) {
-  auto owned = std::make_unique<std::vector<double>>(std::move(values));
-  std::vector<double>* buffer = owned.release();
-  const py::capsule keeper(buffer, [](void* p) { delete static_cast<std::vector<double>*>(p); });
-  return Array<double>(static_cast<py::ssize_t>(buffer->size()), buffer->data(), keeper);
-}
-
 std::vector<std::uint8_t> choose(const std::vector<std::size_t>& sizes, const std::vector<Scope>& pairs,
                                  std::size_t forced, double max_cells, std::size_t patience) {
-  check_scopes(sizes.size(), pairs);
+  check_scopes("scopes", sizes.size(), pairs);
   const py::gil_scoped_release unlocked;
   return choose_pairs(sizes, pairs, forced, max_cells, patience);
 }
@@ -43,10 +24,8 @@ std::unique_ptr<ProportionalFitting> make_fitting(const std::shared_ptr<Junction
   const auto cells = static_cast<std::size_t>(tree->cost.factor_cells);
   check_size("targets", cells, static_cast<std::size_t>(targets.size()));
   check_size("potentials", cells, static_cast<std::size_t>(potentials.size()));
-  const auto wanted = view(targets);
-  const auto start = view(potentials);
-  std::vector<double> goal(wanted.begin(), wanted.end());
-  std::vector<double> logs(start.begin(), start.end());
+  std::vector<double> goal = copied(targets);
+  std::vector<double> logs = copied(potentials);
   const py::gil_scoped_release unlocked;
   return std::make_unique<ProportionalFitting>(tree, std::move(goal), std::move(logs), total, n_threads);
 }
@@ -63,11 +42,9 @@ void bind_thin_tree(py::module_& m) {
            py::arg("potentials").noconvert(), py::arg("total"), py::arg("n_threads") = 0)
       .def("sweep", &ProportionalFitting::sweep, py::call_guard<py::gil_scoped_release>(),
            "One walk; the mean L1 distance from the targets before it, for a total of 1.")
-      .def_property_readonly(
-          "potentials",
-          [](const ProportionalFitting& self) { return to_array(std::vector(self.potentials())); })
-      .def_property_readonly("tables",
-                             [](ProportionalFitting& self) { return to_array(std::vector(self.tables())); });
+      .def_property_readonly("potentials",
+                             [](const ProportionalFitting& self) { return array_of(self.potentials()); })
+      .def_property_readonly("tables", [](ProportionalFitting& self) { return array_of(self.tables()); });
 }
 
 }  // namespace pypgm::bind

@@ -15,18 +15,9 @@ namespace {
 using Tree = std::shared_ptr<JunctionTree>;
 using EvidenceArrays = std::vector<std::pair<std::int32_t, Array<double>>>;
 
-void check_scopes(const std::vector<std::size_t>& sizes, const std::vector<Scope>& cliques) {
+void check_sizes(const std::vector<std::size_t>& sizes) {
   for (const std::size_t size : sizes) {
     if (size == 0) throw py::value_error("every attribute needs at least one value, got a size of 0");
-  }
-  for (const Scope& clique : cliques) {
-    for (std::size_t i = 0; i < clique.size(); ++i) {
-      const bool ascending = i == 0 || clique[i - 1] < clique[i];
-      if (!ascending || clique[i] < 0 || static_cast<std::size_t>(clique[i]) >= sizes.size()) {
-        throw py::value_error("cliques must be ascending attribute indices below " +
-                              std::to_string(sizes.size()));
-      }
-    }
   }
 }
 
@@ -42,7 +33,8 @@ void check_order(std::size_t n, const std::vector<std::int32_t>& order) {
 
 Tree make_tree(const std::vector<std::size_t>& sizes, const std::vector<Scope>& cliques,
                const std::optional<std::vector<std::int32_t>>& order, bool exhaustive) {
-  check_scopes(sizes, cliques);
+  check_sizes(sizes);
+  check_scopes("cliques", sizes.size(), cliques);
   if (order) check_order(sizes.size(), *order);
   const py::gil_scoped_release unlocked;
   const Elimination elimination =
@@ -74,52 +66,52 @@ struct Inputs {
   }
 };
 
-py::tuple marginals(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
-                    double total, int n_threads) {
-  const Inputs inputs(tree, potentials, evidence, n_threads);
-  Array<double> result = allocate<double>(inputs.potentials.size());
+/// A fresh array that run(its cells) fills, and the log Z it returns.
+template <class Run>
+py::tuple filled(std::size_t cells, const Run& run) {
+  Array<double> result = allocate<double>(cells);
   const auto out = mutable_view(result);
   double log_z = 0;
   {
     const py::gil_scoped_release unlocked;
-    log_z = exact_marginals(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
+    log_z = run(out);
   }
   return py::make_tuple(result, log_z);
+}
+
+py::tuple marginals(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
+                    double total, int n_threads) {
+  const Inputs inputs(tree, potentials, evidence, n_threads);
+  return filled(inputs.potentials.size(), [&](std::span<double> out) {
+    return exact_marginals(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
+  });
 }
 
 /// A list of arrays, one for each attribute: views of one buffer, made here because there may be many.
 py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& potentials,
                               const EvidenceArrays& evidence, double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  Array<double> result =
-      allocate<double>(std::accumulate(tree.sizes.begin(), tree.sizes.end(), std::size_t{0}));
-  const auto out = mutable_view(result);
-  double log_z = 0;
-  {
-    const py::gil_scoped_release unlocked;
-    log_z = exact_attribute_marginals(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
-  }
+  const std::size_t cells = std::accumulate(tree.sizes.begin(), tree.sizes.end(), std::size_t{0});
+  const py::tuple answer = filled(cells, [&](std::span<double> out) {
+    return exact_attribute_marginals(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
+  });
+  const auto result = answer[0].cast<Array<double>>();
   py::list tables;
   std::size_t offset = 0;
   for (const std::size_t size : tree.sizes) {
-    tables.append(Array<double>(static_cast<py::ssize_t>(size), out.data() + offset, result));
+    tables.append(Array<double>(static_cast<py::ssize_t>(size), result.data() + offset, result));
     offset += size;
   }
-  return py::make_tuple(tables, log_z);
+  return py::make_tuple(tables, answer[1]);
 }
 
 /// The tables of the tree cliques themselves.
 py::tuple tables(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
                  double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  Array<double> result = allocate<double>(tree.nodes.back().offset + tree.nodes.back().cells);
-  const auto out = mutable_view(result);
-  double log_z = 0;
-  {
-    const py::gil_scoped_release unlocked;
-    log_z = exact_tables(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
-  }
-  return py::make_tuple(result, log_z);
+  return filled(tree.nodes.back().offset + tree.nodes.back().cells, [&](std::span<double> out) {
+    return exact_tables(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
+  });
 }
 
 double log_partition_of(const JunctionTree& tree, const Array<double>& potentials,

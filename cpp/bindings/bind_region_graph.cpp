@@ -13,15 +13,7 @@ using Edges = std::vector<std::pair<int, int>>;
 
 void check_links(const std::vector<std::size_t>& sizes, const std::vector<Scope>& regions,
                  const Edges& edges) {
-  for (const Scope& scope : regions) {
-    for (std::size_t i = 0; i < scope.size(); ++i) {
-      const bool ascending = i == 0 || scope[i - 1] < scope[i];
-      if (!ascending || scope[i] < 0 || static_cast<std::size_t>(scope[i]) >= sizes.size()) {
-        throw py::value_error("regions must be ascending attribute indices below " +
-                              std::to_string(sizes.size()));
-      }
-    }
-  }
+  check_scopes("regions", sizes.size(), regions);
   const auto known = [&](int r) { return r >= 0 && static_cast<std::size_t>(r) < regions.size(); };
   for (const auto& [parent, child] : edges) {
     if (!known(parent) || !known(child)) throw py::value_error("an edge names a region that is not there");

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/scope.hpp"
+
 namespace pypgm::bind {
 
 namespace py = pybind11;
@@ -51,6 +53,19 @@ inline void check_size(const char* name, std::size_t needed, std::size_t came) {
   if (needed != came) {
     throw py::value_error(std::string(name) + " must hold " + std::to_string(needed) + " entries, got " +
                           std::to_string(came));
+  }
+}
+
+/// Raises ValueError unless scopes, named `what`, are ascending attribute indices.
+inline void check_scopes(const char* what, std::size_t n_attributes, const std::vector<Scope>& scopes) {
+  for (const Scope& scope : scopes) {
+    for (std::size_t i = 0; i < scope.size(); ++i) {
+      const bool ascending = i == 0 || scope[i - 1] < scope[i];
+      if (!ascending || scope[i] < 0 || static_cast<std::size_t>(scope[i]) >= n_attributes) {
+        throw py::value_error(std::string(what) + " must be ascending attribute indices below " +
+                              std::to_string(n_attributes));
+      }
+    }
   }
 }
 
