@@ -90,8 +90,8 @@ void check_bound(std::span<const std::size_t> sizes, std::span<const Scope> cliq
   }
 }
 
-Elimination finished(std::span<const std::size_t> sizes, const Steps& steps, double work) {
-  Elimination result{steps.order, {}, tree_cells(sizes, steps), work};
+Elimination finished(std::span<const std::size_t> sizes, const Steps& steps) {
+  Elimination result{steps.order, {}, tree_cells(sizes, steps)};
   result.bags.reserve(steps.order.size());
   for (std::size_t i = 0; i < steps.order.size(); ++i) {
     result.bags.push_back(bag_of(steps.order[i], steps.neighbours(i)));
@@ -107,7 +107,7 @@ struct Core {
   State counted;     ///< all weights 1
   State weighted;    ///< by the sizes
   State state;       ///< of a run; kept for its buffers
-  double work;       ///< of all runs, too
+  double work;       ///< operations spent planning, each of about a nanosecond
 };
 
 Core core_of(std::span<const std::size_t> sizes, std::span<const Scope> cliques) {
@@ -236,8 +236,8 @@ Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<con
   Core core = core_of(sizes, cliques);
   Scope hopeless;
   const Steps steps = eliminate_core(core, rule, shuffled(core.attributes.size(), 0), kInfinity, hopeless);
-  if (!hopeless.empty()) return {{}, {}, kInfinity, core.work};
-  return finished(sizes, steps, core.work);
+  if (!hopeless.empty()) return {{}, {}, kInfinity};
+  return finished(sizes, steps);
 }
 
 Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
@@ -251,7 +251,7 @@ Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<con
     check_table(sizes, v, state.near);
     steps.add(v, state.near);
   }
-  return finished(sizes, steps, state.work);
+  return finished(sizes, steps);
 }
 
 Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive) {
@@ -261,7 +261,7 @@ Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope>
   for (std::size_t i = 0; i < core.steps.order.size(); ++i) {
     check_table(sizes, core.steps.order[i], core.steps.neighbours(i));
   }
-  if (core.attributes.empty()) return finished(sizes, core.steps, core.work);
+  if (core.attributes.empty()) return finished(sizes, core.steps);
   Steps best;
   Scope hopeless;
   double least = kInfinity;
@@ -279,7 +279,7 @@ Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope>
   for (int round = 0; round < kMostRounds; ++round) {
     const Ties ties = shuffled(core.attributes.size(), static_cast<std::uint64_t>(round));
     for (const Rule rule : kRules) {
-      if (enough(round)) return finished(sizes, best, core.work);
+      if (enough(round)) return finished(sizes, best);
       Steps next = eliminate_core(core, rule, ties, least, hopeless);
       if (next.order.empty()) continue;
       const double cells = tree_cells(sizes, next);
@@ -292,7 +292,7 @@ Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope>
     }
     if (best.order.empty()) throw HopelessElimination(hopeless);
   }
-  return finished(sizes, best, core.work);
+  return finished(sizes, best);
 }
 
 }  // namespace pypgm

@@ -36,7 +36,6 @@ struct Elimination {
   std::vector<std::int32_t> order;
   std::vector<Scope> bags;  ///< bags[i]: order[i] and its neighbours when it goes, ascending
   double cells = 0;         ///< sum of the tables over the bags no other bag contains
-  double work = 0;          ///< operations spent planning, each of about a nanosecond
 };
 
 /// Eliminates attributes whose neighbours all know each other as long as there are any, and then greedily by

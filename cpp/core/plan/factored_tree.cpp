@@ -218,7 +218,6 @@ void arrange(FactoredTree& factored) {
     height[at(step.out)] = h + 1;
     if (factored.levels.size() <= h) factored.levels.resize(h + 1);
     factored.levels[h].push_back(static_cast<int>(s));
-    factored.operations += static_cast<double>(step.forward.work + step.to_a.work + step.to_b.work);
   }
   for (const auto& level : factored.levels) {
     std::size_t end = 0;

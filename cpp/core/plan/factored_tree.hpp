@@ -45,7 +45,6 @@ struct FactoredTree {
   std::size_t cells = 0;                 ///< of all values
   std::size_t spare = 0;                 ///< cells of the buffer of derivatives
   std::size_t scaled = 0;                ///< cells that scaling takes where tables are extended
-  double operations = 0;                 ///< products of one pass forward and back
 
   bool is_leaf(int value) const { return static_cast<std::size_t>(value) < n_leaves; }
 };
