@@ -7,7 +7,6 @@
 #include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
 #include "core/exact/observation.hpp"
-#include "core/exact/outcome.hpp"
 #include "core/exact/weights.hpp"
 #include "core/plan/factored_tree.hpp"
 

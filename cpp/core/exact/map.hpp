@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/exact/evidence.hpp"
+#include "core/exact/observation.hpp"
 #include "core/plan/junction_tree.hpp"
 
 namespace pypgm {

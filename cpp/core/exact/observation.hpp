@@ -4,11 +4,16 @@
 #include <vector>
 
 #include "core/base/numbers.hpp"
-#include "core/exact/evidence.hpp"
 #include "core/plan/factored_tree.hpp"
 #include "core/tables/strides.hpp"
 
 namespace pypgm {
+
+/// Log-likelihoods of the values of one attribute; -inf rules a value out.
+struct Evidence {
+  std::int32_t attribute;
+  std::span<const double> log_likelihood;
+};
 
 /// Adds likelihoods to the potentials of the smallest given cliques that hold their attributes. Returns those
 /// of attributes that no given clique holds.

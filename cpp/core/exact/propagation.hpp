@@ -3,7 +3,6 @@
 #include <span>
 #include <vector>
 
-#include "core/exact/outcome.hpp"
 #include "core/exact/weight_range.hpp"
 #include "core/plan/junction_tree.hpp"
 

@@ -19,6 +19,10 @@ struct WeightRange {
 /// rounding does.
 inline constexpr double kTolerated = -57;
 
+/// How a run of exact inference ended: with numbers that can be trusted, without any weight, or with losses
+/// by underflow that matter. A run of the factored tree whose tables have cell exponents is never lost.
+enum class Outcome { exact, impossible, lost };
+
 /// log2(2^a + 2^b)
 inline double add_powers(double a, double b) {
   const double top = std::max(a, b);
