@@ -90,7 +90,7 @@ class RowMerge {
       return;
     }
     std::size_t size = 1;
-    while (4 * size * size <= table_.n_columns && size < table_.n_rows) size *= 2;
+    while (2 * size * size <= table_.n_columns && size < table_.n_rows) size *= 2;
     if (size == 1) return;
     for (std::size_t row = 0; row < table_.n_rows; row += size) group(row, size);
   }
