@@ -164,7 +164,9 @@ class CycleWalk {
     const std::size_t vertices = table_.n_rows + table_.n_columns;
     up_.assign(table_.units.size(), 0);
     index_.assign(vertices, kNone);
-    list_edges(vertices);
+    first_.assign(vertices, kNone);
+    next_.resize(2 * table_.units.size());
+    list_edges();
   }
 
   std::vector<std::uint8_t> run() {
@@ -177,41 +179,29 @@ class CycleWalk {
     return static_cast<std::uint32_t>(table_.n_rows) + table_.column[edge];
   }
 
-  void list_edges(std::size_t vertices) {
-    end_.assign(vertices, 0);
-    for (std::size_t edge = 0; edge < table_.units.size(); ++edge) {
-      ++end_[table_.row[edge]];
-      ++end_[column_vertex(edge)];
-    }
-    std::size_t sum = 0;
-    for (std::size_t& end : end_) end = (sum += end);
-    edges_.resize(sum);
-    for (std::size_t edge = table_.units.size(); edge-- > 0;) {
-      edges_[--end_[table_.row[edge]]] = static_cast<std::uint32_t>(edge);
-      edges_[--end_[column_vertex(edge)]] = static_cast<std::uint32_t>(edge);
-    }
-    first_ = end_;
-    std::copy(first_.begin() + 1, first_.end(), end_.begin());
-    end_.back() = sum;
+  std::uint32_t& next_of(std::uint32_t edge, std::uint32_t vertex) {
+    return next_[2 * static_cast<std::size_t>(edge) + (vertex < table_.n_rows ? 0 : 1)];
   }
 
-  /// The first fractional edge at a vertex other than `back`, or kNone. Removed edges are skipped once for
-  /// all: if `back` precedes them, it is moved after them.
+  void list_edges() {
+    for (auto edge = static_cast<std::uint32_t>(table_.units.size()); edge-- > 0;) {
+      for (const std::uint32_t vertex : {table_.row[edge], column_vertex(edge)}) {
+        next_of(edge, vertex) = std::exchange(first_[vertex], edge);
+      }
+    }
+  }
+
+  /// The first fractional edge at a vertex other than `back`, or kNone. Removed edges leave the list.
   std::uint32_t next_edge(std::uint32_t vertex, std::uint32_t back) {
-    std::size_t& first = first_[vertex];
-    const std::size_t end = end_[vertex];
-    while (first < end && removed(first)) ++first;
-    if (first == end) return kNone;
-    if (edges_[first] != back) return edges_[first];
-    std::size_t second = first + 1;
-    while (second < end && removed(second)) ++second;
-    if (second == end) return kNone;
-    first = second - 1;
-    edges_[first] = back;
-    return edges_[second];
+    std::uint32_t& first = first_fractional(first_[vertex], vertex);
+    return first == kNone || first != back ? first : first_fractional(next_of(first, vertex), vertex);
   }
 
-  bool removed(std::size_t i) const { return table_.units[edges_[i]] == 0; }
+  /// Takes removed edges off the front of what is left of a vertex's list.
+  std::uint32_t& first_fractional(std::uint32_t& edge, std::uint32_t vertex) {
+    while (edge != kNone && table_.units[edge] == 0) edge = next_of(edge, vertex);
+    return edge;
+  }
 
   /// Walks from a row until all its edges are removed. After each cycle the walk continues from the rest of
   /// its path.
@@ -257,9 +247,8 @@ class CycleWalk {
   Fractions table_;
   Xoshiro& random_;
   std::vector<std::uint8_t> up_;
-  std::vector<std::uint32_t> edges_;  ///< of each vertex, fractional ones from first_ to end_
-  std::vector<std::size_t> first_;
-  std::vector<std::size_t> end_;
+  std::vector<std::uint32_t> first_;     ///< of each vertex: the first edge in its list, or kNone
+  std::vector<std::uint32_t> next_;      ///< of each edge: the next one in the list of its row, of its column
   std::vector<std::uint32_t> path_;      ///< edges walked
   std::vector<std::uint32_t> vertices_;  ///< the path's vertices, one more than its edges
   std::vector<std::uint32_t> index_;     ///< of each vertex: its index in the path, or kNone
