@@ -44,39 +44,31 @@ void split(double* weights, double* exponents, std::size_t n) {
   }
 }
 
-template <std::size_t kStepA, std::size_t kStepB>
-void raise_by(const Terms& a, const Terms& b, std::size_t n, double* tops) {
+void raise(const Terms& a, const Terms& b, std::size_t n, double* tops) {
   PYPGM_CELL_BY_CELL
   for (std::size_t i = 0; i < n; ++i) {
-    const double exponent = a.exponents[kStepA * i] + b.exponents[kStepB * i];
-    const bool nothing = a.weights[kStepA * i] * b.weights[kStepB * i] == 0;
+    const std::size_t at_a = a.one ? 0 : i;  // compilers make a loop for each case
+    const std::size_t at_b = b.one ? 0 : i;
+    const double exponent = a.exponents[at_a] + b.exponents[at_b];
+    const bool nothing = a.weights[at_a] * b.weights[at_b] == 0;
     const double top = tops[i];
     const double larger = exponent > top ? exponent : top;
     tops[i] = nothing ? top : larger;
   }
 }
 
-template <std::size_t kStepA, std::size_t kStepB>
-void add_by(const Terms& a, const Terms& b, std::size_t n, const double* tops, double* sums) {
+void add(const Terms& a, const Terms& b, std::size_t n, const double* tops, double* sums) {
   PYPGM_CELL_BY_CELL
   for (std::size_t i = 0; i < n; ++i) {
-    const double e = a.exponents[kStepA * i] + b.exponents[kStepB * i] - tops[i];
+    const std::size_t at_a = a.one ? 0 : i;
+    const std::size_t at_b = b.one ? 0 : i;
+    const double e = a.exponents[at_a] + b.exponents[at_b] - tops[i];
     const std::uint64_t power = __builtin_bit_cast(std::uint64_t, e + kRound) << 52;
-    const double weight = a.weights[kStepA * i] * b.weights[kStepB * i];
+    const double weight = a.weights[at_a] * b.weights[at_b];
     const double term = weight * __builtin_bit_cast(double, power);
     const double nothing = weight == weight ? 0.0 : weight;
     sums[i] += e < kLeastPower ? nothing : term;
   }
-}
-
-void raise(const Terms& a, const Terms& b, std::size_t n, double* tops) {
-  if (a.one) return b.one ? raise_by<0, 0>(a, b, n, tops) : raise_by<0, 1>(a, b, n, tops);
-  return b.one ? raise_by<1, 0>(a, b, n, tops) : raise_by<1, 1>(a, b, n, tops);
-}
-
-void add(const Terms& a, const Terms& b, std::size_t n, const double* tops, double* sums) {
-  if (a.one) return b.one ? add_by<0, 0>(a, b, n, tops, sums) : add_by<0, 1>(a, b, n, tops, sums);
-  return b.one ? add_by<1, 0>(a, b, n, tops, sums) : add_by<1, 1>(a, b, n, tops, sums);
 }
 
 bool any_below(const double* weights, double least, std::size_t n) {
