@@ -18,15 +18,25 @@ namespace {
 
 constexpr std::uint64_t kOne = std::uint64_t{1} << 32;
 
+/// Adds a cell to a row so that its sum is an integer.
+void complete_row(Fractions& table, std::size_t row, std::size_t column) {
+  std::uint32_t sum = 0;
+  for (std::size_t cell = 0; cell < table.units.size(); ++cell) {
+    if (table.row[cell] == row) sum += table.units[cell];
+  }
+  table.add(row, column, 0U - sum);
+}
+
 Fractions random_fractions(std::size_t rows, std::size_t columns, double scale, Xoshiro& random) {
   Fractions table;
   table.n_rows = rows;
-  table.n_columns = columns;
+  table.n_columns = columns + 1;
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < columns; ++column) {
       if (random.below(8) == 0) continue;
       table.add(row, column, static_cast<std::uint32_t>(random.uniform() * scale * 0x1p32));
     }
+    complete_row(table, row, columns);
   }
   return table;
 }
@@ -101,6 +111,7 @@ TEST_CASE("controlled rounding allows several cells of one row in one column, an
   sparse.n_columns = 400;
   for (std::size_t row = 0; row < 500; ++row) {
     for (int i = 0; i < 3; ++i) sparse.add(row, random.below(400), static_cast<std::uint32_t>(random.bits()));
+    complete_row(sparse, row, random.below(400));
   }
   check_margins(sparse, round_controlled(sparse, random));
 }
