@@ -39,7 +39,6 @@ __all__: list[str] = [
     "enumerate_selection",
     "expand_add",
     "expand_assign",
-    "expand_multiply",
     "fitted_potentials",
     "flip_coins",
     "gibbs_potentials",
@@ -713,17 +712,6 @@ def expand_assign(
 ) -> None:
     """
     Repeat a small table along the axes it lacks.
-    """
-
-def expand_multiply(
-    large: numpy.typing.NDArray[numpy.float64],
-    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    small: numpy.typing.NDArray[numpy.float64],
-    kept: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
-) -> None:
-    """
-    Multiply a large table by a small one, in place.
     """
 
 def fitted_potentials(

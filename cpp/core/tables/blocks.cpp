@@ -97,7 +97,6 @@ Blocks make_blocks(std::span<const std::size_t> sizes) {
   if (sizes.empty()) return blocks;
   const Cut cut = find_cut(sizes);
   const std::size_t size = sizes[cut.axis];
-  blocks.axis = cut.axis;
   blocks.n_outer = product(sizes.first(cut.axis));
   blocks.n_chunks = (size + cut.chunk - 1) / cut.chunk;
   blocks.cells = cut.chunk * cut.inner;

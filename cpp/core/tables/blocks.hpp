@@ -15,7 +15,6 @@ inline constexpr std::size_t kBlockCells = 2048;
 /// A table cut into blocks, runs of neighbouring cells that are processed while they are in cache: all of the
 /// inner axes, a chunk of the values of one axis, one value of each outer axis.
 struct Blocks {
-  std::size_t axis = 0;        ///< the axis that is cut
   std::size_t n_outer = 1;     ///< combinations of the outer axes
   std::size_t n_chunks = 1;    ///< chunks of the cut axis
   std::size_t cells = 1;       ///< of a block, but in the last chunk
