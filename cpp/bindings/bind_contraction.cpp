@@ -29,12 +29,6 @@ void check_axes(const char* name, const Axes& axes, std::size_t n) {
   }
 }
 
-void check_sizes(const std::vector<std::size_t>& sizes) {
-  for (const std::size_t size : sizes) {
-    if (size == 0) throw py::value_error("every attribute needs at least one value, got a size of 0");
-  }
-}
-
 Plan elimination(std::vector<std::size_t> sizes, const std::vector<GivenLeaf>& given, const Axes& keep,
                  const Axes& order) {
   check_sizes(sizes);

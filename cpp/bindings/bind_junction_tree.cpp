@@ -15,12 +15,6 @@ namespace {
 using Tree = std::shared_ptr<JunctionTree>;
 using EvidenceArrays = std::vector<std::pair<std::int32_t, Array<double>>>;
 
-void check_sizes(const std::vector<std::size_t>& sizes) {
-  for (const std::size_t size : sizes) {
-    if (size == 0) throw py::value_error("every attribute needs at least one value, got a size of 0");
-  }
-}
-
 void check_order(std::size_t n, const std::vector<std::int32_t>& order) {
   std::vector<std::uint8_t> seen(n, 0);
   check_size("order", n, order.size());

@@ -69,6 +69,13 @@ inline void check_scopes(const char* what, std::size_t n_attributes, const std::
   }
 }
 
+/// Raises ValueError for an attribute without values.
+inline void check_sizes(const std::vector<std::size_t>& sizes) {
+  for (const std::size_t size : sizes) {
+    if (size == 0) throw py::value_error("every attribute needs at least one value, got a size of 0");
+  }
+}
+
 /// Raises ValueError for a negative thread count.
 inline void check_threads(int n_threads) {
   if (n_threads < 0) {
