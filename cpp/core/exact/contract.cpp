@@ -1,3 +1,4 @@
+// Contractions of two tables of weights: the loops cut into parts of equal work, each run by a kernel.
 #include "core/exact/contract.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Contractions whose cells have a power of two each: rows are scaled by their largest exponent, or, where
+// that would lose a term, summed one by one.
 #include "core/exact/extended_contract.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The backward pass over factored cliques: derivatives of log Z in every table, from the root to the leaves.
 #include <algorithm>
 #include <atomic>
 #include <cmath>

@@ -1,3 +1,4 @@
+// The forward pass over factored cliques: products and sums of tables from the leaves to log Z; maxima too.
 #include <algorithm>
 #include <cmath>
 #include <functional>

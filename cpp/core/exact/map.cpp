@@ -1,3 +1,5 @@
+// The most probable assignment by max-product: one upward pass, then values fixed from the root down, the
+// smallest codes first where several are as probable.
 #include "core/exact/map.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Splits evidence into what is observed and what is a likelihood, and enters both into the leaves of a plan.
 #include "core/exact/observation.hpp"
 
 #include <algorithm>

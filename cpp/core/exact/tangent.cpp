@@ -1,3 +1,5 @@
+// The derivative of the marginals in a direction of the potentials: rates go up the tree and down again,
+// beside the messages.
 #include "core/exact/tangent.hpp"
 
 #include <vector>

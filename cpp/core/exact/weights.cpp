@@ -1,3 +1,5 @@
+// Tables of weights kept within a known range: scaled by powers of two, or with one in each cell where no
+// single scale holds all of them.
 #include "core/exact/weights.hpp"
 
 #include <algorithm>

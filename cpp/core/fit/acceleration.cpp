@@ -1,3 +1,5 @@
+// One propagation a step: gradients before it and averages after it are taken clique by clique, while the
+// tables are in cache.
 #include "core/fit/acceleration.hpp"
 
 #include <utility>

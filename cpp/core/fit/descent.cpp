@@ -1,3 +1,4 @@
+// A step of mirror descent is tried, judged by slope and curvature of the loss, and then accepted or dropped.
 #include "core/fit/descent.hpp"
 
 #include <numeric>

@@ -1,3 +1,4 @@
+// Fits by one of two methods and keeps the result only where it is nearer to the targets.
 #include "core/fit/fitted_potentials.hpp"
 
 #include <cmath>

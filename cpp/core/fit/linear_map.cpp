@@ -1,3 +1,4 @@
+// Applies a sparse query to the cells of a table, and its transpose to answers.
 #include "core/fit/linear_map.hpp"
 
 #include <algorithm>

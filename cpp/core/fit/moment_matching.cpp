@@ -1,3 +1,4 @@
+// L-BFGS on log Z - <theta, targets> / total, one factored run for each value and gradient.
 #include "core/fit/moment_matching.hpp"
 
 #include <algorithm>

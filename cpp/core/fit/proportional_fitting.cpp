@@ -1,3 +1,5 @@
+// Scales the nodes to the targets one after the other along a walk through the tree, carrying separators with
+// it.
 #include "core/fit/proportional_fitting.hpp"
 
 #include <algorithm>

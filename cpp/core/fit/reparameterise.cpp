@@ -1,3 +1,5 @@
+// Makes potentials conditional from the leaves up where the tables fill the tree, else levels attribute by
+// attribute.
 #include "core/fit/reparameterise.hpp"
 
 #include <algorithm>

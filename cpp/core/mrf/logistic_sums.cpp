@@ -1,3 +1,4 @@
+// Sums over records in blocks: features are expanded from codes as small integers, so that sums are exact.
 #include "core/mrf/logistic_sums.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Gibbs sweeps over attributes of any number of values, chains beside each other.
 #include "core/mrf/potential_sampling.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Multiplicative weights over signed features; the best of all iterates is chosen on held-out records.
 #include "core/mrf/sparsitron.hpp"
 
 #include <algorithm>

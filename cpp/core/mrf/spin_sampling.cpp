@@ -1,3 +1,5 @@
+// Sweeps of eight chains at a time; perfect samples by running both extreme starts from ever earlier until
+// they meet.
 #include "core/mrf/spin_sampling.hpp"
 
 #include <algorithm>

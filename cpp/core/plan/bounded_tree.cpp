@@ -1,3 +1,4 @@
+// Takes pairs in their order while some greedy rule still finds a tree within the budget.
 #include "core/plan/bounded_tree.hpp"
 
 #include <algorithm>

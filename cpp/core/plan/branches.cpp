@@ -1,3 +1,4 @@
+// Cuts the tree into branches that run beside each other, and a trunk of nodes that follow one by one.
 #include "core/plan/branches.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Searches an elimination order: simplicial attributes first, then greedy rules and restarts on what is left,
+// within a budget of counted work.
 #include "core/plan/elimination.hpp"
 
 #include <algorithm>

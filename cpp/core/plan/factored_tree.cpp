@@ -1,3 +1,4 @@
+// Plans the cheapest products and sums of the tables that meet in each clique, without making its own table.
 #include "core/plan/factored_tree.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// From an elimination to a rooted junction tree: maximal bags, separators, homes of the given cliques, costs.
 #include "core/plan/junction_tree.hpp"
 
 #include <algorithm>

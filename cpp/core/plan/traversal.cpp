@@ -1,3 +1,4 @@
+// Levels of nodes that can be worked on at the same time, and offsets of what their pieces sum up.
 #include "core/plan/traversal.hpp"
 
 namespace pypgm {

@@ -1,3 +1,4 @@
+// Compiles a plan of products and sums: loops of each step, levels of steps, when each table is released.
 #include "core/queries/contraction.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The order of products and sums that eliminates attributes at the least cost and ends with those to keep.
 #include "core/queries/contraction_planner.hpp"
 
 #include <algorithm>

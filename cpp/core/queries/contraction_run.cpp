@@ -1,3 +1,5 @@
+// Runs a plan of products and sums level by level, with scaled weights first and exponents where these lose
+// something.
 #include "core/queries/contraction_run.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Tables that several answers share are made once: leaves and steps found again by what they are.
 #include "core/queries/projection_tables.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// For each answer messages between the cliques of the subtree that joins its axes, from its ends to where
+// they meet.
 #include "core/queries/projections.hpp"
 
 #include <algorithm>

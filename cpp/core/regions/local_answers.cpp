@@ -1,3 +1,5 @@
+// Proportional fitting while the marginals can all be met, then entropic mirror descent on their squared
+// differences.
 #include "core/regions/local_answers.hpp"
 
 #include <algorithm>
