@@ -25,6 +25,7 @@ void match_total(std::vector<double>& means, double records) {
   const double missing = records - expected;
   if (std::abs(missing) <= kSettled) return;
   std::vector<double> slack;
+  slack.reserve(means.size());
   for (const double mean : means) {
     slack.push_back(missing > 0 ? std::ceil(mean) - mean : mean - std::floor(mean));
   }
