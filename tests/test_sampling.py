@@ -284,7 +284,7 @@ def test_expected_counts_are_the_model_s(width):
         for i, step in enumerate(steps):
             sums[i] += counts(domain, records, step.clique)
     for total, step in zip(sums, steps, strict=True):
-        # Moves that keep the margins bias a count by some hundredths of a record; 0.03 is the noise of 3,000 runs.
+        # Repairing row sums biases a count by some hundredths of a record; 0.03 is the noise of 3,000 runs.
         assert np.abs(total / runs - scaled(step, domain, rows)).max() < 0.12
 
 
@@ -468,7 +468,7 @@ def test_few_records_of_a_large_clique_are_refined():
     tables = model.tree.tables(model.potentials, 400.0)
     drawn = draw_records(model.tree, tables, 400, rng=1)
     refined = model.synthetic_data(rng=1)
-    assert distance(refined.columns) < min(0.375, 0.7 * distance(drawn))
+    assert distance(refined.columns) < 0.6 * distance(drawn)
     assert refined.project(("a", "b")).values[0].sum() == 0
     given = model.synthetic_data(rng=1, evidence={"c": 3})
     assert set(given.columns["c"]) == {3}

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <vector>
 
 #include "core/records/controlled_rounding.hpp"
-#include "core/records/expected_counts.hpp"
+#include "core/records/controlled_rounding_rows.hpp"
 #include "core/records/sampling.hpp"
 
 using namespace pypgm;
@@ -18,25 +17,15 @@ namespace {
 
 constexpr std::uint64_t kOne = std::uint64_t{1} << 32;
 
-/// Adds a cell to a row so that its sum is an integer.
-void complete_row(Fractions& table, std::size_t row, std::size_t column) {
-  std::uint32_t sum = 0;
-  for (std::size_t cell = 0; cell < table.units.size(); ++cell) {
-    if (table.row[cell] == row) sum += table.units[cell];
-  }
-  table.add(row, column, 0U - sum);
-}
-
 Fractions random_fractions(std::size_t rows, std::size_t columns, double scale, Xoshiro& random) {
   Fractions table;
   table.n_rows = rows;
-  table.n_columns = columns + 1;
+  table.n_columns = columns;
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < columns; ++column) {
       if (random.below(8) == 0) continue;
       table.add(row, column, static_cast<std::uint32_t>(random.uniform() * scale * 0x1p32));
     }
-    complete_row(table, row, columns);
   }
   return table;
 }
@@ -111,7 +100,6 @@ TEST_CASE("controlled rounding allows several cells of one row in one column, an
   sparse.n_columns = 400;
   for (std::size_t row = 0; row < 500; ++row) {
     for (int i = 0; i < 3; ++i) sparse.add(row, random.below(400), static_cast<std::uint32_t>(random.bits()));
-    complete_row(sparse, row, random.below(400));
   }
   check_margins(sparse, round_controlled(sparse, random));
 }
@@ -143,97 +131,62 @@ TEST_CASE("an empty table and one of integers stay as they are") {
   CHECK(round_controlled(whole, random) == std::vector<std::uint8_t>{0, 0});
 }
 
-TEST_CASE("expected counts move within rows until columns have their means") {
-  Xoshiro random(5);
-  const std::vector<std::uint32_t> columns{0, 1, 2, 1, 3};
-  for (int run = 0; run < 200; ++run) {
-    TwoWayTable table;
-    table.column_of = columns;
-    table.column_means.assign(4, 0.0);
-    std::vector<double> shares;
-    double slack = 0;
-    for (int row = 0; row < 20; ++row) {
-      const double mean = 1 + 8 * random.uniform();
-      // Rows have the floor or ceiling of their mean, and all together the floor or ceiling of theirs.
-      slack += mean - std::floor(mean);
-      const double count = slack >= 1 ? std::ceil(mean) : std::floor(mean);
-      slack -= count - std::floor(mean);
-      table.row_counts.push_back(count);
-      table.row_means.push_back(mean);
-      std::vector<double> weights(5);
-      for (double& weight : weights) weight = 0.01 + random.uniform();
-      const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-      for (std::size_t value = 0; value < 5; ++value) {
-        shares.push_back(weights[value] / sum);
-        table.column_means[columns[value]] += mean * shares.back();
-      }
-    }
-    const std::vector<double> counts = expected_counts(table, shares, random);
-    std::vector<double> column_sums(4);
-    for (std::size_t row = 0; row < 20; ++row) {
-      double sum = 0;
-      for (std::size_t value = 0; value < 5; ++value) {
-        const double count = counts[5 * row + value];
-        const double share = shares[5 * row + value];
-        CHECK(std::abs(count - table.row_counts[row] * share) < 1 + 1e-9);
-        CHECK(std::abs(count - table.row_means[row] * share) < 1 + 1e-9);
-        CHECK(count >= 0);
-        sum += count;
-        column_sums[columns[value]] += count;
-      }
-      CHECK(std::abs(sum - table.row_counts[row]) < 1e-9);
-    }
-    for (std::size_t column = 0; column < 4; ++column) {
-      CHECK(column_sums[column] > std::floor(table.column_means[column]) - 1e-3);
-      CHECK(column_sums[column] < std::ceil(table.column_means[column]) + 1e-3);
-    }
-  }
-}
-
-TEST_CASE("records move over a third row where two rows have no value in common") {
+TEST_CASE("a row gets its count by moves within a column") {
   const std::vector<std::uint32_t> columns{0, 1};
-  const TwoWayTable table{columns, {3, 4, 2}, {2.5, 4, 2.5}, {4.5, 4.5}};
-  Xoshiro random(0);
-  const std::vector<double> counts = expected_counts(table, {1, 0, 0.5, 0.5, 0, 1}, random);
-  CHECK(counts[0] == 3);
-  CHECK(counts[1] == 0);
-  CHECK(counts[2] == doctest::Approx(1.5));
-  CHECK(counts[3] == doctest::Approx(2.5));
-  CHECK(counts[4] == 0);
-  CHECK(counts[5] == 2);
-}
-
-TEST_CASE("rows have their counts and zeros stay where no move exists") {
-  const std::vector<std::uint32_t> columns{0, 1};
-  const TwoWayTable table{columns, {3, 2}, {2, 3}, {2, 3}};
-  Xoshiro random(0);
-  CHECK(expected_counts(table, {1, 0, 0, 1}, random) == std::vector<double>{3, 0, 0, 2});
-}
-
-TEST_CASE("a band of cells carries records from its first rows to its last") {
-  constexpr std::size_t n = 12;
-  std::vector<std::uint32_t> columns(n);
-  std::iota(columns.begin(), columns.end(), 0U);
   TwoWayTable table;
   table.column_of = columns;
-  table.column_means.assign(n, 0.0);
-  std::vector<double> shares(n * n, 0.0);
-  for (std::size_t row = 0; row < n; ++row) {
-    table.row_counts.push_back(row == 0 ? 31 : (row < n - 1 ? 30 : 29));
-    table.row_means.push_back(30);
-    for (std::size_t column = row - std::min<std::size_t>(row, 1); column < std::min(n, row + 2); ++column) {
-      const double width = row == 0 || row == n - 1 ? 2 : 3;
-      shares[row * n + column] = 1 / width;
-      table.column_means[column] += 30 / width;
-    }
-  }
+  table.n_columns = 2;
+  table.row_counts = {3, 2};
+  table.row_means = {2.5, 2.5};
+  table.column_means = {2, 3};
+  table.weights = {1.0, 1.5, 1.0, 1.5};
+  table.weight_sums = {2.5, 2.5};
+  table.counts = {1, 1, 1, 2};
   Xoshiro random(0);
-  const std::vector<double> counts = expected_counts(table, shares, random);
-  for (std::size_t column = 0; column < n; ++column) {
-    double sum = 0;
-    for (std::size_t row = 0; row < n; ++row) sum += counts[row * n + column];
-    CHECK(std::abs(sum - table.column_means[column]) < 1e-3);
+  set_row_counts(table, random);
+  CHECK(table.counts[0] + table.counts[1] == 3);
+  CHECK(table.counts[0] + table.counts[2] == 2);
+  CHECK(table.counts[1] + table.counts[3] == 3);
+}
+
+TEST_CASE("a move goes over a third row where two rows have no value in common") {
+  const std::vector<std::uint32_t> columns{0, 1};
+  TwoWayTable table;
+  table.column_of = columns;
+  table.n_columns = 2;
+  table.row_counts = {3, 4, 2};
+  table.row_means = {2.5, 4, 2.5};
+  table.column_means = {4.5, 4.5};
+  table.weights = {2.5, 0, 2, 2, 0, 2.5};
+  table.weight_sums = {2.5, 4, 2.5};
+  table.counts = {2, 0, 2, 2, 0, 3};
+  Xoshiro random(0);
+  set_row_counts(table, random);
+  CHECK(table.counts[0] == 3);
+  CHECK(table.counts[1] == 0);
+  CHECK(table.counts[2] + table.counts[3] == 4);
+  CHECK(table.counts[4] == 0);
+  CHECK(table.counts[5] == 2);
+  for (const std::size_t column : {0, 1}) {
+    const int sum = table.counts[column] + table.counts[2 + column] + table.counts[4 + column];
+    CHECK((sum == 4 || sum == 5));
   }
+}
+
+TEST_CASE("rows have their counts and zeros stay where no chain exists") {
+  const std::vector<std::uint32_t> columns{0, 1};
+  TwoWayTable table;
+  table.column_of = columns;
+  table.n_columns = 2;
+  table.row_counts = {3, 2};
+  table.row_means = {2, 3};
+  table.column_means = {2, 3};
+  table.weights = {1, 0, 0, 1};
+  table.weight_sums = {1, 1};
+  table.counts = {2, 0, 0, 3};
+  Xoshiro random(0);
+  set_row_counts(table, random);
+  CHECK(table.counts == std::vector<std::int32_t>{3, 0, 0, 2});
 }
 
 TEST_CASE("a sampler draws by the table, deterministically") {

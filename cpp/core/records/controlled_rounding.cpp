@@ -15,18 +15,30 @@ namespace {
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kOne = std::uint64_t{1} << 32;
 
-/// Adds a row of slack that makes every column sum an integer, and returns the table. Unsigned arithmetic
-/// drops the integer part of a sum: -sum is the slack to the next integer. As the total is an integer, so is
-/// the sum of the slack.
+/// Adds a row and a column of slack that make every row and column sum an integer, and returns the table.
+/// Unsigned arithmetic drops the integer part of a sum: -sum is the slack to the next integer. The corner has
+/// the same slack for its row and its column, since rows and columns have the same total.
 Fractions with_slack(Fractions table) {
-  std::vector<std::uint32_t> columns(table.n_columns, 0);
+  std::vector<std::uint32_t> rows(table.n_rows + 1, 0);
+  std::vector<std::uint32_t> columns(table.n_columns + 1, 0);
   for (std::size_t cell = 0; cell < table.units.size(); ++cell) {
+    rows[table.row[cell]] += table.units[cell];
     columns[table.column[cell]] += table.units[cell];
   }
-  for (std::size_t column = 0; column < table.n_columns; ++column) {
-    if (columns[column] != 0) table.add(table.n_rows, column, 0U - columns[column]);
+  const auto add = [&table](std::size_t row, std::size_t column, std::uint32_t units) {
+    if (units != 0) table.add(row, column, units);
+  };
+  std::uint32_t total = 0;
+  for (std::size_t row = 0; row < table.n_rows; ++row) {
+    total += rows[row];
+    add(row, table.n_columns, 0U - rows[row]);
   }
+  for (std::size_t column = 0; column < table.n_columns; ++column) {
+    add(table.n_rows, column, 0U - columns[column]);
+  }
+  add(table.n_rows, table.n_columns, total);
   ++table.n_rows;
+  ++table.n_columns;
   return table;
 }
 
@@ -78,7 +90,7 @@ class RowMerge {
       return;
     }
     std::size_t size = 1;
-    while (2 * size * size <= table_.n_columns && size < table_.n_rows) size *= 2;
+    while (4 * size * size <= table_.n_columns && size < table_.n_rows) size *= 2;
     if (size == 1) return;
     for (std::size_t row = 0; row < table_.n_rows; row += size) group(row, size);
   }

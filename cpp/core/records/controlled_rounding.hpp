@@ -24,9 +24,9 @@ struct Fractions {
   }
 };
 
-/// Unbiased controlled rounding (Cox, JASA 82, 1987) of a table whose rows sum to integers: returns 1 for
-/// each cell that is rounded up and 0 for each rounded down, so that row sums stay, every column sum is
-/// rounded to its floor or ceiling too, and each cell is rounded up with the probability of its fraction (to
+/// Unbiased controlled rounding (Cox, JASA 82, 1987): returns 1 for each cell that is rounded up and 0 for
+/// each rounded down, so that every row sum, every column sum and the total are rounded to their floor or
+/// ceiling too (an integral sum stays), and each cell is rounded up with the probability of its fraction (to
 /// 2^-53). Integer arithmetic, hence exact. Nearly O(cells) time: about 80 ns a cell if most cells of a large
 /// table are fractional, more per cell of a sparse one. Up to 40 bytes a cell besides the table. Requires
 /// fewer than 2^31 cells, rows and columns together.

@@ -1,4 +1,5 @@
-// Draws one block of separator values after the other: expected counts, controlled rounding, shuffle.
+// Draws one block of separator values after the other: expected counts, controlled rounding, row counts,
+// shuffle.
 #include "core/records/sampling.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include <stdexcept>
 
 #include "core/records/controlled_rounding.hpp"
-#include "core/records/expected_counts.hpp"
+#include "core/records/controlled_rounding_rows.hpp"
 
 namespace pypgm {
 
@@ -52,42 +53,44 @@ Cells cells_over(const SamplingStep& step, bool separator) {
 }
 
 /// Converts the expected counts of a row to units. Cumulative sums are rounded, so that the row's units sum
-/// to its records; what rounding errors of the sum leave over goes to the largest cell.
-void split_row(std::span<const double> counts, double records, std::span<std::uint64_t> units) {
-  const auto whole = static_cast<std::uint64_t>(records * kUnit);
+/// to its mean; what rounding errors of the sum leave over goes to the largest cell.
+void split_row(const TwoWayTable& table, std::size_t row, std::span<std::uint64_t> units) {
+  const auto weights = std::span<const double>(table.weights).subspan(row * units.size(), units.size());
+  const double scale = table.row_means[row] * kUnit;
+  const auto whole = static_cast<std::uint64_t>(std::llround(scale));
   double cumulated = 0;
   std::uint64_t before = 0;
   std::size_t largest = 0;
-  for (std::size_t value = 0; value < counts.size(); ++value) {
-    cumulated += counts[value];
-    const auto here = static_cast<std::uint64_t>(std::llround(cumulated * kUnit));
+  for (std::size_t value = 0; value < weights.size(); ++value) {
+    cumulated += weights[value];
+    const auto here = static_cast<std::uint64_t>(std::llround(cumulated / table.weight_sums[row] * scale));
     units[value] = std::clamp(here, before, whole) - before;
     before += units[value];
-    if (counts[value] > counts[largest]) largest = value;
+    if (weights[value] > weights[largest]) largest = value;
   }
   units[largest] += whole - before;
 }
 
-/// Rounds expected counts, each to its floor or ceiling; rows keep their sums.
-void round_counts(const TwoWayTable& table, std::span<double> counts, Xoshiro& random) {
+void round_means(TwoWayTable& table, Xoshiro& random) {
   Fractions fractions;
   fractions.n_rows = table.n_rows();
-  fractions.n_columns = table.column_means.size();
+  fractions.n_columns = table.n_columns;
   std::vector<std::uint32_t> cells;
   std::vector<std::uint64_t> units(table.n_new());
+  table.counts.assign(table.weights.size(), 0);
   for (std::size_t row = 0; row < table.n_rows(); ++row) {
-    const std::span<double> row_counts = counts.subspan(row * units.size(), units.size());
-    split_row(row_counts, table.row_counts[row], units);
+    split_row(table, row, units);
     for (std::size_t value = 0; value < units.size(); ++value) {
-      row_counts[value] = static_cast<double>(units[value] >> 32);
+      const std::size_t cell = row * units.size() + value;
+      table.counts[cell] = static_cast<std::int32_t>(units[value] >> 32);
       const auto fraction = static_cast<std::uint32_t>(units[value]);
       if (fraction == 0) continue;
       fractions.add(row, table.column_of[value], fraction);
-      cells.push_back(static_cast<std::uint32_t>(row * units.size() + value));
+      cells.push_back(static_cast<std::uint32_t>(cell));
     }
   }
   const std::vector<std::uint8_t> up = round_controlled(std::move(fractions), random);
-  for (std::size_t i = 0; i < cells.size(); ++i) counts[cells[i]] += up[i];
+  for (std::size_t i = 0; i < cells.size(); ++i) table.counts[cells[i]] += up[i];
 }
 
 /// Assigns new values to the records: draws counts for one block of separator values after the other.
@@ -127,52 +130,51 @@ class Dealer {
   void draw_block(const std::vector<std::uint32_t>& block) {
     TwoWayTable table;
     table.column_of = fresh_.margin;
-    table.column_means.assign(fresh_.n_margin, 0.0);
-    std::vector<double> shares;
-    shares.reserve(block.size() * table.n_new());
+    table.n_columns = fresh_.n_margin;
+    table.column_means.assign(table.n_columns, 0.0);
+    table.weights.reserve(block.size() * table.n_new());
     std::vector<std::uint32_t> values;
     for (const std::uint32_t value : block) {
-      if (add_row(table, shares, value)) values.push_back(value);
+      if (add_row(table, value)) values.push_back(value);
     }
-    std::vector<double> counts = expected_counts(table, std::move(shares), random_);
-    round_counts(table, counts, random_);
-    for (std::size_t row = 0; row < values.size(); ++row) {
-      shuffle_row(std::span(counts).subspan(row * table.n_new(), table.n_new()), values[row]);
-    }
+    round_means(table, random_);
+    set_row_counts(table, random_);
+    for (std::size_t row = 0; row < values.size(); ++row) shuffle_row(table, row, values[row]);
   }
 
-  /// Adds the records the model expects of a separator value, and a row if there are any; returns whether.
-  bool add_row(TwoWayTable& table, std::vector<double>& shares, std::uint32_t value) {
-    const std::size_t begin = shares.size();
+  bool add_row(TwoWayTable& table, std::uint32_t value) {
+    const std::int64_t present = present_[value];
     double sum = 0;
     for (const std::uint32_t offset : fresh_.offset) {
       const double weight = step_.table[given_.offset[value] + offset];
-      shares.push_back(weight > floor_ ? weight : 0);
-      sum += shares.back();
+      table.weights.push_back(weight > floor_ ? weight : 0);
+      sum += table.weights.back();
     }
-    const auto n = static_cast<double>(present_[value]);
-    const double mean = follows_model_ ? sum * per_weight_ : n;
-    for (std::size_t i = 0; i < table.n_new() && sum > 0; ++i) {
-      shares[begin + i] /= sum;
-      table.column_means[table.column_of[i]] += shares[begin + i] * mean;
-    }
-    if (n == 0) {
-      shares.resize(begin);
+    if (sum == 0) {
+      if (present > 0) throw std::invalid_argument("the table gives probability 0 to separator values drawn");
+      table.weights.resize(table.weights.size() - table.n_new());
       return false;
     }
-    if (sum == 0) throw std::invalid_argument("the table gives probability 0 to separator values drawn");
-    table.row_counts.push_back(n);
-    table.row_means.push_back(std::clamp(mean, n - 1, n + 1));
+    const auto n = static_cast<double>(present);
+    const double mean = follows_model_ ? sum * per_weight_ : n;
+    for (std::size_t i = 0; i < table.n_new(); ++i) {
+      const double weight = table.weights[table.weights.size() - table.n_new() + i];
+      table.column_means[table.column_of[i]] += weight / sum * mean;
+    }
+    table.row_counts.push_back(present);
+    table.row_means.push_back(std::clamp(mean, std::max(n - 1, 0.0), n + 1));
+    table.weight_sums.push_back(sum);
     return true;
   }
 
   /// Lists the new values of one separator value in random order: given the separator they are independent of
   /// all other attributes.
-  void shuffle_row(std::span<const double> counts, std::uint32_t separator) {
+  void shuffle_row(const TwoWayTable& table, std::size_t row, std::uint32_t separator) {
     const std::size_t begin = dealt_.size();
     next_[separator] = begin;
-    for (std::size_t value = 0; value < counts.size(); ++value) {
-      dealt_.insert(dealt_.end(), static_cast<std::size_t>(counts[value]), static_cast<std::uint32_t>(value));
+    for (std::size_t value = 0; value < table.n_new(); ++value) {
+      dealt_.insert(dealt_.end(), static_cast<std::size_t>(table.counts[row * table.n_new() + value]),
+                    static_cast<std::uint32_t>(value));
     }
     shuffle(std::span(dealt_).subspan(begin), random_);
   }

@@ -35,15 +35,15 @@ class RecordSampler {
   /// Draws the attributes of a table that are not in its separator, given the separator.
   ///
   /// With n_s the records that have the separator's value s, p the normalised table and N the rows, the
-  /// counts of (s, new) are those of expected_counts, which sum to n_s, rounded by round_controlled:
+  /// counts of (s, new) are rounded by round_controlled and brought to the sum n_s by set_row_counts:
   /// - each count is less than 2 from n_s p(new | s), and less than 2 from N p(s, new) if n_s is less than 1
   ///   from N p(s); if most separator values have no record (and the margin has attributes of the separator),
   ///   each is less than 1 from n_s p(new | s);
   /// - a count of the margin is the floor or ceiling of N p(margin) wherever the separator's counts and the
   ///   zeros of the table admit it; if the margin has no attribute of the separator, all n_s are less than 1
   ///   from N p(s) and the table has no zeros, always.
-  /// This holds to 1e-4 of a record. Cells below 1e-280 of the table's sum count as zeros, since they may
-  /// underflow in the next table; zeros get no record.
+  /// This holds to 2^-32 of a record, the unit of fractions. Cells below 1e-280 of the table's sum
+  /// count as zeros, since they may underflow in the next table; zeros get no record.
   ///
   /// O(rows) time plus O(cells), or O(cells of the s with n_s > 0) where most separator values have no
   /// record. Throws std::invalid_argument where n_s > 0 and p(s) = 0. Draws nothing if abandoned.
