@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["Edge", "Indices", "minimal_edges", "saturate"]
 
@@ -36,16 +38,14 @@ def saturate(cliques: Iterable[Indices], max_regions: int) -> tuple[list[Indices
 
 
 def _closure(cliques: set[Indices], max_regions: int) -> set[Indices]:
-    # A part of a narrow clique is in the closure if it is all that the narrow cliques around it have in common.
-    common: dict[Indices, frozenset[int]] = {}
-    for clique in cliques:
-        if len(clique) <= _NARROW:
-            whole = frozenset(clique)
-            for part in _parts(clique, len(clique)):
-                common[part] = common[part] & whole if part in common else whole
-    closed = {part for part, shared in common.items() if len(part) == len(shared)}
-    for clique in cliques:
-        if len(clique) > _NARROW and len(closed) <= max_regions:
+    wide = {c for c in cliques if len(c) > _NARROW}
+    # A part of narrow cliques is in their closure unless it has a larger part around it that is in as many of them.
+    around = Counter(itertools.chain.from_iterable(map(_parts, cliques - wide)))
+    closed = around.keys() - {
+        p for part, n in around.items() for p in itertools.combinations(part, len(part) - 1) if around[p] == n
+    }
+    for clique in wide:
+        if len(closed) <= max_regions:
             inside = set(clique).__contains__
             closed |= {clique, *(tuple(filter(inside, region)) for region in closed)} - {()}
     return closed
@@ -53,25 +53,39 @@ def _closure(cliques: set[Indices], max_regions: int) -> set[Indices]:
 
 def _covering_edges(regions: Sequence[Indices]) -> list[Edge]:
     position = {r: i for i, r in enumerate(regions)}
-    below: list[tuple[int, ...]] = [()] * len(regions)
-    edges: list[Edge] = []
+    distinct = set(regions)
+    children: list[list[int]] = [[] for _ in regions]
+    below = functools.cache(lambda p: frozenset(children[p]).union(*map(below, children[p])))
     for parent in range(len(regions) - 1, -1, -1):
         region = regions[parent]
-        narrow = len(region) <= _NARROW
-        parts = _parts(region, len(region) - 1) if narrow else filter(set(region).issuperset, regions[parent + 1 :])
-        inside = [position[part] for part in parts if part in position]  # larger ones first
+        if len(region) <= _NARROW:
+            children[parent] = sorted(map(position.__getitem__, _maximal_parts(region, distinct)))
+            continue
         covered: set[int] = set()
-        for child in inside:
-            if child not in covered:
-                edges.append((parent, child))
-                covered.update(below[child])
-        below[parent] = tuple(inside)
-    return sorted(edges)
+        for child in map(position.__getitem__, filter(set(region).issuperset, regions[parent + 1 :])):
+            if child not in covered:  # larger ones come first
+                children[parent].append(child)
+                covered |= below(child)
+    return [(parent, child) for parent, own in enumerate(children) for child in own]
 
 
-def _parts(region: Indices, largest: int) -> list[Indices]:
-    """Return the subsets of a region with at most so many attributes, larger ones first."""
-    return [part for size in range(largest, 0, -1) for part in itertools.combinations(region, size)]
+def _maximal_parts(region: Indices, regions: set[Indices]) -> list[Indices]:
+    """Return those of some regions that lie inside one, each in no other that does."""
+    found: list[Indices] = []
+    covered: set[Indices] = set()
+    for size in range(len(region) - 1, 0, -1):
+        parts = set(itertools.combinations(region, size)) - covered
+        own = parts & regions
+        found += own
+        if len(own) == len(parts):  # all smaller ones lie inside these
+            break
+        covered.update(*map(_parts, own))
+    return found
+
+
+def _parts(region: Indices) -> Iterator[Indices]:
+    """Return the subsets of a region, without the empty one."""
+    return itertools.chain.from_iterable([itertools.combinations(region, k) for k in range(1, len(region) + 1)])
 
 
 def minimal_edges(sizes: Sequence[int], regions: Sequence[Indices], edges: Iterable[Edge]) -> list[Edge]:

@@ -68,7 +68,7 @@ class RegionGraph:
     def __init__(
         self,
         domain: Domain,
-        cliques: Sequence[Clique],
+        cliques: Iterable[Indices],
         regions: Sequence[Indices],
         edges: Sequence[Edge],
         *,
@@ -76,9 +76,8 @@ class RegionGraph:
     ) -> None:
         check_sizes(domain)
         self.domain = domain
-        self.cliques = tuple(cliques)
-        names = domain.attributes
-        self.regions = tuple(tuple(names[i] for i in r) for r in regions)
+        self.cliques = tuple(map(domain.names, cliques))
+        self.regions = tuple(map(domain.names, regions))
         self.edges = tuple(edges)
         self._position = {r: i for i, r in enumerate(self.regions)}
         self.plan = _core.RegionGraph(domain.shape, regions, edges)
@@ -94,8 +93,8 @@ class RegionGraph:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        regions = [self.domain.indices(r) for r in self.regions]
-        return RegionGraph, (self.domain, self.cliques, regions, self.edges)
+        indices = self.domain.indices
+        return RegionGraph, (self.domain, [*map(indices, self.cliques)], [*map(indices, self.regions)], self.edges)
 
     @classmethod
     def saturated(
@@ -139,7 +138,7 @@ class RegionGraph:
         Koller, Friedman: Probabilistic Graphical Models, 2009, Algorithm 11.3.
         """
         given = _checked(domain, cliques)
-        scopes = [tuple(sorted(domain.indices(c))) for c in (*given, *_checked(domain, extra, least=0))]
+        scopes = {*given, *_checked(domain, extra, least=0)}
         regions, edges = saturate(scopes, max_regions)
         if len(regions) > max_regions:
             raise ModelTooLargeError(
@@ -154,7 +153,7 @@ class RegionGraph:
     def factor_graph(cls, domain: Domain, cliques: Cliques, *, max_bytes: float | None = None) -> RegionGraph:
         """Return the graph of the cliques and their single attributes: cliques agree on one-way marginals alone."""
         given = _checked(domain, cliques)
-        scopes = {tuple(sorted(domain.indices(c))) for c in given if c}
+        scopes = {c for c in given if c}
         pairs = [(scope, (i,)) for scope in scopes if len(scope) > 1 for i in scope]
         return cls(domain, given, *_ordered(scopes, pairs), max_bytes=max_bytes)
 
@@ -162,7 +161,7 @@ class RegionGraph:
     def junction_tree(cls, domain: Domain, cliques: Cliques, *, max_bytes: float | None = None) -> RegionGraph:
         """Return the cliques and separators of a junction tree: its local constraints make all marginals exact."""
         given = _checked(domain, cliques)
-        tree = JunctionTree(domain, given, max_bytes=max_bytes)
+        tree = JunctionTree(domain, [domain.names(c) for c in given], max_bytes=max_bytes)
         scopes = [domain.indices(node.clique) for node in tree.nodes]
         pairs = [(s, domain.indices(n.separator)) for s, n in zip(scopes, tree.nodes, strict=True) if n.separator]
         pairs += [(scopes[n.parent], domain.indices(n.separator)) for n in tree.nodes if n.separator]
@@ -199,15 +198,14 @@ class RegionGraph:
             If the tables do not fit.
         """
         pairs = [(domain.canonical(p), domain.canonical(c)) for p, c in edges]
-        named = dict.fromkeys(itertools.chain(_checked(domain, regions, least=0), *pairs))
         _check_edges(pairs)
-        given = list(named) if cliques is None else _checked(domain, cliques)
-        scopes = [domain.indices(r) for r in named if r]
-        if not scopes:
+        links = [(domain.indices(p), domain.indices(c)) for p, c in pairs]
+        named = list(dict.fromkeys(itertools.chain(_checked(domain, regions, least=0), *links)))
+        if not any(named):
             raise ValueError("a region graph needs a region with an attribute")
-        links = [(domain.indices(p), domain.indices(c)) for p, c in pairs if c]
-        graph = cls(domain, given, *_ordered(scopes, links), max_bytes=max_bytes)
-        for clique in given:
+        given = named if cliques is None else _checked(domain, cliques)
+        graph = cls(domain, given, *_ordered(filter(None, named), [k for k in links if k[1]]), max_bytes=max_bytes)
+        for clique in graph.cliques:
             graph.region_of(clique)
         return graph
 
@@ -286,10 +284,10 @@ class RegionGraph:
         return f"RegionGraph({len(self.regions)} regions, {len(self.edges)} edges, {self.cells:.4g} cells)"
 
 
-def _checked(domain: Domain, cliques: Cliques, least: int = 1) -> list[Clique]:
-    """Return distinct cliques in the domain's order; ``ValueError`` unless one of them has an attribute."""
+def _checked(domain: Domain, cliques: Cliques, least: int = 1) -> list[Indices]:
+    """Return distinct cliques, ascending; ``ValueError`` unless one of them has an attribute."""
     check_domain(domain)
-    given = list(dict.fromkeys(domain.canonical(c) for c in cliques))
+    given = list(dict.fromkeys([tuple(sorted(domain.indices(c))) for c in cliques]))
     if sum(map(bool, given)) < least:
         raise ValueError(f"a region graph needs a clique with an attribute, got {listed(given)}")
     return given

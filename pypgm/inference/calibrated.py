@@ -79,10 +79,9 @@ class Calibrated:
         ValueError
             If an attribute is unknown or comes twice.
         """
-        asked = as_cliques(cliques)
-        asks: list[Ask] = [(self.domain.indices(c), (-1,) * len(c)) for c in asked]
-        answers = self.run(asks, [], [], clock, max_bytes=max_bytes)
-        return [Factor.over(self.domain.project(c), cells) for c, cells in zip(asked, answers, strict=True)]
+        asked = list(map(self.domain.indices, as_cliques(cliques)))
+        answers = self.run([(c, (-1,) * len(c)) for c in asked], [], [], clock, max_bytes=max_bytes)
+        return [Factor.over(self.domain.part(c), cells) for c, cells in zip(asked, answers, strict=True)]
 
     def run(
         self,

@@ -69,7 +69,7 @@ def check_time(clock: Clock, told: Callable[[], str]) -> None:
 
 def answer_bytes(shapes: Sequence[Sequence[int]]) -> float:
     """Return the bytes of tables of some shapes, as a float: they may be too many for memory."""
-    return sum([8.0 * math.prod(map(float, shape)) for shape in shapes], 0.0)
+    return 8.0 * sum([math.prod(shape, start=1.0) for shape in shapes])
 
 
 def check_answers(shapes: Sequence[Sequence[int]], max_bytes: float | None = None) -> float:
@@ -84,11 +84,11 @@ def run_contraction(
     plan: _core.Contraction, tables: Sequence[NDArray[np.float64]], clock: Clock
 ) -> list[NDArray[np.float64]]:
     """Return the flat sums of products, each multiplied by its scale, inf beyond doubles; see `exact_tick`."""
+    answers: list[NDArray[np.float64]]
     answers, log_scales = plan.run(tables, "sum", clock.n_threads, exact_tick(plan, clock))
-    return [_scaled(cells, s) if s else cells for cells, s in zip(answers, log_scales, strict=True)]
-
-
-@np.errstate(over="ignore")
-def _scaled(cells: NDArray[np.float64], log_scale: float) -> NDArray[np.float64]:
-    half = float(np.exp(log_scale / 2))  # in two factors, each of them finite: 0 stays 0
-    return cells * half * half
+    with np.errstate(over="ignore"):
+        halves = np.exp(np.divide(log_scales, 2))  # multiplied by twice, each time with a finite number: 0 stays 0
+        for cells, log_scale, half in zip(answers, log_scales, halves, strict=True):
+            if log_scale:
+                np.multiply(np.multiply(cells, half, out=cells), half, out=cells)
+    return answers

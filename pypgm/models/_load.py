@@ -67,7 +67,7 @@ def _region_model(fields: dict[str, Any]) -> RegionGraphModel:
     domain = parts["folding"].inner
     regions = [domain.indices(r) for r in fields["regions"]]
     edges = [(int(parent), int(child)) for parent, child in fields["edges"]]
-    graph = RegionGraph(domain, [tuple(c) for c in fields["cliques"]], regions, edges)
+    graph = RegionGraph(domain, map(domain.indices, fields["cliques"]), regions, edges)
     marginals, potentials = (CliqueVector(domain, graph.regions, fields[name]) for name in ("marginals", "potentials"))
     parts |= {"potentials": potentials, "prior_cells": fields["prior_cells"]}
     return RegionGraphModel(graph, marginals, fields["total"], **parts)
