@@ -481,6 +481,14 @@ class RegionDescent:
         """
         Add log-probabilities of an attribute's values to the start of the regions that were not entered.
         """
+    def fit_potentials(
+        self,
+        tolerance: typing.SupportsFloat | typing.SupportsIndex,
+        max_sweeps: typing.SupportsInt | typing.SupportsIndex,
+    ) -> tuple[float, int]:
+        """
+        Fit potentials to the result; feasibility and number of sweeps.
+        """
     def loss(self) -> float:
         """
         The loss of the average.
@@ -524,14 +532,6 @@ class RegionDescent:
     def restart(self) -> None:
         """
         Start the average at the last point.
-        """
-    def settle(
-        self,
-        tolerance: typing.SupportsFloat | typing.SupportsIndex,
-        max_sweeps: typing.SupportsInt | typing.SupportsIndex,
-    ) -> tuple[float, int]:
-        """
-        Fit potentials to the result; feasibility and number of sweeps.
         """
     def take_beliefs(self) -> numpy.typing.NDArray[numpy.float64]:
         """

@@ -34,9 +34,9 @@ _CLASSES = 8  # kinds of made-up people: what makes their attributes depend on e
 _SKEW = 0.1  # gamma shape of the weights of values: few are frequent, many are rare
 _LIKENESS = 5.0  # gamma shape of what a kind makes of them; both chosen on adult, titanic, msnbc, fire (wide)
 _ATTRIBUTES = 300  # at most, evenly spaced among all, that such pairs are of
-_PAIRS = 100  # pairs that the error is told from
+_PAIRS = 100  # pairs that the error is computed from
 _ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
-_CELLS = 10**6  # of a pair that the error is told from
+_CELLS = 10**6  # of a pair that the error is computed from
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ std::unique_ptr<ProportionalFitting> make_fitting(const std::shared_ptr<Junction
 
 }  // namespace
 
-void bind_thin_tree(py::module_& m) {
+void bind_bounded_tree(py::module_& m) {
   m.def("choose_pairs", &choose, py::arg("sizes"), py::arg("pairs"), py::arg("forced"), py::arg("max_cells"),
         py::arg("patience"),
         "1 for each pair, in the order given, that keeps the junction tree small enough.");

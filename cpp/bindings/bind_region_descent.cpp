@@ -111,7 +111,7 @@ void bind_region_descent(py::module_& m) {
            "Add a step of an external loss to the window.")
       .def("lower_bound", &RegionDescent::lower_bound, py::call_guard<py::gil_scoped_release>(),
            "A lower bound of the loss, from the steps in the window.")
-      .def("settle", &RegionDescent::fit_potentials, py::arg("tolerance"), py::arg("max_sweeps"),
+      .def("fit_potentials", &RegionDescent::fit_potentials, py::arg("tolerance"), py::arg("max_sweeps"),
            py::call_guard<py::gil_scoped_release>(),
            "Fit potentials to the result; feasibility and number of sweeps.")
       .def(

@@ -21,7 +21,7 @@ Array<double> levelled(const JunctionTree& tree, const Array<double>& potentials
 
 }  // namespace
 
-void bind_gauge(py::module_& m) {
+void bind_reparameterise(py::module_& m) {
   m.def("levelled", &levelled, py::arg("tree"), py::arg("potentials").noconvert(),
         "Potentials of the same joint distribution in smaller numbers.");
 }

@@ -3,12 +3,12 @@
 #include "core/simd/kernels.hpp"
 
 namespace pypgm::bind {
+void bind_bounded_tree(py::module_& m);
 void bind_build_info(py::module_& m);
 void bind_contraction(py::module_& m);
 void bind_convex_gbp(py::module_& m);
 void bind_descent(py::module_& m);
 void bind_enumeration(py::module_& m);
-void bind_gauge(py::module_& m);
 void bind_junction_tree(py::module_& m);
 void bind_local_answers(py::module_& m);
 void bind_logistic_sums(py::module_& m);
@@ -20,11 +20,11 @@ void bind_record_refinement(py::module_& m);
 void bind_reduce(py::module_& m);
 void bind_region_descent(py::module_& m);
 void bind_region_graph(py::module_& m);
+void bind_reparameterise(py::module_& m);
 void bind_sampling(py::module_& m);
 void bind_selection(py::module_& m);
 void bind_sparsitron(py::module_& m);
 void bind_tangent(py::module_& m);
-void bind_thin_tree(py::module_& m);
 }  // namespace pypgm::bind
 
 PYBIND11_MODULE(_core, m) {
@@ -38,7 +38,7 @@ PYBIND11_MODULE(_core, m) {
   bind_logistic_sums(m);
   bind_measurements(m);
   bind_descent(m);
-  bind_gauge(m);
+  bind_reparameterise(m);
   bind_random_bits(m);
   bind_local_answers(m);
   bind_noise(m);
@@ -52,6 +52,6 @@ PYBIND11_MODULE(_core, m) {
   bind_sampling(m);
   bind_selection(m);
   bind_sparsitron(m);
-  bind_thin_tree(m);
+  bind_bounded_tree(m);
   bind_tangent(m);
 }

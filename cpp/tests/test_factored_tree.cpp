@@ -88,7 +88,7 @@ TEST_CASE("what is called exact is, what is called impossible is, and mild model
   CHECK(lost > 0);
 }
 
-TEST_CASE("a loss that matters is told, a loss that does not is not") {
+TEST_CASE("a loss of digits that matters is reported, one that does not is not") {
   // Two factors that meet only below the smallest double, and a factor whose smallest weight nobody misses.
   test::Structure s;
   s.sizes = {2};

@@ -133,7 +133,7 @@ TEST_CASE("answers of random trees, values and blocks, alone and at once") {
 }
 
 TEST_CASE("messages go to where they are cheapest, and only as far as they must") {
-  // A chain of ten pairs of 20 values; its middle is told by both ends.
+  // A chain of ten pairs of 20 values; its middle gets messages from both ends.
   test::Structure chain{std::vector<std::size_t>(11, 20), {}};
   for (std::int32_t i = 0; i < 10; ++i) chain.cliques.push_back({i, i + 1});
   const JunctionTree tree = test::tree_of(chain);

@@ -1,4 +1,4 @@
-"""Tables of raw columns become codes, and all that is wrong with them is told at once."""
+"""Tables of raw columns become codes, and all that is wrong with them is reported at once."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
     Parameters
     ----------
     path : str or path-like
-        Whether the file is compressed is told by its first bytes, not by its name.
+        Its first bytes say whether the file is compressed, not its name.
     encoding : str, optional
         As Python names it; by default UTF-8, where no other may be chosen. Of UTF-8 a byte order mark is left out.
 

@@ -147,7 +147,7 @@ class RegionEngine:
     def restart(self) -> int:
         """Start again at the average, with fresh messages; see `Engine`."""
         self._close_window()
-        sweeps = self._core.settle(_LOOSE, _REFIT)[1]
+        sweeps = self._core.fit_potentials(_LOOSE, _REFIT)[1]
         self._core.restart()
         self._last = 0.0
         return sweeps
@@ -156,7 +156,7 @@ class RegionEngine:
         """Make the average consistent, with potentials to it; see `Engine`."""
         own, core = self._problem, self._core
         self._close_window()
-        core.settle(_LOOSE if rough else _FEASIBILITY, _REFIT if rough else _POLISH)
+        core.fit_potentials(_LOOSE if rough else _FEASIBILITY, _REFIT if rough else _POLISH)
         value = core.loss_of_beliefs()
         potentials, marginals = core.take_potentials(), core.take_beliefs()
         start = None

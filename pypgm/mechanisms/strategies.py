@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Strategy", "contrast_cost", "contrast_strategy", "marginal_strategy"]
 
 Detail = tuple[tuple[str, int], ...]
-"""A table: its attributes, each with the number of runs of codes, or of single codes, that it is told in."""
+"""A table: its attributes, each with the number of runs of codes, or of single codes, that it has there."""
 
 _CELL_BYTES = 48  # the group of a cell, and its entry in the matrices of an estimate
 _STEPS = 5000  # of the multiplicative updates: the gap is long below the tolerance by then

@@ -127,7 +127,7 @@ class PrivateColumn(Guarded):
 
 def _as_numbers(values: Iterable[object]) -> NDArray[np.float64]:
     if type(values) is np.ndarray and values.dtype.kind in "biuf":
-        with np.errstate(all="ignore"):  # a long double may overflow, of which nobody is told
+        with np.errstate(all="ignore"):  # a long double may overflow: no warning
             return values.astype(np.float64)
     return np.array([_as_number(value) for value in values], dtype=np.float64)
 
@@ -139,7 +139,7 @@ def _as_number(value: object) -> float:
             beyond = math.inf if Fraction(plain) > _LARGEST else -math.inf
             return float(plain) if -_LARGEST <= Fraction(plain) <= _LARGEST else beyond
         return float(plain) if isinstance(plain, float | str | Decimal) else math.nan
-    except Exception:  # whatever a value does, nobody is told of it
+    except Exception:  # whatever a value does, no error may tell of it
         return math.nan
 
 
