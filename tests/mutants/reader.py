@@ -83,7 +83,7 @@ _PLACES = [
     (
         "a value that cannot be read may raise some errors",
         "private_column",
-        "    except Exception:  # whatever a value does, nobody is told of it\n",
+        "    except Exception:  # whatever a value does, no error may tell of it\n",
         "    except (TypeError, ValueError, OverflowError):\n",
         check_strange_values,
         "exception tells",
@@ -270,7 +270,7 @@ if np.finfo(np.longdouble).max > np.finfo(np.float64).max:  # where there are su
         (
             "a number beyond float64 warns",
             "private_column",
-            '        with np.errstate(all="ignore"):  # a long double may overflow, of which nobody is told\n'
+            '        with np.errstate(all="ignore"):  # a long double may overflow: no warning\n'
             "            return values.astype(np.float64)\n",
             "        return values.astype(np.float64)\n",
             check_strange_values,
