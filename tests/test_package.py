@@ -73,6 +73,17 @@ def test_all_names_leave_heavy_packages_alone():
     assert imported & heavy <= set(said("import numpy\nprint(*sys.modules)"))
 
 
+def test_an_estimate_of_partitions_leaves_scipy_alone():
+    program = """
+import numpy as np
+query = pypgm.queries.Partition([0, 0, 1, 1, 2, 2])
+measurement = pypgm.LinearMeasurement([3.0, 4.0, 5.0], ("a", "b"), query=query)
+pypgm.estimate(pypgm.Domain({"a": 2, "b": 3}), [measurement])
+print(*sys.modules)
+"""
+    assert "scipy" not in said(program)
+
+
 def test_names_for_type_checkers_are_those_that_are_imported():
     branches = [node for node in ast.parse(INIT.read_text()).body if isinstance(node, ast.If)]
     seen = {

@@ -95,15 +95,14 @@ def _of_groups(
     measurement: LinearMeasurement, groups: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return counts and variances of the first axis, where each group's answer is spread evenly over its cells."""
-    from scipy.sparse import csr_array
-
     answers, variance = measurement.values.astype(np.float64), np.square(measurement.spread())
-    size, row = len(groups), groups.reshape(-1).astype(np.int32)
-    begins = np.arange(0, row.size + 1, row.size // size)
-    shares: Any = csr_array((np.ones(row.size), row, begins), shape=(size, answers.size))
-    shares.sum_duplicates()  # the cells of each group in each value
-    shares.data /= np.bincount(row, minlength=answers.size)[shares.indices]
-    return shares @ answers, shares.power(2) @ variance
+    size, n_groups = len(groups), answers.size
+    met, cells = np.unique(np.arange(size)[:, None] * n_groups + groups.reshape(size, -1), return_counts=True)
+    value, group = np.divmod(met, n_groups)
+    share = cells / np.bincount(groups.reshape(-1), minlength=n_groups)[group]
+    weights = (share * answers[group], np.square(share) * variance[group])
+    counts, variances = (np.bincount(value, own, size).astype(np.float64) for own in weights)
+    return counts, variances
 
 
 def _cells(own: Domain, measurement: LinearMeasurement, total: float) -> list[Factor]:
