@@ -34,7 +34,7 @@ ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "aim, regions": ("aim", {"oracle": "region_graph"}),
     "aim, regions, risk": ("aim", {"oracle": "region_graph", "score": "risk"}),
     "mst": ("mst", {}),
-    "grid": ("grid", {}),
+    "adaptive_grid": ("adaptive_grid", {}),
     "screen": ("screen", {}),
     "screen, regions": ("screen", {"oracle": "region_graph"}),
     "mwem": ("mwem", {}),

@@ -124,7 +124,7 @@ def test_where_there_are_publicly_no_records_nothing_is_fitted():
 
 
 ODD = {"rounds": 5, "samples": 5}
-EVERY = {n: {} for n in ("wide", "mst", "aim", "mwem", "privbayes", "hdmm", "grid", "screen")}
+EVERY = {n: {} for n in ("wide", "mst", "aim", "mwem", "privbayes", "hdmm", "adaptive_grid", "screen")}
 EVERY |= {"dualquery": ODD, "fem": ODD, "jam": {"public": DATA}}
 PURE = {"mwem", "privbayes", "dualquery", "fem"}
 
@@ -170,7 +170,7 @@ def test_an_unknown_option_names_the_one_that_was_meant():
 
 
 @pytest.mark.filterwarnings("ignore:no marginal left to ask fits")
-@pytest.mark.parametrize("name", ["wide", "mst", "grid", "mwem"])
+@pytest.mark.parametrize("name", ["wide", "mst", "adaptive_grid", "mwem"])
 def test_at_any_limit_of_memory_it_is_refused_unspent_or_runs_to_the_end(name):
     domain = Domain({"a": 40, "b": 30, "c": 2, "d": 7, "e": 12})
     data = Dataset({a: [0, 1] * 500 for a in domain}, domain)

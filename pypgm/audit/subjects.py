@@ -167,12 +167,12 @@ MECHANISMS: dict[str, Mechanism] = {"mst": _mst, "hdmm": _hdmm}
 _few_rounds = partial(mechanisms.aim, iterations=2, rounds=5)
 _few_rounds_by_risk = partial(_few_rounds, score="risk")
 
-_plausible = partial(mechanisms.grid, iterations=2)
+_plausible = partial(mechanisms.adaptive_grid, iterations=2)
 
 FEWER: dict[str, Mechanism] = {
     "aim": _aim,
     "aim, risk": _aim_by_risk,
-    "grid": _three_steps,
+    "adaptive_grid": _three_steps,
     "hdmm, ranges": _hdmm_ranges,
     "jam": _jam,
     "screen": _screen_pairs,
@@ -202,7 +202,7 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "hdmm": partial(mechanisms.hdmm, callback=_stop),
     "aim": _few_rounds,
     "aim, risk": _few_rounds_by_risk,
-    "grid": _plausible,
+    "adaptive_grid": _plausible,
     "hdmm, ranges": _ranged,
     "jam": _beside_public,
     "screen": partial(mechanisms.screen, callback=_stop),

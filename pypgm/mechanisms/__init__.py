@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pypgm.mechanisms._adaptive_grid import adaptive_grid
 from pypgm.mechanisms._aim import aim
 from pypgm.mechanisms._dualquery import dualquery
 from pypgm.mechanisms._fem import fem
-from pypgm.mechanisms._grid import grid
 from pypgm.mechanisms._hdmm import hdmm
 from pypgm.mechanisms._jam import jam
 from pypgm.mechanisms._mst import mst
@@ -25,10 +25,10 @@ __all__ = [
     "RelatedRelease",
     "RelatedTables",
     "Release",
+    "adaptive_grid",
     "aim",
     "dualquery",
     "fem",
-    "grid",
     "hdmm",
     "jam",
     "mst",

@@ -29,7 +29,7 @@ def rounds_by_risk():
 
 def plausible_cells():
     """Follow the adaptive grid on tables of pairs."""
-    return _followed("grid", FEWER["grid"])
+    return _followed("adaptive_grid", FEWER["adaptive_grid"])
 
 
 def screened_pairs():
@@ -71,7 +71,7 @@ def replaced_queries():
 _RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
 
 AIM = "pypgm.mechanisms._aim"
-GRID = "pypgm.mechanisms._grid"
+GRID = "pypgm.mechanisms._adaptive_grid"
 HDMM = "pypgm.mechanisms._hdmm"
 JAM = "pypgm.mechanisms._jam"
 MWEM = "pypgm.mechanisms._mwem"

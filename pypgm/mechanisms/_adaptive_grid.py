@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from pypgm.models import GraphicalModel, RegionGraphModel
 
-__all__ = ["grid"]
+__all__ = ["adaptive_grid"]
 
 _CHOOSING = Fraction(1, 10)  # of the third step, for the choice of its tree: what a round of AIM gives to its choice
 
 
-def grid(
+def adaptive_grid(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,
     delta: Number | None = None,
@@ -109,17 +109,17 @@ def grid(
     >>> import pypgm
     >>> domain = pypgm.Domain({"a": 2, "b": 3, "c": 2})
     >>> data = pypgm.Dataset({"a": [0, 1, 1] * 99, "b": [2, 0, 1] * 99, "c": [0, 1, 0] * 99}, domain)
-    >>> release = grid(data, epsilon=1, delta=1e-9, targets="c")
+    >>> release = adaptive_grid(data, epsilon=1, delta=1e-9, targets="c")
     >>> [m.clique for m in release.measurements]
     [('a',), ('b',), ('c',), ('a', 'c'), ('b', 'c'), ('a', 'b', 'c')]
     """
     shares = _checked_split(split)
     checked_real("threshold", threshold, zero=True)
-    run = Run("grid", data, epsilon, delta, **options)
+    run = Run("adaptive_grid", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
     domain, table = run.domain, run.table
     if len(domain) == 0:
-        raise ValueError("grid needs at least one attribute")
+        raise ValueError("adaptive_grid needs at least one attribute")
     targets = domain.canonical(targets)
     check_listable(domain, min(2, len(domain)))
     pairs = [p for p in itertools.combinations(domain.attributes, 2) if not targets or set(p) & set(targets)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import pypgm
 from pypgm import Dataset, Domain, workloads
-from pypgm.mechanisms import grid, hdmm, plan
-from pypgm.mechanisms._grid import _largest_tree
+from pypgm.mechanisms import adaptive_grid, hdmm, plan
+from pypgm.mechanisms._adaptive_grid import _largest_tree
 from pypgm.mechanisms.grouping import query_of_groups
 from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable
 from pypgm.queries import Partition
@@ -48,7 +48,7 @@ def is_tree(edges, attributes):
 
 
 def test_three_steps_without_targets():
-    ones, twos, tree = steps(grid(chain(), 1, 1e-9, iterations=5))
+    ones, twos, tree = steps(adaptive_grid(chain(), 1, 1e-9, iterations=5))
     assert ones == [(a,) for a in DOMAIN]
     assert twos == PAIRS
     assert is_tree(tree, DOMAIN.attributes)
@@ -56,7 +56,7 @@ def test_three_steps_without_targets():
 
 @pytest.mark.parametrize("targets", ["c", ("c",), ("d", "a"), ("a", "b", "c"), DOMAIN.attributes])
 def test_targets_are_in_every_pair_and_every_clique_of_the_tree(targets):
-    release = grid(chain(), 1, 1e-9, targets=targets, iterations=5)
+    release = adaptive_grid(chain(), 1, 1e-9, targets=targets, iterations=5)
     own = set(targets)
     ones, twos, tree = steps(release)
     assert ones == [(a,) for a in DOMAIN]
@@ -80,7 +80,7 @@ def test_targets_are_in_every_pair_and_every_clique_of_the_tree(targets):
 @settings(max_examples=25)
 def test_the_budget_is_spent_as_it_was_split(sizes, epsilon, neighbours, k, n_targets):
     domain = Domain({f"x{i}": s for i, s in enumerate(sizes)})
-    release = grid(
+    release = adaptive_grid(
         chain(50, domain=domain),
         budget=Budget(epsilon=epsilon, delta=1e-9),
         privacy=Privacy(neighbours, k),
@@ -107,7 +107,7 @@ def test_the_budget_is_spent_as_it_was_split(sizes, epsilon, neighbours, k, n_ta
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_with_much_budget_the_tree_is_measured_almost_exactly(neighbours):
     data = chain()
-    release = grid(data, 10**6, 1e-9, neighbours=neighbours)
+    release = adaptive_grid(data, 10**6, 1e-9, neighbours=neighbours)
     for clique in steps(release)[2]:
         np.testing.assert_allclose(release.project(clique).values, data.project(clique).values, atol=4)
 
@@ -116,7 +116,7 @@ def test_implausible_cells_are_merged_and_every_cell_is_in_one_sum():
     domain = Domain({"a": 40, "b": 2, "c": 30})
     rng = np.random.default_rng(0)
     columns = {"a": rng.integers(0, 2, 3000), "b": rng.integers(0, 2, 3000), "c": rng.integers(0, 3, 3000)}
-    release = grid(Dataset(columns, domain), 3, 1e-9, unsafe_seed=5)
+    release = adaptive_grid(Dataset(columns, domain), 3, 1e-9, unsafe_seed=5)
     ones = {m.clique[0]: m for m in release.measurements if len(m.clique) == 1}
     low = {a: m.values < 3 * m.stddev for a, m in ones.items()}
     assert 30 < low["a"].sum() <= 38
@@ -143,7 +143,7 @@ def test_answers_on_a_smaller_clique_are_sums_of_answers_on_the_larger():
 
 
 def test_where_noise_hides_all_values_none_is_merged():
-    release = grid(chain(20), 0.01, 1e-9, threshold=1000, iterations=2)
+    release = adaptive_grid(chain(20), 0.01, 1e-9, threshold=1000, iterations=2)
     assert [m.values.size for m in release.measurements] == [DOMAIN.size(m.clique) for m in release.measurements]
     assert release.ledger.spent() > release.ledger.budget.limit * Fraction(999_999, 1_000_000)
 
@@ -151,7 +151,7 @@ def test_where_noise_hides_all_values_none_is_merged():
 def test_a_higher_threshold_asks_less():
     columns = {"a": np.repeat(np.arange(6), [900, 500, 300, 200, 100, 50]), "b": np.arange(2050) % 2}
     data = Dataset(columns, Domain({"a": 6, "b": 2}))
-    releases = [grid(data, 3, 1e-9, threshold=t, iterations=2, unsafe_seed=1) for t in (30, 0)]
+    releases = [adaptive_grid(data, 3, 1e-9, threshold=t, iterations=2, unsafe_seed=1) for t in (30, 0)]
     few, many = (sum(line["answers"] for line in release.log) for release in releases)
     assert few < many
 
@@ -162,7 +162,7 @@ def test_a_higher_threshold_asks_less():
 @pytest.mark.parametrize("targets", [(), ("a",)])
 def test_small_and_empty_tables_run_to_the_end(neighbours, shape, n, targets):
     domain = Domain(shape)
-    release = grid(chain(n, domain=domain), 1, 1e-6, neighbours=neighbours, targets=targets, iterations=20)
+    release = adaptive_grid(chain(n, domain=domain), 1, 1e-6, neighbours=neighbours, targets=targets, iterations=20)
     assert release.ledger.spent() <= release.ledger.budget.limit
     assert np.isfinite(release.project(domain.attributes).values).all()
     if neighbours == "replace":
@@ -171,7 +171,7 @@ def test_small_and_empty_tables_run_to_the_end(neighbours, shape, n, targets):
 
 
 def test_one_attribute_gets_the_whole_budget():
-    release = grid(chain(100, domain=Domain({"a": 5})), 1, 1e-9)
+    release = adaptive_grid(chain(100, domain=Domain({"a": 5})), 1, 1e-9)
     assert [m.clique for m in release.measurements] == [("a",)]
     assert release.ledger.spent() > release.ledger.budget.limit * Fraction(999_999, 1_000_000)
 
@@ -179,7 +179,7 @@ def test_one_attribute_gets_the_whole_budget():
 def test_an_open_table_is_spent_and_stays_open():
     table = PrivateTable(chain(300), Privacy(), Ledger(Budget(epsilon=1, delta=1e-9)))
     first = table.measure("a", rho=table.ledger.remaining() / 2)
-    release = grid(table, measurements=[first], iterations=3)
+    release = adaptive_grid(table, measurements=[first], iterations=3)
     assert release.measurements[0] is first
     assert table.ledger.remaining() < table.ledger.budget.limit / 10**6
     assert not table.closed
@@ -204,13 +204,13 @@ def test_refused_before_anything_is_spent(arguments, error, message):
     ledger = Ledger(Budget(epsilon=1, delta=0 if "epsilon" in arguments else 1e-9))
     table = PrivateTable(chain(10), Privacy(), ledger)
     with pytest.raises(error, match=message):
-        grid(table, **{k: v for k, v in arguments.items() if k != "epsilon"})
+        adaptive_grid(table, **{k: v for k, v in arguments.items() if k != "epsilon"})
     assert ledger.lines == ()
 
 
 def test_a_domain_without_attributes_is_refused():
     with pytest.raises(ValueError, match="at least one attribute"):
-        grid(Dataset({}, Domain({})), 1, 1e-9)
+        adaptive_grid(Dataset({}, Domain({})), 1, 1e-9)
 
 
 @given(st.lists(st.integers(1, 30), min_size=3, max_size=6))
@@ -227,7 +227,7 @@ def test_the_largest_tree_has_the_most_cells(sizes):
 
 
 def test_it_is_rehearsed_by_its_name():
-    found = plan("grid", DOMAIN, Budget(epsilon=1, delta=1e-9), n_estimate=2000)
+    found = plan("adaptive_grid", DOMAIN, Budget(epsilon=1, delta=1e-9), n_estimate=2000)
     assert len(found.cliques) == 4 + 6 + 3
     assert 0 < found.error < 1
 
@@ -240,6 +240,6 @@ def test_less_error_than_attributes_alone_on_adult():
     alone = hdmm(data, 1, 1e-9, workload=workloads.all_k_way(data.domain, 1), unsafe_seed=0)
     own, baseline = (
         pypgm.evaluate(r.model, cliques=pairs, unsafe_data=data).mean
-        for r in (grid(data, 1, 1e-9, unsafe_seed=0), alone)
+        for r in (adaptive_grid(data, 1, 1e-9, unsafe_seed=0), alone)
     )
     assert own < 0.8 * baseline
