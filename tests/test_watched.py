@@ -78,7 +78,33 @@ def step():
     return lambda: max_elimination(potentials, ("a", "c"), n_threads=1)
 
 
-JOBS = {"step": step, "answers": answers, "records": records, "errors": errors}
+def triangle():
+    """Return a tree and potentials for which a pass takes a minute on one thread, and their total is a tie."""
+    domain = Domain({"a": 3000, "b": 3000, "c": 3000})
+    potentials = CliqueVector(domain, [("a", "b"), ("b", "c"), ("a", "c")])
+    return pypgm.JunctionTree(domain, potentials.cliques, max_bytes=2**40), potentials
+
+
+def propagation():
+    """Return what takes minutes: marginals by a tree whose clique is never made."""
+    tree, potentials = triangle()
+    return lambda: tree.marginals(potentials, n_threads=1)
+
+
+def ties():
+    """Return what takes minutes: the first of assignments that are all equally probable."""
+    tree, potentials = triangle()
+    return lambda: tree.map(potentials)
+
+
+JOBS = {
+    "step": step,
+    "propagation": propagation,
+    "ties": ties,
+    "answers": answers,
+    "records": records,
+    "errors": errors,
+}
 
 
 @pytest.mark.parametrize("name", JOBS)

@@ -95,8 +95,6 @@ Semiring semiring_of(const std::string& name) {
   throw py::value_error("semiring needs to be 'sum', 'log_sum' or 'max', got '" + name + "'");
 }
 
-constexpr double kBriefOperations = 1e7;  // that take some milliseconds
-
 /// Answers as flat arrays, and the natural logs of the scales they have to be multiplied by.
 py::tuple run(const ProjectionPlan& plan, const std::vector<Array<double>>& tables,
               const std::string& semiring, int n_threads, const Tick& tick) {

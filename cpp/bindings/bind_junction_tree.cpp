@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "core/base/threads.hpp"
 #include "core/exact/inference.hpp"
 #include "core/exact/map.hpp"
 #include "core/plan/junction_tree.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
@@ -40,9 +42,12 @@ Tree make_tree(const std::vector<std::size_t>& sizes, const std::vector<Scope>& 
 struct Inputs {
   std::span<const double> potentials;
   std::vector<Evidence> evidence;
+  int threads;
+  bool brief;
 
   Inputs(const JunctionTree& tree, const Array<double>& values, const EvidenceArrays& likelihoods,
-         int n_threads) {
+         int n_threads)
+      : threads(n_threads > 0 ? n_threads : max_threads()), brief(tree.cost.operations <= kBriefOperations) {
     check_threads(n_threads);
     if (tree.factored == nullptr) throw py::value_error("the tree is too large to be run");
     check_size("potentials", static_cast<std::size_t>(tree.cost.factor_cells),
@@ -60,24 +65,21 @@ struct Inputs {
   }
 };
 
-/// A fresh array that run(its cells) fills, and the log Z it returns.
+/// A fresh array that run(its cells, watch) fills, and the log Z it returns.
 template <class Run>
-py::tuple filled(std::size_t cells, const Run& run) {
+py::tuple filled(std::size_t cells, bool brief, const Run& run) {
   Array<double> result = allocate<double>(cells);
   const auto out = mutable_view(result);
   double log_z = 0;
-  {
-    const py::gil_scoped_release unlocked;
-    log_z = run(out);
-  }
+  run_watched(py::none(), brief, [&](const Watch& watch) { log_z = run(out, &watch); });
   return py::make_tuple(result, log_z);
 }
 
 py::tuple marginals(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
                     double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  return filled(inputs.potentials.size(), [&](std::span<double> out) {
-    return exact_marginals(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
+  return filled(inputs.potentials.size(), inputs.brief, [&](std::span<double> out, const Watch* watch) {
+    return exact_marginals(tree, inputs.potentials, inputs.evidence, total, out, inputs.threads, watch);
   });
 }
 
@@ -86,8 +88,9 @@ py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& pot
                               const EvidenceArrays& evidence, double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
   const std::size_t cells = std::accumulate(tree.sizes.begin(), tree.sizes.end(), std::size_t{0});
-  const py::tuple answer = filled(cells, [&](std::span<double> out) {
-    return exact_attribute_marginals(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
+  const py::tuple answer = filled(cells, inputs.brief, [&](std::span<double> out, const Watch* watch) {
+    return exact_attribute_marginals(tree, inputs.potentials, inputs.evidence, total, out, inputs.threads,
+                                     watch);
   });
   const auto result = answer[0].cast<Array<double>>();
   py::list tables;
@@ -103,16 +106,20 @@ py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& pot
 py::tuple tables(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
                  double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  return filled(tree.nodes.back().offset + tree.nodes.back().cells, [&](std::span<double> out) {
-    return exact_tables(tree, inputs.potentials, inputs.evidence, total, out, n_threads);
+  const std::size_t cells = tree.nodes.back().offset + tree.nodes.back().cells;
+  return filled(cells, inputs.brief, [&](std::span<double> out, const Watch* watch) {
+    return exact_tables(tree, inputs.potentials, inputs.evidence, total, out, inputs.threads, watch);
   });
 }
 
 double log_partition_of(const JunctionTree& tree, const Array<double>& potentials,
                         const EvidenceArrays& evidence, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  const py::gil_scoped_release unlocked;
-  return exact_log_partition(tree, inputs.potentials, inputs.evidence, n_threads);
+  double log_z = 0;
+  run_watched(py::none(), inputs.brief, [&](const Watch& watch) {
+    log_z = exact_log_partition(tree, inputs.potentials, inputs.evidence, inputs.threads, &watch);
+  });
+  return log_z;
 }
 
 double max_log_weight_of(const JunctionTree& tree, const Array<double>& potentials,
@@ -126,10 +133,9 @@ py::tuple most_probable_of(const JunctionTree& tree, const Array<double>& potent
                            const EvidenceArrays& evidence) {
   const Inputs inputs(tree, potentials, evidence, 0);
   MostProbable found;
-  {
-    const py::gil_scoped_release unlocked;
-    found = most_probable(tree, inputs.potentials, inputs.evidence);
-  }
+  run_watched(py::none(), inputs.brief, [&](const Watch& watch) {
+    found = most_probable(tree, inputs.potentials, inputs.evidence, &watch);
+  });
   return py::make_tuple(found.codes, found.log_weight);
 }
 

@@ -16,6 +16,8 @@ namespace py = pybind11;
 /// None asks nothing.
 using Tick = py::object;
 
+inline constexpr double kBriefOperations = 1e7;  // that take some milliseconds
+
 /// Calls work(watch) on a thread of its own, without the GIL, while the calling thread looks for signals and
 /// asks `tick`. What either raises (KeyboardInterrupt) ends the work and is rethrown once the work has
 /// returned. Work shorter than the thread is worth is called directly with `brief`. OpenMP gives a thread the

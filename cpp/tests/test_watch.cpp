@@ -7,9 +7,12 @@
 
 #include "core/exact/contract.hpp"
 #include "core/exact/extended_contract.hpp"
+#include "core/exact/inference.hpp"
+#include "core/exact/map.hpp"
 #include "core/records/record_refinement.hpp"
 #include "core/records/sampling.hpp"
 #include "core/regions/local_answers.hpp"
+#include "random_models.hpp"
 
 using namespace pypgm;
 
@@ -79,4 +82,30 @@ TEST_CASE("abandoned contractions leave the answer as it is") {
   watch.abandoned = false;
   contract_extended(loops, table, table, out.data(), powers.data(), 2, &watch);
   CHECK(std::count(out.begin(), out.end(), 0.0) == 0);
+}
+
+TEST_CASE("abandoned runs over a tree return at once") {
+  test::Structure s;
+  s.sizes.assign(24, 2);
+  for (std::int32_t i = 0; i < 12; ++i) {
+    for (std::int32_t j = 12; j < 24; ++j) s.cliques.push_back({i, j});
+  }
+  const JunctionTree tree = test::tree_of(s);
+  const std::vector<double> equal(test::cells_of(s), 0.0);
+  // As far apart as weights may be: a run that is not abandoned is done twice, then by the factored tree.
+  std::vector<double> apart = equal;
+  for (std::size_t i = 0; i < apart.size(); i += 3) apart[i] = -700.0 * static_cast<double>(i % 7);
+  Watch watch;
+  watch.abandoned = true;
+  for (const std::vector<double>& potentials : {equal, apart}) {
+    std::vector<double> marginals(potentials.size());
+    std::vector<double> tables(tree.nodes.back().offset + tree.nodes.back().cells);
+    std::vector<double> attributes(2 * s.sizes.size());
+    exact_marginals(tree, potentials, {}, 1.0, marginals, 2, &watch);
+    exact_attribute_marginals(tree, potentials, {}, 1.0, attributes, 2, &watch);
+    exact_tables(tree, potentials, {}, 1.0, tables, 2, &watch);
+    exact_log_partition(tree, potentials, {}, 2, &watch);
+    most_probable(tree, potentials, {}, &watch);
+    CHECK(std::ranges::all_of(tables, [](double cell) { return cell == 0; }));
+  }
 }

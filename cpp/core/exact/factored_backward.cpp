@@ -83,7 +83,7 @@ class Backward {
 
   void derive(int value, const Loops& by, const Weights& derivative, const Weights& other, Weights& place,
               int threads) {
-    multiply(by, derivative.operand(), other.operand(), place, work_.may_extend, threads);
+    multiply(by, derivative.operand(), other.operand(), place, work_.may_extend, threads, work_.watch);
     work_.values[at(value)].range = place.range;
     work_.values[at(value)].extended = place.extended;
   }
@@ -94,7 +94,7 @@ class Backward {
     if (!factor && (marginals_.attributes.empty() || housed_[at(value)].empty())) return;
     Weights place = in_spare(s, factored_.values[at(value)].cells);
     if (factor && lies_as_given(observation_, value)) place.cells = slice(tree_, marginals_.factors, value);
-    multiply(by, derivative.operand(), other.operand(), place, work_.may_extend, threads);
+    multiply(by, derivative.operand(), other.operand(), place, work_.may_extend, threads, work_.watch);
     finish(value, place);
   }
 

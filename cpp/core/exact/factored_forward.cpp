@@ -49,7 +49,7 @@ Outcome factored_forward(const Observation& observation, FactoredWork& work, dou
       const Weights& a = work.values[at(step.a)];
       const Weights b = step.b < 0 ? Weights{{&one, 1}, nullptr} : work.values[at(step.b)];
       const double exponent = multiply(step.forward, a.operand(), b.operand(), work.values[at(step.out)],
-                                       work.may_extend, threads);
+                                       work.may_extend, threads, work.watch);
       work.log_scale[at(step.out)] = work.log_scale[at(step.a)] +
                                      (step.b < 0 ? 0.0 : work.log_scale[at(step.b)]) +
                                      exponent * std::log(2.0);

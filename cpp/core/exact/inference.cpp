@@ -23,16 +23,18 @@ Outcome run_factored_tree(const Observation& observation, FactoredWork& work, do
     if (outcome == Outcome::exact && !marginals.empty()) {
       outcome = factored_backward(observation, work, marginals, n_threads);
     }
-    if (outcome != Outcome::lost) return outcome;
+    if (outcome != Outcome::lost || is_abandoned(work.watch)) return outcome;
     assert(!work.may_extend);
     work.may_extend = true;
   }
 }
 
 /// The same from its own buffers; returns log Z.
-double factored_marginals(const Observation& observation, const Marginals& marginals, int n_threads) {
+double factored_marginals(const Observation& observation, const Marginals& marginals, int n_threads,
+                          const Watch* watch) {
   if (observation.log_weight == -kInfinity) return -kInfinity;
   FactoredWork work(observation.factored());
+  work.watch = watch;
   double log_z = 0;
   run_factored_tree(observation, work, log_z, marginals, n_threads);
   return log_z + observation.log_weight;
@@ -52,35 +54,38 @@ bool tables_are_cheaper(const JunctionTree& tree, const Observation& observation
 
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
-                       int n_threads) {
+                       int n_threads, const Watch* watch) {
   const Observation observation(tree, potentials, evidence);
   if (tables_are_cheaper(tree, observation)) {
     double log_z = 0;
     Workspace work(tree);
+    work.watch = watch;
     const Outcome outcome =
         propagate(tree, observation.potentials, {total, marginals, {}}, work, log_z, n_threads);
-    if (outcome != Outcome::lost) return log_z;
+    if (outcome != Outcome::lost || is_abandoned(watch)) return log_z;
   }
-  return factored_marginals(observation, {total, marginals, {}}, n_threads);
+  return factored_marginals(observation, {total, marginals, {}}, n_threads, watch);
 }
 
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
-                                 std::span<double> marginals, int n_threads) {
-  return factored_marginals(Observation(tree, potentials, evidence), {total, {}, marginals}, n_threads);
+                                 std::span<double> marginals, int n_threads, const Watch* watch) {
+  return factored_marginals(Observation(tree, potentials, evidence), {total, {}, marginals}, n_threads,
+                            watch);
 }
 
 double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
-                    std::span<const Evidence> evidence, double total, std::span<double> tables,
-                    int n_threads) {
+                    std::span<const Evidence> evidence, double total, std::span<double> tables, int n_threads,
+                    const Watch* watch) {
   std::vector<double> entered;
   if (!evidence.empty()) entered.assign(potentials.begin(), potentials.end());
   if (enter_evidence(tree, evidence, entered).empty()) {
     double log_z = 0;
     Workspace work(tree);
+    work.watch = watch;
     const std::span<const double> values = evidence.empty() ? potentials : entered;
     const Outcome outcome = propagate(tree, values, {total, {}, tables}, work, log_z, n_threads);
-    if (outcome != Outcome::lost) return log_z;
+    if (outcome != Outcome::lost || is_abandoned(watch)) return log_z;
   }
   // The factored tree knows marginals of given cliques alone: those of the tree are given with potentials 0.
   std::vector<Scope> cliques = tree.scopes;
@@ -91,15 +96,15 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
   std::copy(potentials.begin(), potentials.end(), padded.begin());
   std::vector<double> marginals(padded.size());
   const Observation observation(wider, padded, evidence);
-  const double log_z = factored_marginals(observation, {total, marginals, {}}, n_threads);
+  const double log_z = factored_marginals(observation, {total, marginals, {}}, n_threads, watch);
   std::copy(marginals.begin() + static_cast<std::ptrdiff_t>(potentials.size()), marginals.end(),
             tables.begin());
   return log_z;
 }
 
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
-                           std::span<const Evidence> evidence, int n_threads) {
-  return exact_marginals(tree, potentials, evidence, 1.0, {}, n_threads);
+                           std::span<const Evidence> evidence, int n_threads, const Watch* watch) {
+  return exact_marginals(tree, potentials, evidence, 1.0, {}, n_threads, watch);
 }
 
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,

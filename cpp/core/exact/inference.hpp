@@ -15,27 +15,27 @@ namespace pypgm {
 // it is done again by the factored tree with cell exponents: the result is exact to rounding for any
 // potentials. Potentials: natural logs of the given cliques one behind the other; -inf is weight zero.
 // Evidence: log-likelihoods; an attribute with one possible value is observed. Any n_threads gives the same
-// bits.
+// bits. Once a watch is abandoned a run ends soon, and what it returns means nothing.
 
 /// Marginals of all given cliques, counts that sum to `total`; returns log Z, -inf if nothing has weight (and
 /// then the marginals mean nothing).
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
-                       int n_threads);
+                       int n_threads, const Watch* watch = nullptr);
 
 /// The same for all single attributes, one behind the other.
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
-                                 std::span<double> marginals, int n_threads);
+                                 std::span<double> marginals, int n_threads, const Watch* watch = nullptr);
 
 /// Marginals of the tree's cliques, each at its node's offset; returns log Z.
 double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
-                    std::span<const Evidence> evidence, double total, std::span<double> tables,
-                    int n_threads);
+                    std::span<const Evidence> evidence, double total, std::span<double> tables, int n_threads,
+                    const Watch* watch = nullptr);
 
 /// log Z alone.
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
-                           std::span<const Evidence> evidence, int n_threads);
+                           std::span<const Evidence> evidence, int n_threads, const Watch* watch = nullptr);
 
 /// The largest value a joint assignment gives the sum of the potentials (max-product).
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,

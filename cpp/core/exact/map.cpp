@@ -20,8 +20,9 @@ constexpr double kZero = 0.0;
 /// The upward pass, kept so that parts of it can be done again.
 class MaxPass {
  public:
-  explicit MaxPass(const Observation& observation)
+  MaxPass(const Observation& observation, const Watch* watch)
       : tree_(observation.tree),
+        watch_(watch),
         factored_(observation.factored()),
         cells_(std::make_unique_for_overwrite<double[]>(factored_.cells)),
         taken_by_(factored_.values.size(), -1),
@@ -72,7 +73,7 @@ class MaxPass {
 
   void maximise(const FactoredStep& step) {
     const double* b = step.b < 0 ? &kZero : table(step.b);
-    contract_maxima(step.forward, table(step.a), b, table(step.out), 1);
+    contract_maxima(step.forward, table(step.a), b, table(step.out), 1, watch_);
   }
 
   void refresh(int value) {
@@ -99,7 +100,7 @@ class MaxPass {
     for (const std::int32_t x : free) codes_[at(x)] = 0;
     const double wanted = table(step.out)[cell_of(step.out)];
     std::vector<std::int32_t> first;
-    for (bool more = true; more; more = advance(free)) {
+    for (bool more = true; more && !is_abandoned(watch_); more = advance(free)) {
       const double right = step.b < 0 ? 0.0 : table(step.b)[cell_of(step.b)];
       if (table(step.a)[cell_of(step.a)] + right != wanted) continue;
       if (!first.empty()) {
@@ -108,8 +109,8 @@ class MaxPass {
       }
       for (const std::int32_t x : free) first.push_back(codes_[at(x)]);
     }
-    assert(!first.empty());
-    put(free, first);
+    assert(!first.empty() || is_abandoned(watch_));
+    if (!first.empty()) put(free, first);
     return true;
   }
 
@@ -134,6 +135,7 @@ class MaxPass {
   }
 
   const JunctionTree& tree_;
+  const Watch* watch_;
   const FactoredTree& factored_;
   std::unique_ptr<double[]> cells_;
   std::vector<int> taken_by_;  ///< by value: the step that takes it; -1 for Z
@@ -143,18 +145,18 @@ class MaxPass {
 }  // namespace
 
 MostProbable most_probable(const JunctionTree& tree, std::span<const double> potentials,
-                           std::span<const Evidence> evidence) {
+                           std::span<const Evidence> evidence, const Watch* watch) {
   assert(tree.factored != nullptr);
   const Observation observation(tree, potentials, evidence);
-  MaxPass pass(observation);
+  MaxPass pass(observation, watch);
   const double largest = pass.largest();
   if (largest + observation.log_weight == -kInfinity) return {{}, -kInfinity};
   bool only = pass.trace();
   std::vector<std::int32_t> codes = pass.codes();
-  for (std::size_t a = 0; !only && a < tree.sizes.size(); ++a) {
+  for (std::size_t a = 0; !only && a < tree.sizes.size() && !is_abandoned(watch); ++a) {
     if (tree.sizes[a] == 1 || observation.observed[a] != 0) continue;
     // A smaller code is in a maximiser exactly if the maximum stays when only smaller codes are left.
-    while (codes[a] > 0) {
+    while (codes[a] > 0 && !is_abandoned(watch)) {
       const std::vector<double> before = pass.limit(a, 0, at(codes[a]));
       if (pass.largest() != largest) {
         pass.restore(a, before);

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/watch.hpp"
 #include "core/exact/observation.hpp"
 #include "core/plan/junction_tree.hpp"
 
@@ -18,8 +19,9 @@ struct MostProbable {
 /// log-likelihoods, rounded as the plan adds them; rounding is monotone, so that one pass finds the largest
 /// such sum exactly. Among all assignments that reach it, the answer is the lexicographically smallest in the
 /// order of the attributes: no tolerance is involved. One pass, and where there are ties at most a few passes
-/// along a path to the root for each attribute. Requires tree.factored.
+/// along a path to the root for each attribute. Requires tree.factored. Once the watch is abandoned, the
+/// answer means nothing.
 MostProbable most_probable(const JunctionTree& tree, std::span<const double> potentials,
-                           std::span<const Evidence> evidence);
+                           std::span<const Evidence> evidence, const Watch* watch = nullptr);
 
 }  // namespace pypgm

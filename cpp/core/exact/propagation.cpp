@@ -68,6 +68,7 @@ void sum_node(const Pass& pass, int i, double shift, double* message, int thread
   Targets targets(node, pass.work.partials);
   const Target target = targets.make(node.own, message);
   for_blocks(node, threads, [&](std::size_t piece, const Block& block, double* scratch) {
+    if (is_abandoned(pass.work.watch)) return;
     double* kept = nullptr;
     if (node.home >= 0) {
       kept = slice(pass.tree, pass.work.weights, node.home).data() + block.begin;
@@ -176,6 +177,7 @@ void distribute_node(const Pass& pass, int i, int threads) {
   for_targets(pass, node,
               [&](const BlockView& view, double* sums) { made[n_targets++] = targets.make(view, sums); });
   for_blocks(node, threads, [&](std::size_t piece, const Block& block, double* scratch) {
+    if (is_abandoned(pass.work.watch)) return;
     const double* const kept =
         node.home < 0 ? nullptr : slice(pass.tree, pass.work.weights, node.home).data() + block.begin;
     BlockProduct product(block, scratch, kept);
