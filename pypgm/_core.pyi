@@ -635,6 +635,7 @@ def choose_pairs(
     forced: typing.SupportsInt | typing.SupportsIndex,
     max_cells: typing.SupportsFloat | typing.SupportsIndex,
     patience: typing.SupportsInt | typing.SupportsIndex,
+    tick: typing.Any = None,
 ) -> list[int]:
     """
     1 for each pair, in the order given, that keeps the junction tree small enough.

@@ -169,7 +169,7 @@ def test_repeated_attribute_is_named(people, method):
         getattr(people, method)(("age", "sex", "age"))
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), np.datetime64("NaT")])
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), np.datetime64("NaT", "D")])
 def test_what_means_missing_is_no_label(missing):
     with pytest.raises(ValueError, match="attribute 'rain': a label must be a value, got"):
         Domain({"rain": ["yes", missing]})

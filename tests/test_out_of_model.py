@@ -290,6 +290,7 @@ def test_pairs_are_taken_that_join_attributes_then_those_for_which_the_tree_has_
     assert joined_within(domain, ranked, 1) == forest
     assert joined_within(domain, ranked, 14) == [*forest, ("b", "c")]  # cells abc and ad, and e
     assert joined_within(domain, ranked, 20) == [*forest, ("b", "c"), ("c", "d")]
+    assert joined_within(domain, ranked, 20, clock=Clock(time_limit=1e-9)) == forest
     assert joined_within(domain, ranked, 1, kept=[("c", "d")]) == [("c", "d"), ("a", "b"), ("a", "c")]
     assert joined_within(domain, [], 1) == []
 

@@ -16,6 +16,7 @@ import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel, _core
 from pypgm.errors import TimeLimitWarning
 from pypgm.inference import max_elimination
+from pypgm.inference.bounded_tree import joined_within
 from pypgm.models import expected_error
 
 SOON = 1.0  # seconds into a job of minutes
@@ -91,6 +92,14 @@ def propagation():
     return lambda: tree.marginals(potentials, n_threads=1)
 
 
+def pairs():
+    """Return what takes minutes: trials which of 80,000 pairs a small tree can hold."""
+    domain = Domain({f"x{i}": 2 for i in range(400)})
+    ranked = list(itertools.combinations(domain.attributes, 2))
+    np.random.default_rng(0).shuffle(ranked)
+    return lambda: joined_within(domain, list(map(tuple, ranked)), 1e6)
+
+
 def ties():
     """Return what takes minutes: the first of assignments that are all equally probable."""
     tree, potentials = triangle()
@@ -101,6 +110,7 @@ JOBS = {
     "step": step,
     "propagation": propagation,
     "ties": ties,
+    "pairs": pairs,
     "answers": answers,
     "records": records,
     "errors": errors,

@@ -108,7 +108,7 @@ def test_more_marginals_than_memory_can_list_are_refused_at_once_unspent(monkeyp
     with pytest.raises(ModelTooLargeError, match=r"1,000 attributes have 5e\+05 marginals of 2"):
         all_k_way(domain, 2)
     data = Dataset({a: [0] for a in domain}, domain)
-    for mechanism in (mechanisms.wide, mechanisms.mst, mechanisms.grid, mechanisms.screen, mechanisms.aim):
+    for mechanism in (mechanisms.wide, mechanisms.mst, mechanisms.adaptive_grid, mechanisms.screen, mechanisms.aim):
         table = PrivateTable(data, Privacy(), Ledger(Budget(epsilon=1, delta=1e-9)))
         with pytest.raises(ModelTooLargeError, match="drop attributes, or pass a workload"):
             mechanism(table)

@@ -4,16 +4,23 @@
 #include "bindings.hpp"
 #include "core/fit/proportional_fitting.hpp"
 #include "core/plan/bounded_tree.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
 namespace {
 
+constexpr std::size_t kBriefTrials =
+    3000;  // pairs times attributes, for which trees are tried in milliseconds
+
 std::vector<std::uint8_t> choose(const std::vector<std::size_t>& sizes, const std::vector<Scope>& pairs,
-                                 std::size_t forced, double max_cells, std::size_t patience) {
+                                 std::size_t forced, double max_cells, std::size_t patience,
+                                 const Tick& tick) {
   check_scopes("scopes", sizes.size(), pairs);
-  const py::gil_scoped_release unlocked;
-  return choose_pairs(sizes, pairs, forced, max_cells, patience);
+  std::vector<std::uint8_t> taken;
+  run_watched(tick, pairs.size() * sizes.size() <= kBriefTrials,
+              [&](Watch& watch) { taken = choose_pairs(sizes, pairs, forced, max_cells, patience, watch); });
+  return taken;
 }
 
 std::unique_ptr<ProportionalFitting> make_fitting(const std::shared_ptr<JunctionTree>& tree,
@@ -34,7 +41,7 @@ std::unique_ptr<ProportionalFitting> make_fitting(const std::shared_ptr<Junction
 
 void bind_bounded_tree(py::module_& m) {
   m.def("choose_pairs", &choose, py::arg("sizes"), py::arg("pairs"), py::arg("forced"), py::arg("max_cells"),
-        py::arg("patience"),
+        py::arg("patience"), py::arg("tick") = py::none(),
         "1 for each pair, in the order given, that keeps the junction tree small enough.");
   py::class_<ProportionalFitting>(m, "ProportionalFitting",
                                   "Iterative proportional fitting while a junction tree is walked.")

@@ -97,9 +97,11 @@ def _of_groups(
     """Return counts and variances of the first axis, where each group's answer is spread evenly over its cells."""
     answers, variance = measurement.values.astype(np.float64), np.square(measurement.spread())
     size, n_groups = len(groups), answers.size
-    met, cells = np.unique(np.arange(size)[:, None] * n_groups + groups.reshape(size, -1), return_counts=True)
-    value, group = np.divmod(met, n_groups)
-    share = cells / np.bincount(groups.reshape(-1), minlength=n_groups)[group]
+    met = (np.arange(size)[:, None] * n_groups + groups.reshape(size, -1)).reshape(-1)
+    met.sort(kind="stable")  # which takes one pass where groups are of neighbouring cells, as those of ranges
+    begins = np.flatnonzero(np.diff(met, prepend=-1))
+    value, group = np.divmod(met[begins], n_groups)
+    share = np.diff(begins, append=met.size) / np.bincount(groups.reshape(-1), minlength=n_groups)[group]
     weights = (share * answers[group], np.square(share) * variance[group])
     counts, variances = (np.bincount(value, own, size).astype(np.float64) for own in weights)
     return counts, variances

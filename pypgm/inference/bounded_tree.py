@@ -93,25 +93,36 @@ def mutual_information(table: NDArray[np.float64], rows: int) -> float:
     return float(np.sum(held * (np.log(held) - independent)))
 
 
-def within(domain: Domain, pairs: Sequence[Clique], max_cells: float, forced: int = 0) -> list[Clique]:
+def within(
+    domain: Domain, pairs: Sequence[Clique], max_cells: float, forced: int = 0, clock: Clock | None = None
+) -> list[Clique]:
     """Take pairs in their order while the cliques of their junction tree have so many cells; the first are `forced`."""
+
+    def tick(tried: int) -> bool:
+        return clock is not None and clock.tick(lambda: f"{tried}/{len(pairs)} pairs tried in the junction tree")
+
     taken = _core.choose_pairs(
         list(domain.shape),
         [list(domain.indices(p)) for p in pairs],
         forced,
         max_cells,
         max(_LEAST_PATIENCE, _PATIENCE * len(domain)),
+        tick,
     )
     return [p for p, take in zip(pairs, taken, strict=True) if take]
 
 
 def joined_within(
-    domain: Domain, pairs: Sequence[Clique], max_cells: float, kept: Sequence[Clique] = ()
+    domain: Domain,
+    pairs: Sequence[Clique],
+    max_cells: float,
+    kept: Sequence[Clique] = (),
+    clock: Clock | None = None,
 ) -> list[Clique]:
     """Take the kept pairs and a spanning forest, whatever they need, then pairs in their order as `within`."""
     forest = _joining(kept, pairs)
     ranked = [*kept, *forest, *(p for p in pairs if p not in set(forest))]
-    return within(domain, ranked, max_cells, forced=len(kept) + len(forest))
+    return within(domain, ranked, max_cells, forced=len(kept) + len(forest), clock=clock)
 
 
 def plan_bounded_tree(
@@ -120,6 +131,7 @@ def plan_bounded_tree(
     *,
     max_cells: float = 1e6,
     kept: Sequence[Clique] | None = None,
+    clock: Clock | None = None,
 ) -> BoundedTree:
     """Choose the pairs, the tree and its constraints; the potentials are 0 and the tables uniform.
 
@@ -134,6 +146,8 @@ def plan_bounded_tree(
     kept : sequence of pairs, optional
         Pairs an earlier tree has kept, in adaptive measuring: others follow in the order of measurement. Without an
         earlier tree pairs are ranked by mutual information.
+    clock : Clock, optional
+        Shows the pairs tried; once its time is over no more are.
     """
     domain = index.domain
     regions = list(dict.fromkeys(measured))
@@ -143,7 +157,7 @@ def plan_bounded_tree(
     else:
         earlier = set(kept)
         ranked = [p for p in pairs if p not in earlier]
-    chosen = tuple(joined_within(domain, ranked, max_cells, kept or ()))
+    chosen = tuple(joined_within(domain, ranked, max_cells, kept or (), clock))
     shape = JunctionTree(domain, chosen)
     constraints = _constraints(domain, [n.clique for n in shape.nodes], index.marginals.cliques)
     tree = JunctionTree(domain, constraints, order=shape.order)

@@ -56,7 +56,7 @@ def bounded_tree(
         Shows the fit, and ends it once its time is over.
     """
     kept = None if previous is None else previous.pairs
-    plan = plan_bounded_tree(index, measured, max_cells=max_cells, kept=kept)
+    plan = plan_bounded_tree(index, measured, max_cells=max_cells, kept=kept, clock=clock)
     tree, realisable = fit_proportionally(plan, previous, clock)
     if realisable or tree.distance <= _NEAR_ENOUGH or clock.over:
         return tree

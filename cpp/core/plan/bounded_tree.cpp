@@ -17,11 +17,13 @@ bool fits(std::span<const std::size_t> sizes, std::span<const Scope> pairs, doub
 }  // namespace
 
 std::vector<std::uint8_t> choose_pairs(std::span<const std::size_t> sizes, std::span<const Scope> pairs,
-                                       std::size_t forced, double max_cells, std::size_t patience) {
+                                       std::size_t forced, double max_cells, std::size_t patience,
+                                       Watch& watch) {
   std::vector<std::uint8_t> taken(pairs.size(), 0);
   std::vector<Scope> chosen;
   std::size_t refused = 0;
-  for (std::size_t i = 0; i < pairs.size() && refused < patience; ++i) {
+  for (std::size_t i = 0; i < pairs.size() && refused < patience && (i < forced || !watch.is_over()); ++i) {
+    watch.count();
     chosen.push_back(pairs[i]);
     if (i < forced || fits(sizes, chosen, max_cells)) {
       taken[i] = 1;
