@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_bytes", "check_answers", "check_contraction", "check_time", "exact_tick", "run_contraction"]
 
+_LARGEST = 709.0  # natural log of a double; twice as much takes any count to inf
+
 
 def check_contraction(
     domain: Domain, plan: _core.Contraction, returned: float = 0.0, max_bytes: float | None = None
@@ -87,8 +89,8 @@ def run_contraction(
     answers: list[NDArray[np.float64]]
     answers, log_scales = plan.run(tables, "sum", clock.n_threads, exact_tick(plan, clock))
     with np.errstate(over="ignore"):
-        halves = np.exp(np.divide(log_scales, 2))  # multiplied by twice, each time with a finite number: 0 stays 0
-        for cells, log_scale, half in zip(answers, log_scales, halves, strict=True):
+        for cells, log_scale in zip(answers, log_scales, strict=True):
             if log_scale:
+                half = math.exp(min(log_scale / 2, _LARGEST))  # twice a finite number: 0 stays 0
                 np.multiply(np.multiply(cells, half, out=cells), half, out=cells)
     return answers
