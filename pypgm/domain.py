@@ -219,12 +219,10 @@ class Domain:
 
     def part(self, indices: Sequence[int]) -> Domain:
         """Return the domain of the attributes at some positions, in the order given."""
-        part = object.__new__(Domain)  # nothing of it needs to be checked again
-        part.attributes = names = self.names(indices)
-        part.shape = tuple([self.shape[i] for i in indices])
-        part._index = {name: i for i, name in enumerate(names)}
-        part._labels = {n: self._labels[n] for n in names if n in self._labels} if self._labels else {}
-        return part
+        names = self.names(indices)
+        shape, labels = tuple([self.shape[i] for i in indices]), self._labels
+        index = {name: i for i, name in enumerate(names)}
+        return _unchecked(names, shape, index, {n: labels[n] for n in names if n in labels} if labels else {})
 
     def singles(self) -> list[Domain]:
         """Return the domain of each attribute by itself, in order.
@@ -234,7 +232,11 @@ class Domain:
         >>> Domain({"a": 2, "b": 3}).singles()
         [Domain(a: 2), Domain(b: 3)]
         """
-        return [self.part((i,)) for i in range(len(self))]
+        labels = self._labels
+        return [
+            _unchecked((name,), (size,), {name: 0}, {name: labels[name]} if name in labels else {})
+            for name, size in zip(self.attributes, self.shape, strict=True)
+        ]
 
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._index
@@ -257,6 +259,18 @@ class Domain:
     def __repr__(self) -> str:
         shown = (f"{n}: {s}" for n, s in zip(self.attributes, self.shape, strict=True))
         return f"Domain({listed(tuple(shown), 12)})"
+
+
+def _unchecked(
+    attributes: Clique,
+    shape: tuple[int, ...],
+    index: dict[str, int],
+    labels: dict[str, tuple[Label, ...] | LaterLabels],
+) -> Domain:
+    """Return a part of a domain: nothing of it needs to be checked again."""
+    part = object.__new__(Domain)
+    part.attributes, part.shape, part._index, part._labels = attributes, shape, index, labels
+    return part
 
 
 def _is_labels(value: int | Sequence[Label], name: str) -> TypeGuard[Sequence[Label]]:
