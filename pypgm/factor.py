@@ -164,7 +164,7 @@ class Factor:
             return Factor.over(self.domain, self._cells / top).normalize(total)
         if mass == (-np.inf if log else 0.0):
             raise ValueError(f"the table over {self.domain.attributes} has no weight to normalize")
-        return Factor.over(self.domain, self._cells - mass + np.log(total) if log else self._cells * (total / mass))
+        return Factor.over(self.domain, self._cells - mass + np.log(total) if log else self._cells / mass * total)
 
     def dot(self, other: Factor) -> float:
         """Return the sum of cell-wise products with a table over the same attributes."""

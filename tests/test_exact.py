@@ -333,6 +333,39 @@ def test_random_conflicts(seed, depth):
         )
 
 
+@pytest.mark.parametrize("top", [709.0, 709.8, 710.4, 2129.7, 3549.3])
+def test_terms_of_nothing_whose_exponents_are_large(top):
+    """Where a zero meets a weight of 2^1024 the power of two is no double: nothing comes of it, not NaN."""
+    rng = np.random.default_rng(int(10 * top))
+    domain = Domain({"a": 2, "b": 3})
+    for _ in range(500):
+        potentials = CliqueVector(domain, ["a", "b", ("a", "b")], np.round(500 * rng.normal(size=11)))
+        potentials.values[rng.random(11) < 0.4] = -np.inf
+        potentials.values[rng.integers(11)] = top
+        joint = reference.log_joint(potentials)
+        if np.isneginf(joint).all():
+            with pytest.raises(ImpossibleEvidenceError):
+                pypgm.marginals(potentials)
+            continue
+        wanted = np.exp(joint - np.logaddexp.reduce(joint, axis=None)).reshape(domain.shape)
+        found = pypgm.marginals(potentials)
+        np.testing.assert_allclose(found[("a", "b")].values, wanted, atol=1e-9)
+        np.testing.assert_allclose(found["b"].values, wanted.sum(0), atol=1e-9)
+
+
+@pytest.mark.parametrize("total", [1e15, 1e40, 1e300])
+def test_large_totals_of_conflicting_chains(total):
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        domain = Domain({f"x{i}": int(size) for i, size in enumerate(rng.integers(1, 4, 4))})
+        potentials = CliqueVector(domain, [("x0", "x1"), ("x1", "x2"), ("x2", "x3")])
+        potentials.values[:] = 300 * rng.normal(size=potentials.values.size)
+        shares = pypgm.marginals(potentials).values
+        np.testing.assert_allclose(pypgm.marginals(potentials, total).values / total, shares, rtol=1e-12, atol=1e-300)
+    table = pypgm.Factor(Domain({"a": 2}), [1.2e-300, 1.3e-300]).normalize(total)
+    np.testing.assert_allclose(table.values / total, [0.48, 0.52])
+
+
 def test_whole_rows_of_minus_infinity():
     domain = Domain({"a": 3, "b": 2, "c": 3})
     potentials = CliqueVector(domain, [("a", "b"), ("b", "c")])

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -65,22 +66,28 @@ struct Inputs {
   }
 };
 
-/// A fresh array that run(its cells, watch) fills, and the log Z it returns.
+constexpr double kSafeTotal = 1e15;  // quotients of tables of counts that sum to so much stay doubles
+
+/// A fresh array of counts that run(its cells, their total, watch) fills, and the log Z it returns.
 template <class Run>
-py::tuple filled(std::size_t cells, bool brief, const Run& run) {
+py::tuple filled(std::size_t cells, double total, bool brief, const Run& run) {
   Array<double> result = allocate<double>(cells);
   const auto out = mutable_view(result);
   double log_z = 0;
-  run_watched(py::none(), brief, [&](const Watch& watch) { log_z = run(out, &watch); });
+  const double safe = std::min(total, kSafeTotal);
+  run_watched(py::none(), brief, [&](const Watch& watch) { log_z = run(out, safe, &watch); });
+  if (safe < total) std::ranges::transform(out, out.begin(), [&](double x) { return x * (total / safe); });
   return py::make_tuple(result, log_z);
 }
 
 py::tuple marginals(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
                     double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  return filled(inputs.potentials.size(), inputs.brief, [&](std::span<double> out, const Watch* watch) {
-    return exact_marginals(tree, inputs.potentials, inputs.evidence, total, out, inputs.threads, watch);
-  });
+  return filled(inputs.potentials.size(), total, inputs.brief,
+                [&](std::span<double> out, double safe, const Watch* watch) {
+                  return exact_marginals(tree, inputs.potentials, inputs.evidence, safe, out, inputs.threads,
+                                         watch);
+                });
 }
 
 /// A list of arrays, one for each attribute: views of one buffer, made here because there may be many.
@@ -88,10 +95,11 @@ py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& pot
                               const EvidenceArrays& evidence, double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
   const std::size_t cells = std::accumulate(tree.sizes.begin(), tree.sizes.end(), std::size_t{0});
-  const py::tuple answer = filled(cells, inputs.brief, [&](std::span<double> out, const Watch* watch) {
-    return exact_attribute_marginals(tree, inputs.potentials, inputs.evidence, total, out, inputs.threads,
-                                     watch);
-  });
+  const py::tuple answer =
+      filled(cells, total, inputs.brief, [&](std::span<double> out, double safe, const Watch* watch) {
+        return exact_attribute_marginals(tree, inputs.potentials, inputs.evidence, safe, out, inputs.threads,
+                                         watch);
+      });
   const auto result = answer[0].cast<Array<double>>();
   py::list tables;
   std::size_t offset = 0;
@@ -107,8 +115,8 @@ py::tuple tables(const JunctionTree& tree, const Array<double>& potentials, cons
                  double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
   const std::size_t cells = tree.nodes.back().offset + tree.nodes.back().cells;
-  return filled(cells, inputs.brief, [&](std::span<double> out, const Watch* watch) {
-    return exact_tables(tree, inputs.potentials, inputs.evidence, total, out, inputs.threads, watch);
+  return filled(cells, total, inputs.brief, [&](std::span<double> out, double safe, const Watch* watch) {
+    return exact_tables(tree, inputs.potentials, inputs.evidence, safe, out, inputs.threads, watch);
   });
 }
 

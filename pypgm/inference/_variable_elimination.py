@@ -103,7 +103,7 @@ def variable_elimination(
     answer = _eliminated(potentials.domain, terms, asked, "sum", clock, order=order, max_bytes=max_bytes)
     mass = float(answer.datavector().sum())
     check_possible(math.log(mass) if mass > 0 else -math.inf, evidence)
-    return Factor.over(answer.domain, answer.datavector() * (total / mass))
+    return answer.normalize(total)
 
 
 def max_elimination(

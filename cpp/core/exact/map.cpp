@@ -26,7 +26,8 @@ class MaxPass {
         factored_(observation.factored()),
         cells_(std::make_unique_for_overwrite<double[]>(factored_.cells)),
         taken_by_(factored_.values.size(), -1),
-        codes_(observation.codes) {
+        codes_(observation.codes),
+        settled_(observation.codes.size(), 1) {
     for (std::size_t s = 0; s < factored_.steps.size(); ++s) {
       const FactoredStep& step = factored_.steps[s];
       taken_by_[at(step.a)] = static_cast<int>(s);
@@ -41,10 +42,13 @@ class MaxPass {
 
   /// Follows the maxima down to an assignment, the smaller codes first; whether it is the only one.
   bool trace() {
-    bool only = true;
-    for (std::size_t s = factored_.steps.size(); s-- > 0;) only = choose(factored_.steps[s]) && only;
-    return only;
+    std::ranges::fill(settled_, 1);
+    for (std::size_t s = factored_.steps.size(); s-- > 0;) choose(factored_.steps[s]);
+    return std::ranges::find(settled_, 0) == settled_.end();
   }
+
+  /// Whether an attribute has the same code in all maximisers, as far as the last trace could see.
+  bool settled(std::size_t attribute) const { return settled_[attribute] != 0; }
 
   /// Lets an attribute have the codes in [begin, end) alone; returns what its home was before.
   std::vector<double> limit(std::size_t attribute, std::size_t begin, std::size_t end) {
@@ -83,35 +87,36 @@ class MaxPass {
   }
 
   /// Gives the attributes a step maximises over the first codes that reach the maximum of its answer, whose
-  /// own attributes have their codes; whether there is only one such choice.
-  bool choose(const FactoredStep& step) {
+  /// own attributes have their codes. They are settled if these are, and there is only one such choice.
+  void choose(const FactoredStep& step) {
     Scope free;
+    const Scope& kept = factored_.values[at(step.out)].attributes;
     const auto gather = [&](int value) {
       for (const std::int32_t x : factored_.values[at(value)].attributes) {
-        const Scope& kept = factored_.values[at(step.out)].attributes;
         if (std::find(kept.begin(), kept.end(), x) == kept.end()) free.push_back(x);
       }
     };
     gather(step.a);
     if (step.b >= 0) gather(step.b);
-    if (free.empty()) return true;
+    if (free.empty()) return;
     std::sort(free.begin(), free.end());
     free.erase(std::unique(free.begin(), free.end()), free.end());
     for (const std::int32_t x : free) codes_[at(x)] = 0;
     const double wanted = table(step.out)[cell_of(step.out)];
     std::vector<std::int32_t> first;
+    bool only = std::ranges::all_of(kept, [&](std::int32_t x) { return settled(at(x)); });
     for (bool more = true; more && !is_abandoned(watch_); more = advance(free)) {
       const double right = step.b < 0 ? 0.0 : table(step.b)[cell_of(step.b)];
       if (table(step.a)[cell_of(step.a)] + right != wanted) continue;
       if (!first.empty()) {
-        put(free, first);
-        return false;
+        only = false;
+        break;
       }
       for (const std::int32_t x : free) first.push_back(codes_[at(x)]);
     }
     assert(!first.empty() || is_abandoned(watch_));
     if (!first.empty()) put(free, first);
-    return true;
+    for (const std::int32_t x : free) settled_[at(x)] = only ? 1 : 0;
   }
 
   std::size_t cell_of(int value) const {
@@ -140,6 +145,7 @@ class MaxPass {
   std::unique_ptr<double[]> cells_;
   std::vector<int> taken_by_;  ///< by value: the step that takes it; -1 for Z
   std::vector<std::int32_t> codes_;
+  std::vector<std::uint8_t> settled_;  ///< by attribute
 };
 
 }  // namespace
@@ -154,7 +160,7 @@ MostProbable most_probable(const JunctionTree& tree, std::span<const double> pot
   bool only = pass.trace();
   std::vector<std::int32_t> codes = pass.codes();
   for (std::size_t a = 0; !only && a < tree.sizes.size() && !is_abandoned(watch); ++a) {
-    if (tree.sizes[a] == 1 || observation.observed[a] != 0) continue;
+    if (pass.settled(a)) continue;
     // A smaller code is in a maximiser exactly if the maximum stays when only smaller codes are left.
     while (codes[a] > 0 && !is_abandoned(watch)) {
       const std::vector<double> before = pass.limit(a, 0, at(codes[a]));

@@ -67,7 +67,8 @@ void add(const Terms& a, const Terms& b, std::size_t n, const double* tops, doub
     const double weight = a.weights[at_a] * b.weights[at_b];
     const double term = weight * __builtin_bit_cast(double, power);
     const double nothing = weight == weight ? 0.0 : weight;
-    sums[i] += e < kLeastPower ? nothing : term;
+    // The exponent of a term that is nothing may lie far above the largest of the others.
+    sums[i] += (e < kLeastPower) | (weight == 0) ? nothing : term;
   }
 }
 
