@@ -164,7 +164,10 @@ class Factor:
             return Factor.over(self.domain, self._cells / top).normalize(total)
         if mass == (-np.inf if log else 0.0):
             raise ValueError(f"the table over {self.domain.attributes} has no weight to normalize")
-        return Factor.over(self.domain, self._cells - mass + np.log(total) if log else self._cells / mass * total)
+        if log:
+            return Factor.over(self.domain, self._cells - mass + np.log(total))
+        at_once = total / mass
+        return Factor.over(self.domain, self._cells * at_once if at_once < np.inf else self._cells / mass * total)
 
     def dot(self, other: Factor) -> float:
         """Return the sum of cell-wise products with a table over the same attributes."""

@@ -70,6 +70,13 @@ def test_both_have_the_same_attributes_and_signatures():
         assert {"time_limit", "progress"} <= inspect.signature(methods[0][name]).parameters.keys()
 
 
+def test_likelihoods_may_be_small():
+    tiny = {"b": pypgm.Likelihood([1e-200, 2e-200]), "c": pypgm.Likelihood([3e-300, 0, 1e-300])}
+    wanted = {"b": pypgm.Likelihood([1, 2]), "c": pypgm.Likelihood([3, 0, 1])}
+    for model in PAIR:
+        np.testing.assert_allclose(model.project("a", tiny).values, model.project("a", wanted).values, rtol=1e-9)
+
+
 @pytest.mark.parametrize("evidence", [None, EVIDENCE, {"a": range(1, 3)}, {"c": pypgm.Likelihood([1, 0, 3])}])
 def test_both_answer_alike(evidence):
     cliques = [c for n in range(4) for c in itertools.permutations(DOMAIN.attributes, n)]

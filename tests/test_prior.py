@@ -155,6 +155,23 @@ def test_zeros_of_constraints_hold_in_every_start():
         assert model.project(("a", "b")).values[[0, 3], [0, 4]].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("oracle", ["exact", "region_graph"])
+@pytest.mark.parametrize("role", ["prior", "warm_start"])
+def test_a_model_of_no_records_is_a_start_like_any_other(role, oracle):
+    domain = Domain({"a": 2, "b": 2})
+    potentials = pypgm.CliqueVector(domain, ["a", "b"], [0, np.log(2), 0, np.log(3)])
+    answers = [LinearMeasurement([10.0, 20.0], "a", 0.1)]
+    stop = {"stop": "optimum"} if role == "warm_start" else {}
+    found = [
+        pypgm.estimate(domain, answers, oracle=oracle, **stop, **{role: pypgm.GraphicalModel(potentials, total)})
+        for total in (0.0, 30.0)
+    ]
+    np.testing.assert_allclose(found[0].project("a").values, [10, 20], atol=0.5)
+    if (role, oracle) == ("prior", "exact"):
+        np.testing.assert_allclose(found[0].project("b").values, [7.5, 22.5], atol=0.5)
+    np.testing.assert_allclose(found[0].project(("a", "b")).values, found[1].project(("a", "b")).values, rtol=1e-6)
+
+
 def test_a_mapping_goes_with_its_prior():
     domain = Domain({"fine": 6, "coarse": 2, "x": 3})
     inside = [Constraint(("fine", "coarse"), mapping=[0, 0, 1, 1, 1, 0])]

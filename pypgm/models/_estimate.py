@@ -158,7 +158,8 @@ def estimate(
         An earlier model on the same attributes, whatever its cliques, to start from: it saves time on the path to the
         optimum, where the estimate then ends. Potentials of a clique that no measured one holds are replaced by those
         that give the measured cliques the earlier model's marginals; where the independent model has the smaller loss,
-        the estimate starts from that.
+        the estimate starts from that. On a junction tree cells that it rules out stay ruled out, and the optimum is
+        that of the others.
     constraints : sequence of Constraint, optional
         Structural zeros and attributes that are functions of others; public knowledge.
     max_bytes : float, optional

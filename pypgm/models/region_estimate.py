@@ -101,7 +101,7 @@ def _start(graph: RegionGraph, prior: Model[Any], independent: CliqueVector) -> 
     start = CliqueVector(domain, list(dict.fromkeys([*told, *singles])))
     for i, clique in enumerate(start.cliques):
         if len(clique) != 1 or clique in known:
-            start.table(i)[:] = np.log(np.maximum(prior.project(clique).datavector() / prior.total, _LEAST))
+            start.table(i)[:] = np.log(np.maximum(prior.query(clique).datavector(), _LEAST))
         else:
             start.table(i)[:] = independent[clique].datavector()
     return start

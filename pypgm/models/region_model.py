@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["RegionGraphModel"]
 
 _METHODS = get_args(Method)[1:]
+_LEAST_LOG = -1e3  # below that of any positive double
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them
 
 
@@ -188,7 +189,9 @@ class RegionGraphModel(Model[Answer]):
         domain = self.graph.domain
         inner = [self.folding.clique(c) for c in cliques]
         known = {
-            domain.attributes[i]: Factor(domain.project((domain.attributes[i],)), np.exp(own - max(own.max(), 0.0)))
+            domain.attributes[i]: Factor(
+                domain.project((domain.attributes[i],)), np.exp(own - max(own.max(), _LEAST_LOG))
+            )
             for i, own in log_likelihoods(domain, self.folding.evidence(evidence))
         }
         wider = [domain.canonical({*clique, *known}) for clique in inner]
@@ -199,9 +202,11 @@ class RegionGraphModel(Model[Answer]):
             if known:
                 for likelihood in known.values():
                     table = table * likelihood
-                if not table.datavector().sum() > 0:
-                    raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence or {})} has probability zero")
-                table = table.project(own).normalize(self.total)
+                    if not table.datavector().sum() > 0:
+                        known_of = ", ".join(evidence or {})
+                        raise ImpossibleEvidenceError(f"the evidence on {known_of} has probability zero")
+                    table = table.normalize(self.total)
+                table = table.project(own)
             turned = self.folding.unfolded(table, clique)
             answers.append(Answer(turned.domain, turned.datavector(), found_by, violation))
         return answers

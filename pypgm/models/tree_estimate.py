@@ -97,7 +97,7 @@ def _earlier(request: Request) -> GraphicalModel | None:
         raise ValueError(f"{role} needs a model over {folding.domain}, got one over {model.domain}")
     if model.folding.as_lists() != folding.as_lists():
         raise ValueError(f"{role} needs a model with the same mappings among its constraints")
-    return model
+    return model if model.total else GraphicalModel(model.potentials, 1.0, tree=model.tree, folding=folding)
 
 
 def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_threads: int) -> CliqueVector:
