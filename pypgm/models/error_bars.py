@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.clock import Clock
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
 from pypgm.memory import check_tables_fit
-from pypgm.models.estimated_again import answers, drawn_noise, estimated_again, origin_of
-from pypgm.numeric import as_generator, checked_integer
+from pypgm.models.estimated_again import Simulation, estimated_again
+from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,24 +27,15 @@ _CELL_BYTES = 8  # of a draw
 _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
 
 
-def standard_errors(
-    model: Model[Any],
-    cliques: Sequence[Clique],
-    evidence: Evidence | None,
-    *,
-    method: str,
-    draws: int,
-    rng: np.random.Generator | int | None,
-    clock: Clock,
-) -> list[Factor]:
+def standard_errors(asked: Simulation, method: str) -> list[Factor]:
     """Return a table of standard errors for each clique; see `Uncertain.standard_error`."""
     if method not in {"auto", "gls", "bootstrap"}:
         raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
-    checked_integer("draws", draws, 2)
-    origin = origin_of(model)
+    checked_integer("draws", asked.draws, 2)
+    model, cliques, origin = asked.model, asked.cliques, asked.origin
     domains = [model.domain.project(c) for c in cliques]
     if method != "bootstrap":
-        reason = _beyond_least_squares(model, origin, evidence)
+        reason = _beyond_least_squares(model, origin, asked.evidence)
         found = (
             None if reason else least_squares(model.domain, origin.measurements, total_is_known=origin.total_is_known)
         )
@@ -55,11 +45,9 @@ def standard_errors(
         if method == "gls":
             raise ValueError(f"generalised least squares does not tell the error here: {reason}")
 
-    what, way_out = f"standard error of {draws} draws", "ask for a smaller clique, or pass fewer draws"
-    check_tables_fit(model.domain, cliques, _CELL_BYTES * draws, what, way_out)
-
-    spread = _bootstrap(model, cliques, evidence, draws=draws, rng=as_generator(rng), clock=clock)
-    return [Factor(d, s) for d, s in zip(domains, spread, strict=True)]
+    what, way_out = f"standard error of {asked.draws} draws", "ask for a smaller clique, or pass fewer draws"
+    check_tables_fit(model.domain, cliques, _CELL_BYTES * asked.draws, what, way_out)
+    return [Factor(d, s) for d, s in zip(domains, _bootstrap(asked), strict=True)]
 
 
 def _beyond_least_squares(model: Model[Any], origin: Origin, evidence: Evidence | None) -> str:
@@ -88,26 +76,17 @@ def _what_binds(model: Model[Any], origin: Origin, cliques: Sequence[Clique], fo
     return ""
 
 
-def _bootstrap(
-    model: Model[Any],
-    cliques: Sequence[Clique],
-    evidence: Evidence | None,
-    *,
-    draws: int,
-    rng: np.random.Generator,
-    clock: Clock,
-) -> list[NDArray[np.float64]]:
+def _bootstrap(asked: Simulation) -> list[NDArray[np.float64]]:
     """Return the standard deviation of answers over estimates from what the model would have been measured as."""
-    origin = origin_of(model)
-    tables = model.project_many([m.clique for m in origin.measurements], n_threads=clock.n_threads)
-    exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(origin.measurements, tables, strict=True)]
-    estimated = estimated_again(model, origin, clock)
+    model, clock, measurements = asked.model, asked.clock, asked.origin.measurements
+    tables = model.project_many([m.clique for m in measurements], n_threads=clock.n_threads)
+    exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(measurements, tables, strict=True)]
+    estimated = estimated_again(model, asked.origin, clock)
     seen: list[list[NDArray[np.float64]]] = []
-    while len(seen) < draws and not clock.tick(lambda: f"{len(seen)}/{draws} estimates"):
-        noisy = [m.answered(e + drawn_noise(m, rng)) for m, e in zip(origin.measurements, exact, strict=True)]
-        drawn = estimated(noisy)
+    while len(seen) < asked.draws and not clock.tick(lambda: f"{len(seen)}/{asked.draws} estimates"):
+        drawn = estimated(asked.measured(exact))
         if drawn.fit is None or drawn.fit.status != "time":
-            seen.append([t.datavector() for t in answers(drawn, cliques, evidence, clock)])
+            seen.append([t.datavector() for t in asked.answers(drawn)])
     if len(seen) < 2:
         raise TimeoutError(f"two estimates of the bootstrap take longer than time_limit={clock.time_limit:g}")
     return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]

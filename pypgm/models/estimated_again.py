@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pypgm.models.base import Model
     from pypgm.models.origin import Origin
 
-__all__ = ["answers", "drawn_noise", "estimated_again", "origin_of"]
+__all__ = ["Simulation", "estimated_again", "origin_of"]
 
 _FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
 
@@ -33,17 +34,51 @@ def origin_of(model: Model[Any]) -> Origin:
     return model.origin
 
 
-def answers(model: Model[Any], cliques: Sequence[Clique], evidence: Evidence | None, clock: Clock) -> list[Factor]:
-    """Return what a model says of cliques: counts, given evidence probabilities."""
-    if evidence:
-        return [model.query(clique, evidence) for clique in cliques]
-    return model.project_many(cliques, n_threads=clock.n_threads)
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """What a model is asked whose errors are to be known, and how what it rests on is simulated.
 
+    Attributes
+    ----------
+    model : Model
+        The model; its measurements are the ones simulated.
+    cliques : sequence of tuple of str
+        What it is asked, as they are written.
+    evidence : mapping or None
+        What is known of other attributes.
+    draws : int
+        Simulations.
+    rng : Generator
+        Where noise and made-up records come from.
+    clock : Clock
+        Shows the simulations, and ends them.
+    """
 
-def drawn_noise(m: LinearMeasurement, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return noise such as a measurement has, for simulations."""
-    spread = m.spread()
-    return rng.laplace(0.0, spread / np.sqrt(2)) if m.noise == "laplace" else rng.normal(0.0, spread)
+    model: Model[Any]
+    cliques: Sequence[Clique]
+    evidence: Evidence | None
+    draws: int
+    rng: np.random.Generator
+    clock: Clock
+
+    @property
+    def origin(self) -> Origin:
+        """What the model was estimated from; ``ValueError`` if it does not know."""
+        return origin_of(self.model)
+
+    def answers(self, model: Model[Any]) -> list[Factor]:
+        """Return what a model says of the cliques: counts, given evidence probabilities."""
+        if self.evidence:
+            return [model.query(clique, self.evidence) for clique in self.cliques]
+        return model.project_many(self.cliques, n_threads=self.clock.n_threads)
+
+    def measured(self, exact: Iterable[NDArray[np.float64]]) -> list[LinearMeasurement]:
+        """Return the model's measurements with other answers: exact ones, and noise such as each has."""
+        return [m.answered(e + self._noise(m)) for m, e in zip(self.origin.measurements, exact, strict=True)]
+
+    def _noise(self, m: LinearMeasurement) -> NDArray[np.float64]:
+        spread = m.spread()
+        return self.rng.laplace(0.0, spread / np.sqrt(2)) if m.noise == "laplace" else self.rng.normal(0.0, spread)
 
 
 def estimated_again(

@@ -13,7 +13,7 @@ from pypgm.data import Dataset
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.memory import check_tables_fit
-from pypgm.models.estimated_again import answers, drawn_noise, estimated_again, origin_of
+from pypgm.models.estimated_again import Simulation, estimated_again, origin_of
 from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pypgm.clock import Clock
     from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.graphs.evidence import Evidence
     from pypgm.models.base import Model
 
 __all__ = ["Basis", "basis", "expected_errors", "expected_total_variation"]
@@ -64,23 +63,16 @@ def _of_measurement(m: LinearMeasurement, inner: set[str]) -> Basis:
     return "merged" if groups is not None and np.unique(groups).size < groups.size else "measured"
 
 
-def expected_errors(
-    model: Model[Any],
-    cliques: Sequence[Clique],
-    evidence: Evidence | None,
-    *,
-    draws: int,
-    rng: np.random.Generator | int | None,
-    clock: Clock,
-) -> list[Factor]:
+def expected_errors(asked: Simulation) -> list[Factor]:
     """Return a table of expected errors for each clique; see `Uncertain.expected_error`."""
-    checked_integer("draws", draws, 2)
+    model, cliques, clock = asked.model, asked.cliques, asked.clock
+    checked_integer("draws", asked.draws, 2)
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
     rest_on = [basis(model, c) for c in cliques]
-    found = answers(model, cliques, evidence, clock)
+    found = asked.answers(model)
     seen = [_Errors(model.domain.size(c)) for c in cliques]
     done = 0
-    for estimated, true in _worlds(model, cliques, evidence, draws=draws, rng=rng, clock=clock):
+    for estimated, true in _worlds(asked):
         done += 1
         for own, a, t in zip(seen, estimated, true, strict=True):
             own.add(a, t)
@@ -88,7 +80,7 @@ def expected_errors(
         raise TimeoutError(f"two estimates of made-up records take longer than time_limit={clock.time_limit:g}")
     if done < 2:  # hardly a made-up table has records with the evidence: nothing is known
         return [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in found]
-    hidden = [0.0] * len(cliques) if evidence else _hidden(model, found)
+    hidden = [0.0] * len(cliques) if asked.evidence else _hidden(model, found)
     errors = []
     for own, table, more, rests_on in zip(seen, found, hidden, rest_on, strict=True):
         error = np.hypot(_inflation(done) * np.sqrt(own.squared(table.datavector(), done)), more)
@@ -152,58 +144,48 @@ def expected_total_variation(
 ) -> NDArray[np.float64]:
     """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
     checked_integer("draws", draws, 1)
+    asked = Simulation(model, cliques, None, draws, as_generator(0), clock)
     found = []
-    for estimated, true in _worlds(model, cliques, None, draws=draws, rng=0, clock=clock):
+    for estimated, true in _worlds(asked):
         shares = ((a / max(a.sum(), 1.0), t / max(t.sum(), 1.0)) for a, t in zip(estimated, true, strict=True))
         found.append([0.5 * np.abs(a - t).sum() for a, t in shares])
     if not found:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")
-    hidden = _hidden(model, answers(model, cliques, None, clock))
+    hidden = _hidden(model, asked.answers(model))
     more = [0.5 * _ABSOLUTE * np.sum(own) / max(model.total, 1.0) for own in hidden]
     return np.asarray(np.hypot(np.mean(found, axis=0), more))
 
 
-def _worlds(
-    model: Model[Any],
-    cliques: Sequence[Clique],
-    evidence: Evidence | None,
-    *,
-    draws: int,
-    rng: np.random.Generator | int | None,
-    clock: Clock,
-) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
+def _worlds(asked: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
     """Yield answers of the model of a made-up table, and the table's own, as often as asked and as time allows.
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """
-    origin, source = origin_of(model), as_generator(rng)
+    model, clock, measurements = asked.model, asked.clock, asked.origin.measurements
     rows = min(max(1, round(model.total)), _RECORDS)
-    records = model.synthetic_data(rows, source)
-    likelihoods = log_likelihoods(model.domain, evidence)
-    estimated = estimated_again(model, origin, clock)
-    for done in range(draws):
-        if clock.tick(partial("{}/{} made-up tables".format, done, draws)):
+    records = model.synthetic_data(rows, asked.rng)
+    likelihoods = log_likelihoods(model.domain, asked.evidence)
+    estimated = estimated_again(model, asked.origin, clock)
+    for done in range(asked.draws):
+        if clock.tick(partial("{}/{} made-up tables".format, done, asked.draws)):
             return
-        chosen = source.integers(0, rows, rows)
+        chosen = asked.rng.integers(0, rows, rows)
         world = Dataset({a: np.asarray(records.columns[a])[chosen] for a in model.domain}, model.domain)
-        exact = world.count([m.clique for m in origin.measurements], clock.n_threads)
+        counts = world.count([m.clique for m in measurements], clock.n_threads)
         scale = max(model.total, 0.0) / rows
-        noisy = [
-            m.answered(m.linear_map.matvec(e * scale) + drawn_noise(m, source))
-            for m, e in zip(origin.measurements, exact, strict=True)
-        ]
-        drawn = estimated(noisy)
+        exact = (m.linear_map.matvec(c * scale) for m, c in zip(measurements, counts, strict=True))
+        drawn = estimated(asked.measured(exact))
         if drawn.fit is not None and drawn.fit.status == "time":
             clock.over = True  # though no tick has seen it
             return
         if not likelihoods:
-            true = [c.astype(np.float64) * scale for c in world.count(cliques, clock.n_threads)]
+            true = [c.astype(np.float64) * scale for c in world.count(asked.cliques, clock.n_threads)]
         elif (weights := _weights(world, likelihoods)).sum() > 0:
             weighted = Dataset(world.columns, model.domain, weights=weights / weights.sum())
-            true = [weighted.project(c).datavector() for c in cliques]
+            true = [weighted.project(c).datavector() for c in asked.cliques]
         else:
             continue
-        yield [t.datavector() for t in answers(drawn, cliques, evidence, clock)], true
+        yield [t.datavector() for t in asked.answers(drawn)], true
 
 
 def _weights(world: Dataset, likelihoods: Sequence[tuple[int, NDArray[np.float64]]]) -> NDArray[np.float64]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from pypgm.clock import Clock
 from pypgm.domain import as_clique, as_cliques
 from pypgm.models.error_bars import standard_errors
+from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, basis, expected_errors
 from pypgm.models.queryable import Queryable, Table
+from pypgm.numeric import as_generator
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,8 +101,9 @@ class Uncertain(Queryable[Table]):
         array([1., 1.])
         """
         with Clock("standard_error", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
-            how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "clock": clock}
-            return standard_errors(cast("Model[Any]", self), [as_clique(clique)], evidence, **how)[0]
+            own = cast("Model[Any]", self)
+            asked = Simulation(own, [as_clique(clique)], evidence, draws, as_generator(rng), clock)
+            return standard_errors(asked, method)[0]
 
     def standard_errors(
         self,
@@ -116,8 +119,9 @@ class Uncertain(Queryable[Table]):
     ) -> list[Factor]:
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
         with Clock("standard_errors", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
-            how: dict[str, Any] = {"method": method, "draws": draws, "rng": rng, "clock": clock}
-            return standard_errors(cast("Model[Any]", self), as_cliques(cliques), evidence, **how)
+            own = cast("Model[Any]", self)
+            asked = Simulation(own, as_cliques(cliques), evidence, draws, as_generator(rng), clock)
+            return standard_errors(asked, method)
 
     def expected_error(
         self,
@@ -200,8 +204,8 @@ class Uncertain(Queryable[Table]):
         True
         """
         with Clock("expected_error", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
-            own, asked = cast("Model[Any]", self), [as_clique(clique)]
-            return expected_errors(own, asked, evidence, draws=draws, rng=rng, clock=clock)[0]
+            own = cast("Model[Any]", self)
+            return expected_errors(Simulation(own, [as_clique(clique)], evidence, draws, as_generator(rng), clock))[0]
 
     def expected_errors(
         self,
@@ -216,8 +220,8 @@ class Uncertain(Queryable[Table]):
     ) -> list[Factor]:
         """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
         with Clock("expected_errors", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
-            own, asked = cast("Model[Any]", self), as_cliques(cliques)
-            return expected_errors(own, asked, evidence, draws=draws, rng=rng, clock=clock)
+            own = cast("Model[Any]", self)
+            return expected_errors(Simulation(own, as_cliques(cliques), evidence, draws, as_generator(rng), clock))
 
     def basis(self, clique: str | Iterable[str]) -> Basis:
         """Return what the counts of a clique rest on.
