@@ -104,33 +104,24 @@ class JunctionTree:
         if order is not None and sorted(domain.indices(order)) != list(range(len(domain))):
             raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(order)}")
         scopes = [sorted(domain.indices(c)) for c in cliques]
-        names = tuple([domain.names(scope) for scope in scopes])
-        given = None if order is None else domain.indices(order)
-        self._make(domain, names, scopes, order=given, exhaustive=effort == "best", max_bytes=max_bytes)
+        self.domain, self._max_bytes = domain, max_bytes
+        self.cliques = tuple([domain.names(scope) for scope in scopes])
+        self._compile(scopes, None if order is None else domain.indices(order), exhaustive=effort == "best")
 
     @classmethod
     def of(cls, potentials: CliqueVector) -> JunctionTree:
         """Return the tree for the cliques of some potentials, all options at their defaults."""
         tree = object.__new__(cls)
-        tree._make(potentials.domain, potentials.cliques, potentials.scopes)
+        tree.domain, tree.cliques, tree._max_bytes = potentials.domain, potentials.cliques, None
+        tree._compile(potentials.scopes)
         return tree
 
-    def _make(
-        self,
-        domain: Domain,
-        cliques: tuple[Clique, ...],
-        scopes: Sequence[Sequence[int]],
-        *,
-        order: Sequence[int] | None = None,
-        exhaustive: bool = False,
-        max_bytes: float | None = None,
+    def _compile(
+        self, scopes: Sequence[Sequence[int]], order: Sequence[int] | None = None, *, exhaustive: bool = False
     ) -> None:
-        """Compile the tree for cliques, given also as ascending positions in the domain."""
-        self.domain = domain
-        self.cliques = cliques
-        self._max_bytes = max_bytes
-        with hopeless_refused(domain, max_bytes):
-            self.plan = _core.JunctionTree(domain.shape, scopes, order, exhaustive)
+        """Make the plan for the cliques, given as ascending positions in the domain."""
+        with hopeless_refused(self.domain, self._max_bytes):
+            self.plan = _core.JunctionTree(self.domain.shape, scopes, order, exhaustive)
         self._check_fits(self.plan.cost["bytes"])
 
     def __reduce__(self) -> tuple[Any, ...]:
