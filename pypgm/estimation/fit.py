@@ -79,6 +79,11 @@ class Fit:
 class Options:
     """When to stop and what to show; see `pypgm.estimate`. `started` is ``time.perf_counter()`` at the beginning.
 
+    Attributes
+    ----------
+    keeps : bool
+        Whether Ctrl-C ends the estimate with the best so far; else it goes through.
+
     Raises
     ------
     ValueError, TypeError
@@ -97,7 +102,6 @@ class Options:
     started: float = field(default_factory=now)
     max_bytes: float | None = None
     keeps: bool = True
-    """Whether Ctrl-C ends the estimate with the best so far; else it goes through."""
 
     def __post_init__(self) -> None:
         if self.stop not in {"validated", "optimum"}:

@@ -30,22 +30,33 @@ Propagation = Callable[..., tuple[Answer, float]]
 
 @dataclass(frozen=True, slots=True)
 class TreeCost:
-    """What one propagation takes, known before any table is made."""
+    """What one propagation takes, known before any table is made.
+
+    Attributes
+    ----------
+    width : int
+        Attributes of the widest clique, less one.
+    largest_clique : tuple of str
+        The clique with the largest table.
+    largest_cells : float
+        Cells of that table.
+    cells : float
+        Cells of the tables of all tree cliques.
+    bytes : float
+        Bytes a call that brings back marginals, log Z or an assignment takes, its answer counted.
+    table_bytes : float
+        Bytes a call takes that brings back the tables of all tree cliques.
+    operations : float
+        Reads and writes of a cell in one propagation, roughly.
+    """
 
     width: int
-    """Attributes of the widest clique, less one."""
     largest_clique: Clique
-    """The clique with the largest table."""
     largest_cells: float
-    """Cells of that table."""
     cells: float
-    """Cells of the tables of all tree cliques."""
     bytes: float
-    """Bytes a call that brings back marginals, log Z or an assignment takes, its answer counted."""
     table_bytes: float
-    """Bytes a call takes that brings back the tables of all tree cliques."""
     operations: float
-    """Reads and writes of a cell in one propagation, roughly."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,23 +28,34 @@ _FLOODING_DAMPING = 0.5  # without it messages that are all sent at once may swi
 
 @dataclass(frozen=True, slots=True)
 class ConvexGbp:
-    """Pseudo-marginals and how they were found."""
+    """Pseudo-marginals and how they were found.
+
+    Attributes
+    ----------
+    marginals : CliqueVector
+        Over the regions, counts; each sums to the total.
+    feasibility : float
+        Mean over the edges of the L1 distance between parent's and child's marginals, as probabilities.
+    dual : float
+        Upper bound of the maximum of sum <theta_r, b_r> + kappa_r H(b_r), natural logs; with named counting numbers the
+        maximum itself, once converged, which stands for log Z.
+    gap : float
+        The bound less the value of beliefs made exactly consistent; inf where those need a cell of weight zero.
+    converged : bool
+        Whether the feasibility met the tolerance.
+    iterations : int
+        Sweeps taken.
+    state : ndarray of float64, shape (cells of all messages,)
+        The messages: a start for another call on the same graph.
+    """
 
     marginals: CliqueVector
-    """Over the regions, counts; each sums to the total."""
     feasibility: float
-    """Mean over the edges of the L1 distance between parent's and child's marginals, as probabilities."""
     dual: float
-    """Upper bound of the maximum of sum <theta_r, b_r> + kappa_r H(b_r), natural logs; with named counting numbers the
-    maximum itself, once converged, which stands for log Z."""
     gap: float
-    """The bound less the value of beliefs made exactly consistent; inf where those need a cell of weight zero."""
     converged: bool
-    """Whether the feasibility met the tolerance."""
     iterations: int
-    """Sweeps taken."""
     state: NDArray[np.float64] = field(repr=False)
-    """The messages, shape (cells of all messages,): a start for another call on the same graph."""
 
 
 def convex_gbp(

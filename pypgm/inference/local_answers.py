@@ -23,17 +23,25 @@ _CHUNK_CELLS = 2**24  # of the tables solved for at a time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalAnswer:
-    """A table over a clique, and how well it agrees with the regions."""
+    """A table over a clique, and how well it agrees with the regions.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (cells,)
+        Probabilities, C order over the clique in the domain's order.
+    violation : float
+        Mean over the maximal intersections of the L1 distance between the table's marginal and the region's, for a
+        total of 1.
+    gap : float
+        Bound on half the sum of squared differences, less its least possible value.
+    iterations : int
+        Sweeps of proportional fitting and steps of descent.
+    """
 
     values: NDArray[np.float64]
-    """Probabilities, C order over the clique in the domain's order."""
     violation: float
-    """Mean over the maximal intersections of the L1 distance between the table's marginal and the region's, for a
-    total of 1."""
     gap: float
-    """Bound on half the sum of squared differences, less its least possible value."""
     iterations: int
-    """Sweeps of proportional fitting and steps of descent."""
 
 
 def local_answers(
