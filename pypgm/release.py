@@ -16,9 +16,9 @@ from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.fields import check_fields
 from pypgm.models.archive import archive_bytes, parse_archive, read_archive
-from pypgm.models.base import Model
 from pypgm.models.origin import MEASUREMENTS, packed_measurements, unpacked_measurements
 from pypgm.models.stored_model import Stored, model_of_archive, told
+from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import as_generator
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
@@ -119,7 +119,7 @@ class Release(Stored):
         time_limit: float | None = None,
     ) -> Factor:
         """Return the error to expect of each count, as the model's; ``TypeError`` if its kind does not know it."""
-        if not isinstance(self.model, Model):
+        if not isinstance(self.model, Uncertain):
             raise TypeError(f"a {type(self.model).__name__} does not know its errors")
         return self.model.expected_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
 

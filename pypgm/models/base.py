@@ -1,4 +1,4 @@
-"""What models of both kinds have in common besides answers: parts, the joint distribution, records, a file."""
+"""What models of both kinds have in common: parts, the joint distribution, records, a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from abc import abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -19,11 +19,9 @@ from pypgm.graphs.junction_tree import checked_total
 from pypgm.inference.folding import Folding
 from pypgm.inference.region_index import RegionIndex
 from pypgm.models.origin import QueryTooLargeError
-from pypgm.models.queryable import Table
 from pypgm.models.refinement import refined_records, stages
 from pypgm.models.sampling import draw_records
 from pypgm.models.stored_model import Stored, fields_of
-from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
@@ -35,16 +33,21 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
     from pypgm.graphs.junction_tree import JunctionTree
+    from pypgm.models.answer import Method
     from pypgm.models.origin import Origin
 
-__all__ = ["Model"]
+__all__ = ["Model", "Table"]
+
+Table = TypeVar("Table", bound="Factor")
 
 
-class Model(Uncertain[Table], Stored):
+class Model(Stored, Generic[Table]):
     """A model over a domain; its marginals are counts that sum to `total`.
 
     Attributes
     ----------
+    is_exact : bool
+        Whether marginals are those of one joint distribution.
     total : float
         Number of records.
     marginals : CliqueVector
@@ -59,6 +62,7 @@ class Model(Uncertain[Table], Stored):
         Why the model protects nobody, if it was made from a release that does not; kept in its file.
     """
 
+    is_exact: ClassVar[bool]
     marginals: CliqueVector
     potentials: CliqueVector
 
@@ -244,6 +248,12 @@ class Model(Uncertain[Table], Stored):
     @abstractmethod
     def _joint(self) -> tuple[JunctionTree, CliqueVector]:
         """A joint distribution over the inner attributes: a junction tree and log-potentials over its cliques."""
+
+    @abstractmethod
+    def _projected(
+        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock
+    ) -> list[Table]:
+        """Return the marginals of cliques as they are written, counts; probabilities where there is no record."""
 
     @abstractmethod
     def _drawn_from(

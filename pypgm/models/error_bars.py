@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.base import Model
     from pypgm.models.origin import Origin
+    from pypgm.models.queryable import Queryable
 
 __all__ = ["standard_errors"]
 
@@ -50,7 +50,7 @@ def standard_errors(asked: Simulation, method: str) -> list[Factor]:
     return [Factor(d, s) for d, s in zip(domains, _bootstrap(asked), strict=True)]
 
 
-def _beyond_least_squares(model: Model[Any], origin: Origin, evidence: Evidence | None) -> str:
+def _beyond_least_squares(model: Queryable[Any], origin: Origin, evidence: Evidence | None) -> str:
     """Return why the estimate is more than weighted least squares, an empty text if it is not."""
     ended = model.fit is not None and model.fit.status == "converged" and origin.options["stop"] == "optimum"
     reasons = {
@@ -63,7 +63,7 @@ def _beyond_least_squares(model: Model[Any], origin: Origin, evidence: Evidence 
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _what_binds(model: Model[Any], origin: Origin, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
+def _what_binds(model: Queryable[Any], origin: Origin, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
     """Return what besides the measurements decides the answers, an empty text if nothing does."""
     if found is None:
         return "the system is too large, or the measurements leave some of it open"

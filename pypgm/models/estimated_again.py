@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.base import Model
     from pypgm.models.origin import Origin
+    from pypgm.models.queryable import Queryable
 
 __all__ = ["Simulation", "estimated_again", "origin_of"]
 
 _FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
 
 
-def origin_of(model: Model[Any]) -> Origin:
+def origin_of(model: Queryable[Any]) -> Origin:
     """Return what a model was estimated from; ``ValueError`` if it does not know."""
     if model.origin is None:
         raise ValueError("the model does not hold the measurements it was estimated from, so its errors are not known")
@@ -54,7 +54,7 @@ class Simulation:
         Shows the simulations, and ends them.
     """
 
-    model: Model[Any]
+    model: Queryable[Any]
     cliques: Sequence[Clique]
     evidence: Evidence | None
     draws: int
@@ -66,7 +66,7 @@ class Simulation:
         """What the model was estimated from; ``ValueError`` if it does not know."""
         return origin_of(self.model)
 
-    def answers(self, model: Model[Any]) -> list[Factor]:
+    def answers(self, model: Queryable[Any]) -> list[Factor]:
         """Return what a model says of the cliques: counts, given evidence probabilities."""
         if self.evidence:
             return [model.query(clique, self.evidence) for clique in self.cliques]
@@ -82,8 +82,8 @@ class Simulation:
 
 
 def estimated_again(
-    model: Model[Any], origin: Origin, clock: Clock
-) -> Callable[[Sequence[LinearMeasurement]], Model[Any]]:
+    model: Queryable[Any], origin: Origin, clock: Clock
+) -> Callable[[Sequence[LinearMeasurement]], Queryable[Any]]:
     """Return what estimates a model like one given from answers to its queries, and first the prior that rests on them.
 
     A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too

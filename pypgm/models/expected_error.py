@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pypgm.clock import Clock
     from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.models.base import Model
+    from pypgm.models.queryable import Queryable
 
 __all__ = ["Basis", "basis", "expected_errors", "expected_total_variation"]
 
@@ -40,7 +40,7 @@ _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute
 _MOST = 4.0  # times the squared error of a cell, that those of its size raise it to, and as far as to one record
 
 
-def basis(model: Model[Any], clique: Clique) -> Basis:
+def basis(model: Queryable[Any], clique: Clique) -> Basis:
     """Return what an answer rests on; see `Uncertain.basis`."""
     measurements = origin_of(model).measurements
     inner = set(model.folding.clique(clique))
@@ -88,7 +88,7 @@ def expected_errors(asked: Simulation) -> list[Factor]:
     return errors
 
 
-def _hidden(model: Model[Any], tables: Sequence[Factor]) -> list[NDArray[np.float64] | float]:
+def _hidden(model: Queryable[Any], tables: Sequence[Factor]) -> list[NDArray[np.float64] | float]:
     """Return for each table what dependence that was not measured adds to its errors."""
     noise = hiding_noise(origin_of(model).measurements)
     guessed = [basis(model, t.domain.attributes) in {"merged", "unmeasured"} for t in tables]
@@ -140,7 +140,7 @@ def _inflation(draws: int) -> float:
 
 
 def expected_total_variation(
-    model: Model[Any], cliques: Sequence[Clique], draws: int, clock: Clock
+    model: Queryable[Any], cliques: Sequence[Clique], draws: int, clock: Clock
 ) -> NDArray[np.float64]:
     """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
     checked_integer("draws", draws, 1)

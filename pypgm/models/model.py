@@ -17,8 +17,8 @@ from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
-from pypgm.models.base import Model
 from pypgm.models.origin import Origin
+from pypgm.models.uncertain import Uncertain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphicalModel"]
 
 
-class GraphicalModel(Model["Factor"]):
+class GraphicalModel(Uncertain["Factor"]):
     r"""The distribution :math:`p(x) \propto \exp \sum_C \theta_C(x_C)` over a domain, times a number of records.
 
     Parameters

@@ -28,7 +28,7 @@ from pypgm.queries.entries import SparseArray
 from pypgm.queries.folded import Folded
 
 if TYPE_CHECKING:
-    from pypgm.models.base import Model
+    from pypgm.models.queryable import Queryable
 
 __all__ = ["MEASUREMENTS", "Earlier", "Origin", "QueryTooLargeError", "packed_measurements", "unpacked_measurements"]
 
@@ -43,7 +43,7 @@ MEASUREMENTS[0] |= {"stddev": (float, np.ndarray), "query": (_QUERY, None)}
 
 _DENSE_ENTRIES = 1 << 22
 
-Again = Callable[..., Callable[..., "Model[Any]"]]
+Again = Callable[..., Callable[..., "Queryable[Any]"]]
 """Returns how to make a model like one given from other answers to the same queries, and another prior where one is
 given: by its origin (that of a prior: how to make such a prior), on a clock's threads, within its time (the fit says
 whether that ended it), and on another region graph where one is given."""

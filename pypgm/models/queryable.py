@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, TypedDict, overload
 
 import numpy as np
 
 from pypgm.clock import Clock
-from pypgm.domain import Clique, as_clique, as_cliques
+from pypgm.domain import as_clique, as_cliques
 from pypgm.factor import Factor
-from pypgm.models.answer import Method
+from pypgm.models.base import Model, Table
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Domain
     from pypgm.graphs.evidence import Evidence
+    from pypgm.models.answer import Method
 
-__all__ = ["Queryable", "Table"]
-
-Table = TypeVar("Table", bound=Factor)
+__all__ = ["Queryable"]
 
 
 class _Limits(TypedDict, total=False):
@@ -34,15 +33,8 @@ class _Limits(TypedDict, total=False):
     progress: bool
 
 
-class Queryable(ABC, Generic[Table]):
+class Queryable(Model[Table]):
     """A model that answers queries given evidence."""
-
-    total: float
-
-    @property
-    @abstractmethod
-    def domain(self) -> Domain:
-        """All attributes."""
 
     def project(
         self,
@@ -271,12 +263,6 @@ class Queryable(ABC, Generic[Table]):
             for table in tables:
                 table.datavector()[:] = 0.0
         return tables
-
-    @abstractmethod
-    def _projected(
-        self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock
-    ) -> list[Table]:
-        """Return the marginals of cliques as they are written, counts; probabilities where there is no record."""
 
     @abstractmethod
     def _answers(

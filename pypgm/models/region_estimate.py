@@ -16,7 +16,7 @@ from pypgm.models.request import Request
 
 if TYPE_CHECKING:
     from pypgm.estimation.constraint import Masks
-    from pypgm.models.base import Model
+    from pypgm.models.queryable import Queryable
 
 __all__ = ["REGION_TOLERANCE", "RegionOracle", "region_problem"]
 
@@ -90,7 +90,7 @@ def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_
     raise ValueError(f"oracle must be 'exact', 'region_graph', 'factor_graph' or a RegionGraph, got {oracle!r}")
 
 
-def _start(graph: RegionGraph, prior: Model[Any], independent: CliqueVector) -> CliqueVector:
+def _start(graph: RegionGraph, prior: Queryable[Any], independent: CliqueVector) -> CliqueVector:
     """Return logs of a model's marginals of the regions, of single attributes for those it does not know."""
     domain, index = graph.domain, RegionIndex(prior.marginals, prior.total)
     if prior.folding.inner != domain:

@@ -24,7 +24,6 @@ from pypgm.inference.local_answers import LocalAnswer, local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
 from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.models.answer import Answer, Method
-from pypgm.models.base import Model
 from pypgm.models.origin import Origin
 from pypgm.models.region_parts import (
     check_answers_fit,
@@ -33,6 +32,7 @@ from pypgm.models.region_parts import (
     oversaturated_answers,
 )
 from pypgm.models.region_tree import bounded_tree
+from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _LEAST_LOG = -1e3  # below that of any positive double
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them
 
 
-class RegionGraphModel(Model[Answer]):
+class RegionGraphModel(Uncertain[Answer]):
     r"""Pseudo-marginals :math:`\tau_r` over the regions of a graph, which agree where regions meet.
 
     No joint distribution need have them. A clique that a region holds is answered by that region; any other by one of

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.loss import Loss
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.inference.folding import Folding
-    from pypgm.models.base import Model
+    from pypgm.models.queryable import Queryable
 
 __all__ = ["Request"]
 
@@ -55,11 +55,11 @@ class Request:
     method: str
     folding: Folding
     masks: Masks
-    prior: Model[Any] | CliqueVector | None = None
-    warm_start: Model[Any] | None = None
+    prior: Queryable[Any] | CliqueVector | None = None
+    warm_start: Queryable[Any] | None = None
 
     @property
-    def first(self) -> Model[Any] | CliqueVector | None:
+    def first(self) -> Queryable[Any] | CliqueVector | None:
         """The prior or the warm start."""
         return self.warm_start if self.prior is None else self.prior
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.fit import Fit
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
+    from pypgm.models.base import Model
 
 __all__ = ["KINDS", "Reader", "ReleasedModel", "Stored", "domain_of", "fields_of", "model_of_archive", "told"]
 
@@ -126,7 +127,7 @@ class Stored(ABC):
         return unpickled, (archive_bytes(self.archive()),)
 
 
-def fields_of(model: ReleasedModel, kind: str) -> dict[str, Any]:
+def fields_of(model: ReleasedModel | Model[Any], kind: str) -> dict[str, Any]:
     """Return the fields of the file of a model of any kind."""
     domain = {"attributes": model.domain.attributes, "shape": model.domain.shape, "labels": dict(model.domain.labels)}
     return {"kind": kind, **domain, "not_private": model.not_private}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from pypgm.clock import Clock
 from pypgm.domain import as_clique, as_cliques
+from pypgm.models.base import Table
 from pypgm.models.error_bars import standard_errors
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, basis, expected_errors
-from pypgm.models.queryable import Queryable, Table
+from pypgm.models.queryable import Queryable
 from pypgm.numeric import as_generator
 
 if TYPE_CHECKING:
@@ -18,16 +19,12 @@ if TYPE_CHECKING:
 
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.base import Model
 
 __all__ = ["Uncertain"]
 
 
 class Uncertain(Queryable[Table]):
     """A model that knows what noise it was estimated from."""
-
-    is_exact: ClassVar[bool]
-    """Whether marginals are those of one joint distribution."""
 
     def standard_error(
         self,
@@ -101,8 +98,7 @@ class Uncertain(Queryable[Table]):
         array([1., 1.])
         """
         with Clock("standard_error", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
-            own = cast("Model[Any]", self)
-            asked = Simulation(own, [as_clique(clique)], evidence, draws, as_generator(rng), clock)
+            asked = Simulation(self, [as_clique(clique)], evidence, draws, as_generator(rng), clock)
             return standard_errors(asked, method)[0]
 
     def standard_errors(
@@ -119,8 +115,7 @@ class Uncertain(Queryable[Table]):
     ) -> list[Factor]:
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
         with Clock("standard_errors", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
-            own = cast("Model[Any]", self)
-            asked = Simulation(own, as_cliques(cliques), evidence, draws, as_generator(rng), clock)
+            asked = Simulation(self, as_cliques(cliques), evidence, draws, as_generator(rng), clock)
             return standard_errors(asked, method)
 
     def expected_error(
@@ -204,8 +199,7 @@ class Uncertain(Queryable[Table]):
         True
         """
         with Clock("expected_error", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
-            own = cast("Model[Any]", self)
-            return expected_errors(Simulation(own, [as_clique(clique)], evidence, draws, as_generator(rng), clock))[0]
+            return expected_errors(Simulation(self, [as_clique(clique)], evidence, draws, as_generator(rng), clock))[0]
 
     def expected_errors(
         self,
@@ -220,8 +214,7 @@ class Uncertain(Queryable[Table]):
     ) -> list[Factor]:
         """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
         with Clock("expected_errors", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
-            own = cast("Model[Any]", self)
-            return expected_errors(Simulation(own, as_cliques(cliques), evidence, draws, as_generator(rng), clock))
+            return expected_errors(Simulation(self, as_cliques(cliques), evidence, draws, as_generator(rng), clock))
 
     def basis(self, clique: str | Iterable[str]) -> Basis:
         """Return what the counts of a clique rest on.
@@ -238,4 +231,4 @@ class Uncertain(Queryable[Table]):
         ValueError
             If the model does not hold its measurements, or the clique is none of its domain.
         """
-        return basis(cast("Model[Any]", self), as_clique(clique))
+        return basis(self, as_clique(clique))
