@@ -48,6 +48,10 @@ class Model(Stored, Generic[Table]):
     ----------
     is_exact : bool
         Whether marginals are those of one joint distribution.
+    domain : Domain
+        All attributes.
+    cliques : tuple of tuple of str
+        The cliques the model was made for.
     total : float
         Number of records.
     marginals : CliqueVector
@@ -63,6 +67,7 @@ class Model(Stored, Generic[Table]):
     """
 
     is_exact: ClassVar[bool]
+    cliques: tuple[Clique, ...]
     marginals: CliqueVector
     potentials: CliqueVector
 
@@ -77,21 +82,12 @@ class Model(Stored, Generic[Table]):
         origin: Origin | None,
     ) -> None:
         self.folding = Folding(domain) if folding is None else folding
+        self.domain = self.folding.domain
         self.total = 0.0 if total == 0 and self.is_exact else checked_total(total)
         self.fit = fit
         self.masks = masks
         self.origin = origin
         self.not_private = ""
-
-    @property
-    def domain(self) -> Domain:
-        """All attributes."""
-        return self.folding.domain
-
-    @property
-    @abstractmethod
-    def cliques(self) -> tuple[Clique, ...]:
-        """The cliques the model was made for."""
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

@@ -56,6 +56,10 @@ class GraphicalModel(Uncertain["Factor"]):
 
     Attributes
     ----------
+    domain : Domain
+        All attributes.
+    cliques : tuple of tuple of str
+        The cliques that have a potential.
     not_private : str
         Why the model protects nobody, if it was made from a release that does not; kept in its file.
 
@@ -85,15 +89,11 @@ class GraphicalModel(Uncertain["Factor"]):
         check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
         super().__init__(potentials.domain, total, fit=fit, folding=folding, masks=masks, origin=origin)
         self.potentials = read_only(potentials)
+        self.cliques = potentials.cliques
         self.tree = JunctionTree.of(potentials) if tree is None else tree
         self._mass = self.total or 1.0  # of tables that answers come from
         own = self.tree.marginals(potentials, self._mass) if marginals is None else marginals
         self.marginals = read_only(own if self.total else own * 0.0)
-
-    @property
-    def cliques(self) -> tuple[Clique, ...]:
-        """The cliques that have a potential."""
-        return self.potentials.cliques
 
     @property
     def _joint(self) -> tuple[JunctionTree, CliqueVector]:

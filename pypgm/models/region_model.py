@@ -88,6 +88,13 @@ class RegionGraphModel(Uncertain[Answer]):
     prior_cells : float, optional
         Cells the junction tree may have; 1e6 (8 MB) by default. 4e6 makes noise-free answers better still.
 
+    Attributes
+    ----------
+    domain : Domain
+        All attributes.
+    cliques : tuple of tuple of str
+        The measured cliques, in the order of measurement.
+
     Raises
     ------
     ValueError
@@ -135,6 +142,7 @@ class RegionGraphModel(Uncertain[Answer]):
     ) -> None:
         super().__init__(graph.domain, total, fit=fit, folding=folding, masks=masks, origin=origin)
         self.graph = graph
+        self.cliques = graph.cliques
         check_marginals(graph, marginals, self.total)
         if previous is not None and previous.graph.domain != graph.domain:
             raise ValueError(f"previous needs a model over {graph.domain}, got one over {previous.graph.domain}")
@@ -149,11 +157,6 @@ class RegionGraphModel(Uncertain[Answer]):
         # A tree that was never asked for has kept nothing.
         self._grown_from: BoundedTree | None = None if previous is None else previous._prior or previous._grown_from
         self._index = RegionIndex(marginals, self.total)
-
-    @property
-    def cliques(self) -> tuple[Clique, ...]:
-        """The measured cliques, in the order of measurement."""
-        return self.graph.cliques
 
     @property
     def prior(self) -> BoundedTree:
