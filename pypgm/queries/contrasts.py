@@ -44,6 +44,8 @@ class Contrasts(LinearQuery):
     sizes : tuple of int
     value_groups : tuple of tuple of int
         The group of each value of each attribute; empty where there are no groups.
+    squared_singular_value : int
+        The square of all singular values, of the sums over groups: by how much an interaction is magnified.
 
     Raises
     ------
@@ -78,6 +80,7 @@ class Contrasts(LinearQuery):
 
     sizes: tuple[int, ...]
     value_groups: tuple[tuple[int, ...], ...]
+    squared_singular_value: int
     _sums: Partition | None  # of the groups
 
     def __init__(self, sizes: Iterable[int], groups: Sequence[ArrayLike] = ()) -> None:
@@ -88,6 +91,8 @@ class Contrasts(LinearQuery):
             raise ValueError(f"the entries of contrasts must be below 2^18, got {math.prod(n - 1 for n in own)}")
         fine = _checked_groups(own, groups) if len(groups) else []
         self._set(sizes=own, value_groups=tuple(tuple(g.tolist()) for g in fine))
+        # The contrasts of one attribute are its counts but for their mean.
+        self._set(is_interaction=len(own) > 1, squared_singular_value=math.prod(n * n if n > 2 else 2 for n in own))
         # The cell of the groups' table that each cell is summed into.
         self._set(_sums=Partition(np.ravel_multi_index(np.ix_(*fine), own).reshape(-1)) if fine else None)
         centred = [n for n in own if n > 2]
@@ -97,16 +102,6 @@ class Contrasts(LinearQuery):
         text = f"sizes={own}" + (f" of groups of {cells} cells" if fine else "")
         same = (own, self.value_groups)
         self._describe(same, (rows, cells), rows * cells, cost=cost, n_read=cells, non_negative=not own, text=text)
-
-    @property
-    def is_interaction(self) -> bool:
-        """Whether there are several attributes; the contrasts of one are its counts but for their mean."""
-        return len(self.sizes) > 1
-
-    @property
-    def squared_singular_value(self) -> int:
-        """The square of all singular values, of the sums over groups: by how much an interaction is magnified."""
-        return math.prod(n * n if n > 2 else 2 for n in self.sizes)
 
     def form(self) -> Form:
         """Return the query as the compiled loop takes it: signed sums along binary axes, centred along all others."""

@@ -36,6 +36,10 @@ class KroneckerQuery(Value):
     ----------
     blocks : dict of str to query
         The blocks, in the order given.
+    attributes : tuple of str
+        The attributes with a block: the axes of an answer.
+    shape : tuple of int
+        The shape of an answer.
 
     Raises
     ------
@@ -59,20 +63,13 @@ class KroneckerQuery(Value):
     """
 
     blocks: dict[str, LinearQuery]
+    attributes: Clique
+    shape: tuple[int, ...]
 
     def __init__(self, blocks: Mapping[str, LinearQuery | ArrayLike]) -> None:
         own = {attribute: _as_block(block) for attribute, block in dict(blocks).items()}
-        self._set(blocks=own, _arguments=(tuple(own.items()),))
-
-    @property
-    def attributes(self) -> Clique:
-        """The attributes with a block: the axes of an answer."""
-        return tuple(self.blocks)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of an answer."""
-        return tuple(block.shape[0] for block in self.blocks.values())
+        shape = tuple(block.shape[0] for block in own.values())
+        self._set(blocks=own, attributes=tuple(own), shape=shape, _arguments=(tuple(own.items()),))
 
     @property
     def operator(self) -> Kronecker:

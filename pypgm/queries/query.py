@@ -71,6 +71,8 @@ class LinearQuery(Value, ABC):
         Whether no two columns have a negative product, so that their distance is at most their hypotenuse.
     has_unit_columns : bool
         Whether each cell is counted in exactly one answer, once: whether there are `groups`.
+    is_interaction : bool
+        Whether answers are 0 on all that is constant along some attribute: they tell nothing of single ones.
     is_identity : bool
         Whether the answers are the cells themselves; the compiled loop reads them in place.
     """
@@ -83,6 +85,7 @@ class LinearQuery(Value, ABC):
     is_non_negative: bool
     has_acute_columns: bool
     has_unit_columns: bool
+    is_interaction: bool = False
     is_identity: ClassVar[bool] = False
 
     def _describe(
@@ -125,11 +128,6 @@ class LinearQuery(Value, ABC):
     def groups(self) -> NDArray[np.int64] | None:
         """The one answer each cell is summed into, shape (cells,), for the compiled loop; None for other queries."""
         return None
-
-    @property
-    def is_interaction(self) -> bool:
-        """Whether answers are 0 on all that is constant along some attribute: they tell nothing of single ones."""
-        return False
 
     def form(self) -> Form:
         """Return the query as the compiled loop takes it; it reads `n_read` entries."""
