@@ -120,7 +120,7 @@ class _Search:
             if here.exact and options.meets(point.loss - lower, point.loss):
                 break
             start = point.potentials if point.start is None else point.start
-            here = replace(here, start=here.vector(start))
+            here = replace(here, start=here.tables.like(start))
             self.ahead, self.path = here.with_loss(stage), None
             del path
         return status

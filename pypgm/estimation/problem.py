@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm import _core
-    from pypgm.domain import Domain
     from pypgm.estimation.measurement import LinearMeasurement
 
     _Numbers = NDArray[np.float64]
@@ -145,18 +144,13 @@ class Problem(ABC):
             object.__setattr__(self, "terms", [self._term(m) for m in self.loss.measurements])
 
     @property
-    def domain(self) -> Domain:
-        """All attributes."""
-        return self.start.domain
-
-    @property
-    @abstractmethod
     def tables(self) -> CliqueVector:
         """Tables over the cliques that an engine works on, of any values: one holds each clique the loss reads."""
+        return self.start
 
     def evaluate(self, loss: Loss) -> Evaluate:
         """Return a loss as a function of the tables."""
-        return loss.on(self.domain, self.tables.cliques)
+        return loss.on(self.tables.domain, self.tables.cliques)
 
     def validation(self) -> Evaluate | None:
         """Return the loss of what is left of measurements to validate with; None if none was held out."""
@@ -184,10 +178,6 @@ class Problem(ABC):
             (t.place, t.map, _floats(m), t.weights, nothing if whole is None else _floats(whole), BEYOND)
             for t, m, whole in answered
         ]
-
-    def vector(self, values: NDArray[np.float64]) -> CliqueVector:
-        """Return flat tables with their names."""
-        return self.tables.like(values)
 
     def with_loss(self: _P, loss: Loss) -> _P:
         """Return the problem with another loss over the same cliques."""

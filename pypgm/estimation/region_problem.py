@@ -59,7 +59,7 @@ class RegionProblem(Problem):
     @cached_property
     def tables(self) -> CliqueVector:
         """Over the regions."""
-        return CliqueVector(self.domain, self.graph.regions)
+        return CliqueVector(self.graph.domain, self.graph.regions)
 
     def engine(self, n_threads: int) -> RegionEngine:
         """Return the solver at its start; see `Problem`."""
@@ -77,7 +77,7 @@ class RegionProblem(Problem):
             core.enter(region, self.start.table(i))
         for i, clique in enumerate(self.start.cliques):
             if len(clique) == 1:
-                core.enter_elsewhere(self.domain.index(clique[0]), self.start.table(i))
+                core.enter_elsewhere(self.graph.domain.index(clique[0]), self.start.table(i))
         for arrays in self.arrays():
             core.measure(arrays)
         return core

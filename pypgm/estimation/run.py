@@ -127,7 +127,7 @@ class Run(ABC):
             status = "iterations"
         seconds = time.perf_counter() - self.options.started
         fit = Fit(status, point.loss, gap, self.calls, seconds, tuple(self.history))
-        potentials = self.problem.vector(point.potentials)
+        potentials = self.problem.tables.like(point.potentials)
         return potentials, potentials.like(point.marginals), fit
 
 

@@ -53,7 +53,7 @@ class _Subgradients(StepwiseRun):
         self._weight = 0.0
         self._linear = 0.0  # sum of step * (loss - <subgradient, marginals>)
         self._steepest = 1e-300
-        self._diameter = math.sqrt(2 * sum(math.log(n) for n in problem.domain.shape) or 1.0)
+        self._diameter = math.sqrt(2 * sum(math.log(n) for n in problem.start.domain.shape) or 1.0)
 
     def advance(self) -> None:
         """Step along a subgradient; see `Run`."""

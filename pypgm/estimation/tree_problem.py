@@ -17,7 +17,6 @@ from pypgm.estimation.steps import MeasuredSteps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.clique_vector import CliqueVector
     from pypgm.estimation.loss import Loss
     from pypgm.graphs import JunctionTree
 
@@ -34,7 +33,7 @@ _Descent = _core.Descent | GeneralDescent
 
 @dataclass(frozen=True, kw_only=True)
 class TreeProblem(Problem):
-    """A loss to be minimised over the marginals of all distributions on a domain.
+    """A loss to be minimised over the marginals of all distributions on a domain, from a start over a tree's cliques.
 
     Attributes
     ----------
@@ -45,11 +44,6 @@ class TreeProblem(Problem):
     exact = True
 
     tree: JunctionTree
-
-    @property
-    def tables(self) -> CliqueVector:
-        """The start: over the cliques of the tree."""
-        return self.start
 
     def safe_step(self) -> float | None:
         """Return the step, in count space, below which mirror descent never raises the loss; None if not known."""
@@ -135,7 +129,7 @@ class TreeEngine:
         allowed = _MISFIT * (1 + abs(wanted))  # either way: a lower loss would be another answer
 
         def descent(loss: Loss, potentials: NDArray[np.float64]) -> _Descent:
-            return replace(own.with_loss(loss), start=own.vector(potentials)).descent(self._n_threads)
+            return replace(own.with_loss(loss), start=own.tables.like(potentials)).descent(self._n_threads)
 
         oracle = Oracle(own.tree, own.total, self._n_threads)
         potentials = oracle.with_marginals(
