@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import NDArray
 
-__all__ = ["JunctionTree", "TreeCost", "TreeNode"]
+    _Likelihoods = list[tuple[int, NDArray[np.float64]]]
 
-Answer = TypeVar("Answer")
-Propagation = Callable[..., tuple[Answer, float]]
+__all__ = ["JunctionTree", "TreeCost", "TreeNode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,9 @@ class JunctionTree:
         ValueError
             If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
         """
-        cells: NDArray[np.float64] = self._run(self.plan.marginals, potentials, evidence, total, n_threads)
+        known, threads = self._checked(potentials, evidence), checked_threads(n_threads)
+        cells, log_z = self.plan.marginals(*known, checked_total(total), threads)
+        check_possible(log_z, evidence)
         return CliqueVector(self.domain, self.cliques, cells)
 
     def attribute_marginals(
@@ -215,14 +216,14 @@ class JunctionTree:
         >>> tree.attribute_marginals(CliqueVector(domain, [("a", "b")], [0, 0, 0, np.log(5)]), 8.0)["a"].round(6)
         array([2., 6.])
         """
-        kernel = self.plan.attribute_marginals
-        tables: list[NDArray[np.float64]] = self._run(kernel, potentials, evidence, total, n_threads)
+        known, threads = self._checked(potentials, evidence), checked_threads(n_threads)
+        tables, log_z = self.plan.attribute_marginals(*known, checked_total(total), threads)
+        check_possible(log_z, evidence)
         return dict(zip(self.domain.attributes, tables, strict=True))
 
     def log_partition(self, potentials: CliqueVector, evidence: Evidence | None = None, *, n_threads: int = 0) -> float:
         """Return log Z: the natural log of the summed weights of all joint assignments; -inf if none has any."""
-        values = self._checked(potentials)
-        return self.plan.log_partition(values, log_likelihoods(self.domain, evidence), checked_threads(n_threads))
+        return self.plan.log_partition(*self._checked(potentials, evidence), checked_threads(n_threads))
 
     def map(self, potentials: CliqueVector, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
         """Return the most probable joint assignment, and the natural log of its weight.
@@ -260,8 +261,7 @@ class JunctionTree:
         >>> tree.map(CliqueVector(domain, [("a", "b")], [0, 1, 2, 0, 5, 4]))
         ({'a': 'yes', 'b': 1}, 5.0)
         """
-        values, likelihoods = self._checked(potentials), log_likelihoods(self.domain, evidence)
-        codes, log_weight = self.plan.most_probable(values, likelihoods)
+        codes, log_weight = self.plan.most_probable(*self._checked(potentials, evidence))
         check_possible(log_weight, evidence)
         return self.domain.labelled(codes), log_weight
 
@@ -276,28 +276,16 @@ class JunctionTree:
             If the tables do not fit, though the tree does; nothing has been allocated then.
         """
         self._check_fits(self.cost.table_bytes)
-        return self.split(self._run(self.plan.tables, potentials, evidence, total, n_threads))
+        known, threads = self._checked(potentials, evidence), checked_threads(n_threads)
+        cells, log_z = self.plan.tables(*known, checked_total(total), threads)
+        check_possible(log_z, evidence)
+        return self.split(cells)
 
     def split(self, cells: NDArray[np.float64]) -> list[Factor]:
         """Return the tables of the tree's cliques, which stand one behind the other in the order of `nodes`."""
         domains = [self.domain.project(node.clique) for node in self.nodes]
         parts = np.split(cells, np.cumsum([domain.size() for domain in domains])[:-1])
         return [Factor.over(domain, part) for domain, part in zip(domains, parts, strict=True)]
-
-    def _run(
-        self,
-        kernel: Propagation[Answer],
-        potentials: CliqueVector,
-        evidence: Evidence | None,
-        total: float,
-        n_threads: int,
-    ) -> Answer:
-        """Return what a propagation of the plan computes; raise if no joint assignment is left any weight."""
-        likelihoods = log_likelihoods(self.domain, evidence)
-        threads = checked_threads(n_threads)
-        answer, log_z = kernel(self._checked(potentials), likelihoods, checked_total(total), threads)
-        check_possible(log_z, evidence)
-        return answer
 
     def _check_fits(self, needed: float) -> None:
         def largest() -> str:
@@ -330,11 +318,12 @@ class JunctionTree:
     def __repr__(self) -> str:
         return f"JunctionTree({len(self.nodes)} cliques, width {self.cost.width}, {self.cost.cells:.4g} cells)"
 
-    def _checked(self, potentials: CliqueVector) -> NDArray[np.float64]:
+    def _checked(self, potentials: CliqueVector, evidence: Evidence | None) -> tuple[NDArray[np.float64], _Likelihoods]:
+        """Return potentials and evidence as the plan takes them."""
         if potentials.cliques != self.cliques or potentials.domain.shape != self.domain.shape:
             raise ValueError(f"the tree was built for {self.cliques[:6]} …, got potentials over {potentials!r}")
         check_logarithms(potentials)
-        return potentials.values
+        return potentials.values, log_likelihoods(self.domain, evidence)
 
 
 def check_logarithms(potentials: CliqueVector) -> None:
