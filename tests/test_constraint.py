@@ -202,6 +202,20 @@ def test_all_ways_to_say_it_are_the_same():
     np.testing.assert_array_equal(images.codes(DOMAIN), CODES)
 
 
+def test_lists_of_truth_values_are_a_mask_where_labels_are_numbers():
+    domain = Domain({"a": [0, 1], "b": [0, 1], "flag": [False, True]})
+    pair = [[True, False], [True, True]]
+    assert Constraint(("a", "b"), allowed=pair).mask(domain).tolist() == [True, False, True, True]
+    assert Constraint(("a", "b"), forbidden=pair).mask(domain).tolist() == [False, True, False, False]
+    assert Constraint("a", allowed=[False, True]).mask(domain).tolist() == [False, True]
+    assert Constraint(("a", "flag"), allowed=pair).mask(domain).tolist() == [True, False, True, True]
+    assert Constraint("flag", allowed=[True]).mask(domain).tolist() == [False, True]
+    assert Constraint(("a", "flag"), allowed=[(0, True)]).mask(domain).tolist() == [False, True, False, False]
+    for wrong in ([(True, False), (False, True)], [(0, True)], [[True, False], [True]]):
+        with pytest.raises(ValueError, match=r"has no label True; .* a truth value stands for no number"):
+            Constraint(("a", "b"), allowed=wrong).mask(domain)
+
+
 def test_cells_of_a_coarse_attribute_are_forbidden_through_the_fine_one():
     model = pypgm.estimate(
         DOMAIN, measured(5), constraints=[INSIDE, Constraint(("x", "state"), forbidden=[(2, "A"), (0, "B")])]
@@ -221,6 +235,12 @@ def test_cells_of_a_coarse_attribute_are_forbidden_through_the_fine_one():
         (lambda: Constraint("q", allowed=[0]), ValueError, "unknown attribute 'q'"),
         (lambda: Constraint(("x", "x"), allowed=[(0, 0)]), ValueError, "more than once"),
         (lambda: Constraint(("x", "y"), allowed=np.ones((2, 3), bool)), ValueError, r"needs shape \(3, 2\)"),
+        (
+            lambda: Constraint(("x", "y"), allowed=[[True, False]] * 2),
+            ValueError,
+            r"needs shape \(3, 2\), got \(2, 2\)",
+        ),
+        (lambda: Constraint("x", allowed=[True]), ValueError, r"needs shape \(3,\), got \(1,\)"),
         (lambda: Constraint(("x", "y"), allowed=np.ones((3, 2), int)), TypeError, "needs truth values, got int64"),
         (lambda: Constraint(("x", "y"), allowed=[(0, 7)]), ValueError, "codes of 'y' are 0 to 1, got 7"),
         (lambda: Constraint(("x", "y"), allowed=[(0,)]), ValueError, "needs 2 values"),

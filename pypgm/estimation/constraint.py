@@ -35,9 +35,9 @@ class Constraint:
     ----------
     clique : str or sequence of str
         The attributes concerned; with `mapping` two, the fine one first.
-    allowed : ndarray of bool, shape of the clique's table, or sequence of cells
+    allowed : ndarray or nested lists of bool, shape of the clique's table, or sequence of cells
         The cells that may hold records: a mask, or cells as tuples of labels or codes (plain values where the clique is
-        one attribute).
+        one attribute). Lists of truth values are cells where each attribute has truth values among its labels.
     forbidden : the same
         Instead of `allowed`: the cells that may not.
     mapping : array_like of int, shape (fine values,), or mapping
@@ -96,10 +96,11 @@ class Constraint:
     def mask(self, domain: Domain) -> NDArray[np.bool_]:
         """Return whether each cell of the clique, as it is written, may hold records, shape (cells,)."""
         shape = domain.sizes(self.clique)
-        if isinstance(self._given, np.ndarray) and self._given.dtype == bool:
-            if self._given.shape != shape:
-                raise ValueError(f"the mask of clique {self.clique} needs shape {shape}, got {self._given.shape}")
-            named: NDArray[np.bool_] = self._given.copy()
+        truths = self._truths(domain)
+        if truths is not None:
+            if truths.shape != shape:
+                raise ValueError(f"the mask of clique {self.clique} needs shape {shape}, got {truths.shape}")
+            named: NDArray[np.bool_] = truths
         elif len(shape) > 1 and getattr(self._given, "shape", None) == shape:
             raise TypeError(f"the mask of clique {self.clique} needs truth values, got {self._given.dtype}")
         else:
@@ -131,6 +132,22 @@ class Constraint:
             came = f"{codes.min()} to {codes.max()}"
             raise ValueError(f"codes of {coarse!r} are 0 to {columns - 1}, got {came} for {fine!r}")
         return codes.astype(np.int64)
+
+    def _truths(self, domain: Domain) -> NDArray[np.bool_] | None:
+        """Return a copy of a mask, an array or nested lists of truth values; None where cells are given."""
+        given = self._given
+        if not isinstance(given, np.ndarray):
+            first = given
+            while isinstance(first, list) and first:
+                first = first[0]
+            named = all(any(isinstance(x, bool) for x in domain.labels.get(a, ())) for a in self.clique)
+            if not isinstance(first, bool | np.bool_) or (named and len(self.clique) <= 2):
+                return None
+            try:
+                given = np.array(given)
+            except ValueError:  # rows of different lengths
+                return None
+        return given.copy() if given.dtype == bool else None
 
     def _codes(self, domain: Domain, cell: Any) -> tuple[int, ...]:  # noqa: ANN401 - labels or codes
         values = (cell,) if len(self.clique) == 1 and not isinstance(cell, tuple) else tuple(cell)
