@@ -341,6 +341,22 @@ def test_frames_of_all_kinds(sprinkler):
     np.testing.assert_array_equal(sprinkler.predict_proba(data)["rain"][0], wanted[0])
 
 
+def test_arrow_tables(sprinkler):
+    pa = pytest.importorskip("pyarrow")
+    columns = {"grass": ["wet", None, "dry", "wet"], "sprinkler": ["on", "off", None, "on"]}
+    plain = pa.table(columns)
+    coded = pa.table({name: plain[name].dictionary_encode() for name in columns})
+    for table in (plain, coded, plain.to_batches()[0]):
+        wanted = sprinkler.predict_proba(columns)["rain"]
+        np.testing.assert_array_equal(sprinkler.predict_proba(table)["rain"], wanted)
+        np.testing.assert_array_equal(sprinkler.log_likelihood(table), sprinkler.log_likelihood(columns))
+        found = sprinkler.predict(table)
+        assert type(found) is type(table)
+        assert found.to_pydict() == {"rain": ["no", "no", "no", "no"]}
+    with pytest.raises(ValueError, match=r"'grass', row 1 .*: attribute 'grass' has no label 'red'"):
+        sprinkler.predict(pa.table({"grass": ["wet", "red"]}))
+
+
 def test_a_target_column_is_left_aside(sprinkler):
     alone = sprinkler.predict_proba({"grass": ["wet"]}, "rain")
     beside = sprinkler.predict_proba({"grass": ["wet"], "rain": ["nonsense"]}, "rain")

@@ -43,7 +43,7 @@ def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tup
     domain : Domain
     frame : Dataset, data frame, or mapping of str to sequence
         Columns of labels, or of codes where an attribute has no labels; None, NaN, NA and masked entries are missing.
-        A data frame is what has ``columns`` and gives a column by its name, such as that of pandas.
+        A data frame is what has ``columns`` and gives a column by its name, such as that of pandas, or an Arrow table.
     ignored : collection of str
         Columns to leave out.
 
@@ -89,7 +89,7 @@ def like_frame(frame: Frame, columns: dict[str, NDArray[Any]]) -> dict[str, NDAr
     if isinstance(frame, Mapping | Dataset):
         return columns
     index = getattr(frame, "index", None)
-    kind: Any = type(frame)
+    kind: Any = getattr(type(frame), "from_pydict", type(frame))  # an Arrow table is not made by its class
     found: Table = kind(columns) if index is None else kind(columns, index=index)
     return found
 
@@ -101,6 +101,8 @@ def _column_names(frame: Frame) -> list[str]:
     if not isinstance(columns, Iterable):
         raise TypeError(f"a frame must be a mapping of columns, a data frame or a Dataset, got {type(frame)}")
     names = list(columns)
+    if not any(isinstance(name, str) for name in names):  # the columns of an Arrow table are the columns themselves
+        names = list(getattr(frame, "column_names", names))
     if len(set(names)) != len(names):
         raise ValueError(f"a frame needs columns of different names, got {listed(names)}")
     return names
@@ -156,7 +158,8 @@ def _is_missing(value: object) -> bool:
 
 def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
     book = _Codes(domain, name)
-    values = np.asarray(column, dtype=object)
+    # NumPy takes the nulls of an Arrow dictionary for its last value, and integers with nulls for floats.
+    values = np.asarray(column.to_pylist() if hasattr(column, "to_pylist") else column, dtype=object)
     if is_masked(column):
         values = values.copy()
         values[np.ma.getmaskarray(column)] = None
