@@ -293,6 +293,14 @@ def test_refusals(options, asked, message):
         model.standard_error(asked.pop("clique", "a"), **asked)
 
 
+@pytest.mark.parametrize("method", ["auto", "gls", "bootstrap"])
+def test_an_estimate_without_measurements_has_no_standard_error(method):
+    model = pypgm.estimate(DOMAIN, [], 100)
+    with pytest.raises(ValueError, match="the model was estimated without any"):
+        model.standard_error("a", method=method)
+    assert (model.expected_error("a", draws=2).values == np.inf).all()
+
+
 def test_a_count_held_by_zero_has_no_formula():
     model = optimum([LinearMeasurement([100, 1, 0, 40], "a", 5.0)])
     with pytest.raises(ValueError, match="held from below by zero"):

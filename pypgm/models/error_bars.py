@@ -33,6 +33,8 @@ def standard_errors(asked: Simulation, method: str) -> list[Factor]:
         raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
     checked_integer("draws", asked.draws, 2)
     model, cliques, origin = asked.model, asked.cliques, asked.origin
+    if not origin.measurements:
+        raise ValueError("a standard error is that of the noise of measurements; the model was estimated without any")
     domains = [model.domain.project(c) for c in cliques]
     if method != "bootstrap":
         reason = _beyond_least_squares(model, origin, asked.evidence)

@@ -82,8 +82,8 @@ class Uncertain(Queryable[Table]):
         TimeoutError
             If there is no time for two estimates.
         ValueError
-            If the model was not estimated from measurements with a named loss, or was loaded from a file that does
-            not hold them; if "gls" is asked for where it does not hold; if there are fewer than 2 draws.
+            If the model was not estimated from measurements with a named loss, from none at all, or was loaded from a
+            file that does not hold them; if "gls" is asked for where it does not hold; if there are fewer than 2 draws.
 
         References
         ----------
