@@ -360,6 +360,22 @@ def test_refused(refused, message):
         refused()
 
 
+@pytest.mark.parametrize(
+    ("query", "place", "came"),
+    [
+        ({"age": np.eye(8)}, "query", "dict"),
+        (queries.Prefix(8), "query", "Prefix"),
+        ("age", "query", "str"),
+        (None, "query", "NoneType"),
+        (np.eye(8), r"query\[0\]", "ndarray"),
+        ([KroneckerQuery({}), queries.Prefix(8)], r"query\[1\]", "Prefix"),
+    ],
+)
+def test_what_is_no_kronecker_query_is_refused(query, place, came):
+    with pytest.raises(TypeError, match=rf"{place} needs a pypgm\.KroneckerQuery.*, got {came}: pypgm.KroneckerQuery"):
+        small_model().answer(query)
+
+
 # Evidence.
 
 

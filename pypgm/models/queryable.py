@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict, overload
 
 import numpy as np
 
 from pypgm.clock import Clock
-from pypgm.domain import as_clique, as_cliques
+from pypgm.domain import as_clique, as_cliques, check_kind
 from pypgm.factor import Factor
 from pypgm.models.base import Model, Table
 from pypgm.queries import KroneckerQuery
@@ -194,6 +194,8 @@ class Queryable(Model[Table]):
         ------
         ValueError
             If an attribute is unknown, or a block is not for as many values as it has.
+        TypeError
+            If something is no `KroneckerQuery`.
 
         Examples
         --------
@@ -203,9 +205,8 @@ class Queryable(Model[Table]):
         >>> model.answer(pypgm.KroneckerQuery({"age": pypgm.queries.RangeList(4, [(1, 2)])}), {"sex": "F"}).round(6)
         array([40.])
         """
-        several = [query] if isinstance(query, KroneckerQuery) else list(query)
-        checked = [q.checked(self.domain) for q in several]
-        ends = f"the answers to {len(several)} queries"
+        checked = [q.checked(self.domain) for q in _several(query)]
+        ends = f"the answers to {len(checked)} queries"
         with Clock("answer", time_limit, progress, n_threads=n_threads, ends=ends) as clock:
             answers = self._answers(checked, evidence, clock)
         counts = answers if self.total else [0.0 * answer for answer in answers]
@@ -269,6 +270,19 @@ class Queryable(Model[Table]):
         self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock
     ) -> list[NDArray[np.float64]]:
         """Return the answers to checked queries in counts, in the order asked."""
+
+
+def _several(query: KroneckerQuery | Sequence[KroneckerQuery]) -> list[KroneckerQuery]:
+    """Return one query or several as a list; ``TypeError`` if something else was given for one."""
+    made = "pypgm.KroneckerQuery({attribute: a query of pypgm.queries}) makes one"
+    if isinstance(query, KroneckerQuery):
+        return [query]
+    if isinstance(query, Mapping | str) or not isinstance(query, Iterable):
+        raise TypeError(f"query needs a pypgm.KroneckerQuery or a sequence of them, got {type(query).__name__}: {made}")
+    queries = list(query)
+    for i, one in enumerate(queries):
+        check_kind(f"query[{i}]", one, KroneckerQuery, made)
+    return queries
 
 
 def _levels(domain: Domain, attribute: str, levels: ArrayLike | None) -> NDArray[np.float64]:
