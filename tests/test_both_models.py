@@ -160,6 +160,16 @@ def test_estimates_under_constraints_agree():
 
 
 @BOTH
+def test_levels_of_impossible_values_do_not_count(model):
+    for level in (np.inf, -np.inf, np.nan):
+        assert model.expectation("b", levels=[1, level], evidence={"b": "x"}).values == pytest.approx(1.0)
+        means = model.expectation("b", "a", levels=[level, 2.0]).values  # with a = 0 the value y is impossible
+        np.testing.assert_array_equal(means, [level] * 3)
+        np.testing.assert_allclose(model.expectation("b", "a", levels=[3.0, level]).values, [3.0, level, level])
+    assert np.isnan(model.expectation("b", levels=[np.inf, -np.inf]).values)
+
+
+@BOTH
 def test_unknown_ways_to_answer_are_refused(model):
     other = "combined" if model.is_exact else "exact"
     for call in (model.project, lambda c, **o: model.project_many([c], **o)):

@@ -228,7 +228,8 @@ class Queryable(Model[Table]):
         given : str or sequence of str
             Attributes of the answer, in any order; none for the mean over all records.
         levels : array_like of float, shape (values,), optional
-            The number each value stands for; its labels by default, if they are numbers.
+            The number each value stands for; its labels by default, if they are numbers. That of a value of
+            probability 0 does not count, be it infinite or NaN.
         evidence : mapping, optional
             As for `project`.
 
@@ -256,7 +257,10 @@ class Queryable(Model[Table]):
             table = self._projected([(*clique, attribute)], evidence, None, clock)[0]
         cells = table.datavector().reshape(-1, numbers.size)
         with np.errstate(all="ignore"):
-            return Factor(self.domain.project(clique), (cells / cells.sum(axis=1, keepdims=True)) @ numbers)
+            shares = cells / cells.sum(axis=1, keepdims=True)
+            if np.isfinite(numbers).all():
+                return Factor(self.domain.project(clique), shares @ numbers)
+            return Factor(self.domain.project(clique), np.where(shares == 0, 0.0, shares * numbers).sum(axis=1))
 
     def _counts(self, tables: list[Table]) -> list[Table]:
         """Return tables as counts, where there is no record those they would have if there were one."""
