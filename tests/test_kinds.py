@@ -22,6 +22,19 @@ REFUSED = {
         r"measurements\[1\] needs a pypgm.LinearMeasurement, got tuple: pypgm.LinearMeasurement\(",
     ),
     "estimate: one": (lambda: pypgm.estimate(DOMAIN, MEASURED), "needs a sequence of pypgm.LinearMeasurement, got one"),
+    "estimate: oracle": (
+        lambda: pypgm.estimate(DOMAIN, [MEASURED], oracle=np.array(["exact", "region_graph"])),
+        "oracle must be 'exact', 'region_graph', 'factor_graph' or a pypgm.RegionGraph, got ndarray",
+    ),
+    "estimate: no oracle": (lambda: pypgm.estimate(DOMAIN, [MEASURED], oracle=None), "oracle must be .* got NoneType"),
+    "estimate: rng": (
+        lambda: pypgm.estimate(DOMAIN, [MEASURED], rng=1.5),
+        r"rng must be a whole number of at least 0, a numpy.random.Generator or None, got 1\.5",
+    ),
+    "estimate: rng of an optimum": (
+        lambda: pypgm.estimate(DOMAIN, [MEASURED], rng="x", stop="optimum"),
+        "rng must be a whole number of at least 0",
+    ),
     "tree": (lambda: pypgm.JunctionTree(DICT, ["a"]), NO_DOMAIN),
     "vector": (lambda: pypgm.CliqueVector(DICT, ["a"]), NO_DOMAIN),
     "factor": (lambda: pypgm.Factor(DICT, [1, 2]), NO_DOMAIN),

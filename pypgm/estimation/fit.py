@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pypgm.clock import now
 from pypgm.errors import EstimateInterruptedWarning
-from pypgm.numeric import checked_integer, checked_real, checked_threads
+from pypgm.numeric import as_generator, checked_integer, checked_real, checked_threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,6 +113,8 @@ class Options:
             checked_real("stepsize", self.stepsize)
         if not (self.callback is None or callable(self.callback)):
             raise TypeError(f"callback must be callable, got {type(self.callback).__name__}")
+        if self.rng is not None:
+            as_generator(self.rng)  # here, for a run that ends before it validates should refuse it too
         for name in ("time_limit", "max_bytes"):
             if getattr(self, name) is not None:
                 checked_real(name, getattr(self, name), infinite=True)

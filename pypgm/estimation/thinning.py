@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.numeric import as_generator
+
 if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
 
@@ -25,7 +27,7 @@ def thinned(
     What is left to validate has the same mean; for Gaussian noise it is independent, for any noise of that variance
     uncorrelated. Without a source of noise it is a fixed one.
     """
-    source = np.random.default_rng(_SEED if rng is None else rng)
+    source = as_generator(_SEED if rng is None else rng)
     return [m.answered(m.values + _THINNING * (m.spread() * source.normal(size=m.values.size))) for m in measurements]
 
 

@@ -215,6 +215,7 @@ def estimate(
     """
     measurements = checked_measurements(domain, measurements)
     _check_starts(prior, warm_start)
+    _check_oracle(oracle)
     default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
     limits = (time_limit, callback, progress, n_threads, stop or "validated", rng)
     options = Options(iterations, default if tolerance is None else tolerance, stepsize, *limits, max_bytes=max_bytes)
@@ -303,6 +304,13 @@ def _check_starts(prior: object, warm_start: object) -> None:
     for role, earlier in (("prior", prior), ("warm_start", warm_start)):
         if not isinstance(earlier, Model | None):
             raise TypeError(f"{role} needs a GraphicalModel, got {type(earlier).__name__}")
+
+
+def _check_oracle(oracle: object) -> None:
+    """Raise ``TypeError`` unless it is of a kind that can name or be one; an array would compare with each name."""
+    if not isinstance(oracle, str | JunctionTree | RegionGraph):
+        needed = "'exact', 'region_graph', 'factor_graph' or a pypgm.RegionGraph"
+        raise TypeError(f"oracle must be {needed}, got {type(oracle).__name__}")
 
 
 def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop:
