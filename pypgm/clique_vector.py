@@ -13,6 +13,7 @@ from pypgm import _core
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
 from pypgm.factor import Factor
 from pypgm.memory import check_fits, short
+from pypgm.numeric import float_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -40,6 +41,8 @@ class CliqueVector:
     ------
     ValueError
         If a clique names an attribute that is unknown or comes twice, or the number of values does not fit.
+    TypeError
+        If values are complex or masked.
 
     Examples
     --------
@@ -207,7 +210,7 @@ class CliqueVector:
         return f"CliqueVector({len(self.cliques)} cliques, {self.values.size} cells: {_some(self.cliques)}; {cells})"
 
     def _checked(self, values: ArrayLike) -> NDArray[np.float64]:
-        cells = np.ascontiguousarray(values, dtype=np.float64)
+        cells = np.ascontiguousarray(float_array("values of tables", values))
         if cells.shape != (self._offsets[-1],):
             raise ValueError(f"{len(self.cliques)} cliques need {self._offsets[-1]} values, got shape {cells.shape}")
         return cells

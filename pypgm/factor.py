@@ -12,6 +12,7 @@ import numpy as np
 from pypgm import _core
 from pypgm.domain import Clique, Domain, Label, as_clique, check_domain, listed
 from pypgm.memory import check_fits, short
+from pypgm.numeric import float_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -45,6 +46,8 @@ class Factor:
     ------
     ValueError
         If the number of values does not fit the domain.
+    TypeError
+        If they are complex or masked.
 
     Examples
     --------
@@ -61,7 +64,7 @@ class Factor:
 
     def __init__(self, domain: Domain, values: ArrayLike) -> None:
         check_domain(domain)
-        cells = np.array(values, dtype=np.float64, order="C")
+        cells = np.array(float_array("values of a table", values), order="C")
         if cells.shape not in {domain.shape, (domain.size(),)}:
             raise ValueError(f"a table over {domain} needs shape {domain.shape}, got {cells.shape}")
         self.domain = domain
@@ -194,7 +197,7 @@ class Factor:
 
     def __rtruediv__(self, other: float) -> Factor:
         """Divide a number by each cell; 0 / 0 is 0."""
-        return Factor.over(self.domain, _divide(np.asarray(other, dtype=np.float64), self._cells))
+        return Factor.over(self.domain, _divide(float_array("what a table combines with", other), self._cells))
 
     def __neg__(self) -> Factor:
         return Factor.over(self.domain, -self._cells)
@@ -282,7 +285,7 @@ class Factor:
         self, other: Factor | float, op: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
     ) -> Factor:
         if not isinstance(other, Factor):
-            number = np.asarray(other, dtype=np.float64)
+            number = float_array("what a table combines with", other)
             if number.ndim and number.shape != self.domain.shape:
                 raise ValueError(f"a table over {self.domain} combines with a number, got shape {number.shape}")
             return Factor.over(self.domain, op(self._cells, number.reshape(-1) if number.ndim else number))

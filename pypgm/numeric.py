@@ -12,7 +12,15 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_generator", "checked_integer", "checked_real", "checked_threads", "is_masked", "real_array"]
+__all__ = [
+    "as_generator",
+    "checked_integer",
+    "checked_real",
+    "checked_threads",
+    "float_array",
+    "is_masked",
+    "real_array",
+]
 
 _MOST_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors
 
@@ -75,12 +83,34 @@ def _float_of(name: str, value: object) -> float:
 
 def real_array(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return an array of integers or floats; ``TypeError``, naming what it is of, if its entries are none."""
-    if is_masked(values):
-        raise TypeError(f"{name} must be real numbers, got a masked array: fill or drop what is masked")
-    array: NDArray[Any] = np.asarray(values)
+    array = _plain_array(name, values)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
     return array
+
+
+def float_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return an array of what NumPy takes for real numbers, a float64 one as it is; else ``TypeError`` that names it.
+
+    NumPy itself would take the real parts of complex numbers, and what stands under a mask.
+
+    Examples
+    --------
+    >>> float_array("weights", [1, True])
+    array([1., 1.])
+    """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
+    array = _plain_array(name, values)
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
+    return np.asarray(array, dtype=np.float64)
+
+
+def _plain_array(name: str, values: ArrayLike) -> NDArray[Any]:
+    if is_masked(values):
+        raise TypeError(f"{name} must be real numbers, got a masked array: fill or drop what is masked")
+    return np.asarray(values)
 
 
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:

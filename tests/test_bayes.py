@@ -624,3 +624,8 @@ def test_parents_that_cannot_be_make_no_network(parents, message):
     with pytest.raises(NetworkError, match=message) as caught:
         BayesianNetwork(Domain({"rain": 2}), {"rain": parents}, {"rain": np.full((2, 2), 0.5)})
     assert caught.value.attribute == "rain"
+
+
+def test_probabilities_are_real_numbers():
+    with pytest.raises(TypeError, match="the table of 'rain' must be real numbers, got dtype complex128"):
+        BayesianNetwork(Domain({"rain": 2}), {}, {"rain": np.array([1, 1j])})

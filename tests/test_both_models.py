@@ -170,6 +170,13 @@ def test_levels_of_impossible_values_do_not_count(model):
 
 
 @BOTH
+def test_levels_are_real_numbers(model):
+    for levels in (np.array([1j, 2]), np.ma.array([1.0, 2.0], mask=[1, 0])):
+        with pytest.raises(TypeError, match="levels must be real numbers"):
+            model.expectation("b", levels=levels)
+
+
+@BOTH
 def test_unknown_ways_to_answer_are_refused(model):
     other = "combined" if model.is_exact else "exact"
     for call in (model.project, lambda c, **o: model.project_many([c], **o)):

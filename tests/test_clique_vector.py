@@ -106,6 +106,13 @@ REFUSED = [
     (lambda v: CliqueVector(DOMAIN, [("a", "a")]), ValueError, "'a' more than once"),
     (lambda v: CliqueVector(DOMAIN, ["a"], [1.0]), ValueError, r"1 cliques need 2 values, got shape \(1,\)"),
     (lambda v: CliqueVector(DOMAIN, ["a"], [[1.0, 2.0]]), ValueError, r"need 2 values, got shape \(1, 2\)"),
+    (
+        lambda v: CliqueVector(DOMAIN, ["a"], np.array([1j, 2])),
+        TypeError,
+        "tables must be real numbers, got dtype complex",
+    ),
+    (lambda v: CliqueVector(DOMAIN, ["a"], np.ma.array([1.0, 2], mask=[1, 0])), TypeError, "got a masked array"),
+    (lambda v: v * 1j, TypeError, "tables must be real numbers, got dtype complex"),
     (lambda v: v["a"], KeyError, r"no table over \('a',\); the cliques are \(a, b\), "),
     (lambda v: v["zip"], ValueError, "unknown attribute 'zip'"),
     (lambda v: v.project(("a", "c")), ValueError, r"no clique holds \('a', 'c'\); the cliques are \(a, b\), "),

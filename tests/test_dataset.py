@@ -21,6 +21,12 @@ def test_columns_are_kept_as_they_are():
     assert data.count([("a", "b")])[0].tolist() == [0, 6, 0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("weights", [np.array([1j, 2.0]), np.ma.array([1.0, 2.0], mask=[1, 0])])
+def test_weights_are_real_numbers(weights):
+    with pytest.raises(TypeError, match="weights must be real numbers"):
+        Dataset({"a": [0, 1], "b": [1, 0]}, DOMAIN, weights=weights)
+
+
 @pytest.mark.parametrize("dtype", [">i4", "<u2", ">u8"])
 def test_byte_order_does_not_matter(dtype):
     data = Dataset({"a": np.array([0, 2, 2], dtype=dtype), "b": [1, 0, 1]}, DOMAIN)

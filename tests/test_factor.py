@@ -241,6 +241,23 @@ def test_an_array_combines_cell_by_cell_or_not_at_all():
         table * np.array([1, 2])
 
 
+@pytest.mark.parametrize(
+    ("values", "came"),
+    [
+        (np.array([1 + 2j, 3]), "dtype complex128"),
+        ([1j, 2], "dtype complex"),
+        (np.ma.array([1.0, 2.0], mask=[1, 0]), "a masked array: fill or drop"),
+    ],
+)
+def test_only_real_numbers_make_a_table(values, came):
+    with pytest.raises(TypeError, match=f"values of a table must be real numbers, got {came}"):
+        Factor(Domain({"a": 2}), values)
+    table = Factor(Domain({"a": 2}), [1, 2])
+    for combine in (lambda: table + values, lambda: table / values, lambda: values - table, lambda: table * 1j):
+        with pytest.raises(TypeError, match="what a table combines with must be real numbers"):
+            combine()
+
+
 def test_a_factor_keeps_what_it_was_given():
     given = np.array([1.0, 2.0])
     factor = Factor(Domain({"a": 2}), given)

@@ -38,6 +38,16 @@ def test_what_is_no_likelihood_is_refused(values):
         Likelihood(values)
 
 
+@pytest.mark.parametrize(
+    ("values", "came"),
+    [(np.array([1j, 2, 3]), "dtype complex"), (np.ma.array([1.0, 2, 3], mask=[1, 0, 0]), "a masked")],
+)
+def test_a_likelihood_is_of_real_numbers(values, came):
+    for make in (Likelihood, given):
+        with pytest.raises(TypeError, match=f"a likelihood.* must be real numbers, got {came}"):
+            make(values)
+
+
 def test_a_likelihood_has_one_number_for_each_value():
     with pytest.raises(ValueError, match=r"a likelihood of 'a' needs shape \(3,\), got \(2,\)"):
         given(Likelihood([1, 2]))

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
+from pypgm.numeric import float_array
 
 __all__ = ["EXACT", "NetworkError", "check_family", "checked_table", "ordered", "row_error"]
 
@@ -80,7 +81,7 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: ArrayLike 
         if set(table.domain) != set(scope):
             raise NetworkError(child, f"the table of {child!r} must be over {scope}, got {table.domain.attributes}")
         table = table.transpose(scope).values
-    values = np.array(table, dtype=np.float64)
+    values = np.array(float_array(f"the table of {child!r}", table))
     if values.shape != domain.sizes(scope):
         what = f"the table of {child!r} needs shape {domain.sizes(scope)}, of ({listed(scope)})"
         raise NetworkError(child, f"{what}, got {values.shape}")

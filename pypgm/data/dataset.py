@@ -13,7 +13,7 @@ from pypgm.data.encoding import columns_of, encoded
 from pypgm.data.frames import Frame, Library, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain
 from pypgm.factor import Factor
-from pypgm.numeric import is_masked
+from pypgm.numeric import float_array, is_masked
 
 if TYPE_CHECKING:
     from pypgm.data.schema import Schema
@@ -261,7 +261,7 @@ def _check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _as_weights(weights: ArrayLike, n_records: int) -> NDArray[np.float64]:
-    values = np.ascontiguousarray(weights, dtype=np.float64)
+    values = np.ascontiguousarray(float_array("weights", weights))
     if values.shape != (n_records,):
         raise ValueError(f"weights need one entry for each of {n_records} records, got shape {values.shape}")
     bad = ~np.isfinite(values) | (values < 0)

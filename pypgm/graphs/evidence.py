@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.domain import Domain
+from pypgm.numeric import float_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,8 @@ class Likelihood:
     ------
     ValueError
         If the values are no such numbers.
+    TypeError
+        If they are complex or masked.
 
     Examples
     --------
@@ -43,7 +46,7 @@ class Likelihood:
     values: NDArray[np.float64]
 
     def __init__(self, values: ArrayLike) -> None:
-        own = np.array(values, dtype=np.float64)
+        own = np.array(float_array("a likelihood", values))
         if own.ndim != 1 or not own.size:
             raise ValueError(f"a likelihood needs one number for each value of an attribute, got shape {own.shape}")
         if not (np.isfinite(own).all() and (own >= 0).all() and own.any()):
@@ -89,13 +92,14 @@ def _no_mapping(given: object) -> str:
 def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:
     size = domain.shape[domain.index(attribute)]
     given = given.values if isinstance(given, Likelihood) else given
-    if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+    if isinstance(given, np.ndarray) and given.dtype.kind in "fc":
+        given = float_array(f"a likelihood of {attribute!r}", given)
         if given.shape != (size,):
             raise ValueError(f"a likelihood of {attribute!r} needs shape ({size},), got {given.shape}")
         if not (np.isfinite(given).all() and (given >= 0).all()):
             raise ValueError(f"a likelihood of {attribute!r} needs finite entries of at least 0")
         with np.errstate(divide="ignore"):
-            return np.log(np.asarray(given, dtype=np.float64))
+            return np.log(given)
     several = given.tolist() if isinstance(given, np.ndarray) else given
     values = list(several) if isinstance(several, list | tuple | range | Set) else [several]
     if not values:

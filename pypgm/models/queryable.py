@@ -12,6 +12,7 @@ from pypgm.clock import Clock
 from pypgm.domain import as_clique, as_cliques, check_kind
 from pypgm.factor import Factor
 from pypgm.models.base import Model, Table
+from pypgm.numeric import float_array
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -297,7 +298,7 @@ def _levels(domain: Domain, attribute: str, levels: ArrayLike | None) -> NDArray
         if not labels or any(isinstance(x, str) for x in labels):
             raise ValueError(f"attribute {attribute!r} has no numeric labels; pass levels=, a number for each value")
         levels = [float(x) for x in labels]
-    numbers: NDArray[np.float64] = np.asarray(levels, dtype=np.float64)
+    numbers = float_array("levels", levels)
     if numbers.shape != (size,):
         raise ValueError(f"attribute {attribute!r} has {size} values, got levels of shape {numbers.shape}")
     return numbers
