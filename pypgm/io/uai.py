@@ -21,6 +21,8 @@ __all__ = ["UaiModel", "read_uai", "read_uai_evidence", "read_uai_model", "write
 
 Kind = Literal["MARKOV", "BAYES"]
 
+_MOST_DIGITS = 640  # of an integer: so many Python converts under any limit of its own
+
 
 @dataclass(frozen=True)
 class UaiModel:
@@ -313,6 +315,9 @@ class _Words:
 
     def integer(self, what: str, low: int = 0, high: int | None = None) -> int:
         found = self.word(what)
+        if len(found) > _MOST_DIGITS:
+            needed = f"an integer of at most {_MOST_DIGITS} digits"
+            self.fail(f"{what} must be {needed}, got {found[:20]}… with {len(found)}")
         good = found.isascii() and found.isdigit()
         if not good or int(found) < low or (high is not None and int(found) > high):
             limits = f"at least {low}" if high is None else f"from {low} to {high}"
