@@ -268,6 +268,22 @@ def test_refusals(make, error, message):
         estimated()
 
 
+@pytest.mark.parametrize("oracle", ["exact", "region_graph", "factor_graph"])
+@pytest.mark.parametrize(
+    ("constraints", "named"),
+    [
+        ([Constraint("x", allowed=[])], r"\('x',\)"),
+        (
+            [Constraint("y", allowed=[0]), Constraint(("x", "y"), forbidden=[(i, 0) for i in range(3)])],
+            r".*\('x', 'y'\)",
+        ),
+    ],
+)
+def test_constraints_that_leave_nothing_are_named(oracle, constraints, named):
+    with pytest.raises(ValueError, match=f"the constraints on {named} leave no record possible"):
+        pypgm.estimate(DOMAIN, measured(0), oracle=oracle, constraints=constraints)
+
+
 def test_a_loss_of_ones_own_knows_nothing_of_mappings():
     with pytest.raises(ValueError, match="with a mapping among the constraints"):
         pypgm.estimate(DOMAIN, measured(0), constraints=[INSIDE], loss=lambda m: (0.0, m))

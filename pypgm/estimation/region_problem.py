@@ -20,6 +20,7 @@ from pypgm.estimation.steps import MeasuredSteps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pypgm.domain import Clique
     from pypgm.estimation.fit import Options
     from pypgm.graphs.region_graph import RegionGraph
 
@@ -49,12 +50,15 @@ class RegionProblem(Problem):
         A region holds each clique the loss reads.
     counting_numbers : ndarray of float64, shape (regions,)
         Positive.
+    constrained : tuple of clique
+        The cliques of the structural zeros in the start: named where these leave nothing.
     """
 
     exact = False  # the Lagrangian dual rises too slowly
 
     graph: RegionGraph
     counting_numbers: NDArray[np.float64]
+    constrained: tuple[Clique, ...] = ()
 
     @cached_property
     def tables(self) -> CliqueVector:
@@ -109,7 +113,9 @@ class RegionEngine:
         self._core = problem.core(n_threads)
         self.calls = self._core.begin(_START_FEASIBILITY, _START_SWEEPS)
         if self.calls < 0:
-            raise ImpossibleEvidenceError("structural zeros of the start leave a region no weight")
+            named = f"the constraints on {', '.join(map(str, problem.constrained))} leave no record possible"
+            unnamed = "structural zeros of the start leave a region no weight"
+            raise ImpossibleEvidenceError(named if problem.constrained else unnamed)
         self._evaluate: Evaluate | None = None
         self._validate: Evaluate | None = None
         if problem.terms is None:

@@ -59,8 +59,14 @@ def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
         start = start if first is None else _start(graph, first, start)
     if request.masks:
         start = _ruled_out(graph, start, request.masks)
-    numbers = np.ones(len(graph.regions))
-    return RegionProblem(loss=request.loss, total=request.total, start=start, graph=graph, counting_numbers=numbers)
+    return RegionProblem(
+        loss=request.loss,
+        total=request.total,
+        start=start,
+        graph=graph,
+        counting_numbers=np.ones(len(graph.regions)),
+        constrained=tuple(clique for clique, _ in request.masks),
+    )
 
 
 def _ruled_out(graph: RegionGraph, start: CliqueVector, masks: Masks) -> CliqueVector:
