@@ -7,7 +7,17 @@ import operator
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeGuard
 
-__all__ = ["Clique", "Domain", "LaterLabels", "as_clique", "check_domain", "check_kind", "listed", "nearest"]
+__all__ = [
+    "Clique",
+    "Domain",
+    "LaterLabels",
+    "as_clique",
+    "check_domain",
+    "check_kind",
+    "listed",
+    "nearest",
+    "other_labels",
+]
 
 Clique = tuple[str, ...]
 Label = str | int | float | bool
@@ -325,6 +335,25 @@ def check_kind(name: str, value: object, kind: type, way_out: str) -> None:
 def check_domain(value: object) -> None:
     """Raise ``TypeError`` unless a value is a Domain."""
     check_kind("domain", value, Domain, 'pypgm.Domain({"age": 85, "sex": ["F", "M"]}) makes one')
+
+
+def other_labels(needed: Domain, got: Domain) -> str:
+    """Return how the labels of two domains differ where nothing else does, as the end of a sentence; else nothing.
+
+    Examples
+    --------
+    >>> other_labels(Domain({"a": 2, "b": ["x", "y"]}), Domain({"a": 2, "b": ["x", "z"]}))
+    ", whose labels of 'b' differ: of code 1 'y' is needed, got 'z'"
+    """
+    if (needed.attributes, needed.shape) != (got.attributes, got.shape):
+        return ""
+    for name, size in zip(needed.attributes, needed.shape, strict=True):
+        unlabelled = [None] * size
+        for code, pair in enumerate(zip(*(d.labels.get(name, unlabelled) for d in (needed, got)), strict=True)):
+            if pair[0] != pair[1]:
+                mine, theirs = ("no label" if label is None else repr(label) for label in pair)
+                return f", whose labels of {name!r} differ: of code {code} {mine} is needed, got {theirs}"
+    return ""
 
 
 def listed(values: Sequence[object], limit: int = 8) -> str:

@@ -183,6 +183,24 @@ def test_a_mapping_goes_with_its_prior():
         pypgm.estimate(domain, ms, prior=first)
 
 
+@pytest.mark.parametrize("oracle", ["exact", "region_graph"])
+@pytest.mark.parametrize("name", ["prior", "warm_start"])
+def test_a_start_of_other_labels_is_refused_by_the_attribute(name, oracle):
+    sizes = {"a": 3, "b": ["x", "y"]}
+    ms = [LinearMeasurement([10, 20, 30], "a")]
+    cases = [
+        (["x", "z"], "of code 1 'y' is needed, got 'z'"),
+        (2, "of code 0 'x' is needed, got no label"),
+    ]
+    for labels, message in cases:
+        other = pypgm.estimate(Domain({**sizes, "b": labels}), ms, oracle=oracle)
+        with pytest.raises(ValueError, match=f"whose labels of 'b' differ: {message}"):
+            pypgm.estimate(Domain(sizes), ms, oracle=oracle, **{name: other})
+    own = pypgm.estimate(Domain({**sizes, "b": 2}), ms, oracle=oracle)
+    with pytest.raises(ValueError, match="of code 0 no label is needed, got 'x'"):
+        pypgm.estimate(own.domain, ms, oracle=oracle, **{name: pypgm.estimate(Domain(sizes), ms, oracle=oracle)})
+
+
 @pytest.mark.parametrize("name", ["prior", "warm_start"])
 def test_refusals(name):
     ms = measured(table(0), PAIRS, 5.0)

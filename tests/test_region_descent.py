@@ -257,11 +257,16 @@ def test_callbacks_limits_and_interrupts():
 
 
 NOISY = measure(records(11), CYCLE, 5.0, 11)
+LABELS = {DOMAIN.attributes[0]: [f"x{i}" for i in range(DOMAIN.shape[0])]}
 BAD = {
     "oracle": ({"oracle": "loopy"}, "oracle must be"),
     "stepsize": ({"oracle": "region_graph", "stepsize": 1.0}, "no stepsize"),
     "method": ({"oracle": "region_graph", "method": "mirror_descent"}, "method='accelerated'"),
     "domain": ({"oracle": RegionGraph.saturated(Domain({"a": 2}), ["a"])}, "region graph is over"),
+    "labels": (
+        {"oracle": RegionGraph.saturated(Domain(DOMAIN.attributes, DOMAIN.shape, LABELS), CYCLE)},
+        f"labels of {DOMAIN.attributes[0]!r} differ: of code 0 no label is needed, got 'x0'",
+    ),
     "unsupported": ({"oracle": RegionGraph.saturated(DOMAIN, CYCLE[:2])}, "no region holds clique"),
     "warm start": (
         {

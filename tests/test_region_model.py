@@ -262,6 +262,11 @@ def test_refusals(joint, model):
     other = consistent_model(small, random_joint(small, np.random.default_rng(0)), [("a", "b")])
     with pytest.raises(ValueError, match="previous needs a model over"):
         RegionGraphModel(graph, marginals, 1000.0, previous=other)
+    plain = Domain(model.domain.attributes, model.domain.shape)
+    unnamed = RegionGraph.saturated(plain, graph.cliques)
+    other = RegionGraphModel(unnamed, CliqueVector(plain, graph.regions, marginals.values), 1000.0)
+    with pytest.raises(ValueError, match="labels of 'sex' differ: of code 0 'F' is needed, got no label"):
+        RegionGraphModel(graph, marginals, 1000.0, previous=other)
     with pytest.raises(ValueError, match=r"method must be one of combined, .* got 'exact'"):
         model.project("age", method="exact")
     with pytest.raises(ValueError, match="unknown attribute 'height'"):

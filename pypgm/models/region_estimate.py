@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Clique, Domain, other_labels
 from pypgm.estimation.region_problem import RegionProblem
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.region_index import RegionIndex
@@ -89,7 +89,8 @@ def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_
         return RegionGraph.factor_graph(domain, cliques, max_bytes=max_bytes)
     if isinstance(oracle, RegionGraph):
         if oracle.domain != domain:
-            raise ValueError(f"the region graph is over {oracle.domain}, the estimate over {domain}")
+            labels = other_labels(domain, oracle.domain)
+            raise ValueError(f"the estimate is over {domain}, the region graph is over {oracle.domain}{labels}")
         for clique in cliques:
             oracle.region_of(clique)
         return oracle
@@ -100,7 +101,9 @@ def _start(graph: RegionGraph, prior: Queryable[Any], independent: CliqueVector)
     """Return logs of a model's marginals of the regions, of single attributes for those it does not know."""
     domain, index = graph.domain, RegionIndex(prior.marginals, prior.total)
     if prior.folding.inner != domain:
-        raise ValueError(f"a model to start from must be over {domain}, got one over {prior.folding.inner}")
+        inner = prior.folding.inner
+        labels = other_labels(domain, inner)
+        raise ValueError(f"a model to start from must be over {domain}, got one over {inner}{labels}")
     singles = [(a,) for a in domain]
     known, measured = {a for a in singles if index.holds(a)}, set(graph.cliques)
     told = [r for r in graph.regions if index.holds(r) or (r in measured and known.issuperset((a,) for a in r))]

@@ -10,7 +10,7 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.clock import Clock
-from pypgm.domain import Clique
+from pypgm.domain import Clique, other_labels
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation.fit import Fit
 from pypgm.factor import Factor
@@ -145,7 +145,10 @@ class RegionGraphModel(Uncertain[Answer]):
         self.cliques = graph.cliques
         check_marginals(graph, marginals, self.total)
         if previous is not None and previous.graph.domain != graph.domain:
-            raise ValueError(f"previous needs a model over {graph.domain}, got one over {previous.graph.domain}")
+            labels = other_labels(graph.domain, previous.graph.domain)
+            raise ValueError(
+                f"previous needs a model over {graph.domain}, got one over {previous.graph.domain}{labels}"
+            )
         if potentials is None:
             potentials = (marginals / self.total).log()
         elif potentials.cliques != graph.regions:

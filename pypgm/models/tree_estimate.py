@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.domain import other_labels
 from pypgm.estimation.constraint import with_zeros
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.oracle import Oracle
@@ -94,7 +95,8 @@ def _earlier(request: Request) -> GraphicalModel | None:
     if not isinstance(model, GraphicalModel):
         raise TypeError(f"{role} needs a GraphicalModel, got {type(model).__name__}")
     if model.domain != folding.domain:
-        raise ValueError(f"{role} needs a model over {folding.domain}, got one over {model.domain}")
+        labels = other_labels(folding.domain, model.domain)
+        raise ValueError(f"{role} needs a model over {folding.domain}, got one over {model.domain}{labels}")
     if model.folding.as_lists() != folding.as_lists():
         raise ValueError(f"{role} needs a model with the same mappings among its constraints")
     return model if model.total else GraphicalModel(model.potentials, 1.0, tree=model.tree, folding=folding)
