@@ -1,5 +1,6 @@
 import itertools
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -261,6 +262,30 @@ def test_real_factors_make_a_real_product():
     np.testing.assert_allclose(query.matvec([1, 2, 3, 4]), [0.5 + 3, 0.5 + 1 + 3 + 4])
     assert query.sensitivity("add-remove", 1) == pytest.approx(2.0)
     assert query.sensitivity("replace", 1) == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(("rows", "cells"), [(6, 4), (4, 6)])
+def test_norms_of_an_operator_are_those_of_its_matrix_to_the_last_bit(rows, cells):
+    rng = np.random.default_rng(0)
+    matrix, weights = rng.normal(size=(rows, cells)), rng.random(rows)
+    own, dense = UserOperator((rows, cells), lambda x: matrix @ x, lambda y: matrix.T @ y), Matrix(matrix)
+    for norm in (1, 2):
+        np.testing.assert_array_equal(own.column_norms(norm), dense.column_norms(norm))
+    np.testing.assert_array_equal(own.column_squares(weights), dense.column_squares(weights))
+    large = UserOperator((rows, cells), lambda x: 1e150 * (matrix @ x), lambda y: 1e150 * (matrix.T @ y))
+    with pytest.raises(ValueError, match="finite entries of the query"):
+        large.column_squares(weights * 1e20)
+
+
+def test_norms_of_an_operator_take_the_memory_of_a_few_columns():
+    n = 1000
+    query = UserOperator((n, n), np.cumsum, lambda y: np.cumsum(y[::-1])[::-1])
+    tracemalloc.start()
+    try:
+        np.testing.assert_allclose(query.column_norms(1), np.arange(n, 0, -1))
+        assert tracemalloc.get_traced_memory()[1] < 30 * 8 * n  # the matrix has 1000 columns
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_scipy_operator_is_a_query():

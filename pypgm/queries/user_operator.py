@@ -109,7 +109,8 @@ class UserOperator(LinearQuery):
         """Return the L1 or L2 norm of each column, shape (cells,), as the user's function says, or from the columns."""
         check_norm(norm)
         if self._column_norms is None:
-            return super().column_norms(norm)
+            sums = self._column_sums(norm, np.ones(self.shape[0]))
+            return sums if norm == 1 else np.sqrt(sums)
         norms = as_vector("column_norms", self._column_norms(norm), self.shape[1]).astype(np.float64)
         if not (np.isfinite(norms).all() and (norms >= 0).all()):
             raise ValueError("column_norms must be finite and not negative")
@@ -118,8 +119,28 @@ class UserOperator(LinearQuery):
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the squared norm of each column, the answers weighted; by a user's norms times the largest weight."""
         if self._column_norms is None:
-            return super().column_squares(weights)
+            return self._column_sums(2, weights)
         return np.square(self.column_norms(2)) * float(weights.max())
+
+    @np.errstate(over="ignore")
+    def _column_sums(self, power: Literal[1, 2], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weighted sum of each column's magnitudes to a power; its memory is that of a column and a row.
+
+        Whether columns or rows are made, one unit vector after the other, terms are added in the order of the answers.
+        """
+        rows, cells = self.shape
+        sums = np.zeros(cells)
+        for i in range(min(rows, cells)):
+            unit = np.zeros(min(rows, cells))
+            unit[i] = 1.0
+            if cells <= rows:
+                terms = np.abs(self.matvec(unit).astype(np.float64)) ** power * weights
+                sums[i] = np.add.accumulate(terms)[-1]
+            else:
+                sums += np.abs(self.rmatvec(unit).astype(np.float64)) ** power * weights[i]
+        if not np.isfinite(sums).all():
+            raise ValueError("norms of columns need finite entries of the query, got NaN or infinity")
+        return sums
 
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         rows = self.shape[0]
