@@ -140,6 +140,7 @@ class JunctionTree:
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+        tick: typing.Any = None,
     ) -> tuple:
         """
         Marginals of the tree cliques, and log Z.

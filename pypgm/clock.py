@@ -90,6 +90,11 @@ class Clock:
         self.over = self.over or over
         return self.over
 
+    def check(self, text: Callable[[], str]) -> None:
+        """Show how far an exact answer is; ``TimeoutError`` if its time is over: half of one is none."""
+        if self.tick(text):
+            raise TimeoutError(f"the exact answer takes longer than time_limit={self.time_limit:g}")
+
     def close(self) -> None:
         """End the line."""
         if self._shown >= 0:

@@ -70,12 +70,12 @@ constexpr double kSafeTotal = 1e15;  // quotients of tables of counts that sum t
 
 /// A fresh array of counts that run(its cells, their total, watch) fills, and the log Z it returns.
 template <class Run>
-py::tuple filled(std::size_t cells, double total, bool brief, const Run& run) {
+py::tuple filled(std::size_t cells, double total, bool brief, const Run& run, const Tick& tick = py::none()) {
   Array<double> result = allocate<double>(cells);
   const auto out = mutable_view(result);
   double log_z = 0;
   const double safe = std::min(total, kSafeTotal);
-  run_watched(py::none(), brief, [&](const Watch& watch) { log_z = run(out, safe, &watch); });
+  run_watched(tick, brief, [&](Watch& watch) { log_z = run(out, safe, &watch); });
   if (safe < total) std::ranges::transform(out, out.begin(), [&](double x) { return x * (total / safe); });
   return py::make_tuple(result, log_z);
 }
@@ -83,11 +83,10 @@ py::tuple filled(std::size_t cells, double total, bool brief, const Run& run) {
 py::tuple marginals(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
                     double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  return filled(inputs.potentials.size(), total, inputs.brief,
-                [&](std::span<double> out, double safe, const Watch* watch) {
-                  return exact_marginals(tree, inputs.potentials, inputs.evidence, safe, out, inputs.threads,
-                                         watch);
-                });
+  return filled(
+      inputs.potentials.size(), total, inputs.brief, [&](std::span<double> out, double safe, Watch* watch) {
+        return exact_marginals(tree, inputs.potentials, inputs.evidence, safe, out, inputs.threads, watch);
+      });
 }
 
 /// A list of arrays, one for each attribute: views of one buffer, made here because there may be many.
@@ -96,7 +95,7 @@ py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& pot
   const Inputs inputs(tree, potentials, evidence, n_threads);
   const std::size_t cells = std::accumulate(tree.sizes.begin(), tree.sizes.end(), std::size_t{0});
   const py::tuple answer =
-      filled(cells, total, inputs.brief, [&](std::span<double> out, double safe, const Watch* watch) {
+      filled(cells, total, inputs.brief, [&](std::span<double> out, double safe, Watch* watch) {
         return exact_attribute_marginals(tree, inputs.potentials, inputs.evidence, safe, out, inputs.threads,
                                          watch);
       });
@@ -112,19 +111,22 @@ py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& pot
 
 /// The tables of the tree cliques themselves.
 py::tuple tables(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
-                 double total, int n_threads) {
+                 double total, int n_threads, const Tick& tick) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
   const std::size_t cells = tree.nodes.back().offset + tree.nodes.back().cells;
-  return filled(cells, total, inputs.brief, [&](std::span<double> out, double safe, const Watch* watch) {
-    return exact_tables(tree, inputs.potentials, inputs.evidence, safe, out, inputs.threads, watch);
-  });
+  return filled(
+      cells, total, inputs.brief,
+      [&](std::span<double> out, double safe, Watch* watch) {
+        return exact_tables(tree, inputs.potentials, inputs.evidence, safe, out, inputs.threads, watch);
+      },
+      tick);
 }
 
 double log_partition_of(const JunctionTree& tree, const Array<double>& potentials,
                         const EvidenceArrays& evidence, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
   double log_z = 0;
-  run_watched(py::none(), inputs.brief, [&](const Watch& watch) {
+  run_watched(py::none(), inputs.brief, [&](Watch& watch) {
     log_z = exact_log_partition(tree, inputs.potentials, inputs.evidence, inputs.threads, &watch);
   });
   return log_z;
@@ -141,9 +143,8 @@ py::tuple most_probable_of(const JunctionTree& tree, const Array<double>& potent
                            const EvidenceArrays& evidence) {
   const Inputs inputs(tree, potentials, evidence, 0);
   MostProbable found;
-  run_watched(py::none(), inputs.brief, [&](const Watch& watch) {
-    found = most_probable(tree, inputs.potentials, inputs.evidence, &watch);
-  });
+  run_watched(py::none(), inputs.brief,
+              [&](Watch& watch) { found = most_probable(tree, inputs.potentials, inputs.evidence, &watch); });
   return py::make_tuple(found.codes, found.log_weight);
 }
 
@@ -194,7 +195,8 @@ void bind_junction_tree(py::module_& m) {
       .def("most_probable", &most_probable_of, py::arg("potentials").noconvert(), py::arg("evidence"),
            "Codes of the assignment of largest weight, and its log-weight.")
       .def("tables", &tables, py::arg("potentials").noconvert(), py::arg("evidence"), py::arg("total"),
-           py::arg("n_threads") = 0, "Marginals of the tree cliques, and log Z.")
+           py::arg("n_threads") = 0, py::arg("tick") = py::none(),
+           "Marginals of the tree cliques, and log Z.")
       .def("log_partition", &log_partition_of, py::arg("potentials").noconvert(), py::arg("evidence"),
            py::arg("n_threads") = 0, "log Z alone.")
       .def("max_log_weight", &max_log_weight_of, py::arg("potentials").noconvert(), py::arg("evidence"),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import NDArray
 
+    from pypgm.clock import Clock
+
     _Likelihoods = list[tuple[int, NDArray[np.float64]]]
 
 __all__ = ["JunctionTree", "TreeCost", "TreeNode"]
@@ -266,18 +268,34 @@ class JunctionTree:
         return self.domain.labelled(codes), log_weight
 
     def tables(
-        self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
+        self,
+        potentials: CliqueVector,
+        total: float = 1.0,
+        evidence: Evidence | None = None,
+        *,
+        n_threads: int = 0,
+        clock: Clock | None = None,
     ) -> list[Factor]:
         """Return the exact marginal of each clique of the tree itself, in the order of `nodes`; see `marginals`.
+
+        A clock shows that they are being computed, and ends it.
 
         Raises
         ------
         ModelTooLargeError
             If the tables do not fit, though the tree does; nothing has been allocated then.
+        TimeoutError
+            If the time of the clock is over before they are there.
         """
+
+        def tick(steps: int) -> bool:
+            if clock is not None:
+                clock.check(lambda: f"{steps}/{2 * len(self.nodes)} cliques passed, {self.cost.cells:.3g} cells")
+            return False
+
         self._check_fits(self.cost.table_bytes)
         known, threads = self._checked(potentials, evidence), checked_threads(n_threads)
-        cells, log_z = self.plan.tables(*known, checked_total(total), threads)
+        cells, log_z = self.plan.tables(*known, checked_total(total), threads, tick)
         check_possible(log_z, evidence)
         return self.split(cells)
 

@@ -79,7 +79,7 @@ class BoundedTree:
 
     @cached_property
     def _calibrated(self) -> Calibrated:
-        return Calibrated(self.tree, lambda: self.tables, 1.0)
+        return Calibrated.of(self.tree, self.tables, 1.0)
 
 
 def mutual_information(table: NDArray[np.float64], rows: int) -> float:

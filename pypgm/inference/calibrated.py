@@ -39,7 +39,8 @@ class Calibrated:
     tree : JunctionTree
         The tree.
     compute : callable
-        Returns the marginals of its cliques, counts, in the order of its nodes; called once, when one is needed.
+        Returns, within a clock, the marginals of its cliques, counts, in the order of its nodes; called once, when one
+        is needed.
     total : float
         What each of them sums to.
     known : CliqueVector, optional
@@ -47,18 +48,25 @@ class Calibrated:
     """
 
     tree: JunctionTree
-    compute: Callable[[], Sequence[Factor]]
+    compute: Callable[[Clock], Sequence[Factor]]
     total: float
     known: CliqueVector | None = None
+    _tables: Sequence[Factor] | None = field(default=None, init=False)
     _inverses: dict[int, NDArray[np.float64]] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(cls, tree: JunctionTree, tables: Sequence[Factor], total: float) -> Calibrated:
+        """Return a tree whose tables are at hand."""
+        return cls(tree, lambda _: tables, total)
 
     def __post_init__(self) -> None:
         self.domain: Domain = self.tree.domain
 
-    @cached_property
-    def tables(self) -> Sequence[Factor]:
-        """The marginals of the tree's cliques."""
-        return self.compute()
+    def tables(self, clock: Clock) -> Sequence[Factor]:
+        """Return the marginals of the tree's cliques."""
+        if self._tables is None:
+            self._tables = self.compute(clock)
+        return self._tables
 
     @cached_property
     def _plans(self) -> _core.CalibratedTree:
@@ -121,19 +129,19 @@ class Calibrated:
                 parts += [part[len(part) // 2 :], part[: len(part) // 2]]
                 continue
             check_contraction(self.domain, plan, returned, max_bytes)
-            tables = [self._leaf(kind, index, blocks) for kind, index in plan.sources]
+            tables = [self._leaf(kind, index, blocks, clock) for kind, index in plan.sources]
             answers += run_contraction(plan, tables, clock)
         return answers
 
-    def _leaf(self, kind: str, index: int, blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _leaf(self, kind: str, index: int, blocks: Sequence[NDArray[np.float64]], clock: Clock) -> NDArray[np.float64]:
         if kind == "block":
             return np.ascontiguousarray(blocks[index]).reshape(-1)
         if kind == "known" and self.known is not None:
             return self.known.table(index)
         if kind == "clique":
-            return self.tables[index].datavector()
+            return self.tables(clock)[index].datavector()
         if index not in self._inverses:
-            separator = self.tables[index].project(self.tree.nodes[index].separator).datavector()
+            separator = self.tables(clock)[index].project(self.tree.nodes[index].separator).datavector()
             counts = separator > _NEGLIGIBLE * self.total
             self._inverses[index] = np.divide(1.0, separator, out=np.zeros(separator.size), where=counts)
         return self._inverses[index]

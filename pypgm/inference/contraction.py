@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pypgm.clock import Clock
     from pypgm.domain import Domain
 
-__all__ = ["answer_bytes", "check_answers", "check_contraction", "check_time", "exact_tick", "run_contraction"]
+__all__ = ["answer_bytes", "check_answers", "check_contraction", "exact_tick", "run_contraction"]
 
 _LARGEST = 709.0  # natural log of a double; twice as much takes any count to inf
 
@@ -55,18 +55,10 @@ def exact_tick(plan: _core.Contraction, clock: Clock) -> Callable[[int], bool] |
         return None
 
     def tick(steps: int) -> bool:
-        check_time(
-            clock, lambda: f"{steps}/{plan.cost['steps']} tables, {plan.cost['largest_cells']:.3g} cells at most"
-        )
+        clock.check(lambda: f"{steps}/{plan.cost['steps']} tables, {plan.cost['largest_cells']:.3g} cells at most")
         return False
 
     return tick
-
-
-def check_time(clock: Clock, told: Callable[[], str]) -> None:
-    """Show how far an exact answer is; ``TimeoutError`` if its time is over."""
-    if clock.tick(told):
-        raise TimeoutError(f"the exact answer takes longer than time_limit={clock.time_limit:g}")
 
 
 def answer_bytes(shapes: Sequence[Sequence[int]]) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from pypgm import _core
 from pypgm.errors import ConditionWarning
 from pypgm.inference.calibrated import Ask, Calibrated
-from pypgm.inference.contraction import check_answers, check_time, run_contraction
+from pypgm.inference.contraction import check_answers, run_contraction
 from pypgm.inference.folding import Folding
 from pypgm.queries import KroneckerQuery, LinearQuery
 
@@ -122,7 +122,7 @@ def _apply(block: LinearQuery, table: NDArray[np.float64], axis: int, clock: Clo
         parts = table.reshape(-1, cells, *after)
         answers = np.empty((len(parts), rows, *after))
         for i in range(0, len(parts), step):
-            check_time(clock, partial("{}/{} tables of {} answers".format, i, len(parts), rows))
+            clock.check(partial("{}/{} tables of {} answers".format, i, len(parts), rows))
             answers[i : i + step] = block.apply(parts[i : i + step], 1)
         return answers.reshape(*before, rows, *after)
     sizes = (math.prod(before), cells, math.prod(after), rows)

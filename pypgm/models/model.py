@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,16 +101,18 @@ class GraphicalModel(Uncertain["Factor"]):
 
     @cached_property
     def _calibrated(self) -> Calibrated:
-        compute = partial(self.tree.tables, self.potentials, self._mass)
-        return Calibrated(self.tree, compute, self._mass, self.marginals if self.total else None)
+        return Calibrated(self.tree, self._tables, self._mass, self.marginals if self.total else None)
 
-    def _given(self, evidence: Evidence | None) -> Calibrated:
+    def _tables(self, clock: Clock, evidence: Evidence | None = None) -> list[Factor]:
+        return self.tree.tables(self.potentials, self._mass, evidence, n_threads=clock.n_threads, clock=clock)
+
+    def _given(self, evidence: Evidence | None, clock: Clock) -> Calibrated:
         """Return the calibrated tree, that of the evidence where there is some."""
         if not evidence:
             return self._calibrated
         # At once: evidence of probability zero is refused, whatever is asked.
-        tables = self.tree.tables(self.potentials, self._mass, self.folding.evidence(evidence))
-        return Calibrated(self.tree, lambda: tables, self._mass)
+        tables = self._tables(clock, self.folding.evidence(evidence))
+        return Calibrated.of(self.tree, tables, self._mass)
 
     def _projected(
         self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock
@@ -122,19 +124,20 @@ class GraphicalModel(Uncertain["Factor"]):
             known, order = self.folding.evidence(evidence), self.tree.order
             answer = variable_elimination(self.potentials, inner[0], self._mass, known, order=order, clock=clock)
             return [self.folding.unfolded(answer, cliques[0])]
-        tables = self._given(evidence).project_many(inner, clock)
+        tables = self._given(evidence, clock).project_many(inner, clock)
         return [self.folding.unfolded(table, clique) for table, clique in zip(tables, cliques, strict=True)]
 
     def _answers(
         self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock
     ) -> list[NDArray[np.float64]]:
-        return answer_queries(self._given(evidence), self.folding, queries, clock)
+        return answer_queries(self._given(evidence, clock), self.folding, queries, clock)
 
     def _drawn_from(
         self, rows: int, evidence: Evidence | None, clock: Clock
     ) -> tuple[JunctionTree, Sequence[Factor], Sequence[Clique]]:
-        del clock
-        return self.tree, self._given(evidence).tables, self.cliques if self._is_sparse(rows) else ()
+        clock = Clock(n_threads=clock.n_threads)  # its time ends the refinement: without tables there are no records
+        tables = self._given(evidence, clock).tables(clock)
+        return self.tree, tables, self.cliques if self._is_sparse(rows) else ()
 
     def _is_sparse(self, rows: int) -> bool:
         """Return whether records are rarer than the cells of a clique that joins others: rounding it is all noise."""

@@ -246,7 +246,7 @@ class RegionGraphModel(Uncertain[Answer]):
         answers = []
         for q, table in zip(queries, self._projected(cliques, evidence, None, clock), strict=True):
             tree = JunctionTree(table.domain, [table.domain.attributes])
-            calibrated = Calibrated(tree, partial(list, [table]), self.total)
+            calibrated = Calibrated.of(tree, [table], self.total)
             answers += answer_queries(calibrated, self.folding, [q], Clock(n_threads=clock.n_threads))
         return answers
 

@@ -28,7 +28,7 @@ struct FactoredWork {
   /// three times as much and loses nothing; otherwise what is far below the largest weight is set to zero,
   /// and the loss is bounded.
   bool may_extend = false;
-  const Watch* watch = nullptr;  ///< once it is abandoned, a pass ends soon and means nothing
+  Watch* watch = nullptr;  ///< once it is abandoned, a pass ends soon and means nothing
 };
 
 /// Calls body(step, threads inside it) for the steps of a level.

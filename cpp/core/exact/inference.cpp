@@ -31,7 +31,7 @@ Outcome run_factored_tree(const Observation& observation, FactoredWork& work, do
 
 /// The same from its own buffers; returns log Z.
 double factored_marginals(const Observation& observation, const Marginals& marginals, int n_threads,
-                          const Watch* watch) {
+                          Watch* watch) {
   if (observation.log_weight == -kInfinity) return -kInfinity;
   FactoredWork work(observation.factored());
   work.watch = watch;
@@ -54,7 +54,7 @@ bool tables_are_cheaper(const JunctionTree& tree, const Observation& observation
 
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
-                       int n_threads, const Watch* watch) {
+                       int n_threads, Watch* watch) {
   const Observation observation(tree, potentials, evidence);
   if (tables_are_cheaper(tree, observation)) {
     double log_z = 0;
@@ -69,14 +69,14 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
 
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
-                                 std::span<double> marginals, int n_threads, const Watch* watch) {
+                                 std::span<double> marginals, int n_threads, Watch* watch) {
   return factored_marginals(Observation(tree, potentials, evidence), {total, {}, marginals}, n_threads,
                             watch);
 }
 
 double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
                     std::span<const Evidence> evidence, double total, std::span<double> tables, int n_threads,
-                    const Watch* watch) {
+                    Watch* watch) {
   std::vector<double> entered;
   if (!evidence.empty()) entered.assign(potentials.begin(), potentials.end());
   if (enter_evidence(tree, evidence, entered).empty()) {
@@ -103,7 +103,7 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
 }
 
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
-                           std::span<const Evidence> evidence, int n_threads, const Watch* watch) {
+                           std::span<const Evidence> evidence, int n_threads, Watch* watch) {
   return exact_marginals(tree, potentials, evidence, 1.0, {}, n_threads, watch);
 }
 

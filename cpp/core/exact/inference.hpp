@@ -21,21 +21,21 @@ namespace pypgm {
 /// then the marginals mean nothing).
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
-                       int n_threads, const Watch* watch = nullptr);
+                       int n_threads, Watch* watch = nullptr);
 
 /// The same for all single attributes, one behind the other.
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
-                                 std::span<double> marginals, int n_threads, const Watch* watch = nullptr);
+                                 std::span<double> marginals, int n_threads, Watch* watch = nullptr);
 
 /// Marginals of the tree's cliques, each at its node's offset; returns log Z.
 double exact_tables(const JunctionTree& tree, std::span<const double> potentials,
                     std::span<const Evidence> evidence, double total, std::span<double> tables, int n_threads,
-                    const Watch* watch = nullptr);
+                    Watch* watch = nullptr);
 
 /// log Z alone.
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
-                           std::span<const Evidence> evidence, int n_threads, const Watch* watch = nullptr);
+                           std::span<const Evidence> evidence, int n_threads, Watch* watch = nullptr);
 
 /// The largest value a joint assignment gives the sum of the potentials (max-product).
 double exact_max_log_weight(const JunctionTree& tree, std::span<const double> potentials,

@@ -132,6 +132,7 @@ void collect_node(const Pass& pass, int i, int threads) {
   work.ranges[at(i)] = {std::log2(entries.least), 0, loss};
   work.peaks[at(i)] = entries.largest;
   work.log_scale[at(i)] = in.scale + std::log(entries.largest);
+  if (work.watch != nullptr) work.watch->count();
 }
 
 /// Turns the parent's marginal into what the node's cells are multiplied by; returns it.
@@ -192,6 +193,7 @@ void distribute_node(const Pass& pass, int i, int threads) {
   for (const int f : node.factors) {
     if (pass.hooks.after) pass.hooks.after(f);
   }
+  if (pass.work.watch != nullptr) pass.work.watch->count();
 }
 
 /// The upward pass: log Z, -inf if nothing has weight.

@@ -23,7 +23,8 @@ struct Workspace {
   std::vector<double> peaks;        ///< a node: largest entry of its message before scaling
   std::vector<double> log_scale;    ///< a node: logarithm of all scales taken out below and at it
   std::vector<WeightRange> ranges;  ///< a node: of its message
-  const Watch* watch = nullptr;     ///< once it is abandoned, a run ends soon and means nothing
+  Watch* watch =
+      nullptr;  ///< once it is abandoned, a run ends soon and means nothing; a step is a node in a pass
 };
 
 /// What is done with the given cliques around a run, for different ones at the same time; once for each.
