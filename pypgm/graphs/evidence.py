@@ -115,12 +115,9 @@ def code_of(domain: Domain, attribute: str, value: object) -> int:
     if isinstance(value, np.generic):
         value = value.item()
     if labels is not None and value in labels:
-        code = labels.index(value)
-        if not isinstance(value, bool) or isinstance(labels[code], bool):  # True equals the label 1, but is another
-            return code
+        return labels.index(value)
     if isinstance(value, bool) or not isinstance(value, int) or any(isinstance(x, int) for x in labels or ()):
         likely = "; likelihoods come in a pypgm.Likelihood" if isinstance(value, float) else ""
-        likely = "; a truth value stands for no number" if isinstance(value, bool) else likely
         if labels is None:
             raise TypeError(f"attribute {attribute!r} has no labels, so its values are codes, got {value!r}{likely}")
         shown = ", ".join(repr(x) for x in labels[:10]) + (", …" if len(labels) > 10 else "")
