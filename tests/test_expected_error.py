@@ -227,6 +227,25 @@ def test_what_answers_rest_on():
         model.basis("z")
 
 
+def test_what_was_measured_is_decided_by_what_the_answers_tell():
+    counts = [1000.0, 2000, 3000]
+    domain = Domain({"fine": 6, "coarse": 3, "b": 4})
+    codes = np.repeat(np.arange(3), 2)
+    kinds = {
+        "coarse": LinearMeasurement(counts, "coarse"),
+        "sums": LinearMeasurement(
+            counts, ("coarse", "b"), query=queries.Kronecker([queries.Identity(3), queries.total(4)])
+        ),
+        "total": LinearMeasurement([6000.0], "coarse", query=queries.Matrix([[1, 1, 1]])),
+        "merged": LinearMeasurement([3000.0, 3000.0], "coarse", query=queries.Partition([0, 0, 1])),
+    }
+    for name, measurement in kinds.items():
+        mapping = Constraint(("fine", "coarse"), mapping=codes)
+        model = pypgm.estimate(domain, [measurement], 6000.0, constraints=[mapping])
+        assert model.basis("coarse") == ("measured" if name in {"coarse", "sums"} else "merged"), name
+        assert model.basis("fine") == "merged"
+
+
 def test_a_function_rests_on_what_it_follows_from():
     coarse = Constraint(("b", "d"), mapping=[0, 0, 1, 1, 1])
     m = [LinearMeasurement([5, 1, 2, 3, 4], "b", 2.0)]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pypgm.clock import Clock
     from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.inference.folding import Folding
     from pypgm.models.queryable import Queryable
 
 __all__ = ["Basis", "basis", "expected_errors", "expected_total_variation"]
@@ -44,7 +45,7 @@ def basis(model: Queryable[Any], clique: Clique) -> Basis:
     """Return what an answer rests on; see `Uncertain.basis`."""
     measurements = origin_of(model).measurements
     inner = set(model.folding.clique(clique))
-    found: set[Basis] = {_of_measurement(m, inner) for m in measurements if inner <= set(m.clique)}
+    found = {_of_measurement(model.folding, m, clique) for m in measurements if inner <= set(m.clique)}
     if "measured" in found or not inner:
         return "measured"
     if "merged" in found:
@@ -52,15 +53,18 @@ def basis(model: Queryable[Any], clique: Clique) -> Basis:
     return "unmeasured" if inner <= {a for m in measurements for a in m.clique} else "unknown"
 
 
-def _of_measurement(m: LinearMeasurement, inner: set[str]) -> Basis:
-    """Return what a measurement of a clique tells about attributes it has."""
-    query = m.linear_map
+def _of_measurement(folding: Folding, m: LinearMeasurement, clique: Clique) -> Basis:
+    """Return what a measurement of inner attributes tells about a clique that follows from them."""
+    query, inner, domain = m.linear_map, folding.clique(clique), folding.inner
     if isinstance(query, Contrasts):
         if len(inner) < len(m.clique):  # the interaction of a clique says nothing about a part of it
             return "unmeasured"
         return "merged" if any(len(set(g)) < len(g) for g in query.value_groups) else "measured"
-    groups = query.groups
-    return "merged" if groups is not None and np.unique(groups).size < groups.size else "measured"
+    if query.groups is None:
+        return "measured" if query.shape[0] >= folding.domain.size(clique) else "merged"
+    asked = Factor(domain.project(inner), folding.cells(clique)).expand(domain.project(m.clique)).datavector()
+    both = np.unique(query.groups * asked.size + asked).size
+    return "merged" if both > np.unique(query.groups).size else "measured"  # a group lies in one cell of the clique
 
 
 def expected_errors(asked: Simulation) -> list[Factor]:
