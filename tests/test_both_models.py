@@ -77,6 +77,20 @@ def test_likelihoods_may_be_small():
         np.testing.assert_allclose(model.project("a", tiny).values, model.project("a", wanted).values, rtol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_likelihoods_of_an_attribute_and_what_follows_from_it_may_be_far_from_1(scale):
+    domain = pypgm.Domain({"zip": 4, "state": 2})
+    mapping = [pypgm.Constraint(("zip", "state"), mapping=[0, 0, 1, 1])]
+    answers = [pypgm.LinearMeasurement([10.0, 20, 30, 40], "zip")]
+    given = {"zip": pypgm.Likelihood([scale, scale, scale, 3 * scale]), "state": pypgm.Likelihood([scale, 2 * scale])}
+    for oracle in ("exact", "region_graph"):
+        model = pypgm.estimate(domain, answers, 100.0, constraints=mapping, stop="optimum", oracle=oracle)
+        found = model.query("zip", given)
+        np.testing.assert_allclose(found.values, np.array([10, 20, 60, 240]) / 330, rtol=1e-4)
+        wanted = np.log(3.3) + 2 * np.log(scale)
+        assert model.log_probability(given) == pytest.approx(wanted, rel=1e-4)
+
+
 @pytest.mark.parametrize("evidence", [None, EVIDENCE, {"a": range(1, 3)}, {"c": pypgm.Likelihood([1, 0, 3])}])
 def test_both_answer_alike(evidence):
     cliques = [c for n in range(4) for c in itertools.permutations(DOMAIN.attributes, n)]

@@ -14,7 +14,7 @@ from pypgm.numeric import float_array
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Evidence", "Likelihood", "code_of", "log_likelihoods"]
+__all__ = ["Evidence", "Likelihood", "LogLikelihood", "code_of", "log_likelihoods"]
 
 Evidence = Mapping[str, Any]
 
@@ -55,6 +55,13 @@ class Likelihood:
         object.__setattr__(self, "values", own)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LogLikelihood:
+    """A likelihood that was computed, as natural logs: the product of several may be no double."""
+
+    logs: NDArray[np.float64]
+
+
 def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int, NDArray[np.float64]]]:
     """Return (attribute index, natural log of the likelihood of each value) for each attribute with evidence.
 
@@ -91,6 +98,8 @@ def _no_mapping(given: object) -> str:
 
 def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:
     size = domain.shape[domain.index(attribute)]
+    if isinstance(given, LogLikelihood):
+        return given.logs
     given = given.values if isinstance(given, Likelihood) else given
     if isinstance(given, np.ndarray) and given.dtype.kind in "fc":
         given = float_array(f"a likelihood of {attribute!r}", given)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, Label, as_clique
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import Evidence, code_of, log_likelihoods
+from pypgm.graphs.evidence import Evidence, LogLikelihood, code_of, log_likelihoods
 from pypgm.memory import check_fits, short
 from pypgm.queries import Kronecker, KroneckerQuery, LinearQuery
 from pypgm.queries.folded import folded
@@ -111,12 +111,12 @@ class Folding:
 
     def evidence(self, evidence: Evidence | None) -> Evidence:
         """Return the likelihoods that evidence gives the values of inner attributes."""
-        likelihoods: dict[str, NDArray[np.float64]] = {}
+        logs: dict[str, NDArray[np.float64]] = {}
         for index, log_likelihood in log_likelihoods(self.domain, evidence):
             name, codes = self.source(self.domain.attributes[index])
-            own = np.exp(log_likelihood if codes is None else log_likelihood[codes])
-            likelihoods[name] = likelihoods[name] * own if name in likelihoods else own
-        return likelihoods if self.sources else evidence or {}
+            own = log_likelihood if codes is None else log_likelihood[codes]
+            logs[name] = logs[name] + own if name in logs else own
+        return {a: LogLikelihood(own) for a, own in logs.items()} if self.sources else evidence or {}
 
     def assignment(self, found: Mapping[str, Label]) -> dict[str, Label]:
         """Return a value, label or code, of each attribute, given those of the inner ones."""

@@ -144,6 +144,7 @@ class Model(Stored, Generic[Table]):
         """Return the most probable joint assignment, and the natural log of its weight; see `JunctionTree.map`.
 
         Subtract `log_partition`, which says what weights are, for its log-probability; for evidence see `project`.
+        Attributes that are functions of others follow: of equal assignments the smallest is that of the others.
 
         Returns
         -------
