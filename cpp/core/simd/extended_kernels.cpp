@@ -68,7 +68,7 @@ void add(const Terms& a, const Terms& b, std::size_t n, const double* tops, doub
     const double term = weight * __builtin_bit_cast(double, power);
     const double nothing = weight == weight ? 0.0 : weight;
     // The exponent of a term that is nothing may lie far above the largest of the others.
-    sums[i] += (e < kLeastPower) | (weight == 0) ? nothing : term;
+    sums[i] += ((e < kLeastPower) | (weight == 0)) ? nothing : term;
   }
 }
 
