@@ -14,6 +14,7 @@ import pytest
 
 import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel, _core
+from pypgm.clock import Clock
 from pypgm.errors import TimeLimitWarning
 from pypgm.inference import max_elimination
 from pypgm.inference.bounded_tree import joined_within
@@ -225,6 +226,22 @@ def test_an_exact_answer_that_takes_too_long_is_none(evidence, capsys):
         model.project_many([("a", "c")], evidence, time_limit=1e-9)
     with pytest.raises(ValueError, match="method must be 'exact', got 'local'"):
         model.project("a", method="local")
+
+
+def test_tables_of_a_tree_end_with_their_clock(capsys):
+    domain = Domain({"a": 3, "b": 3, "c": 2})
+    potentials = CliqueVector(domain, [("a", "b"), ("b", "c")])
+    tree = pypgm.JunctionTree(domain, potentials.cliques)
+    with (
+        Clock("tables", 1e-9, progress=True) as clock,
+        pytest.raises(TimeoutError, match="the exact answer takes longer than time_limit=1e-09"),
+    ):
+        tree.tables(potentials, clock=clock)
+    assert "0/4 cliques passed, 15 cells" in capsys.readouterr().err
+    model = pypgm.GraphicalModel(potentials, 18.0)
+    with pytest.raises(TimeoutError):
+        model.project(("a", "c"), time_limit=1e-9)
+    np.testing.assert_allclose(model.project(("a", "c"), time_limit=1e6).values, 3.0)  # what ran out is not kept
 
 
 def test_a_limit_is_a_time():
