@@ -61,7 +61,7 @@ def main() -> None:
             subprocess.run(command, check=True, capture_output=True)
             seconds.append(time.perf_counter() - started)
             synthetic = pypgm.read_table(Path(out) / "synthetic.csv", domain)
-            model = pypgm.load(model_path)
+            model = pypgm.load(model_path).model
         if synthetic.n_records != round(model.total) or not np.isclose(model.project("age").values.sum(), model.total):
             raise AssertionError("the synthetic table or the model does not hold the model's total")
         errors.append(distance(lambda p, m=model: m.project(p).values))

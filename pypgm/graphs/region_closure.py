@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 __all__ = ["Edge", "Indices", "minimal_edges", "saturate"]
 
@@ -40,7 +40,7 @@ def saturate(cliques: Iterable[Indices], max_regions: int) -> tuple[list[Indices
 def _closure(cliques: set[Indices], max_regions: int) -> set[Indices]:
     wide = {c for c in cliques if len(c) > _NARROW}
     # A part of narrow cliques is in their closure unless it has a larger part around it that is in as many of them.
-    around = Counter(itertools.chain.from_iterable(map(_parts, cliques - wide)))
+    around = Counter(_parts(*(cliques - wide)))
     closed = around.keys() - {
         p for part, n in around.items() for p in itertools.combinations(part, len(part) - 1) if around[p] == n
     }
@@ -53,13 +53,12 @@ def _closure(cliques: set[Indices], max_regions: int) -> set[Indices]:
 
 def _covering_edges(regions: Sequence[Indices]) -> list[Edge]:
     position = {r: i for i, r in enumerate(regions)}
-    distinct = set(regions)
     children: list[list[int]] = [[] for _ in regions]
     below = functools.cache(lambda p: frozenset(children[p]).union(*map(below, children[p])))
     for parent in range(len(regions) - 1, -1, -1):
         region = regions[parent]
         if len(region) <= _NARROW:
-            children[parent] = sorted(map(position.__getitem__, _maximal_parts(region, distinct)))
+            children[parent] = sorted([position[r] for r in _maximal_parts(region, position.keys())])
             continue
         covered: set[int] = set()
         for child in map(position.__getitem__, filter(set(region).issuperset, regions[parent + 1 :])):
@@ -69,7 +68,7 @@ def _covering_edges(regions: Sequence[Indices]) -> list[Edge]:
     return [(parent, child) for parent, own in enumerate(children) for child in own]
 
 
-def _maximal_parts(region: Indices, regions: set[Indices]) -> list[Indices]:
+def _maximal_parts(region: Indices, regions: Set[Indices]) -> list[Indices]:
     """Return those of some regions that lie inside one, each in no other that does."""
     found: list[Indices] = []
     covered: set[Indices] = set()
@@ -79,13 +78,14 @@ def _maximal_parts(region: Indices, regions: set[Indices]) -> list[Indices]:
         found += own
         if len(own) == len(parts):  # all smaller ones lie inside these
             break
-        covered.update(*map(_parts, own))
+        covered.update(_parts(*own))
     return found
 
 
-def _parts(region: Indices) -> Iterator[Indices]:
-    """Return the subsets of a region, without the empty one."""
-    return itertools.chain.from_iterable([itertools.combinations(region, k) for k in range(1, len(region) + 1)])
+def _parts(*regions: Indices) -> Iterator[Indices]:
+    """Return the subsets of each region, without the empty one."""
+    sizes = range(1, 1 + max(map(len, regions), default=0))
+    return itertools.chain.from_iterable(itertools.combinations(r, k) for k in sizes for r in regions)
 
 
 def minimal_edges(sizes: Sequence[int], regions: Sequence[Indices], edges: Iterable[Edge]) -> list[Edge]:
