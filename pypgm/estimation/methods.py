@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pypgm.estimation.accelerated import accelerated
-from pypgm.estimation.averaging import dual_averaging, interior_gradient
 from pypgm.estimation.fit import Options
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.mirror_descent import mirror_descent
 from pypgm.estimation.problem import Answer
+from pypgm.estimation.textbook_averaging import dual_averaging, interior_gradient
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.estimation.universal import universal
 from pypgm.memory import check_fits
