@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from typing import TYPE_CHECKING
 
 from pypgm import _waiting as _waiting  # before anything that imports the core
@@ -28,7 +29,27 @@ _NAMES = {  # by the module they are in
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
+
+def _later(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """Return what imports a name of a package, or a module of it, where it is used first: nobody uses all of them."""
+
+    def find(name: str) -> object:
+        home = homes.get(name, package)
+        if home != package:
+            found = getattr(importlib.import_module(home), name)
+        elif not name.startswith("_") and importlib.util.find_spec(f"{package}.{name}") is not None:
+            found = importlib.import_module(f"{package}.{name}")
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return find
+
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from pypgm import bayes as bayes
     from pypgm import data as data
     from pypgm import mechanisms as mechanisms
@@ -80,18 +101,7 @@ if TYPE_CHECKING:
     from pypgm.release import load as load
 else:
     __all__ = list(_HOMES)
-
-    def __getattr__(name: str) -> object:
-        """Import a name, or a module of the package, where it is used first: nobody uses all of them."""
-        home = _HOMES.get(name, "pypgm")
-        if home != "pypgm":
-            found = getattr(importlib.import_module(home), name)
-        elif not name.startswith("_") and importlib.util.find_spec(f"pypgm.{name}") is not None:
-            found = importlib.import_module(f"pypgm.{name}")
-        else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = found
-        return found
+    __getattr__ = _later(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

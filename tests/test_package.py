@@ -84,8 +84,9 @@ print(*sys.modules)
     assert "scipy" not in said(program)
 
 
-def test_names_for_type_checkers_are_those_that_are_imported():
-    branches = [node for node in ast.parse(INIT.read_text()).body if isinstance(node, ast.If)]
+@pytest.mark.parametrize("package", [pypgm, pypgm.bayes, pypgm.mechanisms])
+def test_names_for_type_checkers_are_those_that_are_imported(package):
+    branches = [node for node in ast.parse(Path(package.__file__).read_text()).body if isinstance(node, ast.If)]
     seen = {
         alias.asname: node.module
         for node in branches[0].body
@@ -94,8 +95,13 @@ def test_names_for_type_checkers_are_those_that_are_imported():
         if alias.asname == alias.name
     }
     assert len(branches) == 1
-    assert seen == pypgm._HOMES
-    assert set(dir(pypgm)) == set(pypgm.__all__) == set(seen)
+    assert seen == package._HOMES
+    assert set(dir(package)) == set(package.__all__) == set(seen)
+
+
+def test_a_network_takes_what_it_uses():
+    loaded = set(said("pypgm.bayes.BayesianNetwork\nprint(*sys.modules)"))
+    assert not loaded & {"pypgm.bayes.private_learning", "pypgm.privacy", "pypgm.reconstruction", "pypgm.models"}
 
 
 @pytest.mark.parametrize("module", MODULES)

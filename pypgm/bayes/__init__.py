@@ -1,28 +1,43 @@
 """Bayesian networks: conditional tables in, exact answers out."""
 
-from pypgm.bayes.answers import AnswerComparison, compare_answers, map_agreement
-from pypgm.bayes.bounds import ErrorBounds, error_bounds
-from pypgm.bayes.comparison import TableComparison, compare_tables
-from pypgm.bayes.counted import CountedNetwork
-from pypgm.bayes.learning import fit_score, learn
-from pypgm.bayes.network import BayesianNetwork
-from pypgm.bayes.network_release import NetworkRelease
-from pypgm.bayes.private_learning import learn_private
-from pypgm.bayes.private_structure import PrivateStructure
+from __future__ import annotations
 
-__all__ = [
-    "AnswerComparison",
-    "BayesianNetwork",
-    "CountedNetwork",
-    "ErrorBounds",
-    "NetworkRelease",
-    "PrivateStructure",
-    "TableComparison",
-    "compare_answers",
-    "compare_tables",
-    "error_bounds",
-    "fit_score",
-    "learn",
-    "learn_private",
-    "map_agreement",
-]
+from typing import TYPE_CHECKING
+
+from pypgm import _later
+
+_NAMES = {  # by the module they are in
+    "pypgm.bayes.answers": ("AnswerComparison", "compare_answers", "map_agreement"),
+    "pypgm.bayes.bounds": ("ErrorBounds", "error_bounds"),
+    "pypgm.bayes.comparison": ("TableComparison", "compare_tables"),
+    "pypgm.bayes.counted": ("CountedNetwork",),
+    "pypgm.bayes.learning": ("fit_score", "learn"),
+    "pypgm.bayes.network": ("BayesianNetwork",),
+    "pypgm.bayes.network_release": ("NetworkRelease",),
+    "pypgm.bayes.private_learning": ("learn_private",),
+    "pypgm.bayes.private_structure": ("PrivateStructure",),
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+
+if TYPE_CHECKING:
+    from pypgm.bayes.answers import AnswerComparison as AnswerComparison
+    from pypgm.bayes.answers import compare_answers as compare_answers
+    from pypgm.bayes.answers import map_agreement as map_agreement
+    from pypgm.bayes.bounds import ErrorBounds as ErrorBounds
+    from pypgm.bayes.bounds import error_bounds as error_bounds
+    from pypgm.bayes.comparison import TableComparison as TableComparison
+    from pypgm.bayes.comparison import compare_tables as compare_tables
+    from pypgm.bayes.counted import CountedNetwork as CountedNetwork
+    from pypgm.bayes.learning import fit_score as fit_score
+    from pypgm.bayes.learning import learn as learn
+    from pypgm.bayes.network import BayesianNetwork as BayesianNetwork
+    from pypgm.bayes.network_release import NetworkRelease as NetworkRelease
+    from pypgm.bayes.private_learning import learn_private as learn_private
+    from pypgm.bayes.private_structure import PrivateStructure as PrivateStructure
+else:
+    __all__ = list(_HOMES)
+    __getattr__ = _later(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return list(_HOMES)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.bayes.counted import CountedNetwork  # a release that is read has one
 from pypgm.factor import Factor
 from pypgm.release import RELEASES, Release
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from pypgm.bayes.counted import CountedNetwork
     from pypgm.estimation.measurement import LinearMeasurement
 
 __all__ = ["NAME", "NetworkRelease", "pooled"]

@@ -92,11 +92,11 @@ A package that builds on this one adds its own where the model is defined. A rea
 
 _DOMAIN = {"attributes": [str], "shape": [int], "labels": {str: [(str, int, float, bool)]}, "not_private?": str}
 _HOMES = {
-    "bayesian network": "pypgm.bayes",
+    "bayesian network": "pypgm.bayes.network_release",
     "markov random field": "pypgm.mrf",
     "weighted records": "pypgm.reconstruction",
 }
-"""Packages that are imported where they are used first, and the kinds they add."""
+"""Modules that are imported where they are used first, and the kinds they add."""
 
 
 class Stored(ABC):
