@@ -15,16 +15,15 @@ BEST = "wide"
 
 
 def mechanism_names() -> list[str]:
-    """Return the names of all mechanisms: the functions of `pypgm.mechanisms` whose first parameter is ``data``.
+    """Return the names of all mechanisms: those that `pypgm.mechanisms` has from a module of their name, as `_mst`.
 
     Examples
     --------
     >>> "mst" in mechanism_names()
     True
     """
-    package = sys.modules[__package__]
-    functions = {n: f for n in package.__all__ if inspect.isfunction(f := getattr(package, n))}
-    return sorted(n for n, f in functions.items() if next(iter(inspect.signature(f).parameters), "") == "data")
+    homes = sys.modules[__package__]._HOMES
+    return sorted(name for name, home in homes.items() if home == f"{__package__}._{name}")
 
 
 def mechanism_named(name: str) -> Callable[..., Release]:
