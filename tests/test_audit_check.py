@@ -148,3 +148,9 @@ def test_pairs_of_ones_own():
     one, other = (pypgm.Dataset({"x": codes}, domain) for codes in ([1, 2], [1, 2, 4]))
     pairs = [audit.Pair("own", one, other, pypgm.Privacy(), neighbours=True)]
     assert [f.result for f in audit.check(lambda table: table.measure("x", rho=2), BUDGET, pairs=pairs)] == ["ok"] * 4
+
+
+def test_what_is_no_mechanism_or_budget_is_refused():
+    for given in ((BUDGET, everything), (everything, 1.0), ("everything", BUDGET)):
+        with pytest.raises(TypeError, match=r"a function of a PrivateTable, and a pypgm\.Budget, got "):
+            audit.check(*given)

@@ -235,8 +235,11 @@ def test_tables_are_refused_on_their_own():
     tree = JunctionTree(domain, pairs, max_bytes=needed.bytes)
     potentials = CliqueVector(domain, pairs)
     assert tree.log_partition(potentials) == pytest.approx(6 * np.log(10))
-    with pytest.raises(ModelTooLargeError, match=r"of the junction tree needs 1e\+04 cells"):
+    with pytest.raises(ModelTooLargeError, match=r"of the junction tree needs 1e\+04 cells \(7.45e-05 GiB\)"):
         tree.tables(potentials)
+    wide = Domain({f"x{i}": 10 for i in range(12)})
+    with pytest.raises(ModelTooLargeError, match=r"needs 1e\+12 cells \(7.45e\+03 GiB if it were held whole\)"):
+        JunctionTree(wide, list(itertools.combinations(wide.attributes, 2)), max_bytes=1e6)
 
 
 MEASURED = """

@@ -116,6 +116,8 @@ def test_any_object_with_products_is_a_query():
         pypgm.estimate(Domain({"a": 2}), [LinearMeasurement([15.0, 5.0], "a", 1.0, Bare())])
     with pytest.raises(TypeError, match="needs shape, matvec and rmatvec"):
         LinearMeasurement([15.0, 5.0], "a", 1.0, object())
+    with pytest.raises(TypeError, match=r"got KroneckerQuery; measure its factors as a queries\.Kronecker"):
+        LinearMeasurement([15.0, 5.0], "a", 1.0, pypgm.KroneckerQuery({"a": np.eye(2)}))
 
 
 @settings(max_examples=30)

@@ -361,6 +361,8 @@ def test_standard_errors_are_those_of_learning_again():
     assert 0.5 < weights[1, 3] / np.std(fresh, ddof=1) < 2
     with pytest.raises(ValueError, match="replicates"):
         learn(spins(10)).standard_error(learn, 1)
+    with pytest.raises(TypeError, match="a function of a dataset, got 'a'"):
+        learn(spins(10)).standard_error("a")
 
 
 SMALL = table_of([[0, 1], [1, 0], [1, 1]])

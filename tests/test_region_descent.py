@@ -214,7 +214,7 @@ def test_a_warm_start_saves_iterations_and_new_cliques_join():
     assert again.fit.history[0] == pytest.approx(cold.fit.loss, rel=1e-4)
     exact = pypgm.estimate(DOMAIN, measurements[:2], 1000.0)
     assert pypgm.estimate(DOMAIN, measurements, 1000.0, oracle="region_graph", warm_start=exact).fit.gap >= 0
-    with pytest.raises(TypeError, match="needs a GraphicalModel, got RegionGraphModel"):
+    with pytest.raises(TypeError, match="needs a GraphicalModel, got RegionGraphModel: one of the same oracle"):
         pypgm.estimate(DOMAIN, measurements, 1000.0, warm_start=cold)
 
 

@@ -44,6 +44,11 @@ def check(
         measurement was drawn in its run, from the counts of its table. *non-interference*: on the same outcomes
         the result, all text and every exception are the same bytes, and later use reads and charges nothing.
 
+    Raises
+    ------
+    TypeError
+        If the mechanism is no function, or the budget none.
+
     Examples
     --------
     >>> from pypgm import Budget
@@ -53,6 +58,7 @@ def check(
     >>> check(lambda table: print(table.measure("a", rho=2)), Budget(rho=1))[3].defects
     ('no release',)
     """
+    _check_arguments(mechanism, budget)
 
     def entered(data: Any, limit: Budget, privacy: Privacy) -> Any:
         return mechanism(PrivateTable(data, privacy, Ledger(limit)))
@@ -60,3 +66,9 @@ def check(
     runs = run_pairs(getattr(mechanism, "__name__", type(mechanism).__name__), entered, budget, pairs)
     checks = (check_calibration, check_charges, check_answers, check_noninterference)
     return [timed(each, runs) for each in checks]
+
+
+def _check_arguments(mechanism: object, budget: object) -> None:
+    if not (callable(mechanism) and isinstance(budget, Budget)):
+        got = f"{type(mechanism).__name__} and {type(budget).__name__}"
+        raise TypeError(f"an audit needs a mechanism, a function of a PrivateTable, and a pypgm.Budget, got {got}")

@@ -197,8 +197,13 @@ def _as_query(query: LinearQuery | Products, clique: Clique) -> LinearQuery:
     if isinstance(query, LinearQuery):
         return query
     if not isinstance(query, Products):
-        raise TypeError(f"the query on {clique} needs shape, matvec and rmatvec, got {type(query).__name__}")
+        raise TypeError(f"the query on {clique} needs shape, matvec and rmatvec, got {_kind(query)}")
     return UserOperator.of(query, f"the query on {clique}")
+
+
+def _kind(query: object) -> str:
+    kind = type(query).__name__
+    return kind + "; measure its factors as a queries.Kronecker" * (kind == "KroneckerQuery")
 
 
 def _checked_stddev(stddev: float | ArrayLike, clique: Clique, n_values: int) -> float | NDArray[np.float64]:

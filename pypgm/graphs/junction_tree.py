@@ -308,7 +308,8 @@ class JunctionTree:
     def _check_fits(self, needed: float) -> None:
         def largest() -> str:
             named, cells = listed(self.cost.largest_clique), self.cost.largest_cells
-            return f"clique ({named}) of the junction tree needs {cells:.3g} cells ({cells * 8 / 2**30:.3g} GiB)"
+            whole = " if it were held whole" if 8 * cells > needed else ""
+            return f"clique ({named}) of the junction tree needs {cells:.3g} cells ({cells / 2**27:.3g} GiB{whole})"
 
         check_fits(needed, self._max_bytes, largest)
 

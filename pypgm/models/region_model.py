@@ -182,8 +182,8 @@ class RegionGraphModel(Uncertain[Answer]):
             tree = JunctionTree(self.graph.domain, self.graph.regions)
         except ModelTooLargeError as error:
             raise ModelTooLargeError(
-                f"{error}. What rests on all joint assignments needs a junction tree of all regions; `prior` is one "
-                "of as many as fit"
+                "what rests on all joint assignments needs a junction tree of all regions; `prior` is one of as many "
+                f"as fit, with the same methods. {str(error).rpartition(': ')[0]}"
             ) from None
         return tree, kikuchi_potentials(self.graph, self.marginals, self.total)
 

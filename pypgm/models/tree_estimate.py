@@ -93,7 +93,8 @@ def _earlier(request: Request) -> GraphicalModel | None:
     if model is None:
         return None
     if not isinstance(model, GraphicalModel):
-        raise TypeError(f"{role} needs a GraphicalModel, got {type(model).__name__}")
+        got = type(model).__name__
+        raise TypeError(f"{role} needs a GraphicalModel, got {got}: one of the same oracle, here the exact one")
     if model.domain != folding.domain:
         labels = other_labels(folding.domain, model.domain)
         raise ValueError(f"{role} needs a model over {folding.domain}, got one over {model.domain}{labels}")

@@ -77,6 +77,8 @@ class FieldRelease(Release):
         ------
         ValueError
             If there are fewer than two replicates, or the model has tables over more than two attributes.
+        TypeError
+            If `learn` is no function.
 
         Examples
         --------
@@ -89,6 +91,8 @@ class FieldRelease(Release):
         >>> bool(0.001 < weights[1, 3] < 0.2)
         True
         """
+        if not callable(learn):
+            raise TypeError(f"learn needs the learner of this release, a function of a dataset, got {learn!r}")
         n, source = checked_integer("replicates", replicates, 2), as_generator(rng)
         models = [learn(self.model.synthetic_data(rng=source)).model for _ in range(n)]
         weights, fields = (np.stack(found) for found in zip(*((m.weights, m.fields) for m in models), strict=True))
