@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from pypgm import _waiting as _waiting  # before anything that imports the core
@@ -28,6 +29,7 @@ _NAMES = {  # by the module they are in
     "pypgm.release": ("Release", "load"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
+_ONE_AT_A_TIME = RLock()  # packages import each other: of two threads one would see what the other has half made
 
 
 def _later(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
@@ -35,13 +37,15 @@ def _later(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
 
     def find(name: str) -> object:
         home = homes.get(name, package)
-        if home != package:
-            found = getattr(importlib.import_module(home), name)
-        elif not name.startswith("_") and importlib.util.find_spec(f"{package}.{name}") is not None:
-            found = importlib.import_module(f"{package}.{name}")
-        else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        setattr(sys.modules[package], name, found)
+        is_public = name.isidentifier() and not name.startswith("_")
+        with _ONE_AT_A_TIME:
+            if home != package:
+                found = getattr(importlib.import_module(home), name)
+            elif is_public and importlib.util.find_spec(f"{package}.{name}") is not None:
+                found = importlib.import_module(f"{package}.{name}")
+            else:
+                raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            setattr(sys.modules[package], name, found)
         return found
 
     return find

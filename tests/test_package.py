@@ -155,3 +155,23 @@ def test_a_file_and_a_pickle_import_what_their_kind_needs(tmp_path):
         assert said(f"thing = pypgm.load(sys.argv[1])\n{tell}", tmp_path / "whole.pgm") == described(thing)
         loaded = f"import pickle\nthing = pickle.load(open(sys.argv[1], 'rb'))\n{tell}"
         assert said(loaded, tmp_path / "pickled") == described(thing)
+
+
+def test_threads_may_use_names_first_at_the_same_time():
+    program = """
+import threading
+names = ["estimate", "mechanisms", "load", "data", "Budget"]
+start, failed = threading.Barrier(len(names)), []
+def look(name):
+    start.wait()
+    try:
+        thing = getattr(pypgm, name)
+        name == "mechanisms" and thing.mst
+    except Exception as error:
+        failed.append(error)
+threads = [threading.Thread(target=look, args=(name,)) for name in names]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(len(failed), hasattr(pypgm.bayes, "a.b"))
+"""
+    assert [said(program) for _ in range(5)] == [["0", "False"]] * 5

@@ -302,3 +302,13 @@ def test_dependence_of_a_table_with_hardly_any_weight_in_a_row():
     table = np.array([1e-200, 1e-180, 1.0, 0.0])
     assert 0 < mutual_information(table, 2) < 1e-170
     assert mutual_information(np.array([0.5, 0, 0, 0.5]), 2) == pytest.approx(np.log(2))
+
+
+def test_a_region_is_read_before_a_larger_one_of_as_many_cells():
+    domain = pypgm.Domain({"a": 1, "b": 2, "c": 2})
+    measurements = [
+        pypgm.LinearMeasurement(np.full(4, 25.0), ("a", "b", "c"), 10.0),
+        pypgm.LinearMeasurement([40.0, 10.0, 10.0, 40.0], ("b", "c"), 0.1),
+    ]
+    model = pypgm.estimate(domain, measurements, 100.0, oracle="factor_graph", stop="optimum", tolerance=1e-9)
+    np.testing.assert_allclose(model.project(("b", "c")).values, [[40, 10], [10, 40]], atol=1e-3)

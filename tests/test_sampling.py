@@ -473,3 +473,9 @@ def test_few_records_of_a_large_clique_are_refined():
     given = model.synthetic_data(rng=1, evidence={"c": 3})
     assert set(given.columns["c"]) == {3}
     assert given.project(("a", "b")).values[0].sum() == 0
+
+
+def test_records_that_do_not_fit_are_refused_before_they_are_drawn():
+    tree = JunctionTree(Domain({f"x{i}": 2 for i in range(1000)}), [])
+    with pytest.raises(pypgm.ModelTooLargeError, match="2000000000 records of 1000 attributes"):
+        draw_records(tree, [Factor(tree.domain.project(n.clique), [1.0, 1.0]) for n in tree.nodes], 2_000_000_000, 0)

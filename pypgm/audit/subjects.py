@@ -13,7 +13,8 @@ import numpy as np
 
 from pypgm import mechanisms, mrf, workloads
 from pypgm.audit.trace import Mechanism
-from pypgm.bayes import PrivateStructure, learn_private
+from pypgm.bayes.private_learning import learn_private
+from pypgm.bayes.private_structure import PrivateStructure
 from pypgm.data import Dataset
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger

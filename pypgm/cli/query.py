@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from pypgm.bayes import BayesianNetwork
+from pypgm.bayes.network import BayesianNetwork
 from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, clique_named, evidence_given, model_in
 from pypgm.data.files import replacing_text
 from pypgm.models import GraphicalModel, RegionGraphModel

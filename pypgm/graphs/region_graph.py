@@ -14,6 +14,7 @@ from pypgm.graphs.counting_numbers import CountingNumbers, counting_numbers
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_closure import Edge, Indices, minimal_edges, saturate
 from pypgm.memory import check_fits, check_sizes, short
+from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
     import networkx
@@ -137,6 +138,7 @@ class RegionGraph:
         ----------
         Koller, Friedman: Probabilistic Graphical Models, 2009, Algorithm 11.3.
         """
+        max_regions = checked_integer("max_regions", max_regions, 1)
         given = _checked(domain, cliques)
         scopes = {*given, *_checked(domain, extra, least=0)}
         regions, edges = saturate(scopes, max_regions)

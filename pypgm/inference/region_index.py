@@ -38,9 +38,12 @@ class RegionIndex:
         self._cells = np.array([self.domain.size(c) for c in marginals.cliques], dtype=float)
 
     def holders(self, clique: Clique) -> NDArray[np.intp]:
-        """Return the positions of the regions that hold a clique, the smallest table first, ties in their order."""
+        """Return the positions of the regions that hold a clique, the smallest table first, ties in their order.
+
+        Of tables of the same size that with fewer attributes comes first: others have one value.
+        """
         found = np.flatnonzero(self._member[:, list(self.domain.indices(clique))].all(axis=1))
-        return found[np.argsort(self._cells[found], kind="stable")]
+        return found[np.lexsort((self._member[found].sum(axis=1), self._cells[found]))]
 
     def holds(self, clique: Clique) -> bool:
         """Tell whether some region holds a clique."""

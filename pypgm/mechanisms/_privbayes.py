@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from pypgm.bayes import CountedNetwork, PrivateStructure
+from pypgm.bayes.counted import CountedNetwork
 from pypgm.bayes.learning import rows_of
 from pypgm.bayes.private_learning import Law, measure_family
-from pypgm.bayes.private_structure import select_parents
+from pypgm.bayes.private_structure import PrivateStructure, select_parents
 from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.total import estimate_total

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pypgm import _core
 from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
+from pypgm.memory import check_fits
 from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pypgm.graphs.junction_tree import JunctionTree
 
 __all__ = ["draw_records"]
+
+_CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
 
 
 def draw_records(
@@ -67,6 +70,8 @@ def draw_records(
         If a table has a negative, infinite or NaN entry or no positive sum, or gives probability 0 to a separator
         value that an earlier node has drawn; if `rows` is negative, or rows or the cells of a table exceed
         2,147,483,647.
+    ModelTooLargeError
+        If the records do not fit in memory.
     TypeError
         If `rows` is not an integer.
 
@@ -86,6 +91,9 @@ def draw_records(
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     sampler = _core.RecordSampler(n_rows, len(domain), seed)
+    check_fits(
+        _CODE_BYTES * n_rows * len(domain), None, f"{n_rows} records of {len(domain)} attributes", "ask for fewer"
+    )
     watch = clock or Clock()
     for i, (node, table, margin) in enumerate(zip(nodes, tables, _margins(tree), strict=True)):
         watch.tick(partial("{}/{} cliques of records".format, i, len(nodes)))
