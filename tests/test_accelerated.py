@@ -119,6 +119,14 @@ def test_cells_that_all_but_vanish_leave_a_finite_model():
         assert np.isfinite(model.fit.gap)
 
 
+def test_counts_far_above_their_noise_are_explained():
+    domain = Domain({"a": 2, "b": 2})
+    truth = np.array([[150636.0, 43301.0], [754623.0, 51441.0]])
+    model = pypgm.estimate(domain, [LinearMeasurement(truth, ("a", "b"), 1.0)], truth.sum())
+    assert model.fit.status == "validated"
+    assert np.abs(model.project(("a", "b")).values - truth).max() < 5
+
+
 def test_without_noise_the_validated_stop_loses_nothing():
     truth = table(3, 1000.0)
     exact = [LinearMeasurement(reference.project(DOMAIN, truth, c), c, 1e-3) for c in CLIQUES]

@@ -10,7 +10,7 @@ from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Answer, Problem
 from pypgm.estimation.run import Watch, watched
 from pypgm.estimation.stop_rule import Validation
-from pypgm.estimation.thinning import unthinned_count
+from pypgm.estimation.thinning import noise_left, unthinned_count
 
 __all__ = ["accelerated"]
 
@@ -75,7 +75,7 @@ class _Search:
         thinned = smoothed.thinned(options.rng) if validates and not watch.clock.is_past_limit else None
         if thinned is None:
             return self._to_the_optimum(watch, 0)
-        rule = Validation()
+        rule = Validation(noise_left(thinned.held_out))
         path = self.path = Path(thinned, options, rule=rule.ended, target=loss)
         status = path.follow(watch, options.iterations // 2)
         if status not in {"converged", "validated", "iterations"}:

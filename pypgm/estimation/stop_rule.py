@@ -15,6 +15,8 @@ __all__ = ["StopRule", "Validation"]
 
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10  # iterations
+_FAR = 1.5  # times the held-out loss that noise alone leaves
+_FAR_PATIENCE = 2  # times the patience: what explains answers worse than that may swing past the truth and back
 
 
 StopRule = Callable[[int, float, float], Status | None]
@@ -27,6 +29,11 @@ class Validation:
     Only a fitted loss that keeps falling shows that noise is fitted: where both losses have risen the path has
     overshot, and will come back.
 
+    Parameters
+    ----------
+    noise : float
+        The held-out loss that noise alone leaves, in the mean.
+
     Attributes
     ----------
     best : int
@@ -35,13 +42,14 @@ class Validation:
         The loss there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, noise: float) -> None:
         self.best = 1
+        self._noise = noise
         self._least = self.fitted_at_best = math.inf
 
     def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
         """Return "validated" once patience is exhausted; see `StopRule`."""
         if held_out < self._least:
             self._least, self.best, self.fitted_at_best = held_out, taken, loss
-        exhausted = taken - self.best >= max(_MIN_PATIENCE, _PATIENCE * taken)
-        return "validated" if exhausted and loss < self.fitted_at_best else None
+        patience = max(_MIN_PATIENCE, _PATIENCE * taken) * (_FAR_PATIENCE if self._least > _FAR * self._noise else 1)
+        return "validated" if taken - self.best >= patience and loss < self.fitted_at_best else None

@@ -12,7 +12,7 @@ from pypgm.numeric import as_generator
 if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
 
-__all__ = ["BEYOND", "left_to_validate", "thinned", "unthinned_count"]
+__all__ = ["BEYOND", "left_to_validate", "noise_left", "thinned", "unthinned_count"]
 
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 BEYOND = _THINNING**-2  # what is added to an answer before it is fitted is subtracted so many times from its validation
@@ -37,6 +37,11 @@ def left_to_validate(
     """Return what validates a fit to thinned measurements: y - xi / c, where y + c xi were fitted."""
     pairs = zip(measurements, fitted, strict=True)
     return [m.answered(np.asarray(m.values + BEYOND * (m.values - f.values), dtype=np.float64)) for m, f in pairs]
+
+
+def noise_left(measurements: Sequence[LinearMeasurement]) -> float:
+    """Return the loss of the truth, in the mean, against what is left of measurements to validate."""
+    return (1 + BEYOND) / 2 * sum(m.values.size for m in measurements)
 
 
 def unthinned_count(best: int) -> int:
