@@ -86,7 +86,7 @@ class BayesianNetwork(ConditionalTables):
         Parameters
         ----------
         evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector (a NumPy float array).
+            Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         n_threads : int
             0 for all threads; the bits of the answer do not depend on it.
 
@@ -117,7 +117,7 @@ class BayesianNetwork(ConditionalTables):
         targets : str or sequence of str
             Attributes of the answer, in any order; they need not share a table.
         evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector (a NumPy float array).
+            Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
             Memory a table may take; half of what is available by default.
 
@@ -158,7 +158,7 @@ class BayesianNetwork(ConditionalTables):
             All attributes by default, by max-product on the junction tree. Otherwise the answer is exact too, and needs
             the table of all targets that are not known for certain.
         evidence : mapping, optional
-            Attribute to label, code, list of them, or likelihood vector (a NumPy float array).
+            Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
             Memory a table may take; half of what is available by default.
 

@@ -146,7 +146,9 @@ def learn_structure(
     "threshold" learns a field by `learn_pairwise` and keeps the edges of at least half of the least strength.
     "stability" learns no weights: the records are split at random into blocks, in each of which `fit_logistic` votes
     for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, else none.
-    Where blocks are large enough to agree this takes fewer records by far; where they are not it says nothing.
+    Where blocks are large enough to be right this takes fewer records by far. Smaller ones disagree, and nothing is
+    released; but blocks of a dozen records may all vote for too many edges, which is released: a vote says that blocks
+    agree, not that they are right. `simulated_block_size` tells how many records a block takes.
 
     Parameters
     ----------
