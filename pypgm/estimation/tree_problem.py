@@ -25,7 +25,7 @@ __all__ = ["MAX_GROWTH", "TreeEngine", "TreeProblem", "permitted_step"]
 MAX_GROWTH = 1000.0  # of a step over the safe one
 _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
 _MAX_TRIALS = 39  # of a first step
-_LEVEL_EVERY = 5  # iterations: potentials drift, and inference is slower where they lie far apart
+_LEVEL_EVERY = 10  # iterations: potentials drift, and inference is slower where they lie far apart
 _MISFIT = 1e-4  # of 1 + loss: what fitting may leave
 
 _Descent = _core.Descent | GeneralDescent
