@@ -37,15 +37,15 @@ def _later(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
 
     def find(name: str) -> object:
         home = homes.get(name, package)
-        is_public = name.isidentifier() and not name.startswith("_")
-        with _ONE_AT_A_TIME:
-            if home != package:
+        if home != package:
+            with _ONE_AT_A_TIME:
                 found = getattr(importlib.import_module(home), name)
-            elif is_public and importlib.util.find_spec(f"{package}.{name}") is not None:
-                found = importlib.import_module(f"{package}.{name}")
-            else:
-                raise AttributeError(f"module {package!r} has no attribute {name!r}")
-            setattr(sys.modules[package], name, found)
+        # Modules without: a thread that imports one, which locks it, may ask here for another.
+        elif name.isidentifier() and name[0] != "_" and importlib.util.find_spec(f"{package}.{name}") is not None:
+            found = importlib.import_module(f"{package}.{name}")
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(sys.modules[package], name, found)
         return found
 
     return find

@@ -175,3 +175,22 @@ threads = [threading.Thread(target=look, args=(name,)) for name in names]
 print(len(failed), hasattr(pypgm.bayes, "a.b"))
 """
     assert [said(program) for _ in range(5)] == [["0", "False"]] * 5
+
+
+def test_a_module_may_be_imported_and_looked_up_at_the_same_time():
+    program = """
+import threading
+start, done = threading.Barrier(2), []
+def imported():
+    start.wait()
+    import pypgm.audit
+    done.append(1)
+def looked_up():
+    start.wait()
+    done.append(pypgm.audit.check)
+threads = [threading.Thread(target=f, daemon=True) for f in (imported, looked_up)]
+[t.start() for t in threads]
+[t.join(30) for t in threads]
+print(len(done))
+"""
+    assert [said(program) for _ in range(6)] == [["2"]] * 6
