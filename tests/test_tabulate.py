@@ -124,6 +124,9 @@ def test_the_compiled_counter_checks_what_it_is_given():
         Columns([column], [2, 2], 3)
     with pytest.raises(ValueError, match="needs 4 codes, got 3"):
         Columns([column], [2], 4)
+    for other in (column.astype(float), column.astype(bool), column.astype(">i4"), np.zeros((3, 1), dtype=np.int8)):
+        with pytest.raises(TypeError, match="needs one axis of integers, got"):
+            Columns([other], [2], 3)
     with pytest.raises(ValueError, match="needs 2 cells, got 3"):
         columns.count(here, np.zeros(3, dtype=np.int64))
     with pytest.raises(ValueError, match="less than 4294967296 cells"):

@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t kBriefRows = 100;  // that take less time than a thread is worth
 
 /// (attributes, cells)
-using TargetArrays = std::pair<std::vector<std::size_t>, Array<double>>;
+using TableArrays = std::pair<std::vector<std::size_t>, Array<double>>;
 
 std::vector<RecordTarget> checked_targets(const std::vector<std::size_t>& sizes,
-                                          const std::vector<TargetArrays>& arrays) {
+                                          const std::vector<TableArrays>& arrays) {
   std::vector<RecordTarget> targets;
   for (const auto& [attributes, values] : arrays) {
     std::size_t cells = 1;
@@ -43,7 +43,7 @@ std::vector<std::int32_t> checked_column(const Array<std::int32_t>& array, std::
 }
 
 py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vector<std::size_t>& sizes,
-                 const std::vector<TargetArrays>& targets, int sweeps, std::uint64_t seed, const Tick& tick) {
+                 const std::vector<TableArrays>& targets, int sweeps, std::uint64_t seed, const Tick& tick) {
   check_size("sizes", columns.size(), sizes.size());
   const std::size_t rows = columns.empty() ? 0 : static_cast<std::size_t>(columns[0].size());
   std::vector<std::vector<std::int32_t>> records;

@@ -6,6 +6,7 @@ stride to a chunk of cell numbers, then the cells are incremented. A column's ty
 columns of any types mix freely.
 """
 
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -28,36 +29,31 @@ cdef enum:
 
 MAX_CELLS = 1 << 32
 
-cdef enum Kind:
-    INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
+_SIGNED = ("b", "h", "i", "l", "q")  # formats of the buffer protocol
+_UNSIGNED = ("B", "H", "I", "L", "Q")
 
 cdef struct Column:
     const char* data
-    Py_ssize_t step  # bytes from one code to the next; negative for a reversed view
-    Kind kind
-    uint64_t size    # codes lie in 0 .. size - 1
+    Py_ssize_t step   # bytes from one code to the next; negative for a reversed view
+    Py_ssize_t bytes  # of one code
+    bint is_signed
+    uint64_t size     # codes lie in 0 .. size - 1
 
 
-def _layout(const code_t[:] codes):
-    """Return address, step in bytes and kind of a column of at least one code."""
-    cdef Kind kind
-    if code_t is int8_t:
-        kind = INT8
-    elif code_t is int16_t:
-        kind = INT16
-    elif code_t is int32_t:
-        kind = INT32
-    elif code_t is int64_t:
-        kind = INT64
-    elif code_t is uint8_t:
-        kind = UINT8
-    elif code_t is uint16_t:
-        kind = UINT16
-    elif code_t is uint32_t:
-        kind = UINT32
-    else:
-        kind = UINT64
-    return <size_t>&codes[0], codes.strides[0], <int>kind
+cdef int _borrow(codes, Column* column) except -1:
+    """Set address, step and type of a column of integers; the array itself keeps them valid."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(codes, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
+    kind = view.format.decode()
+    column.data = <const char*>view.buf
+    column.step = view.strides[0]
+    column.bytes = view.itemsize
+    column.is_signed = kind in _SIGNED
+    n_axes = view.ndim
+    PyBuffer_Release(&view)
+    if n_axes != 1 or kind not in _SIGNED + _UNSIGNED:
+        raise TypeError(f"a column needs one axis of integers, got {codes.ndim} of {codes.dtype}")
+    return 0
 
 
 cdef bint _add_codes(const code_t* data, Py_ssize_t step, Py_ssize_t n, uint64_t size, uint64_t stride,
@@ -88,19 +84,19 @@ cdef bint _add_codes(const code_t* data, Py_ssize_t step, Py_ssize_t n, uint64_t
 cdef bint _add_column(const Column* column, Py_ssize_t row, Py_ssize_t n, uint64_t stride,
                       cell_t* cells) noexcept nogil:
     cdef const char* data = column.data + row * column.step
-    if column.kind == INT8:
-        return _add_codes(<const int8_t*>data, column.step, n, column.size, stride, cells)
-    if column.kind == INT16:
-        return _add_codes(<const int16_t*>data, column.step, n, column.size, stride, cells)
-    if column.kind == INT32:
-        return _add_codes(<const int32_t*>data, column.step, n, column.size, stride, cells)
-    if column.kind == INT64:
+    if column.is_signed:
+        if column.bytes == 1:
+            return _add_codes(<const int8_t*>data, column.step, n, column.size, stride, cells)
+        if column.bytes == 2:
+            return _add_codes(<const int16_t*>data, column.step, n, column.size, stride, cells)
+        if column.bytes == 4:
+            return _add_codes(<const int32_t*>data, column.step, n, column.size, stride, cells)
         return _add_codes(<const int64_t*>data, column.step, n, column.size, stride, cells)
-    if column.kind == UINT8:
+    if column.bytes == 1:
         return _add_codes(<const uint8_t*>data, column.step, n, column.size, stride, cells)
-    if column.kind == UINT16:
+    if column.bytes == 2:
         return _add_codes(<const uint16_t*>data, column.step, n, column.size, stride, cells)
-    if column.kind == UINT32:
+    if column.bytes == 4:
         return _add_codes(<const uint32_t*>data, column.step, n, column.size, stride, cells)
     return _add_codes(<const uint64_t*>data, column.step, n, column.size, stride, cells)
 
@@ -162,8 +158,8 @@ cdef class Columns:
             if len(self._owners[i]) != n_rows:
                 raise ValueError(f"column {i} needs {n_rows} codes, got {len(self._owners[i])}")
             if n_rows > 0:
-                address, step, kind = _layout(self._owners[i])
-                self._columns[i] = Column(<const char*><size_t>address, step, <Kind><int>kind, sizes[i])
+                _borrow(self._owners[i], &self._columns[i])
+                self._columns[i].size = sizes[i]
 
     def __dealloc__(self):
         PyMem_Free(self._columns)
