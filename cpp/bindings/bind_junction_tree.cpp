@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -68,8 +69,10 @@ struct Inputs {
 
 constexpr double kSafeTotal = 1e15;  // quotients of tables of counts that sum to so much stay doubles
 
+/// Fills cells of a total and returns log Z.
+using Run = std::function<double(std::span<double>, double, Watch*)>;
+
 /// A fresh array of counts that run(its cells, their total, watch) fills, and the log Z it returns.
-template <class Run>
 py::tuple filled(std::size_t cells, double total, bool brief, const Run& run, const Tick& tick = py::none()) {
   Array<double> result = allocate<double>(cells);
   const auto out = mutable_view(result);
