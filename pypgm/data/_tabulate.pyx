@@ -6,10 +6,12 @@ stride to a chunk of cell numbers, then the cells are incremented. A column's ty
 columns of any types mix freely.
 """
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.buffer cimport (
+    PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
+)
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
+from libcpp.vector cimport vector
 
 ctypedef fused code_t:
     int8_t
@@ -40,20 +42,29 @@ cdef struct Column:
     uint64_t size     # codes lie in 0 .. size - 1
 
 
-cdef int _borrow(codes, Column* column) except -1:
-    """Set address, step and type of a column of integers; the array itself keeps them valid."""
+cdef Column _column(codes, uint64_t size):
+    """Borrow a column of integers, which its array keeps valid."""
     cdef Py_buffer view
     PyObject_GetBuffer(codes, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
     kind = view.format.decode()
-    column.data = <const char*>view.buf
-    column.step = view.strides[0]
-    column.bytes = view.itemsize
-    column.is_signed = kind in _SIGNED
     n_axes = view.ndim
+    cdef Column column = Column(<const char*>view.buf, view.strides[0], view.itemsize, kind in _SIGNED, size)
     PyBuffer_Release(&view)
     if n_axes != 1 or kind not in _SIGNED + _UNSIGNED:
         raise TypeError(f"a column needs one axis of integers, got {codes.ndim} of {codes.dtype}")
-    return 0
+    return column
+
+
+cdef void* _numbers(array, kinds, int flags) except NULL:
+    """Borrow contiguous numbers of eight bytes, which their array keeps valid."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | flags)
+    cdef void* numbers = view.buf
+    fits = view.itemsize == 8 and view.format.decode() in kinds
+    PyBuffer_Release(&view)
+    if not fits:
+        raise TypeError(f"{array.dtype} cannot be counted into or added")
+    return numbers
 
 
 cdef bint _add_codes(const code_t* data, Py_ssize_t step, Py_ssize_t n, uint64_t size, uint64_t stride,
@@ -81,7 +92,7 @@ cdef bint _add_codes(const code_t* data, Py_ssize_t step, Py_ssize_t n, uint64_t
     return low < 0 or <uint64_t>high >= size
 
 
-cdef bint _add_column(const Column* column, Py_ssize_t row, Py_ssize_t n, uint64_t stride,
+cdef bint _add_column(const Column& column, Py_ssize_t row, Py_ssize_t n, uint64_t stride,
                       cell_t* cells) noexcept nogil:
     cdef const char* data = column.data + row * column.step
     if column.is_signed:
@@ -101,8 +112,8 @@ cdef bint _add_column(const Column* column, Py_ssize_t row, Py_ssize_t n, uint64
     return _add_codes(<const uint64_t*>data, column.step, n, column.size, stride, cells)
 
 
-cdef bint _count(const Column* columns, const int64_t[::1] clique, Py_ssize_t n_rows, int64_t* counts,
-                 const double* weights, double* sums) noexcept nogil:
+cdef bint _count(const vector[Column]& clique, Py_ssize_t n_rows, int64_t* counts, const double* weights,
+                 double* sums) noexcept nogil:
     """Add rows to counts or, where that is NULL, their weights to sums; tell whether all codes were in range."""
     cdef cell_t cells[CHUNK]
     cdef uint64_t stride
@@ -114,9 +125,9 @@ cdef bint _count(const Column* columns, const int64_t[::1] clique, Py_ssize_t n_
         memset(cells, 0, sizeof(cells))
         outside = False
         stride = 1
-        for axis in range(clique.shape[0] - 1, -1, -1):
-            outside |= _add_column(&columns[clique[axis]], row, n, stride, cells)
-            stride *= columns[clique[axis]].size
+        for axis in range(<Py_ssize_t>clique.size() - 1, -1, -1):
+            outside |= _add_column(clique[axis], row, n, stride, cells)
+            stride *= clique[axis].size
         if outside:
             return False
         if counts != NULL:
@@ -141,28 +152,20 @@ cdef class Columns:
     n_rows : int
     """
 
-    cdef Column* _columns
+    cdef vector[Column] _columns  # none where there are no rows
     cdef object _owners
     cdef readonly Py_ssize_t n_rows
 
     def __cinit__(self, columns, sizes, Py_ssize_t n_rows):
-        cdef Py_ssize_t i
         if len(columns) != len(sizes):
             raise ValueError(f"{len(columns)} columns need as many sizes, got {len(sizes)}")
         self._owners = tuple(columns)
         self.n_rows = n_rows
-        self._columns = <Column*>PyMem_Malloc((len(columns) + 1) * sizeof(Column))
-        if self._columns == NULL:
-            raise MemoryError
-        for i in range(len(self._owners)):
-            if len(self._owners[i]) != n_rows:
-                raise ValueError(f"column {i} needs {n_rows} codes, got {len(self._owners[i])}")
+        for i, (codes, size) in enumerate(zip(self._owners, sizes)):
+            if len(codes) != n_rows:
+                raise ValueError(f"column {i} needs {n_rows} codes, got {len(codes)}")
             if n_rows > 0:
-                _borrow(self._owners[i], &self._columns[i])
-                self._columns[i].size = sizes[i]
-
-    def __dealloc__(self):
-        PyMem_Free(self._columns)
+                self._columns.push_back(_column(codes, size))
 
     def first_outside(self, Py_ssize_t position):
         """Return the first row at which a column leaves its range, or -1."""
@@ -170,9 +173,10 @@ cdef class Columns:
         cdef Py_ssize_t row = 0
         cdef Py_ssize_t n, i
         cdef bint outside = False
-        if not 0 <= position < len(self._owners):
-            raise IndexError(f"column {position} of {len(self._owners)}")
-        cdef const Column* column = &self._columns[position]
+        self._check(position)
+        if self.n_rows == 0:
+            return -1
+        cdef Column column = self._columns[position]
         memset(cells, 0, sizeof(cells))
         with nogil:
             while row < self.n_rows:
@@ -188,46 +192,51 @@ cdef class Columns:
                 return i
         raise AssertionError("a column changed while it was read")
 
-    def count(self, const int64_t[::1] clique, int64_t[::1] table):
+    def count(self, clique, table):
         """Add the number of rows of each cell to a clique's table; tell whether all codes were in range.
 
         Parameters
         ----------
-        clique : memoryview of int64
+        clique : sequence of int
             Positions of the clique's columns, in the order of the table's axes.
-        table : memoryview of int64
+        table : ndarray of int64
             One entry a cell, in C order. Its content is undefined when a code is out of range.
         """
-        self._check(clique, table.shape[0])
-        if self.n_rows == 0:
-            return True
+        cdef vector[Column] chosen = self._chosen(clique, len(table))
+        cdef int64_t* counts = <int64_t*>_numbers(table, _SIGNED, PyBUF_WRITABLE)
         cdef bint inside
         with nogil:
-            inside = _count(self._columns, clique, self.n_rows, &table[0], NULL, NULL)
+            inside = _count(chosen, self.n_rows, counts, NULL, NULL)
         return inside
 
-    def add_weights(self, const int64_t[::1] clique, const double[::1] weights, double[::1] table):
-        """Add each row's weight to its cell of a clique's table; the rest is as in `count`."""
-        self._check(clique, table.shape[0])
-        if weights.shape[0] != self.n_rows:
-            raise ValueError(f"{self.n_rows} rows need as many weights, got {weights.shape[0]}")
-        if self.n_rows == 0:
-            return True
+    def add_weights(self, clique, weights, table):
+        """Add each row's weight, a float64, to its cell of a clique's table; the rest is as in `count`."""
+        if len(weights) != self.n_rows:
+            raise ValueError(f"{self.n_rows} rows need as many weights, got {len(weights)}")
+        cdef vector[Column] chosen = self._chosen(clique, len(table))
+        cdef const double* added = <const double*>_numbers(weights, ("d",), 0)
+        cdef double* sums = <double*>_numbers(table, ("d",), PyBUF_WRITABLE)
         cdef bint inside
         with nogil:
-            inside = _count(self._columns, clique, self.n_rows, NULL, &weights[0], &table[0])
+            inside = _count(chosen, self.n_rows, NULL, added, sums)
         return inside
 
-    cdef int _check(self, const int64_t[::1] clique, Py_ssize_t n_cells) except -1:
-        """Refuse a table whose number of cells is not the product of its columns' sizes."""
+    cdef int _check(self, Py_ssize_t position) except -1:
+        if not 0 <= position < len(self._owners):
+            raise IndexError(f"column {position} of {len(self._owners)}")
+        return 0
+
+    cdef vector[Column] _chosen(self, clique, Py_ssize_t n_cells):
+        """Return a clique's columns; refuse a table whose number of cells is not the product of their sizes."""
+        cdef vector[Column] chosen
         cells = 1
-        for i in range(clique.shape[0]):
-            if not 0 <= clique[i] < len(self._owners):
-                raise IndexError(f"column {clique[i]} of {len(self._owners)}")
+        for position in clique:
+            self._check(position)
             if self.n_rows > 0:
-                cells *= self._columns[clique[i]].size
+                chosen.push_back(self._columns[position])
+                cells *= chosen.back().size
         if cells >= MAX_CELLS:
             raise ValueError(f"a table that is counted needs less than {MAX_CELLS} cells, got {cells}")
         if self.n_rows > 0 and cells != n_cells:
             raise ValueError(f"the table needs {cells} cells, got {n_cells}")
-        return 0
+        return chosen

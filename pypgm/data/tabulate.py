@@ -124,7 +124,7 @@ def _refuse_codes(columns: Mapping[str, NDArray[Any]], domain: Domain) -> NoRetu
 
 def _borrow(
     columns: Mapping[str, NDArray[Any]], domain: Domain, cliques: Sequence[Clique]
-) -> tuple[Columns, list[NDArray[np.int64]]]:
+) -> tuple[Columns, list[list[int]]]:
     """Hand the columns the cliques need to the compiled counter, and number them."""
     needed = sorted({i for clique in cliques for i in domain.indices(clique)})
     place = {attribute: i for i, attribute in enumerate(domain.attributes[i] for i in needed)}
@@ -132,7 +132,7 @@ def _borrow(
     n_rows = len(next(iter(columns.values()), ()))
     # No code reaches 2^63, so a larger size (a table over it is refused later) allows the same codes as 2^63.
     borrowed = Columns(chosen, [min(domain.shape[i], 1 << 63) for i in needed], n_rows)
-    return borrowed, [np.array([place[a] for a in clique], dtype=np.int64) for clique in cliques]
+    return borrowed, [[place[a] for a in clique] for clique in cliques]
 
 
 def _check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:
@@ -153,8 +153,8 @@ def _threads(n_threads: int, n_cliques: int, work: int) -> int:
 
 
 def _run(
-    count_one: Callable[[NDArray[np.int64], _Table], bool],
-    positions: Sequence[NDArray[np.int64]],
+    count_one: Callable[[list[int], _Table], bool],
+    positions: Sequence[list[int]],
     tables: Sequence[_Table],
     n_threads: int,
 ) -> bool:
