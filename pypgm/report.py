@@ -124,6 +124,9 @@ def error_lines(model: ReleasedModel) -> list[str]:
         errors = expected_total_variation(model, asked, 1, clock)
     error = errors.mean()
     lines = [f"expected error: {100 * error:.2g} percentage points of a pair of attributes (mean total variation)"]
+    unmeasured = sum(model.basis(p) == "unmeasured" for p in asked)
+    if unmeasured:
+        lines.append(f"  {unmeasured} of {len(asked)} pairs looked at were not measured: how they depend may add to it")
     uniform, independent = np.transpose([_distances(model.project(p)) for p in asked])
     told = [" and ".join(pair) for pair, e, far in zip(asked, errors, independent, strict=True) if 2 * e < far]
     if error >= uniform.mean():

@@ -352,6 +352,14 @@ def test_the_report_says_what_noise_hides(dependent, stddev, said):
     assert said is None or lines[-1].startswith(said)
 
 
+def test_the_report_says_that_unmeasured_pairs_hide_dependence():
+    measurements = [LinearMeasurement([60.0, 40.0], a, 5.0) for a in "abc"]
+    domain = Domain({"a": 2, "b": 2, "c": 2})
+    assert "3 of 3 pairs looked at" in error_lines(pypgm.estimate(domain, measurements))[1]
+    pairs = [LinearMeasurement([30, 30, 20, 20], p, 5.0) for p in itertools.combinations("abc", 2)]
+    assert not [line for line in error_lines(pypgm.estimate(domain, pairs)) if "looked at" in line]
+
+
 RARE = Domain({"a": 2, "b": 2})
 
 
