@@ -42,10 +42,10 @@ struct Rows {
   std::size_t cells() const { return table.large + table.small + both.small; }  ///< of the three tables
 };
 
-using Table = std::size_t LoopAxis::*;  ///< the steps in it; 0 where it lacks the attribute
+using StepIn = std::size_t LoopAxis::*;  ///< of a table: 0 where it lacks the attribute
 
-Rows rows_of(const Loops& loops, Table table, Table other) {
-  const auto layout = [&](Table large, Table small) {
+Rows rows_of(const Loops& loops, StepIn table, StepIn other) {
+  const auto layout = [&](StepIn large, StepIn small) {
     std::vector<LoopAxis> axes;
     loops.for_axes([&](const LoopAxis& axis) {
       if (axis.*large != 0) axes.push_back(axis);

@@ -15,8 +15,6 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kLargestRatio = 1e100;  // of one scaling: cells rarer than that wait for the next
-
 /// Nodes in the order of a walk from the root, each after its parent.
 std::vector<int> depth_first(const JunctionTree& tree) {
   std::vector<int> order;

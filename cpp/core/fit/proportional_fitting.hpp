@@ -7,6 +7,8 @@
 
 namespace pypgm {
 
+inline constexpr double kLargestRatio = 1e100;  ///< of one scaling: cells rarer than that wait for the next
+
 /// What becomes of cells whose target is 0: they become 0 too, or are left as they are.
 enum class Zeros { become, wait };
 

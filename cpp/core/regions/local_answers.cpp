@@ -8,6 +8,7 @@
 
 #include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
+#include "core/fit/proportional_fitting.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/reduce.hpp"
 
@@ -21,7 +22,6 @@ constexpr double kNearlyMet =
 constexpr int kSlowSweeps = 8;      // over so many sweeps ...
 constexpr double kProgress = 0.9;   // ... the distance must fall to this part, or the targets are at odds
 constexpr double kSmallGap = 1e-5;  // of the objective, where descent ends
-constexpr double kLargestRatio = 1e100;
 constexpr double kGrowth = 1.5;
 constexpr double kCaution = 0.9;
 constexpr double kLongest = 1e5;  // of a step, over the safe one
