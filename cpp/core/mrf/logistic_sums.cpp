@@ -13,8 +13,8 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kFewestRows =
-    4 * kLogisticRows;  // of a thread, so that it expands features for some use
+// Of a thread, so that it expands features for some use.
+constexpr std::size_t kFewestRows = 4 * kLogisticRows;
 
 }  // namespace
 

@@ -12,8 +12,8 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kRescale =
-    256;  // steps between exact sums: a step changes a weight by a factor below e
+// Steps between exact sums: a step changes a weight by a factor below e.
+constexpr std::size_t kRescale = 256;
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 

@@ -12,8 +12,8 @@ namespace pypgm {
 namespace {
 
 constexpr std::size_t kLong = 8;  // values that fill the lanes of a loop
-constexpr std::size_t kMostAxes =
-    64;  // of a product: with more of them it has more cells than can be counted
+// Of a product: with more of them it has more cells than can be counted.
+constexpr std::size_t kMostAxes = 64;
 
 /// The attributes of both tables and their product, in the order of all tables.
 Axes union_of(const Contraction& c, const ContractionStep& step, std::size_t out,

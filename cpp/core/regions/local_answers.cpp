@@ -16,12 +16,11 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kMet = 1e-13;  // mean L1 distance at which targets count as met: rounding
-constexpr double kNearlyMet =
-    1e-8;  // the same, where no more is to be had: regions agree no better with each other
-constexpr int kSlowSweeps = 8;      // over so many sweeps ...
-constexpr double kProgress = 0.9;   // ... the distance must fall to this part, or the targets are at odds
-constexpr double kSmallGap = 1e-5;  // of the objective, where descent ends
+constexpr double kMet = 1e-13;       // mean L1 distance at which targets count as met: rounding
+constexpr double kNearlyMet = 1e-8;  // where no more is to be had: regions agree no better
+constexpr int kSlowSweeps = 8;       // over so many sweeps ...
+constexpr double kProgress = 0.9;    // ... the distance must fall to this part, or the targets are at odds
+constexpr double kSmallGap = 1e-5;   // of the objective, where descent ends
 constexpr double kGrowth = 1.5;
 constexpr double kCaution = 0.9;
 constexpr double kLongest = 1e5;  // of a step, over the safe one

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
@@ -16,7 +17,8 @@ namespace pypgm {
 
 namespace {
 
-constexpr int kExtraSweeps = 3;  // at most, in a step whose feasibility is too large
+constexpr int kExtraSweeps = 3;   // at most, in a step whose feasibility is too large
+constexpr int kPlainSweeps = 30;  // of a fit; after them messages have momentum
 
 }  // namespace
 
@@ -64,13 +66,23 @@ void RegionDescent::enter_elsewhere(std::int32_t attribute, std::span<const doub
 int RegionDescent::begin(double tolerance, int max_sweeps) {
   if (!propagate_zeros(*graph_, theta_)) return -1;
   gbp_.refresh(theta_);
-  int sweeps = 0;
-  while (sweeps < max_sweeps) {
-    ++sweeps;
-    if (gbp_.sweep() <= tolerance) break;
-  }
+  const int sweeps = sweep(tolerance, max_sweeps).second;
   restart();
   return sweeps;
+}
+
+std::pair<double, int> RegionDescent::sweep(double tolerance, int max_sweeps) {
+  std::pair<double, int> reached{kInfinity, 0};
+  for (double steps = 0; reached.second < max_sweeps && reached.first > tolerance; ++reached.second) {
+    if (reached.second >= kPlainSweeps) {
+      gbp_.extrapolate(steps / (steps + 3));
+      gbp_.refresh(theta_);
+    }
+    const double before = std::exchange(reached.first, gbp_.sweep());
+    // Beyond the fixed point, momentum starts again.
+    steps = reached.second < kPlainSweeps || reached.first > before ? 0 : steps + 1;
+  }
+  return reached;
 }
 
 template <class Before, class After>
@@ -134,8 +146,7 @@ double RegionDescent::loss() { return loss_of(x_); }
 double RegionDescent::loss_of_beliefs() { return loss_of(gbp_.beliefs()); }
 
 void RegionDescent::restart() {
-  const auto b = gbp_.beliefs();
-  std::copy(b.begin(), b.end(), x_.begin());
+  std::ranges::copy(gbp_.beliefs(), x_.begin());
   for (int r = 0; at(r) < graph_->regions.size(); ++r) loss_.start(r, gbp_.belief(r));
   open_window();
 }
@@ -190,12 +201,7 @@ std::pair<double, int> RegionDescent::fit_potentials(double tolerance, int max_s
   });
   gbp_.reset();
   gbp_.refresh(theta_);
-  std::pair<double, int> reached{kInfinity, 0};
-  while (reached.second < max_sweeps && reached.first > tolerance) {
-    reached.first = gbp_.sweep();
-    ++reached.second;
-  }
-  return reached;
+  return sweep(tolerance, max_sweeps);
 }
 
 }  // namespace pypgm

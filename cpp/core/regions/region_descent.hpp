@@ -68,6 +68,8 @@ class RegionDescent {
   std::vector<double> release_potentials() { return std::move(theta_); }
 
  private:
+  /// Sweeps until messages are at their fixed point; later ones have momentum (Nesterov), with restarts.
+  std::pair<double, int> sweep(double tolerance, int max_sweeps);
   std::span<double> table(std::vector<double>& buffer, int r) const { return slice(*graph_, buffer, r); }
   double loss_of(std::span<const double> beliefs);
   template <class Before, class After>
