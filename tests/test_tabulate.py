@@ -127,6 +127,9 @@ def test_the_compiled_counter_checks_what_it_is_given():
     for other in (column.astype(float), column.astype(bool), column.astype(">i4"), np.zeros((3, 1), dtype=np.int8)):
         with pytest.raises(TypeError, match="needs one axis of integers, got"):
             Columns([other], [2], 3)
+    for weights in (np.ones((3, 0)), np.ones(3, dtype=np.float32), np.ones(3, dtype=int)):
+        with pytest.raises(TypeError, match="one axis of eight-byte numbers is needed, got"):
+            columns.add_weights([0], weights, np.zeros(2))
     with pytest.raises(ValueError, match="needs 2 cells, got 3"):
         columns.count(here, np.zeros(3, dtype=np.int64))
     with pytest.raises(ValueError, match="less than 4294967296 cells"):

@@ -1,3 +1,4 @@
+// Work on a thread of its own, and the calling thread that looks for signals meanwhile.
 #include "watched.hpp"
 
 #include <chrono>

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <random>
 
 #include "core/regions/region_descent.hpp"
 #include "random_problems.hpp"
@@ -133,6 +134,34 @@ TEST_CASE("the answer is an average, however it is measured") {
   groups.mean(0.0, answer);
   groups.mean(1.0, z);
   CHECK(answer == z);
+}
+
+TEST_CASE("sweeps with momentum reach the beliefs of plain sweeps, in fewer") {
+  std::vector<Scope> triples;
+  for (std::int32_t i = 0; i < 8; ++i) {
+    for (std::int32_t j = i + 1; j < 8; ++j) {
+      for (std::int32_t k = j + 1; k < 8; ++k) triples.push_back({i, j, k});
+    }
+  }
+  const auto graph =
+      std::make_shared<RegionGraph>(test::closed_graph(std::vector<std::size_t>(8, 3), triples));
+  auto descent = make(graph, 1);
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal(0, 4);
+  for (int r = 0; r < static_cast<int>(graph->regions.size()); ++r) {
+    std::vector<double> table(graph->regions[at(r)].cells);
+    for (double& x : table) x = normal(random);
+    descent.enter(r, table);
+  }
+  const int sweeps = descent.begin(1e-10, 5000);
+  ConvexGbp plain(graph, std::vector<double>(graph->regions.size(), 1.0), 1);
+  plain.refresh(descent.potentials());
+  int plain_sweeps = 1;
+  while (plain.sweep() > 1e-10) ++plain_sweeps;
+  CHECK(plain_sweeps > 2 * sweeps);
+  for (std::size_t i = 0; i < graph->cells; ++i) {
+    CHECK(descent.propagation().beliefs()[i] == doctest::Approx(plain.beliefs()[i]).epsilon(1e-6).scale(1));
+  }
 }
 
 TEST_CASE("counts to validate with come with all measurements of a region or with none") {

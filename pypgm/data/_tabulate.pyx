@@ -60,10 +60,10 @@ cdef void* _numbers(array, kinds, int flags) except NULL:
     cdef Py_buffer view
     PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | flags)
     cdef void* numbers = view.buf
-    fits = view.itemsize == 8 and view.format.decode() in kinds
+    fits = view.ndim == 1 and view.itemsize == 8 and view.format.decode() in kinds
     PyBuffer_Release(&view)
     if not fits:
-        raise TypeError(f"{array.dtype} cannot be counted into or added")
+        raise TypeError(f"one axis of eight-byte numbers is needed, got {array.ndim} of {array.dtype}")
     return numbers
 
 
