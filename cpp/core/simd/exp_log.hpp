@@ -13,11 +13,14 @@ namespace {
 constexpr double kLn2High = 6.93147180369123816490e-01;  // the two sum up to ln 2
 constexpr double kLn2Low = 1.90821492927058770002e-10;
 
+/// Adding 1.5 * 2^52 rounds to an integer n; with the 1023, the low bits are the exponent of 2^n at once.
+constexpr double kRound = 6755399441055744.0 + 1023.0;
+constexpr double kWhole = 4503599627370496.0;  // 2^52: its sum with a whole number ends in its bits
+constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
+
 /// exp(x) for x <= 709, 0 below -708 (where results leave the normal range); NaN stays. x = n ln 2 + r, a
 /// polynomial for exp(r), and 2^n put together from its exponent.
 inline Lanes exp_lanes(Lanes x) {
-  // Adding 1.5 * 2^52 rounds to an integer; with the 1023, the low bits are the exponent of 2^n at once.
-  constexpr double kRound = 6755399441055744.0 + 1023.0;
   const Lanes shifted = x * fill(kLog2e) + fill(kRound);
   const Lanes n = shifted - fill(kRound);
   const Lanes r = (x - n * fill(kLn2High)) - n * fill(kLn2Low);
@@ -40,13 +43,11 @@ inline Lanes exp_lanes(Lanes x) {
 /// by its series, of which eleven terms leave less than 1e-17.
 inline Lanes log_lanes(Lanes x) {
   constexpr double kRootHalf = 0.70710678118654757;
-  constexpr double kFraction = __builtin_bit_cast(double, std::uint64_t{0x000fffffffffffff});
-  constexpr double kInteger = 4503599627370496.0;  // 2^52: above it the low bits of a double are an integer
   const Bits from = bits(x) - bits(fill(kRootHalf));
   // Adding the exponent of 1 makes it non-negative.
   const Bits exponent = (from + bits(fill(1.0))) >> 52;
-  const Lanes n = numbers(exponent | bits(fill(kInteger))) - fill(kInteger + 1023.0);
-  const Lanes m = numbers((from & bits(fill(kFraction))) + bits(fill(kRootHalf)));
+  const Lanes n = numbers(exponent | bits(fill(kWhole))) - fill(kWhole + 1023.0);
+  const Lanes m = numbers((from & bits(fill(__builtin_bit_cast(double, kFraction)))) + bits(fill(kRootHalf)));
   const Lanes t = (m - fill(1.0)) / (m + fill(1.0));
   const Lanes z = t * t;
   Lanes p = fill(2.0 / 21) * z + fill(2.0 / 19);

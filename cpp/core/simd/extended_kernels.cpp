@@ -5,16 +5,13 @@
 #include <cstdint>
 
 #include "core/base/numbers.hpp"
+#include "core/simd/exp_log.hpp"
 #include "core/simd/kernel_set.hpp"
 
 namespace pypgm {
 
 namespace {
 
-constexpr double kRound =
-    6755399441055744.0 + 1023.0;               // its sum with a whole number ends in the bits of 2^it
-constexpr double kWhole = 4503599627370496.0;  // 2^52: its sum with a whole number ends in its bits
-constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
 constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
 void weigh(const double* weights, const double* exponents, std::size_t n, double* out) {
