@@ -69,6 +69,17 @@ def test_range_is_checked_for_every_type(dtype, step):
     tabulate.check_codes({"a": codes}, domain)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sizes_about_what_a_type_holds(dtype):
+    """No negative code passes where the size is beyond the type, and every code that is allowed does."""
+    held = np.iinfo(dtype)
+    for size in {1, 127, 128, 129, 255, 256, 257, 2**15, 2**16 + 1, 2**31, 2**32, 2**63}:
+        for code in {0, size - 1, size, held.max, held.min, held.max // 2 + 1}:
+            if held.min <= code <= held.max:
+                columns = Columns([np.array([0, code, 0], dtype=dtype)], [size], 3)
+                assert columns.first_outside(0) == (-1 if 0 <= code < size else 1), (size, code)
+
+
 def test_the_empty_clique_counts_all_records():
     columns = {"a": np.array([0, 1, 1])}
     assert tabulate.count(columns, Domain({"a": 2}), [()])[0].tolist() == [3]

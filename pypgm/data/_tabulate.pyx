@@ -9,15 +9,12 @@ columns of any types mix freely.
 from cpython.buffer cimport (
     PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
+# Signed columns are read as unsigned ones: below zero is above every code that their type holds.
 ctypedef fused code_t:
-    int8_t
-    int16_t
-    int32_t
-    int64_t
     uint8_t
     uint16_t
     uint32_t
@@ -38,8 +35,8 @@ cdef struct Column:
     const char* data
     Py_ssize_t step   # bytes from one code to the next; negative for a reversed view
     Py_ssize_t bytes  # of one code
-    bint is_signed
-    uint64_t size     # codes lie in 0 .. size - 1
+    uint64_t size     # number of values
+    uint64_t limit    # codes lie below it: the size, or fewer where the type holds fewer
 
 
 cdef Column _column(codes, uint64_t size):
@@ -48,7 +45,10 @@ cdef Column _column(codes, uint64_t size):
     PyObject_GetBuffer(codes, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
     kind = view.format.decode()
     n_axes = view.ndim
-    cdef Column column = Column(<const char*>view.buf, view.strides[0], view.itemsize, kind in _SIGNED, size)
+    cdef uint64_t limit = size
+    if kind in _SIGNED:
+        limit = min(size, <uint64_t>1 << (8 * view.itemsize - 1))
+    cdef Column column = Column(<const char*>view.buf, view.strides[0], view.itemsize, size, limit)
     PyBuffer_Release(&view)
     if n_axes != 1 or kind not in _SIGNED + _UNSIGNED:
         raise TypeError(f"a column needs one axis of integers, got {codes.ndim} of {codes.dtype}")
@@ -67,49 +67,38 @@ cdef void* _numbers(array, kinds, int flags) except NULL:
     return numbers
 
 
-cdef bint _add_codes(const code_t* data, Py_ssize_t step, Py_ssize_t n, uint64_t size, uint64_t stride,
+cdef bint _add_codes(const code_t* data, const Column& column, Py_ssize_t n, uint64_t stride,
                      cell_t* cells) noexcept nogil:
-    """Add code * stride to n >= 1 cell numbers; tell whether a code lies outside 0 .. size - 1."""
+    """Add code * stride to n >= 1 cell numbers; tell whether a code lies outside its range."""
     cdef Py_ssize_t i
     cdef code_t code
-    cdef code_t low = data[0]
-    cdef code_t high = low
+    cdef code_t high = 0
     cdef cell_t factor = <cell_t>stride
     cdef const char* at = <const char*>data
     # A code out of range gives a cell number that nobody reads.
-    if step == <Py_ssize_t>sizeof(code_t):
+    if column.step == <Py_ssize_t>sizeof(code_t):
         for i in range(n):
             code = data[i]
-            low = code if code < low else low
             high = code if code > high else high
             cells[i] += <cell_t>code * factor
     else:
         for i in range(n):
-            code = (<const code_t*>(at + i * step))[0]
-            low = code if code < low else low
+            code = (<const code_t*>(at + i * column.step))[0]
             high = code if code > high else high
             cells[i] += <cell_t>code * factor
-    return low < 0 or <uint64_t>high >= size
+    return high >= column.limit
 
 
 cdef bint _add_column(const Column& column, Py_ssize_t row, Py_ssize_t n, uint64_t stride,
                       cell_t* cells) noexcept nogil:
     cdef const char* data = column.data + row * column.step
-    if column.is_signed:
-        if column.bytes == 1:
-            return _add_codes(<const int8_t*>data, column.step, n, column.size, stride, cells)
-        if column.bytes == 2:
-            return _add_codes(<const int16_t*>data, column.step, n, column.size, stride, cells)
-        if column.bytes == 4:
-            return _add_codes(<const int32_t*>data, column.step, n, column.size, stride, cells)
-        return _add_codes(<const int64_t*>data, column.step, n, column.size, stride, cells)
     if column.bytes == 1:
-        return _add_codes(<const uint8_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const uint8_t*>data, column, n, stride, cells)
     if column.bytes == 2:
-        return _add_codes(<const uint16_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const uint16_t*>data, column, n, stride, cells)
     if column.bytes == 4:
-        return _add_codes(<const uint32_t*>data, column.step, n, column.size, stride, cells)
-    return _add_codes(<const uint64_t*>data, column.step, n, column.size, stride, cells)
+        return _add_codes(<const uint32_t*>data, column, n, stride, cells)
+    return _add_codes(<const uint64_t*>data, column, n, stride, cells)
 
 
 cdef bint _count(const vector[Column]& clique, Py_ssize_t n_rows, int64_t* counts, const double* weights,
