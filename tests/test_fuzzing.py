@@ -1,0 +1,32 @@
+"""The fuzzer notices what it is for, and finds nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("limits of memory and of the processor as Linux has them", allow_module_level=True)
+
+import fuzzing
+
+
+def test_each_kind_of_fault_is_noticed_and_the_next_input_is_read(tmp_path):
+    kinds = {"read": "read", "refused": "refused", "wrong": "wrong", "warned": "wrong"}
+    kinds |= {"foreign": "foreign", "memory": "foreign", "crash": "crash", "hang": "hang"}
+    with fuzzing.Worker("toy", seconds=0.2) as worker:
+        for text, kind in kinds.items():
+            for told, expected in ((text, kind), ("read", "read")):
+                (tmp_path / "one.toy").write_text(told)
+                assert worker.ask(tmp_path / "one.toy").kind == expected, told
+
+
+def test_the_same_seed_gives_the_same_inputs():
+    found = [fuzzing.fuzz("toy", 5, most=20) for _ in range(2)]
+    assert found[0] == found[1]
+    assert sum(found[0].counts.values()) == 20
+    assert set(found[0].counts) == {"read", "refused", "wrong"}
+    assert Counter(answer.kind for _, answer, _ in found[0].faults) == {"wrong": found[0].counts["wrong"]}
+    assert "another value" in str(found[0])
