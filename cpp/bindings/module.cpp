@@ -1,6 +1,7 @@
 // Everything the compiled core offers to Python, one line a stem.
 #include "bindings.hpp"
 #include "core/simd/kernels.hpp"
+#include "unsuitable.hpp"
 
 namespace pypgm::bind {
 void bind_bounded_tree(py::module_& m);
@@ -54,4 +55,5 @@ PYBIND11_MODULE(_core, m) {
   bind_sparsitron(m);
   bind_bounded_tree(m);
   bind_tangent(m);
+  hide_arguments(m);  // the last: of all that is bound
 }

@@ -210,7 +210,7 @@ def _part_and_whole() -> int:
     passed: list[Ledger] = []
 
     def slow(self: Ledger, line: Charge) -> None:
-        if self is whole and not halfway.is_set():
+        if self is part and not halfway.is_set():
             halfway.set()
             tried.wait(0.05)  # a sound ledger lets nobody try before this charge is entered
         enter(self, line)

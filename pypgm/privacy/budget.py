@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_rho
 
-__all__ = ["Budget", "Unit"]
+__all__ = ["Budget", "Unit", "check_new", "own_budget"]
 
 Unit = Literal["rho", "epsilon"]
 
@@ -71,6 +72,7 @@ class Budget:
         rho: Number | None = None,
         reserved_delta: Number = 0,
     ) -> None:
+        check_new(self, "limit")
         if rho is not None and (epsilon is not None or delta is not None):
             raise ValueError("a budget is either rho or epsilon with delta, not both")
         if rho is None and epsilon is None:
@@ -99,6 +101,19 @@ class Budget:
 
     def __repr__(self) -> str:
         return f"Budget({', '.join(f'{name}={_short(value)}' for name, value in self.arguments().items())})"
+
+
+def own_budget(budget: Budget) -> Budget:
+    """Return a copy of a budget; ``TypeError`` for anything else, a subclass included."""
+    if type(budget) is not Budget:
+        raise TypeError(f"a ledger needs a Budget, got {type(budget).__name__}: no subclass is one")
+    return copy.copy(budget)
+
+
+def check_new(thing: object, field: str) -> None:
+    """Raise ``TypeError`` where an object that never changes, and has this field, is initialised again."""
+    if hasattr(thing, field):
+        raise TypeError(f"a {type(thing).__name__} is made once; make another one")
 
 
 def _positive(name: str, value: Number) -> Fraction:

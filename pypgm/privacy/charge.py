@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from pypgm.privacy.budget import Unit
+from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
@@ -103,6 +103,7 @@ class Charge:
         delta: Number = 0,
         within: str = "",
     ) -> None:
+        check_new(self, "cost")
         if unit not in get_args(Unit):
             raise ValueError(f"a charge is in 'rho' or 'epsilon', got {unit!r}")
         exact, fails = _checked(noise, parameters), as_fraction("delta", delta)

@@ -32,6 +32,9 @@ class Ledger(LedgerReport):
     There is one of it: copies and pickles are a `LedgerReport`, and a forked child is refused. It is safe to charge
     from several threads. All its charges are for one neighbour relation, that of the first table entered.
 
+    An interrupt leaves it usable at any point. Each change is one assignment: a line, an allocation or its end is there
+    or not; what is spent, held and left follows from these alone.
+
     Parameters
     ----------
     budget : Budget
@@ -49,27 +52,13 @@ class Ledger(LedgerReport):
     Fraction(3, 4)
     """
 
-    __slots__ = (
-        "_held",
-        "_held_delta",
-        "_lock",
-        "_name",
-        "_open",
-        "_parent",
-        "_parts",
-        "_process",
-        "_spent",
-        "_spent_delta",
-    )
-
-    _lines: list[Charge]
+    __slots__ = ("_journal", "_lock", "_name", "_open", "_parent", "_parts", "_process", "_sums")
 
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget)
-        self._lines = []
-        self._spent = self._spent_delta = Fraction(0)
-        self._held = self._held_delta = Fraction(0)
-        self._parts = 0  # allocations that are open
+        self._journal: list[dict[Ledger, Charge]] = []  # of the root and all parts: each line, as each of them tells it
+        self._parts: tuple[Ledger, ...] = ()  # those that are open, and some that are closed
+        self._sums = (0, Fraction(0), Fraction(0))  # entries of the journal, and what the lines among them sum to
         self._lock = threading.RLock()
         self._parent: Ledger | None = None
         self._name = ""
@@ -110,27 +99,46 @@ class Ledger(LedgerReport):
     @property
     def lines(self) -> tuple[Charge, ...]:
         """The charges, in the order they came."""
-        with self._lock:
-            return tuple(self._lines)
+        return tuple(told[self] for told in tuple(self._journal) if self in told)
 
     def spent(self) -> Fraction:
         """Return the sum of the charges, in the budget's unit."""
-        return self._spent
+        return self._summed()[0]
 
     def remaining(self) -> Fraction:
         """Return what can still be charged or allocated, in the budget's unit; 0 once closed."""
         with self._lock:
-            return self._budget.limit - self._spent - self._held if self._open else Fraction(0)
+            return self._budget.limit - self.spent() - self._held()[0] if self._is_open() else Fraction(0)
 
     def spent_delta(self) -> Fraction:
         """Return the sum of the probabilities of failure that were charged."""
-        return self._spent_delta
+        return self._summed()[1]
 
     def remaining_delta(self) -> Fraction:
         """Return what is left of the budget's `reserved_delta`; 0 once closed."""
         with self._lock:
-            left = self._budget.reserved_delta - self._spent_delta - self._held_delta
-            return left if self._open else Fraction(0)
+            left = self._budget.reserved_delta - self.spent_delta() - self._held()[1]
+            return left if self._is_open() else Fraction(0)
+
+    def _summed(self) -> tuple[Fraction, Fraction]:
+        """Return the sums of costs and deltas of the lines; earlier lines are not added up again."""
+        seen, cost, fails = self._sums
+        for told in self._journal[seen:]:
+            seen += 1
+            if self in told:
+                cost, fails = cost + told[self].cost, fails + told[self].delta
+        self._sums = seen, cost, fails
+        return cost, fails
+
+    def _held(self) -> tuple[Fraction, Fraction]:
+        """Return what open parts may still spend and fail with."""
+        parts = [part for part in self._parts if part._open]
+        amounts = (part._budget.limit - part.spent() for part in parts)
+        deltas = (part._budget.reserved_delta - part.spent_delta() for part in parts)
+        return sum(amounts, Fraction(0)), sum(deltas, Fraction(0))
+
+    def _is_open(self) -> bool:
+        return self._open and (self._parent is None or self._parent._is_open())
 
     def snapshot(self) -> LedgerReport:
         """Return what was charged so far, as what cannot be charged."""
@@ -179,13 +187,15 @@ class Ledger(LedgerReport):
             Budget(rho=wanted, reserved_delta=delta) if unit == "rho" else Budget(epsilon=wanted, reserved_delta=delta)
         )
         self._check_process(f"allocation {name!r}")
-        with self._lock:
-            self._check(f"allocation {name!r}", wanted, delta)
-            self._held += wanted
-            self._held_delta += delta
-            self._parts += 1
-        part._parent, part._name, part._lock = self, name, self._lock
-        return part
+        part._parent, part._name, part._lock, part._journal = self, str(name), self._lock, self._journal
+        try:
+            with self._lock:
+                self._check(f"allocation {name!r}", wanted, delta)
+                self._parts = (*(other for other in self._parts if other._open), part)
+            return part  # noqa: TRY300 - not in an else: an interrupt here is caught as well
+        except BaseException:
+            part._open = False  # nobody got it, so nothing is held
+            raise
 
     def close(self) -> None:
         """End an allocation: what was not spent returns to the ledger it came from, and nothing more is charged."""
@@ -193,18 +203,18 @@ class Ledger(LedgerReport):
         with self._lock:
             if self._parent is None or not self._open:
                 return
-            if self._parts:
+            if any(part._open for part in self._parts):
                 raise ValueError(f"allocation {self._name!r} has open allocations of its own; close them first")
-            self._parent._held -= self._budget.limit - self._spent
-            self._parent._held_delta -= self._budget.reserved_delta - self._spent_delta
-            self._parent._parts -= 1
             self._open = False
 
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None or self._parent is None:
+            self.close()
+        else:  # an interrupt may have left allocations of its own open: they end with it
+            self._open = False
 
     def charge_gaussian(
         self,
@@ -295,13 +305,13 @@ class Ledger(LedgerReport):
         TypeError
             If it is no `Charge`.
         """
-        check_line(line, self._budget)
-        what = f"{line.what} on {line.on}"
+        own = check_line(line, self._budget)
+        what = f"{own.what} on {own.on}"
         self._check_process(what)
         with self._lock:
-            self._check(what, line.cost, line.delta)
-            self._enter(line)
-        return line
+            self._check(what, own.cost, own.delta)
+            self._enter(own)
+        return own
 
     def _check_process(self, what: str) -> None:
         # Before the lock: a forked child may have inherited it locked.
@@ -309,7 +319,7 @@ class Ledger(LedgerReport):
             raise BudgetError(f"{what}: a ledger is charged in the process that made it; this is another one")
 
     def _check(self, what: str, cost: Fraction, delta: Fraction) -> None:
-        if not self._open:
+        if not self._is_open():
             raise BudgetError(f"{what}: the allocation {self._name!r} is closed")
         left = self.remaining()
         if cost > left:
@@ -324,14 +334,13 @@ class Ledger(LedgerReport):
             )
 
     def _enter(self, line: Charge) -> None:
-        self._lines.append(line)
-        self._spent += line.cost
-        self._spent_delta += line.delta
-        if self._parent is not None:
-            self._parent._held -= line.cost
-            self._parent._held_delta -= line.delta
-            within = f"{self._name} / {line.within}" if line.within else self._name
-            self._parent._enter(replace(line, within=within))
+        told, ledger, own = {self: line}, self, line
+        while ledger._parent is not None:
+            own = replace(own, within=f"{ledger._name} / {own.within}" if own.within else ledger._name)
+            ledger = ledger._parent
+            told[ledger] = own
+        self._journal.append(told)
 
     def _allocated(self) -> str:
-        return f", {short(self._held)} allocated" if self._held else ""
+        held = self._held()[0]
+        return f", {short(held)} allocated" if held else ""

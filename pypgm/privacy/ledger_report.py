@@ -9,7 +9,7 @@ from typing import Any
 
 from pypgm.errors import BudgetError
 from pypgm.fields import check_fields
-from pypgm.privacy.budget import Budget
+from pypgm.privacy.budget import Budget, check_new, own_budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
@@ -68,14 +68,11 @@ class LedgerReport:
     def __init__(
         self, budget: Budget, lines: Sequence[Charge] = (), privacy: Privacy | None = None, not_private: str = ""
     ) -> None:
-        if not isinstance(budget, Budget):
-            raise TypeError(f"a ledger needs a Budget, got {type(budget).__name__}")
-        self._budget = budget
-        self._lines = tuple(lines)
+        check_new(self, "_budget")
+        self._budget = own_budget(budget)
+        self._lines = tuple(check_line(line, self._budget) for line in lines)
         self._privacy = privacy
         self._not_private = str(not_private)
-        for line in self._lines:
-            check_line(line, budget)
         cost, fails = sum(line.cost for line in self._lines), sum(line.delta for line in self._lines)
         if cost > budget.limit or fails > budget.reserved_delta:
             raise BudgetError(f"the lines of a stored ledger cost more than {budget!r}")
@@ -252,13 +249,13 @@ def _shortened(entries: Sequence[_Entry], most: int) -> list[_Entry]:
     return [*(found[i] for i in kept), *more]
 
 
-def check_line(line: Charge, budget: Budget) -> None:
-    """Raise unless a line is a `Charge` in the budget's unit whose cost is that of its law and parameters."""
+def check_line(line: Charge, budget: Budget) -> Charge:
+    """Return a copy of a line; raise unless it is a `Charge` in the budget's unit with the cost of its law."""
     if type(line) is not Charge:
         raise TypeError(f"a ledger takes lines of Charge, got {type(line).__name__}")
     if line.unit != budget.unit:
         raise ValueError(f"{line.what} on {line.on} is charged in {line.unit}, the budget is in {budget.unit}")
-    Charge.from_dict(line.to_dict())
+    return Charge.from_dict(line.to_dict())
 
 
 def short(value: Fraction) -> str:
