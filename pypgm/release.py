@@ -12,6 +12,7 @@ import numpy as np
 from pypgm._core import __version__
 from pypgm.data import Schema
 from pypgm.data import as_frame as framed
+from pypgm.data.rules import drawn_by_rules
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.fields import check_fields
@@ -151,7 +152,10 @@ class Release(Stored):
         evidence: Evidence | None = None,
         as_frame: bool = False,
     ) -> Dataset | Frame:
-        """Return synthetic records drawn from the model.
+        """Return synthetic records drawn from the model; none breaks a rule of the schema.
+
+        A model of structural zeros draws none that does. Networks and fields, which have no zeros, are drawn from until
+        there are enough records that keep the rules; their answers are those of all records.
 
         Parameters
         ----------
@@ -171,7 +175,8 @@ class Release(Stored):
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ValueError
-            If `rows` is negative, or the evidence names what the domain has not.
+            If `rows` is negative, the evidence names what the domain has not, or hardly any records of a model keep the
+            rules of the schema.
         ImportError
             If a frame is asked for, and pandas is not installed.
 
@@ -185,10 +190,14 @@ class Release(Stored):
         """
         draws = as_generator(rng)
         given = {} if evidence is None else {"evidence": evidence}  # any model draws records, not all take evidence
-        records = self.model.synthetic_data(rows, draws, **given)
+        records = self._by_rules(lambda n: self.model.synthetic_data(rows if n is None else n, draws, **given))
         if not as_frame:
             return records
         return records.to_frame() if self.schema is None else framed(self.schema.decode(records, draws))
+
+    def _by_rules(self, draw: Callable[[int | None], Dataset]) -> Dataset:
+        schema = self.schema
+        return draw(None) if schema is None else drawn_by_rules(schema.rules, schema.columns, draw)
 
     def error(
         self,

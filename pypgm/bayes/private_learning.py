@@ -31,7 +31,7 @@ from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import estimate
-from pypgm.privacy.arguments import as_budget, as_privacy, gaussian_budget
+from pypgm.privacy.arguments import as_budget, gaussian_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger
@@ -218,11 +218,11 @@ def learn_private(
         scheme = _PAPER
     gaussian = scheme.noise_law == "gaussian"
     limit = gaussian_budget(NAME, epsilon, delta, budget) if gaussian else as_budget(epsilon, delta, budget)
-    ledger, relation = Ledger(limit), as_privacy(neighbours, privacy)
-    if scheme.sampling < 1 and scheme.allocation == "data-dependent" and relation != Privacy():
-        raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
+    ledger, relation = Ledger(limit), one_relation(neighbours, privacy)
     table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
     del data  # tracebacks from here on do not hold the records
+    if scheme.sampling < 1 and scheme.allocation == "data-dependent" and table.privacy != Privacy():
+        raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
     learner, measurements = _prepared(table, structure, scheme, max_bytes)
     measurements += learner.measure(table)
     total = table.public_total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pypgm.cli.arguments import (
@@ -27,9 +26,8 @@ from pypgm.data import read_table, write_table
 from pypgm.data.table import read_open_table
 from pypgm.data.unsettled import OpenSet
 from pypgm.domain import listed
-from pypgm.estimation import Constraint
 from pypgm.mechanisms.registry import mechanism_named, takes
-from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, settle
+from pypgm.privacy import Budget, Ledger, PrivateTable, settle
 
 if TYPE_CHECKING:
     import argparse
@@ -162,23 +160,20 @@ def _closed_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], R
     """Read the table, and return what spends the budget on it."""
     budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
     mechanism, options = mechanism_named(arguments.mechanism), _options(arguments, schema)
-    k, neighbours = schema.records_per_person, arguments.neighbours
-    relation = {"neighbours": neighbours} if k == 1 else {"privacy": Privacy(neighbours, k)}
     data = read_table(arguments.table, schema, **reading(arguments))
-    return lambda: replace(mechanism(data, budget=budget, **relation, **options), schema=schema)
+    return lambda: mechanism(data, budget=budget, neighbours=arguments.neighbours, **options)
 
 
 def _open_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
     """Read the table, and return what spends the budget on what is open in the schema, and then on the records."""
     ledger = Ledger(budget_for(schema, arguments))
-    privacy = Privacy(arguments.neighbours, schema.records_per_person)
+    neighbours = arguments.neighbours
     table = read_open_table(arguments.table, schema, **reading(arguments))
 
     def run() -> Release:
-        settled = settle(schema, table.texts, privacy, ledger)
-        with PrivateTable(table.encode(settled), privacy, ledger) as records:
-            release = mechanism_named(arguments.mechanism)(records, **_options(arguments, settled))
-        return replace(release, schema=settled)
+        settled = settle(schema, table.texts, neighbours, ledger)
+        with PrivateTable(table.encode(settled), neighbours, ledger) as records:
+            return mechanism_named(arguments.mechanism)(records, **_options(arguments, settled))
 
     return run
 
@@ -187,10 +182,6 @@ def _options(arguments: argparse.Namespace, schema: Schema) -> dict[str, Any]:
     """Return what a mechanism takes beside records and budget."""
     talks = sys.stderr.isatty() and not arguments.quiet
     own = _own_options(schema.domain, arguments.mechanism, arguments.workload)
-    if takes(arguments.mechanism, "ordered"):
-        own["ordered"] = schema.ordinal
-    if schema.rules:
-        own["constraints"] = Constraint.of_rules(schema)
     return own | {"time_limit": arguments.time_limit, "progress": talks}
 
 

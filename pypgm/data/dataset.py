@@ -34,18 +34,17 @@ class Dataset:
     domain : Domain
     weights : array_like of float, shape (n_records,), optional
         Weight of each record, finite and not negative; 1 if left out.
-
-    Attributes
-    ----------
-    schema : Schema or None
-        What encoded the records, public: `pypgm.Schema.encode` and `pypgm.read_table` set it, and a release of the
-        records keeps it.
+    schema : Schema, optional
+        What encoded the records, public; `pypgm.Schema.encode` and `pypgm.read_table` set it. Every private release of
+        the records keeps its promises: records per person, rules, ordinal columns. A table made of some rows of another
+        has them as long as it gets the other's schema: ``Dataset(columns, data.domain, schema=data.schema)``.
 
     Raises
     ------
     ValueError
         If a column is missing, unknown, of another length or not one-dimensional, or a code or weight lies outside its
-        range. The message names the column, the row (the first is 0) and the range, never the value.
+        range; or the schema is of another domain. The message names the column, the row (the first is 0) and the range,
+        never the value.
     TypeError
         If a column does not hold integers.
 
@@ -66,11 +65,20 @@ class Dataset:
     schema: Schema | None
     weights: NDArray[np.float64] | None
 
-    def __init__(self, columns: Mapping[str, ArrayLike], domain: Domain, weights: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, ArrayLike],
+        domain: Domain,
+        weights: ArrayLike | None = None,
+        *,
+        schema: Schema | None = None,
+    ) -> None:
         check_domain(domain)
+        if schema is not None:
+            schema.check_domain(domain)
         _check_names(tuple(columns.keys()), domain)
         self.domain = domain
-        self.schema = None
+        self.schema = schema
         self.columns = {name: _as_codes(name, columns[name]) for name in domain}
         _check_lengths(self.columns)
         tabulate.check_codes(self.columns, domain)

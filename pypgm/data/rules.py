@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     Entry = Label | Sequence[Label] | Mapping[str, Label]
 
-__all__ = ["Counted", "Rule", "broken_rules"]
+__all__ = ["Counted", "Rule", "broken_rules", "drawn_by_rules"]
 
+_MOST_DRAWS = 1000  # records for each one that keeps the rules, before a model is said to give none
 _SHOWN = 5  # rows that break a rule and are named
 
 
@@ -106,6 +107,49 @@ def broken_rules(
         for rule, mask, found in zip(rules, masks, counts, strict=True)
         if found[mask.reshape(-1)].any()
     ]
+
+
+def drawn_by_rules(
+    rules: Sequence[Rule | Comparison], columns: Mapping[str, Column], draw: Callable[[int | None], Dataset]
+) -> Dataset:
+    """Return records that keep all rules: as they are drawn where they do, else those that do not are drawn again.
+
+    They are distributed as the records that keep the rules are where records are drawn independently.
+
+    Parameters
+    ----------
+    rules, columns
+        Of a schema.
+    draw : callable
+        Draws so many records; None stands for a number of its own.
+
+    Raises
+    ------
+    ValueError
+        If hardly any of the records that are drawn keep the rules.
+    """
+    masks = [(rule.columns, rule.mask(columns)) for rule in rules]
+    found = draw(None)
+    kept = [_kept(masks, found)]
+    wanted, drawn = len(found), len(found)
+    while (left := wanted - sum(map(len, kept))) > 0:
+        if drawn > _MOST_DRAWS * wanted:
+            raise ValueError("hardly any records of the model keep the rules of the schema: release.model draws others")
+        more = draw(min(max(2 * left, 100), 10 * wanted))
+        kept.append(_kept(masks, more))
+        drawn += len(more)
+    if len(kept) == 1:
+        return found
+    joined = {a: np.concatenate([part.columns[a] for part in kept])[:wanted] for a in found.domain}
+    return Dataset(joined, found.domain)
+
+
+def _kept(masks: Sequence[tuple[Sequence[str], NDArray[np.bool_]]], data: Dataset) -> Dataset:
+    """Return the records that break no rule."""
+    keeps = np.ones(len(data), dtype=bool)
+    for names, mask in masks:
+        keeps &= ~mask[tuple(data.columns[name] for name in names)]
+    return Dataset({a: column[keeps] for a, column in data.columns.items()}, data.domain)
 
 
 def _rows(rule: Rule | Comparison, mask: NDArray[np.bool_], table: Counted, first_row: int) -> str:

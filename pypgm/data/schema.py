@@ -47,8 +47,9 @@ class Schema:
     rules : sequence of Rule, Comparison or str
         Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none. A
         text such as ``start <= end`` stands for a `Comparison`.
-    records_per_person : int
-        Records that one person has at most.
+    records_per_person : int, optional
+        Records that one person has at most: every private release of the records takes it from here, and refuses to be
+        told another. Left out, it is 1, and a release may be told another.
     warned : sequence of str
         Columns of a draft that have their warning still.
 
@@ -70,11 +71,11 @@ class Schema:
     ([3, 0], [38, 6])
     """
 
-    __slots__ = ("_domain", "declared", "drop", "records_per_person", "rules", "warned")
+    __slots__ = ("_domain", "declared", "drop", "rules", "stated_records_per_person", "warned")
 
     declared: Mapping[str, Column | Unsettled]
     drop: tuple[str, ...]
-    records_per_person: int
+    stated_records_per_person: int | None
     rules: tuple[Rule | Comparison, ...]
     warned: tuple[str, ...]
 
@@ -84,12 +85,12 @@ class Schema:
         *,
         drop: Iterable[str] = (),
         rules: Iterable[Rule | Comparison | str] = (),
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         warned: Iterable[str] = (),
     ) -> None:
         self.declared = {name: as_column(name, given) for name, given in columns.items()}
         self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
-        self.records_per_person = records_per_person
+        self.stated_records_per_person = k = records_per_person
         self.warned = tuple(warned)
         self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
         if not self.declared:
@@ -97,8 +98,8 @@ class Schema:
         both = [name for name in self.drop if name in self.declared]
         if both:
             raise ValueError(f"column {both[0]!r} is declared and dropped")
-        if type(records_per_person) is not int or records_per_person < 1:
-            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {records_per_person!r}")
+        if k is not None and (type(k) is not int or k < 1):
+            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {k!r}")
         if sum(Fraction(str(column.share)) for column in self.open.values()) > 1:
             raise ValueError("the shares of open columns come to more than the budget")
         closed = self._closed
@@ -108,6 +109,11 @@ class Schema:
             self._check_names(rule.columns)
             rule.mask(self._closed)
         check_together(self.rules)
+
+    @property
+    def records_per_person(self) -> int:
+        """Records that one person has at most: as stated, else 1."""
+        return self.stated_records_per_person or 1
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -146,7 +152,18 @@ class Schema:
         """Return the schema with other declarations of some columns."""
         columns = {name: found.get(name, column) for name, column in self.declared.items()}
         rest: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
-        return Schema(columns, **rest, records_per_person=self.records_per_person)
+        return Schema(columns, **rest, records_per_person=self.stated_records_per_person)
+
+    def extended(
+        self,
+        columns: Mapping[str, Column],
+        records_per_person: int | None,
+        rules: Iterable[Rule | Comparison] = (),
+    ) -> Schema:
+        """Return the schema with further columns and rules, for another number of records per person."""
+        drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
+        known = {**self.declared, **columns}
+        return Schema(known, drop=drop, rules=both, records_per_person=records_per_person, warned=self.warned)
 
     def _check_names(self, names: Iterable[str]) -> None:
         unknown = [name for name in names if name not in self.declared]
@@ -202,9 +219,7 @@ class Schema:
 
     def records(self, codes: Mapping[str, NDArray[Any]]) -> Dataset:
         """Return the records of columns of codes, which know the schema."""
-        data = Dataset(codes, self.domain)
-        data.schema = self
-        return data
+        return Dataset(codes, self.domain, schema=self)
 
     def decode(self, data: Dataset, rng: np.random.Generator | int | None = None) -> dict[str, NDArray[Any]]:
         """Return records as columns of values, drawn within bins as each column declares.
@@ -245,7 +260,8 @@ class Schema:
             told["drop"] = list(self.drop)
         if self.rules:
             told["rules"] = [rule.to_dict() for rule in self.rules]
-        return told | ({} if self.records_per_person == 1 else {"records_per_person": self.records_per_person})
+        k = self.stated_records_per_person
+        return told | ({} if k is None else {"records_per_person": k})
 
     @classmethod
     def from_dict(cls, told: object, name: str = "the schema") -> Schema:
@@ -295,8 +311,11 @@ class Schema:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
             return NotImplemented
-        mine = (list(self.declared.items()), self.drop, self.rules, self.records_per_person)
-        return mine == (list(other.declared.items()), other.drop, other.rules, other.records_per_person)
+        return self._said == other._said
+
+    @property
+    def _said(self) -> tuple[object, ...]:
+        return list(self.declared.items()), self.drop, self.rules, self.stated_records_per_person
 
     def __hash__(self) -> int:
         return hash((tuple(self.declared), self.drop))

@@ -96,8 +96,8 @@ def mwem(
     ------
     ValueError
         If the budget is out of range, the records are weighted, the workload is over another domain or asks what is no
-        sum over cells, an option is out of range, or `measurements`, constraints or regions come with
-        "weights".
+        sum over cells, an option is out of range, or `measurements`, constraints (a schema's rules too) or regions come
+        with "weights".
     ModelTooLargeError
         If the single attributes, or the marginals of all questions together, do not fit in memory, or no marginal in
         `tree_bytes`; then nothing was spent.
@@ -126,12 +126,12 @@ def mwem(
     checked_real("tree_bytes", tree_bytes, infinite=True)
     if estimator == "weights" and (options.get("measurements") or options.get("oracle", "auto") != "auto"):
         raise ValueError("multiplicative weights rest on the run's own measurements: pass no measurements or oracle")
-    if estimator == "weights" and options.get("constraints"):
-        raise ValueError("multiplicative weights take no constraints")
     if options.get("oracle", "auto") == "auto":
         options["oracle"] = "exact"
     run = Run("mwem", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
+    if estimator == "weights":
+        run.refuse_constraints("multiplicative weights take no constraints")
     every = _questions(run, run.asked(workload), asks)
     questions = [q for q in every if may_fit(run, q.clique, tree_bytes)]
     run.check_fits([()])  # the first estimate, of the total alone

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Domain
     from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["Estimator", "privbayes"]
 
@@ -58,7 +60,8 @@ def privbayes(
     estimator : {"model", "tables"}
         "model" explains all measurements by one graphical model. "tables" is PrivBayes as published: conditional
         tables, each from its own counts with negative ones set to 0, from which records are drawn parents first. It
-        also takes the place of a model that does not fit the memory.
+        also takes the place of a model that does not fit the memory, unless there are constraints: then the model is
+        that of as many tables, the first ones, as fit.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; those of an
         estimate change nothing where the estimator is "tables", which takes no `measurements`.
@@ -74,7 +77,7 @@ def privbayes(
     ------
     ValueError
         If the budget is out of range, the records are weighted, the domain has no attributes, the score is none for
-        these attributes or this relation, or `measurements` come with "tables", or there are constraints.
+        these attributes or this relation, or `measurements` or constraints (a schema's rules too) come with "tables".
     TypeError
         If the budget or the relation is given twice or not at all.
 
@@ -102,10 +105,10 @@ def privbayes(
         raise ValueError(f"estimator must be one of {get_args(Estimator)}, got {estimator!r}")
     if estimator == "tables" and options.get("measurements"):
         raise ValueError("conditional tables are read from the measurements of the run alone: estimator='model'")
-    if options.get("constraints"):
-        raise ValueError("privbayes takes no constraints: conditional tables could not keep to them")
     run = Run("privbayes", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
+    if estimator == "tables":
+        run.refuse_constraints("conditional tables take no constraints")
     if len(run.domain) == 0:
         raise ValueError("privbayes needs at least one attribute")
     run.check_fits([(a,) for a in run.domain])
@@ -115,6 +118,8 @@ def privbayes(
     if estimator == "model":
         with contextlib.suppress(ModelTooLargeError):
             return run.release(run.estimate(measurements), measurements)
+    if run.constraints:
+        return run.release(_largest_model(run, measurements), measurements)
     return run.release(_network(run.domain, parents, measurements, run.total), measurements)
 
 
@@ -125,6 +130,15 @@ def _measured(table: PrivateTable, parents: Mapping[str, Clique]) -> list[Linear
     law: Law = "laplace" if table.ledger.budget.unit == "epsilon" else "gaussian"
     each = table.ledger.remaining() / len(largest)
     return [measure_family(table, f, each, law) for f in largest]
+
+
+def _largest_model(run: Run, measurements: Sequence[LinearMeasurement]) -> ReleasedModel:
+    """Return the model of as many measurements as fit: conditional tables, which always do, break constraints."""
+    warnings.warn("privbayes: the model of all tables does not fit, and rests on the first ones", RuntimeWarning, 3)
+    for n in range(len(measurements) - 1, 0, -1):
+        with contextlib.suppress(ModelTooLargeError):
+            return run.estimate(measurements[:n])
+    return run.estimate([])
 
 
 def _network(

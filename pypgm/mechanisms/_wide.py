@@ -74,7 +74,8 @@ def wide(
         than the marginals themselves would. Single attributes are measured in any case.
     ordered : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
-        default those without labels and those whose labels are all numbers.
+        default the ordinal columns of the schema of the records; without one, attributes without labels and those
+        whose labels are all numbers.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`.
 
@@ -119,6 +120,7 @@ def wide(
     del data  # tracebacks from here on do not hold the records
     if len(run.domain) == 0:
         raise ValueError("wide needs at least one attribute")
+    ordered = run.ordinal if ordered is None else ordered
     runs = _ordered(run.domain, ordered)
     weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])

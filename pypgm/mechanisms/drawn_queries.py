@@ -198,6 +198,8 @@ def release_of(
     _check_learns(run, cliques, samples)
     if estimator == "model":
         run.check_fits(cliques)
+    else:
+        run.refuse_constraints("records rest on the run's own queries")
     queries = DrawnQueries(run.domain, cliques)
     total, measured = _measured_total(run)
     ended = _interrupted(learn, queries, total)

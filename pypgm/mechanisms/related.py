@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.data import Dataset
+from pypgm.data import Codes, Dataset, Schema
 from pypgm.domain import Clique, Domain
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
@@ -62,7 +62,8 @@ def synthesize_related(
         belongs to nobody and is left out.
     max_children : int
         At least 1, public: the first `max_children` children of a parent, in the order of the table, are kept.
-        It multiplies the sensitivity of the children's table.
+        It multiplies the sensitivity of the children's table. Where the schema of the parents states that a person has
+        several records there, the sensitivities of both tables are those of as many parents.
     epsilon, delta : number
         The guarantee for both tables together; or `budget` among the options.
     mechanism : str
@@ -87,7 +88,8 @@ def synthesize_related(
     Raises
     ------
     ValueError
-        If tables are weighted, names clash, lengths differ, or a number or an option is out of range.
+        If tables are weighted, names clash, lengths differ, a number or an option is out of range, or the schema of the
+        children states more records per person than are kept.
     TypeError
         If something is of the wrong kind, or the budget is given twice or not at all.
 
@@ -121,7 +123,8 @@ def synthesize_related(
     own = [_checked_options(mechanism, {**common, **(o or {})}) for o in (parents_options, children_options)]
     tables = joined(parents, children, parent_of, max_children=bound, context=context, count=count)
     used = tables[1].domain.attributes[len(children.domain) :]
-    relations = (Privacy(), Privacy(records_per_person=bound))
+    people = _per_person(parents)
+    relations = (Privacy(records_per_person=people), Privacy(records_per_person=people * bound))
     for part, relation in zip(parts, relations, strict=True):
         check_noise(mechanism, relation, part.unit, part.limit)
     first, second = (
@@ -143,7 +146,8 @@ def joined(
     """Return the parents with their numbers of children, and the kept children with their context.
 
     One parent, with all their children, is one record of the first and at most `max_children` of the second, whoever
-    else is in the tables. The arguments are those of `synthesize_related`, which is where their errors are told.
+    else is in the tables. The arguments are those of `synthesize_related`, which is where their errors are told. The
+    schemas of the tables become schemas of what is returned, rules and records per person included.
 
     Examples
     --------
@@ -163,7 +167,12 @@ def joined(
     kept, rows = _kept(_checked_rows(parent_of, len(children)), len(parents), max_children)
     columns = {**parents.columns, count: np.bincount(rows, minlength=len(parents))}
     own = {a: column[kept] for a, column in children.columns.items()}
-    return Dataset(columns, numbered), Dataset({**own, **{a: columns[a][rows] for a in used}}, domain)
+    counted = _schema_of_parents(parents, count, max_children)
+    of_kept = _schema_of_children(children, counted, numbered.project(used), _per_person(parents) * max_children)
+    return (
+        Dataset(columns, numbered, schema=counted),
+        Dataset({**own, **{a: columns[a][rows] for a in used}}, of_kept.domain if of_kept else domain, schema=of_kept),
+    )
 
 
 def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.int64]:
@@ -266,6 +275,29 @@ def _checked_rows(parent_of: ArrayLike, n_children: int) -> NDArray[Any]:
     if rows.dtype.kind not in "iu":
         raise TypeError(f"parent_of needs integer rows, got dtype {rows.dtype}; parent_rows finds them from keys")
     return rows
+
+
+def _per_person(parents: Dataset) -> int:
+    return 1 if parents.schema is None else parents.schema.records_per_person
+
+
+def _schema_of_parents(parents: Dataset, count: str, max_children: int) -> Schema | None:
+    """Return the schema of parents with their numbers of children, where they have one."""
+    if parents.schema is None:
+        return None
+    return parents.schema.extended({count: Codes(max_children + 1)}, parents.schema.stated_records_per_person)
+
+
+def _schema_of_children(children: Dataset, parents: Schema | None, context: Domain, bound: int) -> Schema | None:
+    """Return the schema of children with their context, where they or the parents have one, for `bound` of a person."""
+    if children.schema is None and parents is None:
+        return None
+    own, of_context = children.schema or Schema.of(children.domain), parents or Schema.of(context)
+    if own.records_per_person > bound:
+        stated = f"the schema of the children states records_per_person={own.records_per_person}"
+        raise ValueError(f"{stated}, and max_children keeps at most {bound} of a person: leave it out, or keep as many")
+    rules = [rule for rule in of_context.rules if set(rule.columns) <= set(context)]
+    return own.extended({a: of_context.columns[a] for a in context}, bound, rules)
 
 
 def _kept(parent_of: NDArray[Any], n_parents: int, most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:

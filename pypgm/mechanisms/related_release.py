@@ -73,14 +73,16 @@ class RelatedRelease:
         """The charges of both tables, against the budget of both.
 
         Each line's sensitivity is that of its own table: 1 record a parent, or `max_children`. One parent with all
-        their children is at most ``1 + max_children`` records, which is the relation stated.
+        their children is at most ``1 + max_children`` records, which is the relation stated; it is as many times more
+        where the schema of the parents states several records per person.
         """
         lines = [
             replace(line, within=f"{name} / {line.within}" if line.within else name)
             for name, release in (("parents", self.parents), ("children", self.children))
             for line in release.ledger.lines
         ]
-        relation = Privacy(records_per_person=1 + self.max_children)
+        of_both = (release.privacy.records_per_person for release in (self.parents, self.children))
+        relation = Privacy(records_per_person=sum(of_both))
         return LedgerReport(self.budget, lines, relation, self.not_private)
 
     @property
@@ -90,7 +92,9 @@ class RelatedRelease:
 
     def report(self) -> str:
         """Return what is protected, and both tables' charges, as text."""
-        protected = f"whether any one parent, with all their children (at most {self.max_children} kept)"
+        people = self.parents.privacy.records_per_person
+        who = "any one parent" if people == 1 else f"any one person (at most {people} parents)"
+        protected = f"whether {who}, with all their children (at most {self.max_children} kept)"
         return f"{self.budget!r} protects {protected}, is in the tables at all\n{self.ledger.report()}"
 
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> RelatedTables:

@@ -20,7 +20,7 @@ from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.memory import short
 from pypgm.models._estimate import checked_measurements, estimate
-from pypgm.privacy.arguments import as_budget, as_privacy, gaussian_budget
+from pypgm.privacy.arguments import as_budget, gaussian_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger
@@ -34,6 +34,7 @@ from pypgm.workloads import Workload, all_k_way
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from pypgm.data import Schema
     from pypgm.domain import Domain
     from pypgm.estimation import FitState, LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
@@ -69,15 +70,16 @@ class Options(_How, total=False):
         Instead of epsilon and delta. With an open `PrivateTable` there is neither: all that its ledger has left is
         spent.
     neighbours : {"add-remove", "replace"}, optional
-        Whose presence is protected: "add-remove" (the default) keeps the number of records private.
+        Whose presence is protected: "add-remove" (the default) keeps the number of records private. How many records a
+        person may have is what the schema of the records says, else 1.
     privacy : Privacy, optional
-        Instead of `neighbours`; also says how many records a person may have.
+        Instead of `neighbours`; also says how many records a person may have, and may not contradict the schema.
     measurements : sequence of LinearMeasurement, optional
         Taken before or elsewhere: the estimate rests on them too, and the release holds them first. Their cost is in
         its ledger where they come with a resumed table, see `Release.resume`.
     constraints : sequence of Constraint, optional
         Structural zeros, as in `pypgm.estimate`: cells that no record can have, as is publicly known. The model and its
-        records have none there.
+        records have none there. Those that the rules of the schema of the records forbid come by themselves.
     oracle : {"auto", "exact", "region_graph"}
         As in `pypgm.estimate`; "auto" is exact where the tables of the junction tree take at most 32 MiB.
     iterations, tolerance, max_bytes, callback, progress, n_threads
@@ -124,6 +126,10 @@ def _checked_zeros(domain: Domain, constraints: Sequence[Constraint]) -> tuple[C
         raise ValueError("constraints of a mechanism are cells, allowed or forbidden; pypgm.estimate takes mappings")
     fold(domain, constraints)
     return tuple(constraints)
+
+
+def _of_rules(schema: Schema | None) -> tuple[Constraint, ...]:
+    return () if schema is None else Constraint.of_rules(schema)
 
 
 def check_noise(name: str, privacy: Privacy, unit: str, amount: Fraction) -> None:
@@ -173,7 +179,7 @@ class Run:
     given : tuple of LinearMeasurement
         Those taken before.
     constraints : tuple of Constraint
-        Structural zeros.
+        Structural zeros: of the schema's rules, and those given.
 
     Raises
     ------
@@ -220,12 +226,12 @@ class Run:
             self.table = data
         else:
             ledger = Ledger(checked(epsilon, delta, budget))
-            relation = as_privacy(neighbours, privacy)
+            relation = one_relation(neighbours, privacy)
             self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.rho: Fraction = self.table.ledger.remaining()
         check_noise(name, self.table.privacy, self.table.ledger.budget.unit, self.rho)
         self.total = self.table.public_total
-        self.constraints = _checked_zeros(self.domain, constraints or ())
+        self.constraints = (*_of_rules(self.table.schema), *_checked_zeros(self.domain, constraints or ()))
         self.given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
 
     @property
@@ -237,6 +243,17 @@ class Run:
     def domain(self) -> Domain:
         """Attributes and sizes."""
         return self.table.domain
+
+    @property
+    def ordinal(self) -> tuple[str, ...] | None:
+        """Attributes whose order means something, as the schema of the records says; None where they have none."""
+        return None if self.table.schema is None else self.table.schema.ordinal
+
+    def refuse_constraints(self, why: str) -> None:
+        """Raise ``ValueError`` where there are structural zeros that the release could not keep: before any charge."""
+        if self.constraints:
+            of_rules = self.table.schema is not None and self.table.schema.rules
+            raise ValueError(f"{why}: pass no constraints{', and records of a schema without rules' * bool(of_rules)}")
 
     def asked(self, workload: Workload | None) -> Workload:
         """Return a workload, checked; all pairs of attributes where there is none."""

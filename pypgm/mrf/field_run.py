@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.field_release import FieldRelease
 from pypgm.numeric import checked_integer
-from pypgm.privacy.arguments import as_budget, as_privacy
+from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.frank_wolfe import MOST_STEPS, Regressions
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -72,7 +72,7 @@ class FieldRun:
                 raise TypeError("an open table has its budget, relation, noise and seed already")
             self.table = data
         else:
-            ledger, relation = Ledger(as_budget(epsilon, delta, budget)), as_privacy(neighbours, privacy)
+            ledger, relation = Ledger(as_budget(epsilon, delta, budget)), one_relation(neighbours, privacy)
             self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
 
     @property

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 
-__all__ = ["as_budget", "as_privacy", "gaussian_budget"]
+if TYPE_CHECKING:
+    from pypgm.data import Schema
+
+__all__ = ["as_budget", "gaussian_budget", "one_relation", "relation_of"]
 
 
 def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
@@ -33,12 +38,44 @@ def gaussian_budget(name: str, epsilon: Number | None, delta: Number | None, bud
     return asked
 
 
-def as_privacy(neighbours: Neighbours | None, privacy: Privacy | None) -> Privacy:
-    """Return the relation named one way or the other, add-remove if neither; ``TypeError`` if both."""
-    if privacy is None:
-        return Privacy() if neighbours is None else Privacy(neighbours)
-    if neighbours is not None:
+def one_relation(neighbours: Neighbours | None, privacy: Privacy | None) -> Privacy | Neighbours | None:
+    """Return the relation named one way or the other, as a private table takes it; ``TypeError`` if both are given."""
+    if neighbours is not None and privacy is not None:
         raise TypeError("pass either neighbours or privacy=, not both")
-    if not isinstance(privacy, Privacy):
-        raise TypeError(f"privacy needs a Privacy, got {type(privacy).__name__}")
-    return privacy
+    return privacy if neighbours is None else neighbours
+
+
+def relation_of(asked: Privacy | Neighbours | None, schema: Schema | None) -> Privacy:
+    """Return the relation that records of a schema are protected by: the one place where both are brought together.
+
+    Parameters
+    ----------
+    asked : Privacy, "add-remove" or "replace", optional
+        By name, or not at all, the schema says how many records a person has.
+    schema : Schema, optional
+        That of the records.
+
+    Raises
+    ------
+    ValueError
+        If a `Privacy` has another number of records per person than the schema states.
+    TypeError
+        If what was asked is no relation.
+
+    Examples
+    --------
+    >>> from pypgm import Schema
+    >>> relation_of("replace", Schema({"a": 2}, records_per_person=3))
+    Privacy(neighbours='replace', records_per_person=3)
+    """
+    stated = None if schema is None else schema.stated_records_per_person
+    if asked is None or isinstance(asked, str):
+        return Privacy(asked or "add-remove", stated or 1)
+    if not isinstance(asked, Privacy):
+        raise TypeError(f"privacy needs a Privacy, got {type(asked).__name__}")
+    if stated is not None and asked.records_per_person != stated:
+        raise ValueError(
+            f"the schema of the records states records_per_person={stated}, and privacy has "
+            f"{asked.records_per_person}: the number is the schema's, and neighbours= alone takes it from there"
+        )
+    return asked

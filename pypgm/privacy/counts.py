@@ -34,6 +34,9 @@ class Counts(Protocol):
 
 
 def schema_of(data: Counts) -> Schema | None:
-    """Return the schema of a table that knows it."""
+    """Return the schema of a table that knows it; ``ValueError`` where that is of another domain than the records."""
     schema = getattr(data, "schema", None)
-    return schema if isinstance(schema, Schema) and schema.domain == data.domain else None
+    if not isinstance(schema, Schema):
+        return None
+    schema.check_domain(data.domain)
+    return schema

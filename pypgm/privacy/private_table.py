@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.charge import Charge
@@ -28,7 +29,7 @@ from pypgm.privacy.selector import Selector, StatedSelector
 from pypgm.privacy.stability import Edges, Stability
 from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
 from pypgm.privacy.trusted_query import trusted_on
-from pypgm.queries import LinearQuery, Products
+from pypgm.queries import LinearQuery, Neighbours, Products
 
 __all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
 
@@ -45,8 +46,9 @@ class PrivateTable(Guarded):
     ----------
     data : Dataset
         Unweighted records; the `schema` of those that know theirs is that of the table, and of its releases.
-    privacy : Privacy
-        The neighbour relation and the records a person may have.
+    privacy : Privacy, "add-remove" or "replace", optional
+        The neighbour relation and the records a person may have. By name alone, or left out for "add-remove", the
+        number is that of the schema of the records, 1 where they have none.
     ledger : Ledger
         Where every answer is charged; bound to the relation.
     noise : {"pypgm", "opendp"}
@@ -57,8 +59,8 @@ class PrivateTable(Guarded):
     Raises
     ------
     ValueError
-        If the records are weighted: weights have no bound that a sensitivity could rest on; or the ledger is bound to
-        another relation.
+        If the records are weighted: weights have no bound that a sensitivity could rest on; their schema is of another
+        domain, or states another number of records per person than `privacy`; or the ledger has another relation.
     """
 
     __slots__ = ("__data", "__views", "_domain", "schema")
@@ -66,7 +68,7 @@ class PrivateTable(Guarded):
     def __init__(
         self,
         data: Counts,
-        privacy: Privacy,
+        privacy: Privacy | Neighbours | None,
         ledger: Ledger,
         *,
         n_threads: int = 0,
@@ -80,10 +82,12 @@ class PrivateTable(Guarded):
             )
         if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
-        super().__init__(privacy, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+        schema = schema_of(data)
+        relation = relation_of(privacy, schema)
+        super().__init__(relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.__data: Counts | None = data
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
-        self._domain, self.schema = data.domain, schema_of(data)
+        self._domain, self.schema = data.domain, schema
 
     @property
     def domain(self) -> Domain:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.data.unsettled import OpenSet, Unsettled
+from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.quantiles import private_quantiles
 from pypgm.privacy.rational import as_fraction
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
     from pypgm.data.columns import Values
     from pypgm.privacy.ledger import Ledger
     from pypgm.privacy.relation import Privacy
+    from pypgm.queries import Neighbours
 
 __all__ = ["settle"]
 
 
-def settle(schema: Schema, columns: Mapping[str, Values], privacy: Privacy, ledger: Ledger) -> Schema:
+def settle(
+    schema: Schema, columns: Mapping[str, Values], privacy: Privacy | Neighbours | None, ledger: Ledger
+) -> Schema:
     """Return a schema with nothing left open, for what each open column says of the budget.
 
     The values of an `OpenSet` are those whose noisy count reaches the threshold of `sparse_histogram`; all open sets
@@ -35,8 +39,8 @@ def settle(schema: Schema, columns: Mapping[str, Values], privacy: Privacy, ledg
     schema : Schema
     columns : mapping of str to sequence, shape (n_records,)
         The raw values of each open column. None is looked at before it is charged for.
-    privacy : Privacy
-        The neighbour relation.
+    privacy : Privacy, "add-remove" or "replace", optional
+        The neighbour relation, as for `PrivateTable`: the schema says how many records a person has.
     ledger : Ledger
         Where all is charged; what it has left is for the records.
 
@@ -45,26 +49,27 @@ def settle(schema: Schema, columns: Mapping[str, Values], privacy: Privacy, ledg
     BudgetError
         If the shares are more than what is left; nothing is charged then.
     ValueError
-        If a column is missing, or there are open sets and the budget reserves no delta, or has none; before anything
-        is charged.
+        If a column is missing, the relation has another number of records per person than the schema states, or there
+        are open sets and the budget reserves no delta, or has none; before anything is charged.
 
     Examples
     --------
-    >>> from pypgm import Budget, Ledger, Privacy, PrivateTable, Schema, mechanisms
+    >>> from pypgm import Budget, Ledger, PrivateTable, Schema, mechanisms
     >>> from pypgm.data import Integer, OpenSet, QuantileBins
     >>> schema = Schema({"job": OpenSet(share=0.5), "age": QuantileBins(Integer(0, 99), 2, share=0.25)})
     >>> ledger = Ledger(Budget(rho=8, reserved_delta=1e-9))
     >>> raw = {"job": ["cook"] * 500 + ["spy"], "age": [20] * 100 + [60] * 401}
-    >>> found = settle(schema, raw, Privacy(), ledger)
+    >>> found = settle(schema, raw, None, ledger)
     >>> found.columns["job"].labels, found.columns["age"].edges[0] > 20
     (('cook', 'other'), True)
     >>> ledger.remaining() >= 2
     True
-    >>> with PrivateTable(found.encode(raw), Privacy(), ledger) as table:
-    ...     release = mechanisms.wide(table, ordered=found.ordinal)  # for all that is left
+    >>> with PrivateTable(found.encode(raw), None, ledger) as table:
+    ...     release = mechanisms.wide(table)  # for all that is left
     >>> release.schema == found, [line.within for line in release.ledger.lines][:2]
     (True, ['settle / job', 'settle / age / quantiles'])
     """
+    relation = relation_of(privacy, schema)
     missing = [name for name in schema.open if name not in columns]
     if missing:
         raise ValueError(f"column {missing[0]!r} is open and its values are missing")
@@ -81,7 +86,7 @@ def settle(schema: Schema, columns: Mapping[str, Values], privacy: Privacy, ledg
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
-                values = PrivateColumn(_Values(columns[name], column), privacy, part)
+                values = PrivateColumn(_Values(columns[name], column), relation, part)
                 found[name] = _settled(column, values, amounts[name], delta)
     return schema.settled(found)
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,8 +113,9 @@ class Stability:
         records = self._records()
         columns = records.columns if isinstance(records, Dataset) else {}
         blocks = _blocks(records.n_records, self._n_blocks, self._table._words)
+        of_block = partial(Dataset, domain=records.domain, schema=self._table.schema)
         return [
-            self._voted(Dataset({name: column[blocks == b] for name, column in columns.items()}, records.domain))
+            self._voted(of_block({name: column[blocks == b] for name, column in columns.items()}))
             for b in range(self._n_blocks)
         ]
 

@@ -45,6 +45,4 @@ def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
 def poisson_sample(data: Dataset, rate: Fraction, words: _core.SeededWords | None = None) -> Dataset:
     """Return the records that an exact coin of probability `rate` keeps, each with its own coin, in their order."""
     kept = _core.flip_coins(data.n_records, rate.numerator, rate.denominator, words).astype(bool)
-    sample = Dataset({name: column[kept] for name, column in data.columns.items()}, data.domain)
-    sample.schema = data.schema
-    return sample
+    return Dataset({name: column[kept] for name, column in data.columns.items()}, data.domain, schema=data.schema)

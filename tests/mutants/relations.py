@@ -61,8 +61,8 @@ _OF_TWO_TABLES = [
     ),
     (
         "children are released for one record a parent",
-        "(Privacy(), Privacy(records_per_person=bound))",
-        "(Privacy(), Privacy())",
+        "Privacy(records_per_person=people * bound))",
+        "Privacy())",
         "lost user bound",
     ),
     (
@@ -73,19 +73,19 @@ _OF_TWO_TABLES = [
     ),
     (
         "children of a parent count as three records at most",
-        "Privacy(records_per_person=bound))",
+        "Privacy(records_per_person=people * bound))",
         "Privacy(records_per_person=min(bound, 3)))",
         "lost user bound",
     ),
     (
         "more than three children of a parent count as one record",
-        "Privacy(records_per_person=bound))",
+        "Privacy(records_per_person=people * bound))",
         "Privacy(records_per_person=bound) if bound <= 3 else Privacy())",
         "lost user bound",
     ),
     (
         "children are released for one record a parent by all mechanisms but one",
-        "Privacy(records_per_person=bound))",
+        "Privacy(records_per_person=people * bound))",
         'Privacy(records_per_person=bound) if mechanism == "mst" else Privacy())',
         "lost user bound",
     ),

@@ -109,8 +109,8 @@ MUTANTS = [
     Mutant(
         "the command takes the word for the relation and passes it on wrongly",
         CLI,
-        "    k, neighbours = schema.records_per_person, arguments.neighbours\n",
-        "    k, neighbours = schema.records_per_person, 'add-remove'\n",
+        "mechanism(data, budget=budget, neighbours=arguments.neighbours, **options)",
+        "mechanism(data, budget=budget, neighbours='add-remove', **options)",
         check_command,
         "wrong relation",
     ),
