@@ -313,3 +313,9 @@ def test_records_that_no_draw_gives_are_said_so():
     with pytest.raises(ValueError, match="hardly any records of the model keep the rules"):
         release.synthetic_data(50, rng=0)
     assert len(release.synthetic_data(0, rng=0)) == 0
+
+
+def test_a_name_of_no_relation_is_refused():
+    for name in ("", "bounded"):
+        with pytest.raises(ValueError, match="neighbours"):
+            PrivateTable(records(), name, Ledger(Budget(rho=1)))

@@ -14,7 +14,9 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.mechanisms import run_pairs, same_run
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.audit.trace import Trace, observe
-from pypgm.data import Dataset
+from pypgm.bayes.private_learning import learn_private
+from pypgm.data import Dataset, Schema
+from pypgm.data.encoding import columns_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
@@ -168,6 +170,9 @@ ENTRIES: dict[str, Callable[[Any, Any], object]] = {
     "a generator as a seed": lambda data, p: _enter(
         data, p, Ledger(Budget(rho=1)), unsafe_seed=np.random.default_rng(1)
     ),
+    "another number than the schema's": lambda data, p: _enter(_of_three(data), p, Ledger(Budget(rho=1))),
+    "another number than the schema's in a mechanism": lambda data, p: _mst(_of_three(data), 1, 1e-9, privacy=p),
+    "another number than the schema's in a learner": lambda data, p: learn_private(_of_three(data), {}, 1, privacy=p),
     "no budget": lambda data, p: _mst(data, privacy=p),
     "a budget twice": lambda data, p: _mst(data, 1, 1e-9, budget=Budget(rho=1), privacy=p),
     "a relation twice": lambda data, p: _mst(data, 1, 1e-9, neighbours="replace", privacy=p),
@@ -188,6 +193,12 @@ ENTRIES: dict[str, Callable[[Any, Any], object]] = {
     "a column of bytes": lambda data, p: _column(data.unnoted("a").tobytes(), p),
 }
 """Ways to enter records that must raise, whatever they are."""
+
+
+def _of_three(data: Any) -> Any:
+    """Return the records, as of a schema that states three a person."""
+    data.schema = Schema(columns_of(data.domain), records_per_person=3)
+    return data
 
 
 def _weighted(data: Any) -> Dataset:

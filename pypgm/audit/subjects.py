@@ -15,7 +15,8 @@ from pypgm import mechanisms, mrf, workloads
 from pypgm.audit.trace import Mechanism
 from pypgm.bayes.private_learning import learn_private
 from pypgm.bayes.private_structure import PrivateStructure
-from pypgm.data import Dataset
+from pypgm.data import Dataset, Schema
+from pypgm.data.encoding import columns_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
@@ -217,6 +218,13 @@ SPELLED: dict[str, Callable[..., Any]] = {
 }
 """The same mechanisms and learners as their users call them."""
 
+
+def _stating(data: Any, privacy: Privacy) -> Any:
+    """Return the records, as of a schema that states how many a person has."""
+    data.schema = Schema(columns_of(data.domain), records_per_person=privacy.records_per_person)
+    return data
+
+
 Spelling = Callable[[Callable[..., Any], Any, Fraction, Fraction, Privacy], Any]
 
 SPELLINGS: dict[str, Spelling] = {
@@ -230,6 +238,7 @@ SPELLINGS: dict[str, Spelling] = {
     ),
     "open table": lambda f, data, e, d, p: f(PrivateTable(data, p, Ledger(Budget(epsilon=e, delta=d)))),
     "n_threads=": lambda f, data, e, d, p: f(data, e, d, privacy=p, n_threads=2),
+    "the schema's number": lambda f, data, e, d, p: f(_stating(data, p), e, d, neighbours=p.neighbours),
     "neighbours=": lambda f, data, e, d, p: f(data, e, d, neighbours=p.neighbours),
     "no relation": lambda f, data, e, d, _: f(data, e, d),
 }

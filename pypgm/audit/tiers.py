@@ -150,6 +150,8 @@ def _deterministic() -> list[Check]:
         checks += [partial(check_conservation, name, mechanism, 25), partial(check_seeds, name, mechanism)]
         checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
         checks.append(partial(check_spelling, name, SPELLED[name], "epsilon, delta, privacy", [Privacy("replace")]))
+        several = Privacy(records_per_person=3)
+        checks.append(partial(check_spelling, name, SPELLED[name], "the schema's number", [several]))
         shapes = SHAPES[3:4] if name == "learn_pairwise" else SHAPES[2:4]  # it has a regression for each two codes
         checks.append(partial(check_shapes, name, mechanism, shapes))
     for name, learner in SPINS.items():

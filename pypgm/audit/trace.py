@@ -141,7 +141,7 @@ class WatchedRecords(Dataset):
     gone = False
 
     def __init__(self, data: Dataset) -> None:
-        super().__init__(data.columns, data.domain)
+        super().__init__(data.columns, data.domain, schema=data.schema)
         self._data = data
         self.note: Callable[[str, Any], None] | None = None
 

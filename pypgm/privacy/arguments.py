@@ -45,12 +45,12 @@ def one_relation(neighbours: Neighbours | None, privacy: Privacy | None) -> Priv
     return privacy if neighbours is None else neighbours
 
 
-def relation_of(asked: Privacy | Neighbours | None, schema: Schema | None) -> Privacy:
+def relation_of(relation: Privacy | Neighbours | None, schema: Schema | None) -> Privacy:
     """Return the relation that records of a schema are protected by: the one place where both are brought together.
 
     Parameters
     ----------
-    asked : Privacy, "add-remove" or "replace", optional
+    relation : Privacy, "add-remove" or "replace", optional
         By name, or not at all, the schema says how many records a person has.
     schema : Schema, optional
         That of the records.
@@ -60,7 +60,7 @@ def relation_of(asked: Privacy | Neighbours | None, schema: Schema | None) -> Pr
     ValueError
         If a `Privacy` has another number of records per person than the schema states.
     TypeError
-        If what was asked is no relation.
+        If what was given is no relation.
 
     Examples
     --------
@@ -69,13 +69,13 @@ def relation_of(asked: Privacy | Neighbours | None, schema: Schema | None) -> Pr
     Privacy(neighbours='replace', records_per_person=3)
     """
     stated = None if schema is None else schema.stated_records_per_person
-    if asked is None or isinstance(asked, str):
-        return Privacy(asked or "add-remove", stated or 1)
-    if not isinstance(asked, Privacy):
-        raise TypeError(f"privacy needs a Privacy, got {type(asked).__name__}")
-    if stated is not None and asked.records_per_person != stated:
+    if relation is None or isinstance(relation, str):
+        return Privacy("add-remove" if relation is None else relation, stated or 1)
+    if not isinstance(relation, Privacy):
+        raise TypeError(f"privacy needs a Privacy, got {type(relation).__name__}")
+    if stated is not None and relation.records_per_person != stated:
         raise ValueError(
             f"the schema of the records states records_per_person={stated}, and privacy has "
-            f"{asked.records_per_person}: the number is the schema's, and neighbours= alone takes it from there"
+            f"{relation.records_per_person}: the number is the schema's, and neighbours= alone takes it from there"
         )
-    return asked
+    return relation

@@ -7,6 +7,7 @@ from functools import partial
 from mutate import Mutant
 
 from pypgm.audit.budgets import check_budgets
+from pypgm.audit.refusals import check_refusals
 from pypgm.audit.shapes import SHAPES, check_shapes
 from pypgm.audit.spellings import check_spelling
 from pypgm.audit.subjects import MECHANISMS, SPELLED
@@ -15,6 +16,7 @@ from pypgm.privacy import Privacy
 BUDGET, ARGUMENTS = "pypgm.privacy.budget", "pypgm.privacy.arguments"
 MST, RUN = "pypgm.mechanisms._mst", "pypgm.mechanisms.run"
 REPLACE = (Privacy("replace"),)
+SEVERAL = Privacy(records_per_person=3)
 spelled = {
     name: partial(check_spelling, "mst", SPELLED["mst"], name, privacies)
     for name, privacies in (
@@ -22,6 +24,7 @@ spelled = {
         ("budget=", REPLACE),
         ("reserved_delta=", REPLACE),
         ("neighbours=", REPLACE),
+        ("the schema's number", (Privacy("replace", 3),)),
         ("no relation", (Privacy(),)),
         ("noise=", REPLACE),
         ("n_threads=", REPLACE),
@@ -106,26 +109,68 @@ MUTANTS = [
     Mutant(
         "the relation named by its word is ignored",
         ARGUMENTS,
-        "return Privacy() if neighbours is None else Privacy(neighbours)",
-        "return Privacy()",
+        'Privacy("add-remove" if relation is None else relation, stated or 1)',
+        'Privacy("add-remove", stated or 1)',
         spelled["neighbours="],
         "wrong relation",
     ),
     Mutant(
         "no relation means substitution",
         ARGUMENTS,
-        "return Privacy() if neighbours is None else Privacy(neighbours)",
-        "return Privacy('replace' if neighbours is None else neighbours)",
+        'Privacy("add-remove" if relation is None else relation, stated or 1)',
+        'Privacy("replace" if relation is None else relation, stated or 1)',
         spelled["no relation"],
         "records counted exactly",
     ),
     Mutant(
         "records a person are dropped at the entry",
         ARGUMENTS,
-        "    return privacy\n",
-        "    return Privacy(privacy.neighbours)\n",
+        "    return relation\n",
+        "    return Privacy(relation.neighbours)\n",
         spelled["epsilon, delta, privacy"],
         "lost user bound",
+    ),
+    Mutant(
+        "records a person are lost between schema and charge",
+        ARGUMENTS,
+        'Privacy("add-remove" if relation is None else relation, stated or 1)',
+        'Privacy("add-remove" if relation is None else relation)',
+        spelled["the schema's number"],
+        "lost user bound",
+    ),
+    Mutant(
+        "records a person are lost where a learner meets the schema",
+        "pypgm.bayes.private_learning",
+        "    table = PrivateTable(data, relation, ledger,",
+        "    table = PrivateTable(data, Privacy() if relation is None else Privacy(relation), ledger,",
+        partial(
+            check_spelling, "learn_private", SPELLED["learn_private"], "the schema's number", [Privacy("replace", 3)]
+        ),
+        "no release",
+    ),
+    Mutant(
+        "records a person are those of a schema of one record for more than two",
+        ARGUMENTS,
+        "stated = None if schema is None else schema.stated_records_per_person",
+        "stated = None if schema is None or schema.records_per_person > 2 else schema.stated_records_per_person",
+        partial(check_spelling, "aim", SPELLED["aim"], "the schema's number", (SEVERAL,)),
+        "lost user bound",
+    ),
+    Mutant(
+        "another number of records a person than the schema's is taken",
+        ARGUMENTS,
+        "if stated is not None and relation.records_per_person != stated:",
+        "if stated is not None and relation.records_per_person > stated:",
+        check_refusals,
+        "not refused",
+    ),
+    Mutant(
+        "the schema of the records is not looked at by the table",
+        "pypgm.privacy.counts",
+        "    schema.check_domain(data.domain)\n    return schema\n",
+        "    schema.check_domain(data.domain)\n    return schema if schema.rules else None\n",
+        check_refusals,
+        "not refused",
     ),
     Mutant(
         "a release names another relation than its run had",
@@ -171,8 +216,8 @@ MUTANTS = [
     Mutant(
         "a run on several threads counts on the relation of one record a person",
         RUN,
-        "            relation = as_privacy(neighbours, privacy)\n",
-        "            relation = as_privacy(neighbours, privacy) if n_threads != 2 else Privacy()\n",
+        "            relation = one_relation(neighbours, privacy)\n",
+        "            relation = one_relation(neighbours, privacy) if n_threads != 2 else Privacy()\n",
         spelled["n_threads="],
         "wrong relation",
     ),

@@ -263,7 +263,7 @@ MUTANTS = [
     Mutant(
         "a relation may be named twice",
         "pypgm.privacy.arguments",
-        "    if neighbours is not None:\n",
+        "    if neighbours is not None and privacy is not None:\n",
         "    if neighbours == 'both':\n",
         check_refusals,
         "not refused",
