@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 __all__ = [
     "Clique",
@@ -14,6 +14,7 @@ __all__ = [
     "as_clique",
     "check_domain",
     "check_kind",
+    "first_repeat",
     "listed",
     "nearest",
     "other_labels",
@@ -21,6 +22,8 @@ __all__ = [
 
 Clique = tuple[str, ...]
 Label = str | int | float | bool
+_MOST_VALUES = 1 << 63  # of an attribute
+_H = TypeVar("_H", bound=Hashable)
 
 
 def as_clique(attributes: str | Iterable[str]) -> Clique:
@@ -159,7 +162,7 @@ class Domain:
         self.shape = tuple(_check_size(n, s) for n, s in zip(names, sizes, strict=True))
         self._index = {name: i for i, name in enumerate(names)}
         if len(self._index) != len(names):
-            raise ValueError(f"attribute {_first_repeat(names)!r} comes more than once")
+            raise ValueError(f"attribute {first_repeat(names)!r} comes more than once")
         for name, values in labelled.items():
             _check_labels(name, values, self.shape[self.index(name)])
         self._labels = labelled
@@ -203,7 +206,7 @@ class Domain:
         except (KeyError, TypeError):
             found = tuple(self.index(a) for a in clique)  # says which one is unknown
         if len(set(found)) != len(found):
-            raise ValueError(f"clique {clique} names attribute {_first_repeat(clique)!r} more than once")
+            raise ValueError(f"clique {clique} names attribute {first_repeat(clique)!r} more than once")
         return found
 
     def names(self, indices: Iterable[int]) -> Clique:
@@ -297,6 +300,8 @@ def _check_size(name: object, size: object) -> int:
     number = int(size.__index__())
     if number < 1:
         raise ValueError(f"attribute {name!r} needs at least one value, got size {number}")
+    if number >= _MOST_VALUES:
+        raise ValueError(f"attribute {name!r} needs a size below 2^63, whose codes are integers of a table")
     return number
 
 
@@ -314,11 +319,12 @@ def _check_labels(name: str, labels: tuple[Label, ...] | LaterLabels, size: int)
         if label is None or operator.ne(label, label):  # a NaN, of whatever kind, differs from itself
             raise ValueError(f"attribute {name!r}: a label must be a value, got {label!r}, which means a missing one")
     if len(set(labels)) != size:
-        raise ValueError(f"attribute {name!r}: label {_first_repeat(labels)!r} comes more than once")
+        raise ValueError(f"attribute {name!r}: label {first_repeat(labels)!r} comes more than once")
 
 
-def _first_repeat(values: Sequence[object]) -> object:
-    seen: set[object] = set()
+def first_repeat(values: Iterable[_H]) -> _H:
+    """Return the first of some values that was there before; one of them has to be."""
+    seen: set[_H] = set()
     for value in values:
         if value in seen:
             return value

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import sys
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeGuard
 
 import numpy as np
@@ -13,15 +17,25 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "Number",
+    "as_fraction",
     "as_generator",
     "checked_integer",
     "checked_real",
     "checked_threads",
     "float_array",
+    "fraction_of",
     "is_masked",
     "real_array",
+    "whole_of",
 ]
 
+Number = int | float | Fraction | Decimal | str
+
+_MOST_TEXT = 10_000  # characters of a number: two integers of 4,300 digits, the most that Python writes, have fewer
+_MOST_EXPONENT = 3  # digits of an exponent: doubles end at 308, and 1e999999999 would fill the memory
+_MOST_DIGITS = 400  # of an integer in a text
+_SHOWN = 40  # characters of a text that is none
 _MOST_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors
 
 
@@ -131,3 +145,63 @@ def as_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
     except (TypeError, ValueError) as error:
         needed = "rng must be a whole number of at least 0, a numpy.random.Generator or None"
         raise type(error)(f"{needed}, got {rng!r}") from None
+
+
+def as_fraction(name: str, value: Number) -> Fraction:
+    """Return a number as the rational it is written as: a float means its shortest decimal, 0.1 is 1/10.
+
+    Raises
+    ------
+    ValueError
+        If the number is not finite or the text is no number.
+    TypeError
+        If it is not an int, float, Fraction, Decimal or str.
+    """
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if isinstance(value, float | np.floating | Decimal):
+        if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+            raise ValueError(f"{name} must be finite, got {value!r}")
+        value = str(value)
+    elif isinstance(value, Integral | Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, str):
+        try:
+            return fraction_of(value)
+        except ValueError:
+            shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+            raise ValueError(f"{name} must be a number such as 0.1 or 1/10, got {shown!r}") from None
+    raise TypeError(f"{name} must be an int, float, Fraction, Decimal or str, got {type(value).__name__}")
+
+
+def fraction_of(text: str) -> Fraction:
+    """Return the rational that a text writes; ``ValueError`` if it writes none, or one too large to work with.
+
+    Every number that is read exactly from a file, an argument or an option comes through here.
+
+    Examples
+    --------
+    >>> fraction_of("0.1"), fraction_of("1/3"), fraction_of("1e-9")
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 1000000000))
+    >>> fraction_of("1e999999999")
+    Traceback (most recent call last):
+        ...
+    ValueError: no number, or one with more digits than are read
+    """
+    exponent = text.lower().partition("e")[2].strip().lstrip("+-").lstrip("0")
+    # Underscores and digits of other scripts are Python's own.
+    if len(text) <= _MOST_TEXT and len(exponent) <= _MOST_EXPONENT and text.isascii() and "_" not in text:
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            return Fraction(text)
+    raise ValueError("no number, or one with more digits than are read")
+
+
+def whole_of(text: str) -> int | None:
+    """Return the integer, 0 or more, that a text of ASCII digits writes; None if it is none, or has over 400 digits.
+
+    Examples
+    --------
+    >>> whole_of("007"), whole_of("-1"), whole_of("9" * 1000)
+    (7, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None

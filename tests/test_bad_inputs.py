@@ -111,7 +111,7 @@ def test_domains(folder, capsys, name):
 @pytest.mark.parametrize("role", ["table", "domain"])
 def test_a_release_is_no_table_and_no_schema(release, capsys, role):
     release.save("good.pgm")
-    refused(capsys, synth(**{role: "good.pgm"}), "good.pgm must be text, and is a release of pypgm, or another zip")
+    refused(capsys, synth(**{role: "good.pgm"}), "good.pgm must be text, and is a release or model of pypgm")
 
 
 @pytest.mark.parametrize("mechanism", ["wide", "mst", "hdmm"])

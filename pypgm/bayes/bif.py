@@ -11,21 +11,22 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.bayes.bif_words import QUOTED, Words, items, shown, written
+from pypgm.bayes.bif_words import Words, items, shown, written
 from pypgm.bayes.checks import NetworkError
 from pypgm.bayes.noisy_max import noisy_max
+from pypgm.data.file_kind import it_looks_like
 from pypgm.data.files import is_weight
-from pypgm.domain import Clique, listed
+from pypgm.domain import Clique, first_repeat, listed
 from pypgm.memory import check_fits, short
+from pypgm.numeric import whole_of
 
 __all__ = ["Description", "format_bif", "parse_bif"]
 
-# Each is linear in the text: no two repetitions can share a character.
-_INSIDE = rf'[^;{{}}"]*(?:(?:{QUOTED}|\{{[^{{}}]*\}})[^;{{}}"]*)*'
-_BODY = re.compile(rf"\s*\{{({_INSIDE.replace(';', '')})\}}")
-_PROPERTY = re.compile(rf"\s*property\b({_INSIDE});?")
-_ROW = re.compile(rf'\s*\(([^")]*(?:{QUOTED}[^")]*)*)\)([^;]*);')
+# Each is linear in the text: no two repetitions that meet can take the same character.
+_PROPERTY = re.compile(r"\s*property\b")
+_ROW = re.compile(r'\s*\(([^")]*(?:"[^"]*"[^")]*)*)\)([^;]*);')
 _TABLE = re.compile(r"\s*(table|default)\b([^;]*);")
+_UNSEEN = "; a row of values that no record had needs numbers too, such as the same for each value"
 _MAX = re.compile(r"\s*function\s*=?\s*max\s*")
 
 
@@ -135,7 +136,8 @@ class _Reader(Words):
             elif keyword == "probability":
                 self._header()
             else:
-                self.fail(f"a block must begin with network, variable or probability, got {keyword!r}")
+                hint = "" if self.found.labels else it_looks_like(self.text, "a BIF network")
+                self.fail(f"a block must begin with network, variable or probability, got {keyword!r}{hint}")
         for block in self.blocks:
             self._table(block)
         self._add_unwritten()
@@ -172,17 +174,21 @@ class _Reader(Words):
 
     def _skip_properties(self, where: str, *stops: str) -> str:
         """Skip properties up to a mark or word that ends or interrupts them; return it."""
-        while True:
-            match = _PROPERTY.match(self.text, self.position)
-            if match is None:
-                break
-            self.position = match.end()
+        while match := _PROPERTY.match(self.text, self.position):
+            self._property(match.end())
         name, mark = self.token()
         word = mark if name is None else name
         if word not in stops:
             wanted = " or ".join(repr(s) for s in ("property", *stops))
             self.fail(f"{wanted} must stand in this {where} block, got {shown(word)}")
         return word
+
+    def _property(self, start: int, end: int | None = None) -> str:
+        """Return what a property says, and pass it and the ';' that may close it."""
+        self.position = start
+        stop = self.find(";}", end)
+        self.position = stop + self.text.startswith(";", stop)
+        return self.text[start:stop]
 
     def _variable(self) -> None:
         name = self.name("the name of a variable")
@@ -203,19 +209,16 @@ class _Reader(Words):
             self.fail(f"variable {name!r} needs type discrete, got {kind!r}")
         self.mark("[", "discrete")
         size = self.name("the number of values")
-        if not (size.isascii() and size.isdigit() and int(size) > 0):
+        count = whole_of(size)
+        if not count:
             self.fail(f"variable {name!r} needs a number of values, 1 or more, got {size!r}")
         self.mark("]", "the number of values")
-        body = _BODY.match(self.text, self.position)
-        if body is None:
-            self.fail(f"the values of {name!r} must stand here in braces")
-        labels = items(body[1], int(size))
-        self.position = body.end()
-        if len(labels) != int(size):
-            self.fail(f"variable {name!r} needs {size} values, got {len(labels)}: {listed(labels)}")
+        start, end = self.braced(f"the values of {name!r}")
+        labels = items(self.text[start:end], count)
+        if len(labels) != count:
+            self.fail(f"variable {name!r} needs {count} values, got {len(labels)}: {listed(labels)}")
         if len(set(labels)) != len(labels):
-            repeated = next(v for i, v in enumerate(labels) if v in labels[:i])
-            self.fail(f"variable {name!r} has value {repeated!r} twice")
+            self.fail(f"variable {name!r} has value {first_repeat(labels)!r} twice")
         end = self.position
         if self.token() != (None, ";"):
             self.position = end
@@ -238,11 +241,7 @@ class _Reader(Words):
             self.fail(f"')' must close the list of variables, got {shown(mark)}")
         if not names or bars not in ([], [1]):
             self.fail("a probability block needs one variable, and its parents after one '|'")
-        body = _BODY.match(self.text, self.position)
-        if body is None:
-            self.fail("the probabilities must stand here in braces")
-        self.blocks.append(_Block(names[0], tuple(names[1:]), body.start(1), body.end(1)))
-        self.position = body.end()
+        self.blocks.append(_Block(names[0], tuple(names[1:]), *self.braced("the probabilities")))
 
     # Tables.
 
@@ -287,7 +286,8 @@ class _Reader(Words):
                     self.fail(f"the row ({match[1]}) of {block.child!r} comes twice", match.start(1))
                 rows[row] = self._numbers(match[2], size, match.start(2))
             elif match := _PROPERTY.match(self.text, self.position, block.end):
-                is_max |= _MAX.fullmatch(match[1]) is not None
+                is_max |= _MAX.fullmatch(self._property(match.end(), block.end)) is not None
+                continue
             elif match := _TABLE.match(self.text, self.position, block.end):
                 if rows and (match[1] == "table" or -1 in rows):
                     self.fail(f"{match[1]} must stand alone, but {block.child!r} has other rows", match.start(1))
@@ -309,10 +309,10 @@ class _Reader(Words):
 
     def _plain_rows(self, body: str, codes: Sequence[Mapping[str, int]], size: int) -> dict[int, list[float]] | None:
         """Return the rows of a block with nothing unusual in it, all at once; None if there is, for a closer look."""
-        found = _ROW.findall(body)
-        if not found or '"' in body or _ROW.sub("", body).strip():
+        *found, rest = map(str.strip, body.split(";"))
+        if not found or rest or '"' in body or not all(row.startswith("(") for row in found):
             return None
-        keys, values = zip(*found, strict=True)
+        keys, _, values = zip(*(row[1:].partition(")") for row in found), strict=True)
         if any(key.count(",") != len(codes) - 1 for key in keys) or any(v.count(",") != size - 1 for v in values):
             return None
         labels = ",".join(keys).split(",")
@@ -361,7 +361,8 @@ class _Reader(Words):
         if not good:
             bad = next(word for word in words if not is_weight(word))
             at = position + text.index(bad)
-            self.fail(f"a probability must be a number, finite and at least 0, got {bad!r}", at)
+            hint = _UNSEEN if bad.strip("+-").lower() == "nan" else ""
+            self.fail(f"a probability must be a number, finite and at least 0, got {bad!r}{hint}", at)
         if len(numbers) != count:
             self.fail(f"{count} probabilities must stand here, got {len(numbers)}", position)
         return numbers
@@ -375,14 +376,16 @@ class _Reader(Words):
         table = np.empty((n_rows, len(self.found.labels[block.child])))
         if rows:
             table[list(rows)] = list(rows.values())
-        missing = [row for row in range(n_rows) if row not in rows]
-        if not missing:
+        is_given = np.zeros(n_rows, dtype=bool)
+        is_given[list(rows)] = True
+        missing = np.flatnonzero(~is_given)
+        if not missing.size:
             return table
         if default is not None:
             table[missing] = default
             return table
         if not is_max:
-            codes = np.unravel_index(missing[0], tuple(shape)) if shape else ()
+            codes = np.unravel_index(int(missing[0]), tuple(shape)) if shape else ()
             labels = [self.found.labels[p][int(c)] for p, c in zip(block.parents, codes, strict=True)]
             what = f"row ({', '.join(labels)})" if labels else "table"
             self.fail(f"variable {block.child!r} needs {n_rows} rows or a default; {what} is missing", block.start)
@@ -390,6 +393,6 @@ class _Reader(Words):
             filled = noisy_max(rows, shape)
         except ValueError as error:
             self.fail(f"the noisy maximum of {block.child!r}: {error}", block.start)
-        what = f"{len(missing)} of {n_rows} rows are the noisy maximum of the {len(rows)} written"
+        what = f"{missing.size} of {n_rows} rows are the noisy maximum of the {len(rows)} written"
         self.found.notes.append(f"{block.child!r}: {what}")
         return filled

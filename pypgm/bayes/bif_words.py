@@ -6,14 +6,16 @@ import bisect
 import re
 from typing import NoReturn
 
-__all__ = ["QUOTED", "Words", "items", "shown", "written"]
+__all__ = ["Words", "items", "shown", "written"]
 
 _SPECIAL = r'\s,;{}()\[\]|"'
+# Each is linear in the text: no two repetitions that meet can take the same character.
 _TOKEN = re.compile(rf'\s*(?:"([^"]*)"|([^{_SPECIAL}]+)|(\S)|$)')
 _COMMENT = re.compile(r'"[^"]*"|//[^\n]*|/\*.*?(?:\*/|$)', re.DOTALL)
-_ITEM = re.compile(r'\s*(?:"([^"]*)"|([^,"]+))\s*(?:,|$)')
+_PART = re.compile(r'(?:[^,"]+|"[^"]*")+')  # of a list, up to a comma that is in no quotes; it never has to go back
+_ITEM = re.compile(r'"([^"]*)"|([^"]+)')
 _BARE = re.compile(rf"[^{_SPECIAL}]+")
-QUOTED = r'"[^"]*"'
+_MARKS = re.compile(r'"[^"]*"|[{};"]')
 
 
 class Words:
@@ -71,6 +73,28 @@ class Words:
         if mark != wanted:
             self.fail(f"{wanted!r} must follow {after}, got {shown(mark if name is None else name)}")
 
+    def find(self, stops: str, end: int | None = None) -> int:
+        """Return where the next of some marks stands, outside quotes and inner braces; the end if none does."""
+        depth, limit = 0, len(self.text) if end is None else end
+        for match in _MARKS.finditer(self.text, self.position, limit):
+            mark = match[0]
+            if mark == '"':
+                self.fail("a quote must be closed, and the file ends", match.start())
+            if depth == 0 and mark in stops:
+                return match.start()
+            depth += (mark == "{") - (mark == "}")
+        return limit
+
+    def braced(self, what: str) -> tuple[int, int]:
+        """Pass over braces and what is in them; return where that begins and ends."""
+        begun = self.position
+        opens = self.token() == (None, "{")
+        start, end = self.position, self.find("}") if opens else len(self.text)
+        if end == len(self.text):
+            self.fail(f"{what} must stand here in braces", begun)
+        self.position = end + 1
+        return start, end
+
 
 def written(text: str) -> str:
     """Return a name as a BIF file holds it, in quotes if need be; ``ValueError`` if it cannot."""
@@ -90,11 +114,11 @@ def _without_comments(text: str) -> str:
 def items(text: str, count: int) -> list[str]:
     """Split a list at its commas, or at white space if it has none; spaces belong to a label that stands alone."""
     if '"' in text:
-        text = text.strip()
-        items = [m[1] if m[1] is not None else m[2].strip() for m in _ITEM.finditer(text)]
-        if len(items) != count:
-            items = [m[1] if m[1] is not None else m[2] for m in _TOKEN.finditer(text) if m[1] or m[2]]
-        return items
+        parts = [_ITEM.fullmatch(part.strip()) for part in _PART.findall(text)]
+        whole = [m[1] if m[1] is not None else m[2] for m in parts if m]
+        if len(parts) == len(whole) == count:
+            return whole
+        return [m[1] if m[1] is not None else m[2] for m in _TOKEN.finditer(text) if m[1] or m[2]]
     if "," in text:
         return [v for v in (v.strip() for v in text.split(",")) if v]
     return [text.strip()] if count == 1 else text.split()

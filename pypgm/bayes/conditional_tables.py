@@ -69,7 +69,7 @@ class ConditionalTables:
         return made, (self.domain, dict(self.parents), {a: table.values for a, table in self.tables.items()})
 
     @classmethod
-    def read_bif(cls: type[_T], path: str | os.PathLike[str]) -> _T:
+    def read_bif(cls: type[_T], path: str | os.PathLike[str], *, encoding: str = "utf-8") -> _T:
         r"""Read a network in the interchange format BIF.
 
         Numbers are read to the last bit. Rows may come in any order, each found by the values of the parents; rows that
@@ -80,6 +80,8 @@ class ConditionalTables:
         ----------
         path : str or path-like
             A ``.bif`` file, plain or compressed with gzip.
+        encoding : str, default "utf-8"
+            As Python names it, such as "latin-1".
 
         Raises
         ------
@@ -101,7 +103,7 @@ class ConditionalTables:
         >>> BayesianNetwork.read_bif(path).marginals()["rain"].values
         array([0.8, 0.2])
         """
-        with open_text(path) as file:
+        with open_text(path, encoding) as file:
             found = parse_bif(file.read(), os.fspath(path))
         try:
             net = cls(Domain(found.labels), found.parents, found.tables, name=found.name)

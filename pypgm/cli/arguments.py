@@ -24,6 +24,7 @@ from pypgm.data.unsettled import OpenSet
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
 from pypgm.memory import memory_limit
+from pypgm.numeric import fraction_of, whole_of
 from pypgm.privacy import Budget
 from pypgm.release import Release
 
@@ -74,8 +75,6 @@ TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
 
 _TO = ".."  # between the ends of a range
 _RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
-_DIGITS = 400  # of a number before its exponent, and
-_EXPONENT = 5  # of that: beyond them a float is 0 or infinite
 
 
 def add_verb(
@@ -155,20 +154,18 @@ def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def as_number(text: str) -> Fraction:
     """Return the exact number of a decimal text."""
-    mantissa, _, exponent = text.lower().partition("e")
-    if len(mantissa) <= _DIGITS and len(exponent) <= _EXPONENT:  # the fraction of others could fill memory
-        with contextlib.suppress(ValueError, ZeroDivisionError, OverflowError):
-            number = Fraction(text)
-            float(number)
-            return number
+    with contextlib.suppress(ValueError, OverflowError):
+        number = fraction_of(text)
+        float(number)
+        return number
     raise argparse.ArgumentTypeError(f"needs a number such as 0.1 or 1e-9, got {text[:40]!r}")
 
 
 def as_rows(text: str, what: str = "a number of records") -> int:
     """Return a number of records, or of something else."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"needs {what}, 0 or more, got {text!r}")
-    return int(text)
+    if (number := whole_of(text)) is None:
+        raise argparse.ArgumentTypeError(f"needs {what}, 0 or more, got {text[:40]!r}")
+    return number
 
 
 def as_seed(text: str) -> int:
@@ -186,7 +183,7 @@ def as_seconds(text: str) -> float:
 
 def budget_for(schema: Schema, arguments: argparse.Namespace) -> Budget:
     """Return the budget that is asked for, a part of delta kept for values that have to be found."""
-    if sum(Fraction(str(column.share)) for column in schema.open.values()) >= 1:
+    if sum(fraction_of(str(column.share)) for column in schema.open.values()) >= 1:
         raise ValueError("the shares of open columns leave nothing of the budget for the records")
     sets = [repr(name) for name, column in schema.open.items() if isinstance(column, OpenSet)]
     if sets and arguments.delta <= 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import itertools
 import json
 import sys
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, clique_named, evidence_given, model_in
-from pypgm.data.files import replacing_text
+from pypgm.data.files import replacing_text, write_rows
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.report import cells
 
@@ -129,12 +128,10 @@ def _values(domain: Domain, attribute: str) -> Sequence[Label]:
 
 
 def _write_answer(file: TextIO, answer: Factor, unit: str, errors: Factor | None, basis: str) -> None:
-    writer = csv.writer(file, lineterminator="\n")
     unit, *others = (_beside(name, answer.domain) for name in (unit, "expected_error", "basis"))
     if errors is None:
-        writer.writerow([*answer.domain.attributes, unit])
-        writer.writerows(cells(answer))
+        write_rows(file, itertools.chain([[*answer.domain.attributes, unit]], cells(answer)))
         return
-    writer.writerow([*answer.domain.attributes, unit, *others])
     beside = (f"{error:.3g}" for error in errors.datavector())
-    writer.writerows((*cell, error, basis) for cell, error in zip(cells(answer), beside, strict=True))
+    rows = ((*cell, error, basis) for cell, error in zip(cells(answer), beside, strict=True))
+    write_rows(file, itertools.chain([[*answer.domain.attributes, unit, *others]], rows))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from pypgm import workloads
-from pypgm.data.files import open_text
+from pypgm.data.codebook import read_json
 from pypgm.domain import Domain
+from pypgm.numeric import whole_of
 from pypgm.workloads import Workload
 
 __all__ = ["HELP", "workload_named"]
@@ -40,18 +39,14 @@ def workload_named(domain: Domain, text: str) -> Workload:
     [('a',), ('b',), ('a', 'b')]
     """
     number = text.removeprefix("up-to-")
-    if number.isascii() and number.isdigit():
+    if (order := whole_of(number)) is not None:
         try:
-            return (workloads.all_k_way if number == text else workloads.up_to_k_way)(domain, int(number))
+            return (workloads.all_k_way if number == text else workloads.up_to_k_way)(domain, order)
         except ValueError as error:
             raise ValueError(f"--workload {text}: {error}") from None
     if not text.endswith(".json"):
-        raise ValueError(f"--workload needs a number, up-to-K or a .json file, got {text!r}")
-    with open_text(text) as file:
-        try:
-            listed = json.loads(file.read())
-        except (json.JSONDecodeError, RecursionError):
-            raise ValueError(f"{text} must be JSON, and is not") from None
+        raise ValueError(f"--workload needs a number, up-to-K or a .json file, got {text[:40]!r}")
+    listed = read_json(text)
     if not isinstance(listed, list) or not all(
         isinstance(c, list) and c and all(isinstance(a, str) for a in c) for c in listed
     ):

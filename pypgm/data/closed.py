@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -177,7 +178,7 @@ class Categorical(_Closed):
             if not isinstance(value, Label) or operator.ne(value, value):
                 yield f"needs labels that are text or numbers, got {value!r}"
         texts = [*map(str, self.values), *([] if self.other_label is None else [self.other_label]), *self.nulls]
-        for text in sorted({t for t in texts if texts.count(t) > 1} if len(set(texts)) != len(texts) else ()):
+        for text in sorted(t for t, times in Counter(texts).items() if times > 1):
             yield f"label {text!r} comes more than once"
 
 
@@ -340,6 +341,8 @@ class Codes(_Closed):
             yield f"needs a whole number of codes, got {self.codes!r}"
         elif self.codes < 1:
             yield f"needs at least one value, got size {self.codes}"
+        elif self.codes >= 1 << 63:
+            yield "needs a size below 2^63"
         elif any(self._find(text) is not None for text in self.nulls):
             yield "a text of null is that of a code"
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
-from pypgm.data.files import open_text
-from pypgm.domain import Domain, Label
+from pypgm.data.file_kind import it_looks_like
+from pypgm.data.files import NO_TEXT, open_text
+from pypgm.domain import Domain, Label, first_repeat
+from pypgm.numeric import whole_of
 
-__all__ = ["Codebook", "label_texts", "read_domain", "read_json"]
+__all__ = ["Codebook", "distinct", "label_texts", "read_domain", "read_json", "writable"]
 
 
 def read_domain(path: str | os.PathLike[str]) -> Domain:
@@ -66,14 +69,26 @@ def read_json(path: str | os.PathLike[str], needed: str = "JSON") -> object:
     with open_text(path) as file:
         text = file.read()
     try:
-        parsed: object = json.loads(text, object_pairs_hook=_distinct)
+        return writable(json.loads(text, object_pairs_hook=distinct, parse_int=_integer))
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"{name} must be {needed}, and is not at {where}: {error.msg}") from None
+        hint = it_looks_like(text, "JSON")
+        raise ValueError(f"{name} must be {needed}, and is not at {where}: {error.msg}{hint}") from None
     except RecursionError:
         raise ValueError(f"{name} is nested too deep to hold attributes") from None
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+
+
+def writable(parsed: object) -> object:
+    """Return what a file of JSON or YAML holds; ``ValueError`` if it has a text that no file of text can hold.
+
+    Both formats can write half of a surrogate pair, which would be found out when a table with it is written.
+    """
+    try:
+        json.dumps(parsed, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError(NO_TEXT) from None
     return parsed
 
 
@@ -144,13 +159,19 @@ class Codebook(dict[str, int]):
         return int(text) if text.isascii() and text.removeprefix("+").isdigit() and len(text) <= 20 else -1
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of some names and values; ``ValueError`` if a name comes twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"attribute {repeated!r} comes more than once")
+        raise ValueError(f"attribute {first_repeat(name for name, _ in pairs)!r} comes more than once")
     return found
+
+
+def _integer(text: str) -> int:
+    found = whole_of(text.removeprefix("-"))
+    if found is None:
+        raise ValueError(f"an integer has {len(text)} digits: more than are read")
+    return -found if text.startswith("-") else found
 
 
 def _check_values(attribute: str, values: object) -> None:

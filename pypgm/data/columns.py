@@ -6,6 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeGuard
 
@@ -185,6 +186,8 @@ def is_missing(value: object) -> bool:
     """Return whether a value is none: None, NaN, NaT, or what pandas has for it."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
+    if isinstance(value, Decimal):
+        return value.is_nan()  # a signalling one cannot be compared
     return isinstance(value, float | np.floating | np.datetime64) and bool(operator.ne(value, value))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -79,14 +80,15 @@ def name_problems(
     columns: Mapping[str, object], names: Sequence[str], *, drop: Sequence[str] = (), ignore_extra: bool = False
 ) -> list[str]:
     """Return what is wrong with the names of a table's columns."""
+    times, left_out = Counter(names), set(drop)
     alike = {name.casefold(): name for name in names}  # which, but for its case, is a declared name and no value
     missing = [
         repr(name) + (f" ({alike[name.casefold()]!r} has another case)" if name.casefold() in alike else "")
         for name in columns
-        if name not in names
+        if name not in times
     ]
-    repeated = [repr(name) for name in columns if names.count(name) > 1]
-    extra = [repr(name) for name in names if name not in columns and name not in drop]
+    repeated = [repr(name) for name in columns if times[name] > 1]
+    extra = [repr(name) for name in names if name not in columns and name not in left_out]
     problems = [f"lacks a column for {listed(missing)}"] if missing else []
     problems += [f"has more than one column for {listed(repeated)}"] if repeated else []
     # Where a name is missing, what stands there may be no name but a value of a record: it is not told.

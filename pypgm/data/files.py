@@ -9,13 +9,25 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-__all__ = ["ZIP_MAGIC", "csv_rows", "is_weight", "open_stream", "open_text", "replacing", "replacing_text"]
+from pypgm.data.file_kind import START, binary_kind
+
+__all__ = [
+    "ZIP_MAGIC",
+    "csv_rows",
+    "is_weight",
+    "open_stream",
+    "open_text",
+    "replacing",
+    "replacing_text",
+    "write_rows",
+]
 
 ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
+NO_TEXT = "a text has half a surrogate pair, which no file of text can hold"
 _GZIP_MAGIC = b"\x1f\x8b"
 _LINKS = 40  # that are followed from one name, as the system does
 
@@ -29,7 +41,34 @@ def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iter
             line = rows.line_num + 1
     except csv.Error:
         told = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
-        raise ValueError(f"{told}, in the row that begins in line {line}") from None
+        way_out = "a quote within a field is written twice, with no backslash"
+        raise ValueError(f"{told}, in the row that begins in line {line}; {way_out}") from None
+
+
+def write_rows(file: TextIO, rows: Iterable[Iterable[object]]) -> None:
+    r"""Write rows as a CSV file has them; a field with a line break of any kind is in quotes.
+
+    Examples
+    --------
+    >>> file = io.StringIO()
+    >>> write_rows(file, [["a\rb", "c"]])
+    >>> file.getvalue()
+    '"a\rb",c\n'
+    """
+    csv.writer(_Lines(file), lineterminator="\r\n").writerows(rows)
+
+
+class _Lines:
+    """What a writer of rows writes to: lines end as files of pypgm do.
+
+    A writer quotes what is in its own line end, and some versions of Python quote no other.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self._write = file.write
+
+    def write(self, line: str) -> int:
+        return self._write(f"{line[:-2]}\n")
 
 
 @contextlib.contextmanager
@@ -48,8 +87,8 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
     OSError
         If the file cannot be read.
     ValueError
-        If the file is a zip archive or not text in that encoding, no encoding has that name, or compressed data are
-        broken or end too early.
+        If the file is not text in that encoding, of a kind whose first bytes tell, no encoding has that name, or
+        compressed data are broken or end too early.
 
     Examples
     --------
@@ -58,13 +97,14 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
     """
     codec = _codec(encoding or "utf-8")
     with Path(path).open("rb") as file:
-        start = file.peek(len(ZIP_MAGIC))
-        if start.startswith(ZIP_MAGIC):
-            raise ValueError(f"{os.fspath(path)} must be text, and is a release of pypgm, or another zip archive")
-        packed = start.startswith(_GZIP_MAGIC)
-        raw = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
+        packed = file.peek(START).startswith(_GZIP_MAGIC)
+        raw = gzip.GzipFile(fileobj=file) if packed else file
         try:
-            with io.TextIOWrapper(raw, encoding="utf-8-sig" if codec == "utf-8" else codec, newline="") as text:
+            if kind := binary_kind(raw.peek(START)):
+                raise ValueError(f"{os.fspath(path)} must be text, and is {kind}{' in gzip' if packed else ''}")
+            with io.TextIOWrapper(
+                cast("BinaryIO", raw), encoding="utf-8-sig" if codec == "utf-8" else codec, newline=""
+            ) as text:
                 yield text
         except EOFError:
             raise ValueError(f"{os.fspath(path)} is truncated: its compressed data end too early") from None
@@ -75,7 +115,11 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
                 # It holds records, and stays the context of the error that is raised.
                 error.object, error.args = b"", ()
             shown = "UTF-8" if codec == "utf-8" else encoding
-            way_out = "; another is chosen with encoding or --encoding, such as latin-1" if encoding else ""
+            way_out = (
+                "; another is chosen with encoding or --encoding, such as cp1252, of Windows, or latin-1"
+                if encoding
+                else ""
+            )
             raise ValueError(f"{os.fspath(path)} must be text in {shown}, and is not{way_out}") from None
 
 
@@ -173,7 +217,11 @@ def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
             packed = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
             file = cast("BinaryIO", stack.enter_context(packed))
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        yield text
+        try:
+            yield text
+        except UnicodeEncodeError as error:
+            error.object, error.args = "", ()
+            raise ValueError(f"{os.fspath(path)}: {NO_TEXT}") from None
         text.flush()
         text.detach()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -304,7 +305,7 @@ def as_number(value: object) -> float:
     try:
         return float(value)
     except OverflowError:
-        return -math.inf if str(value).startswith("-") else math.inf
+        return math.inf if operator.gt(value, 0) else -math.inf
     except (TypeError, ValueError):
         raise UnreadableError from None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "check_together"]
 
-_FORM = re.compile(r"\s*(.+?)\s*(<=|>=|<|>)\s*(.+?)\s*")
+_ORDER = re.compile("<=|>=|<|>")
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,14 @@ class Comparison:
     order: str = field(init=False)
 
     def __post_init__(self) -> None:
-        found = _FORM.fullmatch(self.text) if isinstance(self.text, str) else None
-        if found is None or found[1] == found[3]:
+        plain = self.text.strip() if isinstance(self.text, str) else ""
+        found = _ORDER.search(plain, 1)
+        low, high = (plain[: found.start()].rstrip(), plain[found.end() :].lstrip()) if found else ("", "")
+        if found is None or not high or low == high:
             needed = "two different columns with <=, <, >= or > between them, such as 'start <= end'"
             raise ValueError(f"a comparison needs {needed}, got {self.text!r}")
-        low, order, high = found.groups()
-        object.__setattr__(self, "columns", (low, high) if "<" in order else (high, low))
-        object.__setattr__(self, "order", order)
+        object.__setattr__(self, "columns", (low, high) if "<" in found[0] else (high, low))
+        object.__setattr__(self, "order", found[0])
 
     def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
         """Return whether each pair of codes is forbidden, in the order of `columns`.

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from pypgm.data.rules import Counted, Rule, broken_rules
 from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.unsettled import Unsettled
 from pypgm.domain import Domain, Label, LaterLabels, listed, nearest
-from pypgm.numeric import as_generator
+from pypgm.numeric import as_generator, fraction_of
 
 __all__ = ["Schema", "as_schema", "read_schema"]
 
@@ -100,7 +99,7 @@ class Schema:
             raise ValueError(f"column {both[0]!r} is declared and dropped")
         if k is not None and (type(k) is not int or k < 1):
             raise ValueError(f"records_per_person needs a whole number, 1 or more, got {k!r}")
-        if sum(Fraction(str(column.share)) for column in self.open.values()) > 1:
+        if sum(fraction_of(str(column.share)) for column in self.open.values()) > 1:
             raise ValueError("the shares of open columns come to more than the budget")
         closed = self._closed
         labels = {n: found for n, c in closed.items() if (found := _labels_of(c)) is not None}

@@ -10,14 +10,16 @@ from functools import partial
 from typing import Any
 
 from pypgm.data.closed import Boolean, Categorical, Codes
-from pypgm.data.codebook import read_json
+from pypgm.data.codebook import read_json, writable
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
+from pypgm.data.file_kind import it_looks_like
 from pypgm.data.files import open_text
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import Rule
 from pypgm.data.unsettled import OpenSet, QuantileBins, Unsettled
+from pypgm.data.yaml_text import parse_yaml
 from pypgm.domain import listed
 
 __all__ = ["declarations", "read_object"]
@@ -46,34 +48,16 @@ def read_object(path: str | os.PathLike[str]) -> object:
     """
     if not os.fspath(path).endswith((".yaml", ".yml")):
         return read_json(path, "JSON, or YAML if its name ends in .yaml")
-    try:
-        import yaml
-    except ImportError:
-        raise ImportError(f"{os.fspath(path)} is YAML, which needs the extra: pip install pypgm[yaml]") from None
+    name = os.fspath(path)
     with open_text(path) as file:
         text = file.read()
     try:
-        _check_names(yaml.compose(text, yaml.SafeLoader))
-        parsed: object = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = "" if mark is None else f" at line {mark.line + 1}, column {mark.column + 1}"
-        raise ValueError(f"{os.fspath(path)} must be YAML, and is not{where}") from None
-    except (RecursionError, ValueError) as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from None
-    return parsed
-
-
-def _check_names(node: object) -> None:
-    """Refuse an object that has a name twice, of which PyYAML would take the last."""
-    for entry in getattr(node, "value", ()) if getattr(node, "id", "scalar") != "scalar" else ():
-        for part in entry if isinstance(entry, tuple) else (entry,):
-            _check_names(part)
-    if getattr(node, "id", "") == "mapping":
-        names = [key.value for key, _ in getattr(node, "value", ())]
-        repeated = [name for name in names if names.count(name) > 1]
-        if repeated:
-            raise ValueError(f"attribute {repeated[0]!r} comes more than once")
+        return writable(parse_yaml(text))
+    except ImportError:
+        raise ImportError(f"{name} is YAML, which needs the extra: pip install pypgm[yaml]") from None
+    except ValueError as error:
+        separator = " " if str(error).startswith("must") else ": "
+        raise ValueError(f"{name}{separator}{error}{it_looks_like(text)}") from None
 
 
 def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], list[str]]:

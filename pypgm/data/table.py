@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -17,7 +17,8 @@ from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import name_problems, problems_error
-from pypgm.data.files import csv_rows, open_text, replacing_text
+from pypgm.data.file_kind import it_looks_like
+from pypgm.data.files import NO_TEXT, csv_rows, open_text, replacing_text, write_rows
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
 from pypgm.data.schema import Schema, as_schema
@@ -39,6 +40,7 @@ __all__ = [
 DecimalMark = Literal[".", ","]
 
 _CHUNK = 8192  # records held as text at a time
+_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _SEPARATORS = ";\t|,"  # that a table with one column may have been meant to have
 
 
@@ -143,7 +145,15 @@ def read_open_table(
     dialect = _Dialect(delimiter, encoding, decimal, ignore_extra)
     codes = _read(path, schema.provisional.columns, schema.drop, dialect, texts)
     schema.check_rules(Dataset(codes, schema.provisional.domain), os.fspath(path), 1)
+    _check_writable(path, texts)
     return OpenTable(texts, codes)
+
+
+def _check_writable(path: str | os.PathLike[str], texts: Mapping[str, list[str]]) -> None:
+    """Refuse values that may become labels and could not be written: some encodings, such as utf-7, have such."""
+    for name, values in texts.items():
+        if any(map(_HALF.search, values)):
+            raise ValueError(f"{os.fspath(path)}: column {name!r}: {NO_TEXT}")
 
 
 def write_table(
@@ -193,15 +203,14 @@ def write_table(
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
     draws = as_generator(rng)
     with replacing_text(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(data.domain.attributes)
+        write_rows(file, [data.domain.attributes])
         for start in range(0, data.n_records, _CHUNK):
             codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
             if schema is None:
                 found = [c if (t := labels[name]) is None else t[c] for name, c in codes.items()]
             else:
                 found = [schema.columns[name].texts(c, draws) for name, c in codes.items()]
-            writer.writerows(zip(*(column.tolist() for column in found), strict=True))
+            write_rows(file, zip(*(column.tolist() for column in found), strict=True))
 
 
 def csv_names(
@@ -349,7 +358,7 @@ def _header_problems(
         return ["is empty; it needs a header line with the names of the columns"]
     if not {name.casefold() for name in columns}.intersection(name.casefold() for name in header):
         names = listed([repr(name) for name in columns])
-        hint = separator_hint(header, delimiter)
+        hint = separator_hint(header, delimiter) or it_looks_like(delimiter.join(header))
         return [f"needs a header line that names the columns ({names}); the first line has none{hint}"]
     return name_problems(columns, header, drop=drop, ignore_extra=ignore_extra)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from pypgm.data.closed import Categorical
 from pypgm.data.numbers import Integer, Real
+from pypgm.numeric import fraction_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -148,8 +149,8 @@ Unsettled = OpenSet | QuantileBins
 
 def _check_share(share: object) -> None:
     try:
-        fits = not isinstance(share, bool) and 0 < Fraction(str(share)) <= 1
-    except (ValueError, ZeroDivisionError):
+        fits = not isinstance(share, bool) and 0 < fraction_of(str(share)) <= 1
+    except ValueError:
         fits = False
     if not fits:
         raise ValueError("share needs a part of the budget, more than 0 and at most 1")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.domain import Domain
+from pypgm.domain import Domain, Label
 from pypgm.numeric import float_array
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Evidence", "Likelihood", "LogLikelihood", "code_of", "log_likelihoods"]
 
 Evidence = Mapping[str, Any]
+
+_FEW = 16  # values that are looked up one by one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,12 +112,23 @@ def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np
         with np.errstate(divide="ignore"):
             return np.log(given)
     several = given.tolist() if isinstance(given, np.ndarray) else given
-    values = list(several) if isinstance(several, list | tuple | range | Set) else [several]
+    values: Collection[object] = several if isinstance(several, list | tuple | range | Set) else [several]
     if not values:
         raise ValueError(f"evidence on {attribute!r} needs at least one value, got none")
     known = np.full(size, -np.inf)
-    known[[code_of(domain, attribute, v) for v in values]] = 0.0
+    codes = _codes(domain, attribute) if len(values) > _FEW else {}
+    for value in values:  # a range may be longer than memory holds; its first value that is none ends it
+        plain = value.item() if isinstance(value, np.generic) else value
+        code = codes.get(plain) if isinstance(plain, str | float) or type(plain) is int else None
+        known[code_of(domain, attribute, value) if code is None else code] = 0.0
     return known
+
+
+def _codes(domain: Domain, attribute: str) -> dict[Label, int]:
+    """Return the code of each value that `code_of` knows."""
+    labels = domain.labels.get(attribute, ())
+    numbers = {} if any(isinstance(x, int) for x in labels) else {i: i for i in range(domain.size(attribute))}
+    return numbers | {label: code for code, label in enumerate(labels)}
 
 
 def code_of(domain: Domain, attribute: str, value: object) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.data.file_kind import it_looks_like
 from pypgm.data.files import is_weight, open_text, replacing_text
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
@@ -110,7 +111,7 @@ def read_uai_model(path: str | os.PathLike[str]) -> UaiModel:
     words = _Words(path)
     kind = words.word("MARKOV or BAYES")
     if kind not in {"MARKOV", "BAYES"}:
-        words.fail(f"a UAI file begins with MARKOV or BAYES, got {kind[:20]!r}")
+        words.fail(f"a UAI file begins with MARKOV or BAYES, got {kind[:20]!r}{words.hint}")
     sizes = [words.integer("the size of an attribute", 1) for _ in range(words.integer("the number of attributes"))]
     domain = Domain([str(i) for i in range(len(sizes))], sizes)
     n_tables = words.integer("the number of tables")
@@ -169,7 +170,9 @@ def write_uai(model: CliqueVector | UaiModel, path: str | os.PathLike[str]) -> N
 
 
 def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None) -> dict[str, int]:
-    """Read an evidence file: a number of pairs, then as many of attribute and code; what follows is not read.
+    """Read an evidence file: a number of pairs, then as many of attribute and code.
+
+    In the older form, of the evaluation of 2008, a number of sets stands before it, which has to be 1.
 
     Parameters
     ----------
@@ -185,8 +188,8 @@ def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None
     Raises
     ------
     ValueError
-        If the file ends early, holds something else than numbers, names an attribute twice, or one or a value that the
-        domain does not have.
+        If the file ends early, goes on after the last pair, holds something else than numbers, names an attribute
+        twice, or one or a value that the domain does not have.
     OSError
         If it cannot be read.
 
@@ -201,12 +204,17 @@ def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None
     words = _Words(path)
     evidence: dict[str, int] = {}
     # An empty file is one without evidence.
-    for _ in range(words.integer("the number of pairs") if words.more() else 0):
+    count = words.integer("the number of pairs") if words.more() else 0
+    if count == 1 and words.left() > 2:
+        count = words.integer("the number of pairs")
+    for _ in range(count):
         number = words.integer("an attribute", 0, None if domain is None else len(domain) - 1)
         name = str(number) if domain is None else domain.attributes[number]
         if name in evidence:
             words.fail(f"evidence names attribute {number} more than once")
         evidence[name] = words.integer("a value", 0, None if domain is None else domain.shape[number] - 1)
+    if count:  # files of libDAI without evidence go on after their 0
+        words.end("the last pair (one set of evidence is read)")
     return evidence
 
 
@@ -298,7 +306,9 @@ class _Words:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         with open_text(path) as file:
-            self._words = file.read().split()
+            text = file.read()
+        self.hint = it_looks_like(text, "a UAI model")
+        self._words = text.split()
         self._next = 0
 
     def fail(self, message: str) -> NoReturn:
@@ -306,6 +316,9 @@ class _Words:
 
     def more(self) -> bool:
         return self._next < len(self._words)
+
+    def left(self) -> int:
+        return len(self._words) - self._next
 
     def word(self, what: str) -> str:
         if not self.more():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -120,6 +121,8 @@ def _positive(name: str, value: Number) -> Fraction:
     exact = as_fraction(name, value)
     if exact <= 0:
         raise ValueError(f"{name} must be more than 0, got {value}")
+    if exact > Fraction(sys.float_info.max):
+        raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, the largest double, and is more")
     return exact
 
 

@@ -3,41 +3,11 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational
 
-import numpy as np
+from pypgm.numeric import Number, as_fraction
 
 __all__ = ["Number", "as_fraction", "isqrt_down", "round_down", "round_up", "significant_down"]
-
-Number = int | float | Fraction | Decimal | str
-
-
-def as_fraction(name: str, value: Number) -> Fraction:
-    """Return a number as the rational it is written as: a float means its shortest decimal, 0.1 is 1/10.
-
-    Raises
-    ------
-    ValueError
-        If the number is not finite or the text is no number.
-    TypeError
-        If it is not an int, float, Fraction, Decimal or str.
-    """
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if isinstance(value, float | np.floating | Decimal):
-        if not math.isfinite(value):
-            raise ValueError(f"{name} must be finite, got {value!r}")
-        return Fraction(str(value))
-    if isinstance(value, Integral | Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, str):
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            raise ValueError(f"{name} must be a number such as 0.1 or 1/10, got {value!r}") from None
-    raise TypeError(f"{name} must be an int, float, Fraction, Decimal or str, got {type(value).__name__}")
 
 
 def round_up(value: Fraction, bits: int) -> Fraction:

@@ -1,0 +1,102 @@
+"""What a file is, told by its first bytes: so that a reader can name what it was given instead of its own format."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["START", "binary_kind", "file_kind", "it_looks_like", "text_kind"]
+
+START = 1024
+"""Bytes of a file that tell what it is."""
+
+_MAGIC = (
+    (0, b"PAR1", "a Parquet file"),
+    (0, b"ARROW1", "an Arrow or Feather file"),
+    (0, b"FEA1", "a Feather file"),
+    (0, b"SQLite format 3\x00", "an SQLite database"),
+    (8, b"DUCK", "a DuckDB database"),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook of Excel (.xls), or another file of old Office"),
+    (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+    (0, b"\x93NUMPY", "an array of NumPy (.npy)"),
+    (0, b"\x1f\x8b", "compressed with gzip"),
+    (0, b"BZh", "compressed with bzip2"),
+    (0, b"\xfd7zXZ\x00", "compressed with xz"),
+    (0, b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (0, b"%PDF-", "a PDF"),
+    (0, b"$FL2", "a file of SPSS (.sav)"),
+    (0, b"<stata_dta>", "a file of Stata (.dta)"),
+    (257, b"ustar", "a tar archive"),
+)
+_ZIP = b"PK\x03\x04"
+_IN_ZIP = (  # by the name of its first member
+    (b"header.npy", "a release or model of pypgm"),
+    (b"[Content_Types].xml", "a workbook of Excel (.xlsx), or another file of Office"),
+    (b"xl/", "a workbook of Excel (.xlsx)"),
+    (b"mimetype", "an OpenDocument file (.ods)"),
+)
+_TEXTS = tuple(
+    (re.compile(pattern, re.IGNORECASE), name)
+    for pattern, name in (
+        (r"<(?:\?xml|!doctype|!--)?[^\0]*<bif\b|<bif\b", "XMLBIF"),
+        (r"<(?:\?xml|!--)?[^\0]*<smile\b|<smile\b", "XDSL (of GeNIe)"),
+        (r"<!doctype html|<html\b", "a web page (HTML)"),
+        (r"<\?xml|<!--|<!doctype", "XML"),
+        (r"(?:%[^\n]*\n\s*)*(?:net\s*\{|class\s+\w+\s*\{)", "a NET file (of Hugin)"),
+        (r"belief\s+network\b", "a DSC file (of Microsoft's tools)"),
+        (r"(?:network|variable|probability)\b[^,;]*[{(]", "a BIF network"),
+        (r"(?:markov|bayes)\s+\d", "a UAI model"),
+        (r'\{\s*["}]|\[\s*[\["{]', "JSON"),
+    )
+)
+
+
+def file_kind(start: bytes) -> str:
+    r"""Return what a file that begins with some bytes is, in words; empty where nothing tells.
+
+    Parameters
+    ----------
+    start : bytes
+        The first `START` bytes, or the whole of a shorter file.
+
+    Examples
+    --------
+    >>> file_kind(b"PAR1..."), file_kind(b'<?xml version="1.0"?><BIF VERSION="0.3">')
+    ('a Parquet file', 'XMLBIF')
+    >>> file_kind(b"age,sex\n3,F\n"), file_kind(b"some words")
+    ('a CSV table', '')
+    """
+    return binary_kind(start) or text_kind(start.decode("utf-8", "replace"))
+
+
+def binary_kind(start: bytes) -> str:
+    """Return what a file of no text is, by its first bytes; empty where it may be text."""
+    if start.startswith(_ZIP):
+        name = start[30 : 30 + int.from_bytes(start[26:28], "little")]
+        return next((kind for begins, kind in _IN_ZIP if name.startswith(begins)), "a zip archive")
+    return next((kind for place, magic, kind in _MAGIC if start.startswith(magic, place)), "")
+
+
+def text_kind(start: str) -> str:
+    """Return what a text is, by its beginning; empty where nothing tells."""
+    plain = start[:START].lstrip("\ufeff \t\r\n")
+    return next((kind for pattern, kind in _TEXTS if pattern.match(plain)), "") or _table_kind(start[:START])
+
+
+def _table_kind(start: str) -> str:
+    """Return that a text looks like a table: its first two lines have the same marks between fields."""
+    lines = start.splitlines()[:2]
+    is_table = len(lines) == 2 and any(lines[0].count(mark) == lines[1].count(mark) > 0 for mark in ",;\t")
+    return "a CSV table" if is_table else ""
+
+
+def it_looks_like(text: str, *own: str) -> str:
+    """Return what a text looks like, as the end of a sentence; nothing where that is a reader's own kind, or unknown.
+
+    Examples
+    --------
+    >>> it_looks_like("MARKOV 2 2 2"), it_looks_like("[1]", "JSON")
+    ('; it looks like a UAI model', '')
+    """
+    kind = text_kind(text)
+    return f"; it looks like {kind}" if kind and kind not in own else ""
