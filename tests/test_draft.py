@@ -155,7 +155,7 @@ def test_many_rows_and_values(write):
         ("a;b\n1;2\n", "has one column; it has ';' in it: delimiter=';' or --delimiter says so"),
         (
             b"a,b\n1,\xff\n",
-            "t.csv must be text in UTF-8, and is not; another is chosen with encoding or --encoding, such as latin-1",
+            "t.csv must be text in UTF-8, and is not; another is chosen with encoding or --encoding, such as cp1252",
         ),
     ],
 )
@@ -232,7 +232,7 @@ def test_parquet_is_drafted_as_the_same_table_in_csv(tmp_path):
     schema = pypgm.read_schema(tmp_path / "s.json")
     assert len(pypgm.read_table(tmp_path / "t.parquet", schema)) == 500
     (tmp_path / "bad.parquet").write_bytes(b"none")
-    with pytest.raises(ValueError, match="is no Parquet file, or is damaged"):
+    with pytest.raises(ValueError, match="is no Parquet file"):
         draft_schema(tmp_path / "bad.parquet")
 
 

@@ -56,6 +56,7 @@ def add_to(commands: Verbs) -> None:
         default=20,
         help="estimates by which the expected errors are told (default 20, known to 16 %%; 0: no errors)",
     )
+    query.add_argument("--encoding", default="utf-8", help="of a .bif network, such as latin-1 (default utf-8)")
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")
     query.add_argument(
         "--format",
@@ -77,7 +78,10 @@ def _query(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--out holds one marginal, got {len(cliques)}; ask for them one at a time")
     check_places([arguments.model], [arguments.out], (".csv", ".csv.gz", ".json"))
     is_network = arguments.model.endswith((".bif", ".bif.gz"))
-    model, schema = (BayesianNetwork.read_bif(arguments.model), None) if is_network else model_in(arguments.model)
+    how = {"encoding": arguments.encoding}
+    model, schema = (
+        (BayesianNetwork.read_bif(arguments.model, **how), None) if is_network else model_in(arguments.model)
+    )
     evidence = evidence_given(model.domain, arguments.given, schema)
     # All are asked before one is shown: an error leaves no half an answer.
     if isinstance(model, BayesianNetwork) or evidence:

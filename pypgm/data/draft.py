@@ -18,7 +18,7 @@ from pypgm.data.files import csv_rows, open_text
 from pypgm.data.numbers import has_decimal_comma
 from pypgm.data.parquet import is_parquet, text_rows
 from pypgm.data.table import DecimalMark, check_marks, separator_hint
-from pypgm.domain import listed
+from pypgm.domain import first_repeat, listed
 
 __all__ = ["draft_schema", "draft_text"]
 
@@ -121,8 +121,8 @@ def _read(rows: Iterator[list[str]], decimal: DecimalMark, delimiter: str) -> di
     header = [name.strip() for name in next(rows, [])]
     if not any(header):
         raise _NoTableError("is empty; it needs a header line with the names of the columns")
-    if len(set(header)) != len(header) or not all(header):
-        raise _NoTableError("needs a header line with a name for each column, each once")
+    if wrong := _wrong_names(header):
+        raise _NoTableError(f"needs a header line with a name for each column, each once: {wrong}")
     if hint := separator_hint(header, delimiter):
         raise _NoTableError(f"has one column{hint}")
     seen = {name: _Seen(decimal) for name in header}
@@ -137,6 +137,14 @@ def _read(rows: Iterator[list[str]], decimal: DecimalMark, delimiter: str) -> di
         for column, texts in zip(seen.values(), zip(*chunk, strict=True), strict=False):
             column.add(text.strip() for text in texts)
     return seen
+
+
+def _wrong_names(header: Sequence[str]) -> str:
+    """Return what is wrong with the names of columns, if anything."""
+    if not all(header):
+        why = "; it may be the index of a data frame, which pandas leaves out with index=False" if not header[0] else ""
+        return f"column {header.index('') + 1} has none{why}"
+    return "" if len(set(header)) == len(header) else f"{first_repeat(header)!r} comes more than once"
 
 
 class _Seen:
@@ -186,8 +194,8 @@ class _Seen:
             return None
         if found is not None and len(values) == 2:
             told: dict[str, Any] = {"kind": "boolean", "values": found}
-        elif able:
-            told = self._binned(able, len(values))
+        elif able and (binned := self._binned(able, len(values))):
+            told = binned
         elif len(values) > _LISTED and 2 * len(values) > self.rows - sum(self.counts[n] for n in nulls):
             return None  # about a value a record: names, numbers of persons, free text
         else:
@@ -200,7 +208,8 @@ class _Seen:
             return {"kind": "categorical", "values": sorted(values), "warning": warning}
         return {"kind": "open", "share": _SHARE, "warning": _OPEN}  # found privately: nothing is read from the records
 
-    def _binned(self, able: Sequence[str], distinct: int) -> dict[str, Any]:
+    def _binned(self, able: Sequence[str], distinct: int) -> dict[str, Any] | None:
+        """Return bins between about the least and the largest value; None where bounds of 12 digits are one number."""
         kind = able[0]
         low, high = self.ranges[kind]
         warning = _BOUNDS
@@ -219,6 +228,8 @@ class _Seen:
             width = max(_nice((high - low) / _BINS), least) if high > low else 1.0
             first, last = math.floor(low / width), max(math.floor(low / width) + 1, math.ceil(high / width))
             ends = {"low": _rounded(first * width), "high": _rounded(last * width), "bins": last - first}
+            if not ends["low"] < ends["high"]:
+                return None
             places = {"decimals": self.decimals} if is_exact else {}
             return {"kind": kind, **ends, **places, "warning": warning}
         dates = [k for k in able if k not in {"integer", "real"}]
@@ -236,8 +247,11 @@ class _Seen:
         found = _NUMBER.fullmatch(text.replace(",", ".") if self.decimal == "," and "." not in text else text)
         if not found:
             raise ValueError
+        number = float(found[0])
+        if abs(number) >= _EXACT and not found[3]:
+            raise ValueError  # a double may not be this number, which may be that of a person
         self.decimals = max(self.decimals, 7 if found[3] else len(found[2] or ".") - 1)
-        return float(found[0])
+        return number
 
 
 def _apart(values: Sequence[float]) -> str:

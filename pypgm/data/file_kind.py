@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["START", "binary_kind", "file_kind", "it_looks_like", "text_kind"]
+__all__ = ["ARCHIVE", "RELEASE", "START", "TABLE", "binary_kind", "file_kind", "it_looks_like", "text_kind"]
 
 START = 1024
 """Bytes of a file that tell what it is."""
+
+RELEASE = "a release or model of pypgm"
+"""What pypgm's own files are."""
+
+TABLE = "a CSV table"
+"""What has two lines with as many commas, semicolons or tabs."""
+
+ARCHIVE = "a zip archive"
+"""One with any members."""
 
 _MAGIC = (
     (0, b"PAR1", "a Parquet file"),
@@ -30,7 +39,7 @@ _MAGIC = (
 )
 _ZIP = b"PK\x03\x04"
 _IN_ZIP = (  # by the name of its first member
-    (b"header.npy", "a release or model of pypgm"),
+    (b"header.npy", RELEASE),
     (b"[Content_Types].xml", "a workbook of Excel (.xlsx), or another file of Office"),
     (b"xl/", "a workbook of Excel (.xlsx)"),
     (b"mimetype", "an OpenDocument file (.ods)"),
@@ -73,7 +82,7 @@ def binary_kind(start: bytes) -> str:
     """Return what a file of no text is, by its first bytes; empty where it may be text."""
     if start.startswith(_ZIP):
         name = start[30 : 30 + int.from_bytes(start[26:28], "little")]
-        return next((kind for begins, kind in _IN_ZIP if name.startswith(begins)), "a zip archive")
+        return next((kind for begins, kind in _IN_ZIP if name.startswith(begins)), ARCHIVE)
     return next((kind for place, magic, kind in _MAGIC if start.startswith(magic, place)), "")
 
 
@@ -87,7 +96,7 @@ def _table_kind(start: str) -> str:
     """Return that a text looks like a table: its first two lines have the same marks between fields."""
     lines = start.splitlines()[:2]
     is_table = len(lines) == 2 and any(lines[0].count(mark) == lines[1].count(mark) > 0 for mark in ",;\t")
-    return "a CSV table" if is_table else ""
+    return TABLE if is_table else ""
 
 
 def it_looks_like(text: str, *own: str) -> str:

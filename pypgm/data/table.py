@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,16 @@ from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import name_problems, problems_error
-from pypgm.data.file_kind import it_looks_like
+from pypgm.data.file_kind import START, TABLE, it_looks_like
 from pypgm.data.files import NO_TEXT, csv_rows, open_text, replacing_text, write_rows
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
 from pypgm.data.schema import Schema, as_schema
 from pypgm.domain import Domain, listed
 from pypgm.numeric import as_generator
+
+if TYPE_CHECKING:
+    from io import BufferedReader
 
 __all__ = [
     "DecimalMark",
@@ -224,7 +227,7 @@ def csv_names(
 ) -> list[str]:
     """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
     with _opened(path, delimiter, encoding, decimal) as (header, _):
-        problems = _header_problems(header, schema.columns, schema.drop, ignore_extra, delimiter)
+        problems = _header_problems(header, schema.columns, schema.drop, ignore_extra)
     if problems:
         raise problems_error(os.fspath(path), problems)
     return header
@@ -286,7 +289,7 @@ def _read(
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
     name = os.fspath(path)
     with _opened(path, how.delimiter, how.encoding, how.decimal) as (header, rows):
-        problems = _header_problems(header, columns, drop, how.ignore_extra, how.delimiter)
+        problems = _header_problems(header, columns, drop, how.ignore_extra)
         codes, wrong = _read_columns(rows, header, columns, how.decimal, texts)
     if problems or wrong:
         raise problems_error(name, problems + wrong)
@@ -296,12 +299,21 @@ def _read(
 @contextlib.contextmanager
 def _opened(
     path: str | os.PathLike[str], delimiter: str, encoding: str, decimal: DecimalMark
-) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
+) -> Iterator[tuple[_Header, Iterator[list[str]]]]:
     """Open a CSV file: the names in its header, and the rows after it."""
     check_marks(delimiter, decimal)
     with open_text(path, encoding) as file:
+        start = cast("BufferedReader", file.buffer).peek(START)
         rows = csv_rows(path, file, delimiter)
-        yield [field.strip() for field in next(rows, [])], rows
+        header = _Header(field.strip() for field in next(rows, []))
+        header.hint = separator_hint(header, delimiter) or it_looks_like(start.decode(encoding, "replace"), TABLE)
+        yield header, rows
+
+
+class _Header(list[str]):
+    """The names in a header, and what is to be said where none of them is a column's."""
+
+    hint = ""
 
 
 def _read_columns(
@@ -351,15 +363,14 @@ def _with_points(column: Column, decimal: DecimalMark) -> Callable[[Sequence[str
 
 
 def _header_problems(
-    header: Sequence[str], columns: Mapping[str, Column], drop: Sequence[str], ignore_extra: bool, delimiter: str
+    header: _Header, columns: Mapping[str, Column], drop: Sequence[str], ignore_extra: bool
 ) -> list[str]:
     """Return what is wrong with a header; a first line that is none is a record, and its content is never shown."""
     if not any(header):
         return ["is empty; it needs a header line with the names of the columns"]
     if not {name.casefold() for name in columns}.intersection(name.casefold() for name in header):
         names = listed([repr(name) for name in columns])
-        hint = separator_hint(header, delimiter) or it_looks_like(delimiter.join(header))
-        return [f"needs a header line that names the columns ({names}); the first line has none{hint}"]
+        return [f"needs a header line that names the columns ({names}); the first line has none{header.hint}"]
     return name_problems(columns, header, drop=drop, ignore_extra=ignore_extra)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from pypgm.data.codebook import distinct
@@ -53,16 +54,23 @@ def parse_yaml(text: str) -> object:
 
     root = _Open(is_object=False)
     stack = [root]
-    try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            _take(event, stack)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = "" if mark is None else f" at line {mark.line + 1}, column {mark.column + 1}"
-        raise ValueError(f"must be YAML, and is not{where}") from None
+    events = iter(yaml.parse(text, Loader=yaml.SafeLoader))
+    while (event := _next(events)) is not None:
+        _take(event, stack)
     if len(root.values) > 1:
         raise ValueError("must be one YAML document, and has several")
     return root.values[0] if root.values else None
+
+
+def _next(events: Iterator[Any]) -> Any:  # noqa: ANN401 - of a package that may be missing
+    """Return the next event, None at the end."""
+    try:
+        return next(events, None)
+    except Exception as error:
+        # Besides errors of its own it raises those of Python, such as of an escape beyond Unicode.
+        mark = getattr(error, "problem_mark", None)
+        where = "" if mark is None else f" at line {mark.line + 1}, column {mark.column + 1}"
+        raise ValueError(f"must be YAML, and is not{where}") from None
 
 
 def _take(event: Any, stack: list[_Open]) -> None:  # noqa: ANN401 - of a package that may be missing

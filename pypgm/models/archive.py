@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from pypgm.data.file_kind import ARCHIVE, RELEASE, START, file_kind
 from pypgm.data.files import ZIP_MAGIC, replacing
 
 if TYPE_CHECKING:
@@ -71,11 +72,12 @@ def parse_archive(file: BinaryIO, name: str) -> dict[str, Any]:
     ValueError
         If the file is not a model file, is truncated, or is of another version.
     """
-    start = file.read(len(ZIP_MAGIC))
+    start = file.read(START)
     file.seek(0)
-    if start != ZIP_MAGIC:
-        kind = "it is of another kind" if start else "it is empty"
-        raise ValueError(f"{name}: not a whole pypgm model file ({kind})")
+    kind = file_kind(start)
+    if not start.startswith(ZIP_MAGIC) or kind not in {ARCHIVE, RELEASE}:
+        told = f"it is {kind or 'of another kind'}" if start else "it is empty"
+        raise ValueError(f"{name}: not a whole pypgm model file ({told})")
     try:
         with np.load(file, allow_pickle=False) as archive:
 
