@@ -8,6 +8,7 @@ __all__ = [
     "EstimateInterruptedWarning",
     "ImpossibleEvidenceError",
     "ModelTooLargeError",
+    "OlderFileWarning",
     "TimeLimitWarning",
 ]
 
@@ -33,6 +34,10 @@ class ImpossibleEvidenceError(ValueError):
 
 class ModelTooLargeError(MemoryError):
     """A structure does not fit the memory allowed; it is refused before memory is taken."""
+
+
+class OlderFileWarning(UserWarning):
+    """A release file of an older version has no digest: a change of it is noticed only where it contradicts itself."""
 
 
 class TimeLimitWarning(RuntimeWarning):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -15,9 +16,7 @@ from pypgm.data import as_frame as framed
 from pypgm.data.rules import drawn_by_rules
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
-from pypgm.fields import check_fields
 from pypgm.models.archive import archive_bytes, parse_archive, read_archive
-from pypgm.models.origin import MEASUREMENTS, packed_measurements, unpacked_measurements
 from pypgm.models.stored_model import Stored, model_of_archive, told
 from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import as_generator
@@ -27,6 +26,7 @@ from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.relation import Privacy
+from pypgm.release_fields import check_release, release_arguments, release_fields
 from pypgm.report import budget_text, error_lines, model_lines, summary_lines, weakness_lines
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RELEASES", "Release", "load"]
 
-_VERSION = 1
-_FIELDS = {"version": int, "mechanism": str, "options?": {str: object}, "pypgm?": str, "log?": [{str: object}]}
+_NAME = re.compile(r"\w+([ .-]\w+)*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +89,9 @@ class Release(Stored):
             raise ValueError("a release needs a ledger that a private table has bound to its relation")
         if self.schema is not None:
             self.schema.check_domain(self.model.domain)
-        self.model.not_private = joined_marks([self.ledger, self.model])
+        if not _NAME.fullmatch(self.mechanism):
+            raise ValueError(f"the name of a mechanism needs words of letters, digits and _, got {self.mechanism!r}")
+        self.model.not_private = joined_marks([self.ledger, self.model, *self.measurements])
 
     @property
     def privacy(self) -> Privacy:
@@ -308,19 +309,15 @@ class Release(Stored):
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the release's file."""
-        own = {"version": _VERSION, "mechanism": self.mechanism, "ledger": self.ledger.to_dict()}
-        own |= {"measurements": packed_measurements(self.measurements)}
-        own |= {"options": dict(self.options), "pypgm": self.version, "log": list(self.log)}
-        own |= {} if self.schema is None else {"schema": self.schema.to_dict()}
-        return self.model.archive() | {"release": own}
+        return self.model.archive() | {"release": release_fields(self)}
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return (_unpickled, (archive_bytes(self.archive()),))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Self:
         """Read a release from a file, as `pypgm.load` does; ``ValueError`` if it holds another thing."""
-        found = load(path)
+        found = load(path, max_bytes=max_bytes)
         if isinstance(found, cls):
             return found
         raise ValueError(f"{path} holds a {type(found).__name__}, no {cls.__name__}: pypgm.load reads it")
@@ -357,13 +354,25 @@ class Release(Stored):
 RELEASES: dict[str, type[Release]] = {}  # by mechanism, where it is a class of their own
 
 
-def load(path: str | os.PathLike[str]) -> Release | ReleasedModel:
+def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Release | ReleasedModel:
     """Read whatever was saved: a release, or a model.
+
+    A file may come from anybody: what it unpacks to is known before it is unpacked, nothing in it is run, and one that
+    contradicts itself is refused. That it is whole says nothing of who made it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    max_bytes : float, optional
+        Memory that unpacking it may take; by default half of what is available.
 
     Raises
     ------
     ValueError
-        If the file is none of pypgm, is truncated, or is of another version.
+        If the file is none of pypgm, is truncated, changed or at odds with itself, or is of another version.
+    ModelTooLargeError
+        If it unpacks to more than `max_bytes`; nothing was unpacked then.
     OSError
         If it cannot be read.
 
@@ -376,7 +385,7 @@ def load(path: str | os.PathLike[str]) -> Release | ReleasedModel:
     >>> pypgm.load(path).ledger.budget
     Budget(epsilon=1, delta=1e-09)
     """
-    return _of_archive(read_archive(path), str(path))
+    return _of_archive(read_archive(path, max_bytes), str(path))
 
 
 def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
@@ -384,21 +393,12 @@ def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
     if "release" not in fields:
         return model
     try:
-        check_fields(stored := fields["release"], _FIELDS | {"measurements": MEASUREMENTS, "ledger": {}}, "release")
-        _check_version(stored["version"])
-        measurements = unpacked_measurements(model.domain, stored["measurements"])
-        mechanism, ledger = stored["mechanism"], LedgerReport.from_dict(stored["ledger"])
-        made = stored.get("options", {}), stored.get("pypgm", "")
-        log = tuple({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored.get("log", ()))
-        schema = Schema.from_dict(stored["schema"]) if "schema" in stored else None
-        return RELEASES.get(mechanism, Release)(model, measurements, ledger, mechanism, *made, log, schema)
+        own = release_arguments(fields["release"], model.domain)
+        release = RELEASES.get(own["mechanism"], Release)(model, **own)
+        check_release(release, fields["release"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({told(error)})") from error
-
-
-def _check_version(version: object) -> None:
-    if version != _VERSION:
-        raise ValueError(f"releases of version {_VERSION} can be read, got version {version}")
+    return release
 
 
 def _unpickled(packed: bytes) -> object:

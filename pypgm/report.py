@@ -17,6 +17,7 @@ from pypgm.domain import Domain, listed
 from pypgm.memory import short
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.uncertain import Uncertain
+from pypgm.privacy.measured_lines import measured_lines
 
 if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
@@ -36,6 +37,7 @@ __all__ = [
     "model_lines",
     "noise_of",
     "summary_lines",
+    "unpaired_lines",
     "weakness_lines",
 ]
 
@@ -75,7 +77,17 @@ def summary_lines(release: Release) -> list[str]:
         f"{release.mechanism}: {release.ledger.budget!r}, {relation}",
         release.ledger.report(_CHARGES),
         f"{len(release.measurements)} measurements, {release.model.total:.0f} {total}",
+        *unpaired_lines(release),
     ]
+
+
+def unpaired_lines(release: Release) -> list[str]:
+    """Return what measurements the ledger does not charge one by one, and what it charged that is not released."""
+    found, many = measured_lines(release.measurements, release.ledger), len(release.measurements)
+    given, apart = found.of.count(None), len(found.apart)
+    beside = f"not charged in this ledger: {given:,} of {_many(many, 'measurement')}, given or of a sample"
+    hidden = f"not in the release: what {_many(apart, 'line')} of the ledger measured"
+    return [beside] * bool(given) + [hidden] * bool(apart)
 
 
 def model_lines(model: ReleasedModel) -> list[str]:

@@ -30,3 +30,11 @@ def test_the_same_seed_gives_the_same_inputs():
     assert set(found[0].counts) == {"read", "refused", "wrong"}
     assert Counter(answer.kind for _, answer, _ in found[0].faults) == {"wrong": found[0].counts["wrong"]}
     assert "another value" in str(found[0])
+
+
+@pytest.mark.slow
+def test_mutants_of_release_files():
+    """Of other seeds by hand: python tests/fuzzing.py pgm --minutes 60 --seed 1."""
+    found = fuzzing.fuzz("pgm", 0, most=2000)
+    assert not found.faults, str(found)
+    assert found.counts["read"] > 100

@@ -83,7 +83,7 @@ def changed(release, tmp_path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda stored: stored.update(version=2), "version 2"),
+        (lambda stored: stored.update(version=3), "version 3"),
         (lambda stored: stored.pop("ledger"), "ledger"),
         (lambda stored: stored["ledger"]["lines"][0].update(cost="1/1000"), "costs 1, not 1/1000"),
         (lambda stored: stored["ledger"].update(budget={"rho": "1/2"}), "cost more than"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pypgm import load
 from pypgm.cli.arguments import add_verb
 from pypgm.release import Release
-from pypgm.report import domain_lines, measurement_lines, model_lines, noise_of
+from pypgm.report import domain_lines, measurement_lines, model_lines, noise_of, unpaired_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pypgm.cli.arguments import Verbs
 
 __all__ = ["add_to"]
+
+_DIGITS = 16  # of a digest, for the eye: by chance two files in 10^19 have the same
 
 
 def add_to(commands: Verbs) -> None:
@@ -29,6 +31,7 @@ def _info(arguments: argparse.Namespace) -> None:
     found = load(arguments.release)
     of_release, model = (_release_lines(found), found.model) if isinstance(found, Release) else ([], found)
     lines = [*of_release, *model_lines(model), f"total: {model.total:,.0f} records"]
+    lines.append(f"digest: {found.digest[:_DIGITS]}, of all that is in the file")
     sys.stdout.write("\n".join([*lines, "attributes:", *domain_lines(model.domain), ""]))
 
 
@@ -43,6 +46,7 @@ def _release_lines(release: Release) -> list[str]:
         f"made by: {made}{f' ({told})' if told else ''}",
         f"measured: {len(noise):,} marginals",
         *measurement_lines(release.measurements),
+        *unpaired_lines(release),
     ]
     if noise:
         most, clique = max(noise)

@@ -25,6 +25,8 @@ __all__ = ["LinearMeasurement", "Noise", "cells_of", "joined_marks"]
 
 Noise = Literal["gaussian", "laplace"]
 
+_BETWEEN = "; "  # reasons why something protects nobody
+
 _every_cell = lru_cache(Identity)  # by number of cells: measurements are asked for their query often
 
 
@@ -188,8 +190,8 @@ def cells_of(domain: Domain, clique: str | Iterable[str], table: Clique) -> NDAr
 
 def joined_marks(things: Iterable[object]) -> str:
     """Return the different reasons why measurements, models or ledgers protect nobody; empty where all do."""
-    reasons = (getattr(thing, "not_private", "") for thing in things)
-    return "; ".join(dict.fromkeys(reason for reason in reasons if reason))
+    reasons = (reason for thing in things for reason in getattr(thing, "not_private", "").split(_BETWEEN))
+    return _BETWEEN.join(dict.fromkeys(reason for reason in reasons if reason))
 
 
 def _as_query(query: LinearQuery | Products, clique: Clique) -> LinearQuery:

@@ -189,8 +189,8 @@ class RelatedRelease:
             told.save(Path(directory) / name)
 
     @classmethod
-    def load(cls, directory: str | os.PathLike[str]) -> RelatedRelease:
-        """Read what `save` wrote.
+    def load(cls, directory: str | os.PathLike[str], *, max_bytes: float | None = None) -> RelatedRelease:
+        """Read what `save` wrote; each file may take `max_bytes` of memory, as for `pypgm.load`.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class RelatedRelease:
         OSError
             If they cannot be read.
         """
-        loaded = [load(Path(directory) / name) for name in _FILES]
+        loaded = [load(Path(directory) / name, max_bytes=max_bytes) for name in _FILES]
         found = [r for r in loaded if isinstance(r, Release)]
         shared = [r.options.get(_KEY) for r in found]
         told = shared[0] if len(found) == len(_FILES) and shared[0] == shared[1] else None

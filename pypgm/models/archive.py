@@ -1,11 +1,16 @@
-"""Model files: an .npz archive of fields as one JSON text, and the arrays among them; no pickle."""
+"""Model files: an .npz archive of fields as one JSON text, and the arrays among them; no pickle.
+
+Members are ``header.npy``, the bytes of the text, and ``array 0.npy``, ``array 1.npy``, ... in the order in which the
+text names them, each once. The field ``digest`` is the SHA-256 of the text without it, and of a line for each array.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,15 +18,21 @@ import numpy as np
 
 from pypgm.data.file_kind import ARCHIVE, RELEASE, START, file_kind
 from pypgm.data.files import ZIP_MAGIC, replacing
+from pypgm.errors import OlderFileWarning
+from pypgm.memory import memory_limit
+from pypgm.models.members import HEADER, Members, line_of, number_of, plain_array, sha256
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["archive_bytes", "parse_archive", "read_archive", "write_archive"]
+__all__ = ["archive_bytes", "digest_of", "parse_archive", "read_archive", "write_archive"]
 
 _FORMAT = "pypgm model"
-_VERSION = 2
+_VERSION = 3
+_UNSEALED = 2  # the version of files that have no digest
 _ARRAY = "array in this file"  # the key of what stands in the text for an array, whose name is the value
+_DIGEST = "digest"
+Arrays = dict[str, "NDArray[Any]"]
 
 
 def write_archive(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
@@ -32,65 +43,136 @@ def write_archive(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
 
 def archive_bytes(fields: dict[str, Any]) -> bytes:
     """Return the bytes of a model file: of JSON values, however nested, and arrays among them."""
-    arrays: dict[str, NDArray[Any]] = {}
-
-    def plain(value: object) -> object:
-        if isinstance(value, np.ndarray):
-            arrays[name := f"array {len(arrays)}"] = value
-            return {_ARRAY: name}
-        if isinstance(value, np.generic):  # such as a label taken from an array
-            return value.item()
-        raise TypeError(f"a label must be a string or a number to be saved, got {value!r}")
-
-    text = json.dumps({"format": _FORMAT, "version": _VERSION, **fields}, default=plain)
+    header, arrays = _split(fields)
+    text = _text(header | {_DIGEST: _digest(header, _lines(arrays))})
     buffer = io.BytesIO()
     save: Callable[..., None] = np.savez_compressed  # whose own options are keywords beside the names of arrays
     save(buffer, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
     return buffer.getvalue()
 
 
-def read_archive(path: str | os.PathLike[str]) -> dict[str, Any]:
+def digest_of(fields: dict[str, Any]) -> str:
+    """Return the digest that the file of these fields has, 64 hexadecimal digits."""
+    header, arrays = _split(fields)
+    return _digest(header, _lines(arrays))
+
+
+def read_archive(path: str | os.PathLike[str], max_bytes: float | None = None) -> dict[str, Any]:
     """Read what `write_archive` wrote; see `parse_archive`, whose errors then name the file.
 
     Raises
     ------
     ValueError
-        If the file is not a model file, is truncated, or is of another version.
+        If the file is not a model file, is truncated or changed, or is of another version.
+    ModelTooLargeError
+        If it unpacks to more than `max_bytes`, by default half of the memory that is available.
     OSError
         If it cannot be read.
     """
-    # Opened here, because NumPy leaves a file it opened itself open when the archive is broken.
     with Path(path).open("rb") as file:
-        return parse_archive(file, str(path))
+        return parse_archive(file, str(path), max_bytes)
 
 
-def parse_archive(file: BinaryIO, name: str) -> dict[str, Any]:
-    """Return the fields of a model file that is open.
+def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> dict[str, Any]:
+    """Return the fields of a model file that is open, but for the digest, which is compared.
 
     Raises
     ------
     ValueError
-        If the file is not a model file, is truncated, or is of another version.
+        If the file is not a model file, is truncated or changed, or is of another version.
+    ModelTooLargeError
+        If it unpacks to more than `max_bytes`; nothing was unpacked then.
     """
+    if max_bytes is not None:
+        memory_limit(max_bytes)  # which checks it
     start = file.read(START)
-    file.seek(0)
     kind = file_kind(start)
     if not start.startswith(ZIP_MAGIC) or kind not in {ARCHIVE, RELEASE}:
         told = f"it is {kind or 'of another kind'}" if start else "it is empty"
         raise ValueError(f"{name}: not a whole pypgm model file ({told})")
     try:
-        with np.load(file, allow_pickle=False) as archive:
-
-            def whole(own: dict[str, Any]) -> object:
-                array = own.get(_ARRAY)
-                return archive[array] if isinstance(array, str) else own
-
-            fields = json.loads(archive["header"].tobytes().decode(), object_hook=whole)
+        members = Members(file, name, max_bytes)
+        header = json.loads(members.read(HEADER).tobytes().decode(), object_pairs_hook=_unique)
+    except MemoryError:
+        raise
     except Exception:
-        # One damaged byte makes the readers of archives raise errors of a dozen kinds, and NumPy's advise to unpickle.
+        # One damaged byte makes the readers of archives raise errors of a dozen kinds.
         raise ValueError(f"{name}: not a whole pypgm model file (cut off, damaged, or of another kind)") from None
-    if not isinstance(fields, dict) or fields.get("format") != _FORMAT:
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ValueError(f"{name}: not a pypgm model file")
-    if fields.get("version") != _VERSION:
-        raise ValueError(f"{name}: model files of version {_VERSION} can be read, got version {fields.get('version')}")
+    version = header.get("version")
+    if type(version) is not int or version not in {_VERSION, _UNSEALED}:
+        got = str(version)[:40]
+        raise ValueError(f"{name}: model files of version {_VERSION} can be read, got version {got}")
+    if version == _UNSEALED:
+        older = "was written by an older pypgm and has no digest: a change is noticed only where it contradicts itself"
+        warnings.warn(f"{name} {older}; save it again to add one", OlderFileWarning, stacklevel=4)
+    try:
+        return _whole(header, members)
+    except MemoryError:
+        raise
+    except Exception as error:
+        told = str(error) if type(error) is ValueError else "cut off, damaged, or of another kind"
+        raise ValueError(f"{name}: not a whole pypgm model file ({told})") from None
+
+
+def _split(fields: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
+    """Return the header of fields as JSON reads it, without the digest, and their arrays."""
+    arrays: Arrays = {}
+
+    def plain(value: object) -> object:
+        if isinstance(value, np.ndarray):
+            arrays[name := f"array {len(arrays)}"] = plain_array(value)
+            return {_ARRAY: name}
+        if isinstance(value, np.generic):  # such as a label taken from an array
+            return value.item()
+        raise TypeError(f"a label must be a string or a number to be saved, got {value!r}")
+
+    first = {"format": _FORMAT, "version": _VERSION}
+    text = json.dumps(first | fields | first, default=plain)
+    header: dict[str, Any] = json.loads(text)
+    return header, arrays
+
+
+def _whole(header: dict[str, Any], members: Members) -> dict[str, Any]:
+    """Return a header with its arrays in their places, after the digest was compared."""
+    arrays: Arrays = {}
+
+    def filled(value: object) -> object:
+        if isinstance(value, list):
+            return [filled(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        if isinstance(name := value.get(_ARRAY), str) and name != HEADER:
+            return arrays.setdefault(name, members.read(name))
+        return {key: filled(part) for key, part in value.items()}
+
+    digest = header.pop(_DIGEST, None)
+    fields: dict[str, Any] = {key: filled(part) for key, part in header.items()}
+    if len(members):
+        raise ValueError("it has arrays that nothing in it names")
+    if header["version"] != _UNSEALED and digest != _digest(header, _lines(arrays)):
+        raise ValueError("its digest is of other content: something in it was changed")
     return fields
+
+
+def _lines(arrays: Arrays) -> Iterable[str]:
+    return (line_of(name, arrays[name]) for name in sorted(arrays, key=number_of))
+
+
+def _digest(header: dict[str, Any], lines: Iterable[str]) -> str:
+    """Return the SHA-256 of a header and lines of its arrays."""
+    return sha256("\n".join([_text(header), *lines]).encode())
+
+
+def _text(header: dict[str, Any]) -> str:
+    """Return a header in its one canonical form: without spaces, in ASCII, in the order it has."""
+    return json.dumps(header, separators=(",", ":"))
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; ``ValueError`` if it has two values of a name."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice")
+    return found

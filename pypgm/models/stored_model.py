@@ -8,14 +8,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from pypgm.domain import Domain
+from pypgm.estimation.measurement import joined_marks
 from pypgm.fields import check_fields
-from pypgm.models.archive import archive_bytes, parse_archive, write_archive
+from pypgm.models.archive import archive_bytes, digest_of, parse_archive, write_archive
 
 if TYPE_CHECKING:
     import os
-
-    import numpy as np
 
     from pypgm.clique_vector import CliqueVector
     from pypgm.data import Dataset
@@ -74,6 +75,10 @@ class ReleasedModel(Protocol):
     ) -> Dataset:
         """Return records drawn from the model, given what is known; by default the rounded total."""
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what its file holds."""
+
     def archive(self) -> dict[str, Any]:
         """Return the fields of its file; ``kind`` is a key of `KINDS`."""
 
@@ -90,6 +95,7 @@ A package that builds on this one adds its own where the model is defined. A rea
 `ValueError` where the file is not whole; `not_private` is restored by the caller.
 """
 
+_MOST_RECORDS = 2.0**53  # beyond which counts have gaps
 _DOMAIN = {"attributes": [str], "shape": [int], "labels": {str: [(str, int, float, bool)]}, "not_private?": str}
 _HOMES = {
     "bayesian network": "pypgm.bayes.network_release",
@@ -103,6 +109,14 @@ class Stored(ABC):
     """What is saved, pickled and copied as the fields of its file: plans and caches are rebuilt."""
 
     __slots__ = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that its file holds, 64 hexadecimal digits: equal where two people hold the same.
+
+        It says nothing of who made it: who changes a file can compute another one.
+        """
+        return digest_of(self.archive())
 
     @abstractmethod
     def archive(self) -> dict[str, Any]:
@@ -144,9 +158,21 @@ def model_of_archive(fields: dict[str, Any], path: str) -> ReleasedModel:
     try:
         model = _reader(fields.get("kind", ""))(fields)
         model.not_private = fields.get("not_private", "")
+        origin = getattr(model, "origin", None)
+        model.not_private = joined_marks([model, *(() if origin is None else origin.measurements)])
+        _check_numbers(model)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a whole pypgm model file ({told(error)})") from error
     return model
+
+
+def _check_numbers(model: ReleasedModel) -> None:
+    """Raise ``ValueError`` unless a number of records and the logs of tables are such as an estimate ends with."""
+    if not 0 <= model.total <= _MOST_RECORDS:
+        raise ValueError(f"the total of a model lies between 0 and 2**53, got {model.total}")
+    logs = model.potentials.values
+    if not (logs < np.inf).all():  # -inf is a structural zero
+        raise ValueError("potentials of a model are finite or -inf, got NaN or inf")
 
 
 def _reader(kind: str) -> Reader:

@@ -1,0 +1,122 @@
+"""Which line of a ledger charged each measurement: that of its clique, its law and exactly its noise."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pypgm.fields import check_fields
+from pypgm.privacy.noise import laplace_stddev
+
+if TYPE_CHECKING:
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.privacy.charge import Charge
+    from pypgm.privacy.ledger_report import LedgerReport
+    from pypgm.privacy.relation import Privacy
+
+__all__ = ["MeasuredLines", "check_links", "links_of", "measured_lines"]
+
+_MEASURE = "measure"  # what a line says that charged one; those of quantiles, screens and histograms say other things
+_LAWS = {"gaussian": "discrete Gaussian", "laplace": "discrete Laplace"}
+_LINKS = {"charged_by": [(int, None)], "not_held": [int]}
+_ROUNDED = 1e-12  # relative: an exponential may differ in its last digit between machines
+
+
+class MeasuredLines(NamedTuple):
+    """The lines of measurements, and what has no counterpart.
+
+    Attributes
+    ----------
+    of : tuple of int or None
+        The number of each measurement's line; None where there is none: it was given by somebody, or is of a sample.
+    apart : tuple of int
+        The numbers of lines that charged a measurement which is not among these.
+    """
+
+    of: tuple[int | None, ...]
+    apart: tuple[int, ...]
+
+
+def measured_lines(measurements: Sequence[LinearMeasurement], ledger: LedgerReport) -> MeasuredLines:
+    """Return the line of each measurement: the last one of those that agree for the last of equal measurements.
+
+    Mechanisms put measurements that they were given first. A line agrees if it is of the clique, has the law, a
+    variance (or scale) of which the standard deviation is that of the measurement, and the sensitivity of its query
+    for the ledger's relation.
+
+    Parameters
+    ----------
+    measurements : sequence of LinearMeasurement
+    ledger : LedgerReport
+        Of a relation.
+
+    Examples
+    --------
+    >>> from pypgm import Budget, Dataset, Domain, Ledger, LinearMeasurement, Privacy, PrivateTable
+    >>> table = PrivateTable(Dataset({"a": [0, 1]}, Domain({"a": 2})), Privacy(), Ledger(Budget(rho=1)))
+    >>> measured_lines([LinearMeasurement([3, 4], "a"), table.measure("a", rho=0.25)], table.ledger)
+    MeasuredLines(of=(None, 0), apart=())
+    """
+    lines, privacy = ledger.lines, ledger.privacy
+    left: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for i, line in enumerate(lines):
+        if line.what == _MEASURE and line.noise in _LAWS.values():
+            left[line.on, line.noise].append(i)
+    found: list[int | None] = []
+    for measurement in reversed(measurements):
+        own = left[_named(measurement.clique), _LAWS[measurement.noise]]
+        number = next((n for n in reversed(own) if privacy and _agree(measurement, lines[n], privacy)), None)
+        if number is not None:
+            own.remove(number)
+        found.append(number)
+    return MeasuredLines(tuple(found[::-1]), tuple(sorted(n for own in left.values() for n in own)))
+
+
+def links_of(measurements: Sequence[LinearMeasurement], ledger: LedgerReport) -> dict[str, Any]:
+    """Return, as fields of a file, which line charged each measurement, and which charged one that is not here."""
+    found = measured_lines(measurements, ledger)
+    return {"charged_by": list(found.of), "not_held": list(found.apart)}
+
+
+def check_links(
+    measurements: Sequence[LinearMeasurement], ledger: LedgerReport, stored: Mapping[str, Any] | None
+) -> None:
+    """Raise ``ValueError`` where measurements and ledger of a file contradict what `links_of` said of them.
+
+    Of a file that does not say it (None), where both a measurement and a line of its clique have no counterpart.
+    """
+    if stored is not None:
+        check_fields(stored, _LINKS, "release")
+        if any(stored[name] != lines for name, lines in links_of(measurements, ledger).items()):
+            raise ValueError("its measurements are not those that the lines of its ledger charged")
+        return
+    found = measured_lines(measurements, ledger)
+    given = {_named(m.clique) for m, line in zip(measurements, found.of, strict=True) if line is None}
+    for on in (ledger.lines[number].on for number in found.apart):
+        if on in given:
+            raise ValueError(f"the noise of its measurement of {on} is not what its ledger charged")
+
+
+def _named(clique: Sequence[str]) -> str:
+    """Return what a line calls a clique."""
+    return f"({', '.join(clique)})"
+
+
+def _agree(measurement: LinearMeasurement, line: Charge, privacy: Privacy) -> bool:
+    """Return whether a line of the clique and the law of a measurement has its noise, for its query."""
+    if not isinstance(measurement.stddev, float) or measurement.values.dtype.kind != "i":
+        return False  # what is drawn for a charge has one variance, and is of integers
+    gaussian = line.noise == "discrete Gaussian"
+    parameter = line.parameters["variance" if gaussian else "scale"]
+    stddev = math.sqrt(parameter) if gaussian else laplace_stddev(parameter)
+    if not math.isclose(stddev, measurement.stddev, rel_tol=_ROUNDED):
+        return False
+    query = measurement.linear_map
+    try:
+        change = (privacy.squared_l2_sensitivity if gaussian else privacy.l1_sensitivity)(query)
+    except (TypeError, ValueError):  # a query that was never measured: it is not of integers
+        return False
+    return line.parameters["squared_sensitivity" if gaussian else "sensitivity"] == Fraction(change)

@@ -1,0 +1,245 @@
+"""A release whose parts contradict each other is refused, also where whoever changed it knows the format."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from fuzz_pgm import ARRAY, digest, pack, unpack
+
+import pypgm
+from pypgm import Budget, Dataset, Domain, Ledger, LinearMeasurement, Privacy, PrivateTable, Release, cli, mechanisms
+from pypgm.errors import OlderFileWarning
+from pypgm.privacy.measured_lines import measured_lines
+from pypgm.queries import Matrix, Partition
+
+DOMAIN = Domain({"a": 2, "b": ["x", "y", "z"], "c": 4})
+ROWS = np.random.default_rng(0).integers(0, 12, 500)
+DATA = Dataset({"a": ROWS % 2, "b": ROWS % 3, "c": ROWS % 4}, DOMAIN)
+BUDGET = {"epsilon": 1, "delta": 1e-9}
+
+
+def rewritten(path, change, *, older=False, sealed=True):
+    """Change header, release and arrays of a file by a function, and load it."""
+    header, arrays = unpack(path.read_bytes())
+    own = header["release"]
+    change(header, own, arrays)
+    if older:  # as files without a digest and without the lines of measurements are
+        own.pop("charged_by", None)
+        own.pop("not_held", None)
+        header.pop("digest", None)
+        own["version"], header["version"] = 1, 2
+    path.write_bytes(pack(header, arrays, sealed=sealed))
+    return pypgm.load(path)
+
+
+def saved(tmp_path, release):
+    release.save(tmp_path / "release.pgm")
+    return tmp_path / "release.pgm"
+
+
+def measure_line(own):
+    return next(line for line in own["ledger"]["lines"] if line["what"] == "measure")
+
+
+def more_noise(header, own, arrays):
+    line = measure_line(own)
+    squared, variance = (Fraction(line["parameters"][name]) for name in ("squared_sensitivity", "variance"))
+    line["parameters"]["variance"] = str(100 * variance)
+    line["cost"] = str(squared / (200 * variance))
+
+
+def noise_of_each(header, own, arrays):
+    first = own["measurements"][0]
+    arrays["array 900"] = np.full(arrays[first["values"][ARRAY]].size, first["stddev"])
+    first["stddev"] = {ARRAY: "array 900"}
+
+
+def numbers_that_are_none(header, own, arrays):
+    name = own["measurements"][0]["values"][ARRAY]
+    arrays[name] = arrays[name] + 0.25
+
+
+def last(own):
+    return own["measurements"][-1]
+
+
+AT_ODDS = {
+    "the variance of a line, and its cost": more_noise,
+    "the relation": lambda header, own, arrays: own["ledger"]["privacy"].update(neighbours="replace"),
+    "the records of a person": lambda header, own, arrays: own["ledger"]["privacy"].update(records_per_person=9),
+    "a standard deviation": lambda header, own, arrays: last(own).update(stddev=0.001),
+    "a standard deviation of each answer": noise_of_each,
+    "the law": lambda header, own, arrays: last(own).update(noise="laplace"),
+    "answers that are no integers": numbers_that_are_none,
+}
+OF_LINKED_FILES = {
+    "the clique of a line": lambda header, own, arrays: measure_line(own).update(on="(nobody)"),
+    "the clique of a measurement": lambda header, own, arrays: last(own)["clique"].reverse(),
+    "a line gone": lambda header, own, arrays: own["ledger"]["lines"].remove(measure_line(own)),
+    "all lines gone": lambda header, own, arrays: own["ledger"].update(lines=[]),
+    "lines in another order": lambda header, own, arrays: own["ledger"]["lines"].reverse(),
+    "a measurement gone": lambda header, own, arrays: [arrays.pop(own["measurements"].pop()["values"][ARRAY])],
+    "a measurement twice": lambda header, own, arrays: own["charged_by"].__setitem__(0, own["charged_by"][1]),
+    "a line that is none": lambda header, own, arrays: own["charged_by"].__setitem__(0, 999),
+    "a measurement that claims to be given": lambda header, own, arrays: own["charged_by"].__setitem__(0, None),
+}
+"""What files say that name the line of each measurement; others may hold measurements of elsewhere."""
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("how", AT_ODDS)
+@pytest.mark.filterwarnings("ignore::pypgm.errors.OlderFileWarning")
+def test_noise_that_was_not_charged_is_refused(how, older, tmp_path):
+    path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
+    with pytest.raises(ValueError, match="not a whole pypgm"):
+        rewritten(path, AT_ODDS[how], older=older)
+
+
+@pytest.mark.parametrize("how", OF_LINKED_FILES)
+def test_measurements_and_lines_that_do_not_belong_together_are_refused(how, tmp_path):
+    path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
+    with pytest.raises(ValueError, match="not a whole pypgm release"):
+        rewritten(path, OF_LINKED_FILES[how])
+
+
+@pytest.mark.parametrize("of_measurements", [False, True])
+@pytest.mark.parametrize("of_ledger", [False, True])
+@pytest.mark.parametrize("of_model", [False, True])
+def test_one_mark_of_a_seed_is_enough(of_measurements, of_ledger, of_model, tmp_path):
+    def unmark(header, own, arrays):
+        if not of_model:
+            header["not_private"] = ""
+        if not of_ledger:
+            own["ledger"].pop("not_private")
+        for one in own["measurements"] + header["origin"]["measurements"]:
+            one["not_private"] = one["not_private"] if of_measurements else ""
+
+    release = mechanisms.mst(DATA, **BUDGET, unsafe_seed=1)
+    path = saved(tmp_path, release)
+    found = rewritten(path, unmark)
+    if of_measurements or of_ledger or of_model:
+        assert found.not_private == release.not_private != ""
+        assert found.guarantee.startswith("none")
+    with pytest.raises(ValueError, match="something in it was changed"):
+        rewritten(path, unmark_all, sealed=False)
+
+
+def unmark_all(header, own, arrays):
+    header["not_private"] = "" if header["not_private"] else "a lie"
+
+
+def test_a_model_that_rests_on_marked_measurements_is_marked(tmp_path):
+    mechanisms.mst(DATA, **BUDGET, unsafe_seed=1).model.save(tmp_path / "model.pgm")
+    header, arrays = unpack((tmp_path / "model.pgm").read_bytes())
+    header["not_private"] = ""
+    (tmp_path / "model.pgm").write_bytes(pack(header, arrays))
+    assert "seed" in pypgm.load(tmp_path / "model.pgm").not_private
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, own, arrays: header.update(total=header["total"] + 1),
+        lambda header, own, arrays: arrays["array 0"].__imul__(0),
+        lambda header, own, arrays: own["ledger"]["budget"].update(epsilon="100"),
+        lambda header, own, arrays: header["labels"].update(b=["z", "y", "x"]),
+        lambda header, own, arrays: header.update(labels=dict(header["labels"], a=["no", "yes"])),
+        lambda header, own, arrays: own.update(log=[{"round": 1}]),
+        lambda header, own, arrays: header.pop("digest"),
+        lambda header, own, arrays: header.update(digest=header["digest"].upper()),
+    ],
+)
+def test_what_is_changed_without_a_new_digest_is_refused(change, tmp_path):
+    path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
+    whole = pypgm.load(path)
+    assert rewritten(path, lambda *_: None, sealed=False).digest == whole.digest
+    with pytest.raises(ValueError, match=r"release\.pgm: not a whole .*its digest is of other content"):
+        rewritten(path, change, sealed=False)
+
+
+def test_the_digest_is_that_of_the_documentation(tmp_path, capsys):
+    release = mechanisms.mst(DATA, **BUDGET)
+    path = saved(tmp_path, release)
+    header, arrays = unpack(path.read_bytes())
+    assert header["digest"] == digest(header, arrays) == release.digest == pypgm.load(path).digest
+    assert mechanisms.mst(DATA, **BUDGET).digest != release.digest
+    assert cli.main(["info", str(path)]) == 0
+    assert f"digest: {release.digest[:16]}" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("always::pypgm.errors.OlderFileWarning")
+def test_older_files_are_read_and_told_apart(tmp_path, capsys):
+    release = mechanisms.mst(DATA, **BUDGET)
+    path = saved(tmp_path, release)
+    with pytest.warns(OlderFileWarning, match="has no digest"):
+        again = rewritten(path, lambda *_: None, older=True)
+    assert again.report() == release.report()
+    assert again.digest == release.digest
+    assert cli.main(["info", str(path)]) == 0
+    assert "written by an older pypgm" in capsys.readouterr().err
+    again.save(path)
+    assert pypgm.load(path).digest == release.digest
+
+
+@pytest.mark.filterwarnings("ignore::pypgm.errors.OlderFileWarning")
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("a line gone", "not charged in this ledger: 1 of 5 measurements"),
+        ("a measurement gone", "not in the release: what 1 line of the ledger measured"),
+    ],
+)
+def test_what_older_files_cannot_tell_is_said(how, told, tmp_path):
+    path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
+    assert told in rewritten(path, OF_LINKED_FILES[how], older=True).report()
+
+
+def own_release(*, given=False, hidden=False, law="variance", query=None, **seed):
+    """A release of one's own: of what was measured, what was given, and without what is hidden."""
+    table = PrivateTable(DATA, Privacy("replace", 2), Ledger(Budget(rho=1000)), **seed)
+    measured = [table.measure(c, query if c == "c" else None, **{law: 2}) for c in ("a", "c", "a")]
+    kept = measured[1:] if hidden else measured
+    elsewhere = [LinearMeasurement([250, 250], "a", stddev=9.0)] * given
+    table.ledger.charge_gaussian("measure it oneself", "(a)", variance=2, squared_sensitivity=8)
+    model = pypgm.estimate(DOMAIN, [*elsewhere, *kept], iterations=3)
+    return Release(model, (*elsewhere, *kept), table.ledger, "my own")
+
+
+@pytest.mark.parametrize("law", ["variance", "scale"])
+@pytest.mark.parametrize("query", [None, Partition([0, 1, 1, 0]), Matrix([[1, 2, 0, 0]])])
+def test_each_measurement_has_its_line(law, query, tmp_path):
+    release = own_release(law=law, query=query)
+    assert measured_lines(release.measurements, release.ledger) == ((0, 1, 2), ())
+    assert "not charged" not in release.report()
+    again = pypgm.load(saved(tmp_path, release))
+    assert measured_lines(again.measurements, again.ledger) == ((0, 1, 2), ())
+
+
+def test_what_was_given_and_what_is_not_held_is_told_and_kept(tmp_path):
+    release = own_release(given=True, hidden=True)
+    assert measured_lines(release.measurements, release.ledger) == ((None, 1, 2), (0,))
+    header, _ = unpack(saved(tmp_path, release).read_bytes())
+    assert (header["release"]["charged_by"], header["release"]["not_held"]) == ([None, 1, 2], [0])
+    again = pypgm.load(tmp_path / "release.pgm")
+    told = ["not charged in this ledger: 1 of 3 measurements, given or of a sample"]
+    told += ["not in the release: what 1 line of the ledger measured"]
+    assert [line for line in again.report().splitlines() if line.startswith("not ")] == told
+
+
+def test_what_a_resumed_table_measures_has_the_lines_of_both(tmp_path):
+    earlier = mechanisms.mst(DATA, budget=Budget(rho=1))
+    table = earlier.resume(DATA, Budget(rho=2))
+    later = mechanisms.mwem(table, rounds=2, measurements=earlier.measurements)
+    found = measured_lines(later.measurements, later.ledger)
+    assert None not in found.of
+    assert found.apart == ()
+    assert pypgm.load(saved(tmp_path, later)).report() == later.report()
+
+
+@pytest.mark.parametrize("name", ["", "\x1b[31mred", "a\nguarantee: epsilon 0", "\u202efa", "a ", 'a "b"', "1/0"])
+def test_names_of_mechanisms_are_words(name, tmp_path):
+    path = saved(tmp_path, own_release())
+    with pytest.raises(ValueError, match="name of a mechanism needs words"):
+        rewritten(path, lambda header, own, arrays: own.update(mechanism=name))
