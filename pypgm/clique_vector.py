@@ -14,6 +14,7 @@ from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
 from pypgm.factor import Factor
 from pypgm.memory import check_fits, short
 from pypgm.numeric import float_array
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -233,4 +234,4 @@ def read_only(vector: CliqueVector) -> CliqueVector:
 
 
 def _some(cliques: Sequence[Clique]) -> str:
-    return listed(["(" + ", ".join(c) + ")" for c in cliques], 6)
+    return listed([f"({escaped(', '.join(c))})" for c in cliques], 6)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from pypgm.errors import TimeLimitWarning
 from pypgm.numeric import checked_real, checked_threads
+from pypgm.terminal import escaped
 
 __all__ = ["Clock", "now"]
 
@@ -85,7 +86,7 @@ class Clock:
         over, seconds = self.is_past_limit, self.seconds
         if self.progress and seconds - self._shown >= _BETWEEN:
             self._shown = seconds
-            sys.stderr.write(f"\r{self.what}: {text()}   ")
+            sys.stderr.write(f"\r{self.what}: {escaped(text())}   ")
             sys.stderr.flush()
         self.over = self.over or over
         return self.over

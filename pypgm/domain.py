@@ -7,6 +7,8 @@ import operator
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeGuard, TypeVar
 
+from pypgm.terminal import escaped
+
 __all__ = [
     "Clique",
     "Domain",
@@ -270,7 +272,7 @@ class Domain:
         return hash((self.attributes, self.shape))
 
     def __repr__(self) -> str:
-        shown = (f"{n}: {s}" for n, s in zip(self.attributes, self.shape, strict=True))
+        shown = (f"{escaped(n)}: {s}" for n, s in zip(self.attributes, self.shape, strict=True))
         return f"Domain({listed(tuple(shown), 12)})"
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique, listed
 from pypgm.factor import Factor
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +65,8 @@ class Evaluation:
         clique, value = self.worst
         warning = f"; not private: {self.not_private}" if self.not_private else ""
         number = "1 clique" if len(self.cliques) == 1 else f"{len(self.cliques)} cliques"
-        return f"{self.metric} over {number}: mean {self.mean:.4g}, worst {value:.4g} ({', '.join(clique)}){warning}"
+        told = f"{self.metric} over {number}: mean {self.mean:.4g}, worst {value:.4g} ({', '.join(clique)}){warning}"
+        return escaped(told)
 
     def __repr__(self) -> str:
         return f"Evaluation({self})"

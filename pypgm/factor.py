@@ -13,6 +13,7 @@ from pypgm import _core
 from pypgm.domain import Clique, Domain, Label, as_clique, check_domain, listed
 from pypgm.memory import check_fits, short
 from pypgm.numeric import float_array
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -278,7 +279,7 @@ class Factor:
             cell, code = divmod(cell, size)
             codes.append(code)
         named = zip(self.domain.attributes, reversed(codes), strict=True)
-        return "/".join(str(self.domain.labels[a][c] if a in self.domain.labels else c) for a, c in named)
+        return "/".join(escaped(self.domain.labels[a][c] if a in self.domain.labels else c) for a, c in named)
 
     @np.errstate(over="ignore")
     def _combine(

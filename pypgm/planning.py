@@ -17,6 +17,7 @@ from pypgm.domain import check_domain
 from pypgm.numeric import checked_integer
 from pypgm.privacy.budget import Budget
 from pypgm.report import noise_of
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,11 +74,11 @@ class Plan:
     bytes: float | None
 
     def __str__(self) -> str:
-        wide = max((len(", ".join(c)) for c in self.cliques), default=0)
+        wide = max((len(escaped(", ".join(c))) for c in self.cliques), default=0)
         rows = _together(zip(self.cliques, self.numbers, self.stddev, strict=True))
         lines = [
             f"{self.mechanism} on {self.records:,} records would measure {len(set(self.cliques)):,} marginals",
-            *(f"  {', '.join(c):<{wide}}  {n:>9,} numbers  noise {s:.3g} records" for c, n, s in rows),
+            *(f"  {escaped(', '.join(c)):<{wide}}  {n:>9,} numbers  noise {s:.3g} records" for c, n, s in rows),
             f"expected error of pairs: {100 * self.error:.2g} percentage points (mean total variation)",
             "  of the model, on made-up records of few frequent values that hardly depend on each other: of a table",
             "  with evener values or more dependence two to three times as much where tried; records add to it",

@@ -28,6 +28,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.relation import Privacy
 from pypgm.release_fields import check_release, release_arguments, release_fields
 from pypgm.report import budget_text, error_lines, model_lines, summary_lines, weakness_lines
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     import os
@@ -345,7 +346,7 @@ class Release(Stored):
     @property
     def guarantee(self) -> str:
         """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``; of a release for nobody, ``none``."""
-        return f"none ({self.not_private})" if self.not_private else budget_text(self.ledger.budget)
+        return f"none ({escaped(self.not_private)})" if self.not_private else budget_text(self.ledger.budget)
 
     def __repr__(self) -> str:
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"

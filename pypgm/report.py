@@ -18,6 +18,7 @@ from pypgm.memory import short
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.uncertain import Uncertain
 from pypgm.privacy.measured_lines import measured_lines
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
@@ -108,7 +109,7 @@ def model_lines(model: ReleasedModel) -> list[str]:
     largest = max(model.cliques, key=domain.size, default=())
     size = f"{_many(len(domain), 'attribute')}, {_many(len(model.cliques), 'clique')}, "
     size += f"{_many(model.potentials.values.size, 'parameter')}; "
-    lines = [f"model: {size}largest clique: {', '.join(largest) or 'none'} ({domain.size(largest):,} cells)"]
+    lines = [f"model: {size}largest clique: {escaped(', '.join(largest)) or 'none'} ({domain.size(largest):,} cells)"]
     if model.fit is not None:
         gap = "" if model.fit.gap is None else f" (at most {model.fit.gap:.3g} above the optimum)"
         ended = f"{model.fit.status} after {_many(model.fit.iterations, 'iteration')}"
@@ -140,7 +141,7 @@ def error_lines(model: ReleasedModel) -> list[str]:
     if unmeasured:
         lines.append(f"  {unmeasured} of {len(asked)} pairs looked at were not measured: how they depend may add to it")
     uniform, independent = np.transpose([_distances(model.project(p)) for p in asked])
-    told = [" and ".join(pair) for pair, e, far in zip(asked, errors, independent, strict=True) if 2 * e < far]
+    told = [escaped(" and ".join(pair)) for pair, e, far in zip(asked, errors, independent, strict=True) if 2 * e < far]
     if error >= uniform.mean():
         lines.append("warning: about all of this release is noise; its answers say hardly more than nothing")
     elif error >= independent.mean() and told:
@@ -163,12 +164,13 @@ def domain_lines(domain: Domain) -> list[str]:
     >>> domain_lines(Domain({"age": 85, "sex": ["F", "M"]}))
     ['  age  85', '  sex   2  F, M']
     """
-    wide = max((len(name) for name in domain), default=0)
+    names = [*map(escaped, domain)]
+    wide = max(map(len, names), default=0)
     digits = max((len(short(size)) for size in domain.shape), default=0)
     lines = []
-    for name, size in zip(domain.attributes, domain.shape, strict=True):
-        texts = label_texts(domain, name) or []
-        shown = ", ".join(texts[:6]) + (", …" if len(texts) > 6 else "")
+    for attribute, name, size in zip(domain.attributes, names, domain.shape, strict=True):
+        texts = label_texts(domain, attribute) or []
+        shown = escaped(", ".join(texts[:6])) + (", …" if len(texts) > 6 else "")
         lines.append(f"  {name:<{wide}}  {size:>{digits}}  {shown}".rstrip())
     return lines
 
@@ -190,7 +192,7 @@ def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20
     """
     noise = [noise_of(m) for m in measurements]
     shown = sorted(sorted(range(len(noise)), key=lambda i: -noise[i])[:limit])
-    names = [", ".join(measurements[i].clique) or "(all records)" for i in shown]
+    names = [escaped(", ".join(measurements[i].clique)) or "(all records)" for i in shown]
     counts = [_many(measurements[i].values.size, "number") for i in shown]
     wide, long = max(map(len, names), default=0), max(map(len, counts), default=0)
     rows = zip(names, counts, shown, strict=True)
@@ -257,7 +259,7 @@ def compare(synthetic: Factor, *, unsafe_data: Factor) -> list[tuple[str, float,
     >>> compare(Factor(sex, [3, 4]), unsafe_data=Factor(sex, [2, 5]))
     [('F', 2.0, 3.0), ('M', 5.0, 4.0)]
     """
-    names = [" · ".join(cell[:-1]) for cell in cells(synthetic)]
+    names = [escaped(" · ".join(cell[:-1])) for cell in cells(synthetic)]
     return list(zip(names, unsafe_data.datavector().tolist(), synthetic.datavector().tolist(), strict=True))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from pypgm import __version__
 from pypgm.cli import compare, demo, info, plan, query, sample, schema, synth
 from pypgm.cli.arguments import Parser
+from pypgm.cli.printing import tell
 from pypgm.cli.synth import PaidError
 from pypgm.errors import EstimateInterruptedWarning, ImpossibleEvidenceError
 
@@ -80,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if message and isinstance(error, PaidError):
             message = f"{message}; {error}"
         if message:
-            sys.stderr.write(f"pypgm: {' '.join(message.split())}\n")
+            _told(message)
         return status
     return 0
 
@@ -103,8 +104,8 @@ def _joined(argv: Sequence[str]) -> list[str]:
 
 
 def _told(message: Warning | str) -> None:
-    """Write a warning as one line."""
-    sys.stderr.write(f"pypgm: {' '.join(str(message).split())}\n")
+    """Write a warning or an error as one line."""
+    tell([f"pypgm: {' '.join(str(message).split())}"])
 
 
 def _verdict(error: BaseException) -> tuple[int, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.cli.arguments import add_reading, add_verb, model_in, reading
+from pypgm.cli.printing import show
 from pypgm.data import read_table
 from pypgm.evaluation import evaluate
 
@@ -65,7 +65,7 @@ def _compare(arguments: argparse.Namespace) -> None:
             lines.append(f"{name}: {mean}, of {len(cliques):,}{among}")
     if pairs:
         lines += ["worst pairs:", *_worst_lines(found)]
-    sys.stdout.write("\n".join([*lines, ""]))
+    show(lines)
 
 
 def _worst_lines(found: Evaluation) -> list[str]:

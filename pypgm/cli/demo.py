@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from pypgm import demo, mechanisms
 from pypgm.cli.arguments import add_budget, add_verb
+from pypgm.cli.printing import show
 from pypgm.cli.synth import stop_if_interrupted
 from pypgm.privacy import Budget
 
@@ -34,10 +34,10 @@ def _demo(arguments: argparse.Namespace) -> None:
     title = f"The people of the Titanic, real and private synthetic ({shown})"
     lines = [title, "", *demo.table_lines(synthetic, unsafe_data=people), ""]
     lines += release.report().splitlines()
-    sys.stdout.write("\n".join([*lines, ""]))
+    show(lines)
     try:
         picture = demo.draw(synthetic, title, unsafe_data=people)
     except ImportError:
-        sys.stdout.write('picture: needs matplotlib; pip install "pypgm[plot]"\n')
+        show(['picture: needs matplotlib; pip install "pypgm[plot]"'])
     else:
-        sys.stdout.write(f"picture: {picture}\n")
+        show([f"picture: {picture}"])

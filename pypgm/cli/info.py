@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from pypgm import load
 from pypgm.cli.arguments import add_verb
+from pypgm.cli.printing import show
 from pypgm.release import Release
 from pypgm.report import domain_lines, measurement_lines, model_lines, noise_of, unpaired_lines
 
@@ -32,7 +32,7 @@ def _info(arguments: argparse.Namespace) -> None:
     of_release, model = (_release_lines(found), found.model) if isinstance(found, Release) else ([], found)
     lines = [*of_release, *model_lines(model), f"total: {model.total:,.0f} records"]
     lines.append(f"digest: {found.digest[:_DIGITS]}, of all that is in the file")
-    sys.stdout.write("\n".join([*lines, "attributes:", *domain_lines(model.domain), ""]))
+    show([*lines, "attributes:", *domain_lines(model.domain)])
 
 
 def _release_lines(release: Release) -> list[str]:

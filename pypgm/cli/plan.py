@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pypgm import mechanisms
 from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, budget_for, schema_in
+from pypgm.cli.printing import show
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.privacy import Budget, Privacy
 from pypgm.privacy.rational import as_fraction
@@ -78,4 +78,4 @@ def _plan(arguments: argparse.Namespace) -> None:
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)
     privacy = Privacy(arguments.neighbours, schema.records_per_person)
     found = mechanisms.plan(arguments.mechanism, domain, budget, work, arguments.records, privacy=privacy)
-    sys.stdout.write(f"{found}\n")
+    show(str(found).splitlines())

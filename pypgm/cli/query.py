@@ -7,14 +7,15 @@ import contextlib
 import itertools
 import json
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, clique_named, evidence_given, model_in
 from pypgm.data.files import replacing_text, write_rows
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.report import cells
+from pypgm.terminal import escaped, escaped_json
 
 if TYPE_CHECKING:
     from pypgm.cli.arguments import Verbs
@@ -31,6 +32,9 @@ attribute that was never measured: inf. Beside it stands what the answer rests o
 other values), unmeasured (the attributes were never measured together) or unknown.
 
 With --given it prints conditional probabilities instead. Any attributes can be asked for together, measured or not.
+
+What is printed has escapes in the place of characters of labels that a terminal would obey; --out writes them as they
+are.
 """
 _EXAMPLES = """\
 examples:
@@ -98,12 +102,13 @@ def _query(arguments: argparse.Namespace) -> None:
     with contextlib.nullcontext(sys.stdout) if arguments.out is None else replacing_text(arguments.out) as file:
         if as_json:
             tables = zip(answers, errors, bases, strict=True)
-            json.dump([_json_table(*table, unit, evidence) for table in tables], file, ensure_ascii=False, indent=1)
-            file.write("\n")
+            listed = [_json_table(*table, unit, evidence) for table in tables]
+            file.write(escaped_json(json.dumps(listed, ensure_ascii=False, indent=1)) + "\n")
             return
         for i, answer in enumerate(answers):
             file.write("\n" if i else "")
-            _write_answer(file, answer, unit, errors[i], bases[i])
+            rows = _rows(answer, unit, errors[i], bases[i])
+            write_rows(file, rows if arguments.out else (map(escaped, row) for row in rows))
 
 
 def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, evidence: Evidence) -> dict[str, Any]:
@@ -131,11 +136,13 @@ def _values(domain: Domain, attribute: str) -> Sequence[Label]:
     return range(domain.size((attribute,))) if labels is None else labels
 
 
-def _write_answer(file: TextIO, answer: Factor, unit: str, errors: Factor | None, basis: str) -> None:
-    unit, *others = (_beside(name, answer.domain) for name in (unit, "expected_error", "basis"))
+def _rows(answer: Factor, unit: str, errors: Factor | None, basis: str) -> Iterator[Sequence[str]]:
+    """Yield the names of the columns of an answer, and its cells."""
+    names = [_beside(name, answer.domain) for name in (unit, "expected_error", "basis")]
     if errors is None:
-        write_rows(file, itertools.chain([[*answer.domain.attributes, unit]], cells(answer)))
+        yield [*answer.domain.attributes, names[0]]
+        yield from cells(answer)
         return
-    beside = (f"{error:.3g}" for error in errors.datavector())
-    rows = ((*cell, error, basis) for cell, error in zip(cells(answer), beside, strict=True))
-    write_rows(file, itertools.chain([[*answer.domain.attributes, unit, *others]], rows))
+    yield [*answer.domain.attributes, *names]
+    for cell, error in zip(cells(answer), errors.datavector(), strict=True):
+        yield (*cell, f"{error:.3g}", basis)

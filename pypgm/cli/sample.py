@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ from pypgm.cli.arguments import (
     evidence_given,
     model_in,
 )
+from pypgm.cli.printing import tell
 from pypgm.data import write_table
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def _sample(arguments: argparse.Namespace) -> None:
         check_rows(model.domain, arguments.rows)
     rows = _expected(model, evidence) if evidence and arguments.rows is None else arguments.rows
     if rows == 0 and arguments.rows is None:
-        sys.stderr.write("warning: the release expects fewer than one such record; --rows N draws N of them\n")
+        tell(["warning: the release expects fewer than one such record; --rows N draws N of them"])
     records = model.synthetic_data(rows, arguments.seed, evidence=evidence)
     write_table(records, arguments.out, schema, arguments.seed)
     if not arguments.quiet:
-        sys.stderr.write(f"wrote {records.n_records:,} records to {arguments.out}\n")
+        tell([f"wrote {records.n_records:,} records to {arguments.out}"])
 
 
 def _expected(model: ReleasedModel, evidence: Mapping[str, Sequence[Label]]) -> int:

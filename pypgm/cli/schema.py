@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pypgm.cli.arguments import add_dialect, add_verb, check_places, dialect
+from pypgm.cli.printing import tell
 from pypgm.data.draft import draft_schema, draft_text
 from pypgm.data.files import replacing_text
 
@@ -51,4 +52,4 @@ def _init(arguments: argparse.Namespace) -> None:
     lines = [f"wrote {arguments.out}, NOT private: edit what has a warning: {', '.join(warned)}"]
     lines += [f"warning: {draft['warning']}"] if "warning" in draft else []
     lines += [f"dropped: {', '.join(draft['drop'])}"] if "drop" in draft else []
-    sys.stderr.write("\n".join([*lines, ""]))
+    tell(lines)

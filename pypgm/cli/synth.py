@@ -20,6 +20,7 @@ from pypgm.cli.arguments import (
     reading,
     schema_in,
 )
+from pypgm.cli.printing import tell
 from pypgm.cli.release_file import Place, default_place
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import read_table, write_table
@@ -134,7 +135,7 @@ def _synth(arguments: argparse.Namespace) -> None:
         raise PaidError(error, kept, release.guarantee, arguments.out) from error
     lines = [*_summary(release, schema, synthetic.n_records), f"wrote {arguments.out}", f"wrote {kept}"]
     shown = [line for line in lines if line.startswith(_WARNING)] if arguments.quiet else lines
-    sys.stderr.write("".join(f"{line}\n" for line in shown))
+    tell(shown)
 
 
 def _summary(release: Release, schema: Schema, n_records: int) -> list[str]:

@@ -19,6 +19,7 @@ from pypgm.data.numbers import has_decimal_comma
 from pypgm.data.parquet import is_parquet, text_rows
 from pypgm.data.table import DecimalMark, check_marks, separator_hint
 from pypgm.domain import first_repeat, listed
+from pypgm.terminal import escaped_json
 
 __all__ = ["draft_schema", "draft_text"]
 
@@ -110,7 +111,7 @@ def draft_text(draft: dict[str, Any]) -> str:
     rest = {name: value for name, value in draft.items() if name not in {"comment", "columns"}}
     others = [f' "{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in rest.items()]
     parts = [f' "comment": {json.dumps(draft["comment"])}', ' "columns": {\n' + ",\n".join(lines) + "\n }", *others]
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    return escaped_json("{\n" + ",\n".join(parts) + "\n}\n")
 
 
 class _NoTableError(ValueError):

@@ -23,6 +23,7 @@ from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.unsettled import Unsettled
 from pypgm.domain import Domain, Label, LaterLabels, listed, nearest
 from pypgm.numeric import as_generator, fraction_of
+from pypgm.terminal import escaped
 
 __all__ = ["Schema", "as_schema", "read_schema"]
 
@@ -321,7 +322,7 @@ class Schema:
 
     def __repr__(self) -> str:
         told = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
-        return f"Schema({listed([f'{name}: {what}' for name, what in told.items()], 12)})"
+        return f"Schema({listed([f'{escaped(name)}: {what}' for name, what in told.items()], 12)})"
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:

@@ -14,6 +14,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.graphs.evidence import code_of
 from pypgm.inference.folding import Folding
 from pypgm.queries.folded import folded
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -156,7 +157,7 @@ class Constraint:
         return tuple(code_of(domain, a, v) for a, v in zip(self.clique, values, strict=True))
 
     def __repr__(self) -> str:
-        return f"Constraint({', '.join(self.clique)}: {self.kind})"
+        return f"Constraint({escaped(', '.join(self.clique))}: {self.kind})"
 
 
 def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Masks]:

@@ -13,6 +13,7 @@ from pypgm.factor import Factor, transpose_cells
 from pypgm.numeric import real_array
 from pypgm.queries import Identity, LinearQuery, Products, UserOperator
 from pypgm.queries.folded import folded
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -173,7 +174,9 @@ class LinearMeasurement:
         asked = "" if self.query is None else f", {self.query!r}"
         spread = f"stddev {self.stddev:.4g}" if isinstance(self.stddev, float) else "stddev each"
         law = f"{self.noise}, not private" if self.not_private else self.noise
-        return f"LinearMeasurement({', '.join(self.clique)}: {self.values.size} values, {spread}{asked}, {law})"
+        return (
+            f"LinearMeasurement({escaped(', '.join(self.clique))}: {self.values.size} values, {spread}{asked}, {law})"
+        )
 
 
 def cells_of(domain: Domain, clique: str | Iterable[str], table: Clique) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.memory import check_fits, hopeless_refused
 from pypgm.numeric import checked_real, checked_threads
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     import networkx
@@ -328,7 +329,7 @@ class JunctionTree:
         return (
             f"JunctionTree of {len(self.nodes)} cliques over {len(self.domain)} attributes\n"
             f"  width       {cost.width}\n"
-            f"  largest     {', '.join(cost.largest_clique)} ({cost.largest_cells:.4g} cells)\n"
+            f"  largest     {escaped(', '.join(cost.largest_clique))} ({cost.largest_cells:.4g} cells)\n"
             f"  cells       {cost.cells:.4g}\n"
             f"  memory      {cost.bytes / 2**20:.4g} MiB\n"
             f"  operations  {cost.operations:.4g} a propagation"

@@ -14,6 +14,7 @@ from pypgm.privacy.charge import Charge
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
+from pypgm.terminal import escaped
 
 _Entry = tuple[str, str, str, Fraction]
 
@@ -130,7 +131,7 @@ class LedgerReport:
         left += f"; delta {short(self.spent_delta())} spent" if self.spent_delta() else ""
         rows.append(("spent", f"of {self._budget!r}", left, short(self.spent())))
         if self.not_private:
-            rows.append(("not private", self.not_private, "", ""))
+            rows.append(("not private", escaped(self.not_private), "", ""))
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
@@ -231,7 +232,7 @@ def _told(line: Charge) -> tuple[str, str, str]:
     shown += f", delta {short(line.delta)}" if line.delta else ""
     what = f"{line.within}: {line.what}" if line.within else line.what
     law = "stated by the caller" if line.noise == "stated" else line.noise
-    return what, line.on, f"{law} ({shown})"
+    return escaped(what), escaped(line.on), f"{law} ({shown})"
 
 
 def _shortened(entries: Sequence[_Entry], most: int) -> list[_Entry]:
