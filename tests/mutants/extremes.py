@@ -116,9 +116,9 @@ _PLACES = [
     (
         "selections are drawn from given words",
         "privacy.selector",
-        "return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]",
+        "return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]",
         "words = __import__('pypgm')._core.SeededWords(7)\n"
-        "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]",
+        "            return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]",
         selection,
         "seeded by default",
     ),
