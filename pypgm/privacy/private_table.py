@@ -17,7 +17,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend
-from pypgm.privacy.counts import Counts, schema_of
+from pypgm.privacy.counts import Counts, check_counts, schema_of
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.frank_wolfe import FrankWolfe, Regressions
 from pypgm.privacy.guarded import Guarded
@@ -76,11 +76,7 @@ class PrivateTable(Guarded):
         noise: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
     ) -> None:
-        if not hasattr(type(data), "n_records"):  # asked of the class: nothing of the records is read
-            raise TypeError(
-                f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, domain) reads one, "
-                "pypgm.Dataset(columns, domain) makes one"
-            )
+        check_counts(data)
         if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         schema = schema_of(data)
@@ -382,8 +378,7 @@ class PrivateTable(Guarded):
         """
         if self._privacy != Privacy():
             raise ValueError("sampling protects records that come or go, one a person: neighbours='add-remove' alone")
-        records = self.__records()
-        if not isinstance(records, Dataset):
+        if not isinstance(self.__records(), Dataset):
             raise TypeError("only a Dataset can be sampled")
         chance = as_fraction("rate", rate)
         inner = Ledger(Budget(epsilon=epsilon))
@@ -393,7 +388,7 @@ class PrivateTable(Guarded):
         if self._ledger.not_private:
             inner.mark_not_private(self._ledger.not_private)
         with fixed_errors:
-            kept = poisson_sample(records, chance, self._words)
+            kept = poisson_sample(self.__records(), chance, self._words)
         sample = PrivateTable(kept, self._privacy, inner, n_threads=self._n_threads, noise=self._noise)
         sample._words = self._words
         self.__views.add(sample)

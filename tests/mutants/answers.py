@@ -54,10 +54,11 @@ other_laplace = shaped("laplace measurement", SHAPES[:2], noise="opendp")
 
 DRAWN = "values = noise.add(_answers(done, self.__records().count([attributes], self._n_threads)[0]))"
 EXACT = (
-    "values = (lambda e: {} if {} else noise.add(e))(_answers(done, self.__records().count([attributes], self._n_threads)[0]))"
+    "values = (lambda e: {} if {} else noise.add(e))"
+    "(_answers(done, self.__records().count([attributes], self._n_threads)[0]))"
 )
 
-SELECTED = "                return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]"
+SELECTED = " " * 16 + "return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]"
 
 MUTANTS = [
     Mutant(

@@ -223,7 +223,8 @@ _PLACES = [
         "private_table",
         MARK,
         "        if not attributes and values[0] < 0:\n"
-        "            values = noise.add(_answers(done, self.__records().count([attributes], self._n_threads)[0]))\n" + MARK,
+        "            own = self.__records().count([attributes], self._n_threads)[0]\n"
+        "            values = noise.add(_answers(done, own))\n" + MARK,
         total,
         "uncharged draw",
     ),

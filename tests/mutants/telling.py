@@ -34,7 +34,7 @@ def follow(name):
 
 whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
 
-SELECTED = "                return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]"
+SELECTED = " " * 16 + "return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]"
 ROWS = "len(data.columns[schema.domain.attributes[0]])"
 READ_ALL = "    data = read_table(arguments.table, schema, **reading(arguments))\n"
 
