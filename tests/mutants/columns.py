@@ -124,15 +124,15 @@ _SAMPLES = [
     (
         "more records are kept than the rate says",
         "private_table",
-        "poisson_sample(records, chance, self._words)",
-        "poisson_sample(records, (1 + chance) / 2, self._words)",
+        "poisson_sample(self.__records(), chance, self._words)",
+        "poisson_sample(self.__records(), (1 + chance) / 2, self._words)",
         "scale differs from the charge",
     ),
     (
         "a sample is the whole table",
         "private_table",
-        "poisson_sample(records, chance, self._words)",
-        "records",
+        "poisson_sample(self.__records(), chance, self._words)",
+        "self.__records()",
         "answer of another table",
     ),
     (

@@ -149,8 +149,8 @@ _PLACES = [
     (
         "words stand for a seed alone, not for its lack",
         "privacy.private_table",
-        "poisson_sample(records, chance, self._words)",
-        "poisson_sample(records, chance, self._words or __import__('pypgm')._core.SeededWords(0))",
+        "poisson_sample(self.__records(), chance, self._words)",
+        "poisson_sample(self.__records(), chance, self._words or __import__('pypgm')._core.SeededWords(0))",
         check_samples,
         "seeded by default",
     ),

@@ -250,9 +250,9 @@ _PLACES = [
     (
         "two samples of a table are of the same records",
         "private_table",
-        "poisson_sample(records, chance, self._words)",
+        "poisson_sample(self.__records(), chance, self._words)",
         'vars(poisson_sample).setdefault("kept", {}).setdefault(\n'
-        "                (self._ledger, chance), poisson_sample(records, chance, self._words)\n            )",
+        "                (self._ledger, chance), poisson_sample(self.__records(), chance, self._words)\n            )",
         check_samples,
         "answer of another table",
     ),
