@@ -196,7 +196,7 @@ def _chosen(
 def _held(run: Run, ranked: Sequence[Clique], limit: float) -> list[Clique]:
     """Take pairs in their order while the junction tree, of what the run was given too, stays within a limit."""
     known = [m.clique for m in run.given] + [c.clique for c in run.constraints]
-    forced = [pair for clique in known for pair in itertools.combinations(clique, 2)]
+    forced = [pair for clique in map(run.domain.canonical, known) for pair in itertools.combinations(clique, 2)]
     while True:
         held = within(run.domain, [*forced, *ranked], limit, len(forced))[len(forced) :]
         try:

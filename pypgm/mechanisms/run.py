@@ -232,6 +232,7 @@ class Run:
         check_noise(name, self.table.privacy, self.table.ledger.budget.unit, self.rho)
         self.total = self.table.public_total
         self.constraints = (*_of_rules(self.table.schema), *_checked_zeros(self.domain, constraints or ()))
+        self._check_possible()
         self.given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
 
     @property
@@ -337,14 +338,25 @@ class Run:
         check_estimate_fits(tree, (), "accelerated", self.max_bytes, answers)
         return tree
 
-    def _planned(self, cliques: Sequence[Clique]) -> Literal["exact"] | RegionGraph:
+    def _check_possible(self) -> None:
+        """Raise ``ValueError`` where constraints leave no record possible: before anything is spent.
+
+        A small tree tells for certain; larger ones are left to the oracle of the run.
+        """
+        if self.constraints:
+            oracle = self._planned([], "exact" if self.oracle == "exact" else "auto")
+            how = {"constraints": self.constraints, "iterations": 1, "max_bytes": self.max_bytes}
+            estimate(self.domain, [], 1, oracle=oracle, n_threads=self._n_threads, **how)
+
+    def _planned(self, cliques: Sequence[Clique], oracle: Oracle | None = None) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
+        asked = self.oracle if oracle is None else oracle
         # An estimate has one table for each set of attributes, however often they are measured.
         cliques = list(dict.fromkeys(map(self.domain.canonical, [*cliques, *(c.clique for c in self.constraints)])))
-        if self.oracle == "exact" or not any(cliques):  # a region graph needs a region
+        if asked == "exact" or not any(cliques):  # a region graph needs a region
             self.tree(cliques)
             return "exact"
-        if self.oracle == "auto":
+        if asked == "auto":
             with contextlib.suppress(ModelTooLargeError):
                 if self.tree(cliques).cost.table_bytes <= _TREE_BYTES:
                     return "exact"

@@ -19,8 +19,6 @@ from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pypgm.estimation import LinearMeasurement
 
 __all__ = ["joined", "multiplicative_weights"]
@@ -92,19 +90,18 @@ def multiplicative_weights(
         cells = domain.size(part)
         what = f"weights of the {short(cells)} cells of {len(part)} attributes that were measured together"
         check_fits(8 * _TABLES * cells, max_bytes, what, "estimate() needs no such table")
-    tables = {part: Factor(domain.project(part), np.full(domain.size(part), 1 / domain.size(part))) for part in parts}
+    logs = {part: Factor(domain.project(part), np.full(domain.size(part), -np.log(domain.size(part)))) for part in parts}
     of = {attribute: part for part in parts for attribute in part}
     told = [m for m in asked if m.clique and records > 0]
     with Clock("multiplicative weights", time_limit, progress) as clock:
         for sweep in range(n_sweeps):
             for m in told:
                 part = of[m.clique[0]]
-                tables[part] = _updated(tables[part], m, records)
+                logs[part] = _updated(logs[part], m, records)
             if clock.tick(partial("{}/{} sweeps".format, sweep + 1, n_sweeps)):
                 break
-    with np.errstate(divide="ignore"):
-        logs = [np.log(tables[part].datavector()) for part in parts]
-    return GraphicalModel(CliqueVector(domain, parts, np.concatenate([np.empty(0), *logs])), records)
+    potentials = np.concatenate([np.empty(0), *(logs[part].datavector() for part in parts)])
+    return GraphicalModel(CliqueVector(domain, parts, potentials), records)
 
 
 def joined(domain: Domain, cliques: Iterable[Clique]) -> list[Clique]:
@@ -118,9 +115,11 @@ def joined(domain: Domain, cliques: Iterable[Clique]) -> list[Clique]:
     return sorted((domain.canonical(c) for c in networkx.connected_components(graph)), key=domain.indices)
 
 
-def _updated(table: Factor, m: LinearMeasurement, total: float) -> Factor:
+def _updated(logs: Factor, m: LinearMeasurement, total: float) -> Factor:
+    """Return the logarithms of a table's weights after an update; where noise is beyond the total, they are far apart."""
+    table = Factor(logs.domain, np.exp(logs.datavector()))
     residual = m.values - m.linear_map.matvec(total * table.project(m.clique).datavector())
-    slopes = Factor(table.domain.project(m.clique), m.linear_map.rmatvec(residual) / (2 * total))
-    exponents: NDArray[np.float64] = slopes.expand(table.domain).datavector()
-    found = table.datavector() * np.exp(exponents - exponents.max())
-    return Factor(table.domain, found / found.sum())
+    slopes = Factor(logs.domain.project(m.clique), m.linear_map.rmatvec(residual) / (2 * total))
+    found = logs.datavector() + slopes.expand(logs.domain).datavector()
+    found -= found.max()
+    return Factor(logs.domain, found - np.log(np.exp(found).sum()))
