@@ -15,6 +15,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.grouping import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tree_limit import estimate_that_fits
 from pypgm.memory import check_fits, short
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -110,7 +111,7 @@ def mst(
     pairs = select_tree(table, _independent(read, records), groups, rho)
     doubles = _measure(table, pairs, rho, lambda pair: query_of_groups(groups, pair))
     run.close()
-    return run.release(run.estimate([*read, *doubles]), [*singles, *doubles], compress=compress)
+    return run.release(estimate_that_fits(run, [*read, *doubles]), [*singles, *doubles], compress=compress)
 
 
 def _check_counts(run: Run) -> None:

@@ -15,6 +15,7 @@ from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
+from pypgm.privacy.trusted_query import trusted_on
 from pypgm.queries import Identity, LinearQuery, Subset
 from pypgm.reconstruction.weights import joined, multiplicative_weights
 from pypgm.release import Release
@@ -69,7 +70,7 @@ def mwem(
         Laplace, else exact discrete Gaussian.
     workload : Workload, optional
         Marginals, or sums over groups of their cells, to be answered well; all pairs of attributes by default. Weights
-        multiply distances.
+        multiply distances. What is public, such as the sum of all cells under "replace", is not asked.
     asks : {"marginals", "cells"}
         What a round selects and measures: a marginal of the workload with its queries, or one cell of one.
     rounds : int, optional
@@ -183,8 +184,15 @@ def _questions(run: Run, workload: Workload, asks: Asks) -> list[_Question]:
             found.append(_Question(clique, weight, query))
     if asks == "marginals" and len({run.domain.canonical(q.clique) for q in found}) < len(found):
         raise ValueError("the workload names a marginal more than once: pass one query on it")
-    public = run.total is not None  # then nobody changes a sum over all cells
-    return [q for q in found if not (public and q.answers(run.domain) == run.domain.size(q.clique) == 1)]
+    return [q for q in found if run.total is None or _changes(run.domain, q)]
+
+
+def _changes(domain: Domain, question: _Question) -> bool:
+    """Return whether a record that is replaced changes an answer: a sum over all cells is public then."""
+    if question.query is None:
+        return domain.size(question.clique) > 1
+    _, _, asked = trusted_on(domain, question.clique, question.query)
+    return asked.squared_l2_sensitivity("replace") > 0
 
 
 class _Search:

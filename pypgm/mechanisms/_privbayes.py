@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -18,6 +17,7 @@ from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tree_limit import estimate_that_fits
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.release import Release
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Domain
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["Estimator", "privbayes"]
 
@@ -115,11 +114,11 @@ def privbayes(
     parents, measurements = select_parents(run.table, how)
     measurements += _measured(run.table, parents)
     run.close()
+    if run.constraints:  # which conditional tables break
+        return run.release(estimate_that_fits(run, measurements), measurements)
     if estimator == "model":
         with contextlib.suppress(ModelTooLargeError):
             return run.release(run.estimate(measurements), measurements)
-    if run.constraints:
-        return run.release(_largest_model(run, measurements), measurements)
     return run.release(_network(run.domain, parents, measurements, run.total), measurements)
 
 
@@ -130,15 +129,6 @@ def _measured(table: PrivateTable, parents: Mapping[str, Clique]) -> list[Linear
     law: Law = "laplace" if table.ledger.budget.unit == "epsilon" else "gaussian"
     each = table.ledger.remaining() / len(largest)
     return [measure_family(table, f, each, law) for f in largest]
-
-
-def _largest_model(run: Run, measurements: Sequence[LinearMeasurement]) -> ReleasedModel:
-    """Return the model of as many measurements as fit: conditional tables, which always do, break constraints."""
-    warnings.warn("privbayes: the model of all tables does not fit, and rests on the first ones", RuntimeWarning, 3)
-    for n in range(len(measurements) - 1, 0, -1):
-        with contextlib.suppress(ModelTooLargeError):
-            return run.estimate(measurements[:n])
-    return run.estimate([])
 
 
 def _network(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,11 @@ from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
     from pypgm.domain import Clique
+    from pypgm.estimation import LinearMeasurement
     from pypgm.mechanisms.run import Run
+    from pypgm.models import GraphicalModel, RegionGraphModel
 
-__all__ = ["TREE_BYTES", "check_any_fits", "check_compared", "may_fit", "that_fit"]
+__all__ = ["TREE_BYTES", "check_any_fits", "check_compared", "estimate_that_fits", "may_fit", "that_fit"]
 
 TREE_BYTES = 2.0**23
 """Of the tables of the trees that mechanisms grow round by round."""
@@ -60,6 +63,23 @@ def that_fit(run: Run, known: Iterable[Clique], candidates: Sequence[Clique], li
         if _bytes(run, [*held, clique]) <= (sys.float_info.max if is_held else limit):
             found.append(i)
     return found
+
+
+def estimate_that_fits(run: Run, measured: Sequence[LinearMeasurement]) -> GraphicalModel | RegionGraphModel:
+    """Return the model of measurements that are paid for, or with a warning of as many as fit.
+
+    Beside constraints, cliques that were chosen since the run was checked may make a tree that nobody could foresee.
+    """
+    for n in range(len(measured), 0, -1):
+        try:
+            model = run.estimate(measured[:n])
+        except ModelTooLargeError:
+            continue
+        if n < len(measured):
+            told = f"{run.name}: the model of all measurements does not fit, and rests on the first {n}"
+            warnings.warn(told, RuntimeWarning, stacklevel=3)
+        return model
+    return run.estimate([])
 
 
 def _bytes(run: Run, cliques: Sequence[Clique]) -> float:

@@ -90,7 +90,8 @@ def multiplicative_weights(
         cells = domain.size(part)
         what = f"weights of the {short(cells)} cells of {len(part)} attributes that were measured together"
         check_fits(8 * _TABLES * cells, max_bytes, what, "estimate() needs no such table")
-    logs = {part: Factor(domain.project(part), np.full(domain.size(part), -np.log(domain.size(part)))) for part in parts}
+    sizes = {part: domain.size(part) for part in parts}
+    logs = {part: Factor(domain.project(part), np.full(n, -np.log(n))) for part, n in sizes.items()}
     of = {attribute: part for part in parts for attribute in part}
     told = [m for m in asked if m.clique and records > 0]
     with Clock("multiplicative weights", time_limit, progress) as clock:
@@ -116,7 +117,7 @@ def joined(domain: Domain, cliques: Iterable[Clique]) -> list[Clique]:
 
 
 def _updated(logs: Factor, m: LinearMeasurement, total: float) -> Factor:
-    """Return the logarithms of a table's weights after an update; where noise is beyond the total, they are far apart."""
+    """Return the logarithms of weights after an update: where noise is beyond the total, weights would vanish."""
     table = Factor(logs.domain, np.exp(logs.datavector()))
     residual = m.values - m.linear_map.matvec(total * table.project(m.clique).datavector())
     slopes = Factor(logs.domain.project(m.clique), m.linear_map.rmatvec(residual) / (2 * total))
