@@ -345,7 +345,7 @@ class Run:
         """
         if self.constraints:
             oracle = self._planned([], "exact" if self.oracle == "exact" else "auto")
-            how = {"constraints": self.constraints, "iterations": 1, "max_bytes": self.max_bytes}
+            how: dict[str, Any] = {"constraints": self.constraints, "iterations": 1, "max_bytes": self.max_bytes}
             estimate(self.domain, [], 1, oracle=oracle, n_threads=self._n_threads, **how)
 
     def _planned(self, cliques: Sequence[Clique], oracle: Oracle | None = None) -> Literal["exact"] | RegionGraph:

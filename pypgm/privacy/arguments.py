@@ -42,6 +42,8 @@ def one_relation(neighbours: Neighbours | None, privacy: Privacy | None) -> Priv
     """Return the relation named one way or the other, as a private table takes it; ``TypeError`` if both are given."""
     if neighbours is not None and privacy is not None:
         raise TypeError("pass either neighbours or privacy=, not both")
+    if not isinstance(privacy, Privacy | None):
+        raise TypeError(f"privacy needs a Privacy, got {type(privacy).__name__}")
     return privacy if neighbours is None else neighbours
 
 
