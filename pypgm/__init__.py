@@ -27,6 +27,7 @@ _NAMES = {  # by the module they are in
     "pypgm.privacy": ("Budget", "Ledger", "LedgerReport", "Privacy", "PrivateColumn", "PrivateTable"),
     "pypgm.queries": ("KroneckerQuery",),
     "pypgm.release": ("Release", "load"),
+    "pypgm._synthesize": ("synthesize",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _ONE_AT_A_TIME = RLock()  # packages import each other: of two threads one would see what the other has half made
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from pypgm import workloads as workloads
     from pypgm._core import __version__ as __version__
     from pypgm._core import build_info as build_info
+    from pypgm._synthesize import synthesize as synthesize
     from pypgm.clique_vector import CliqueVector as CliqueVector
     from pypgm.data import Dataset as Dataset
     from pypgm.data import Schema as Schema

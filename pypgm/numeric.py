@@ -33,7 +33,7 @@ __all__ = [
 Number = int | float | Fraction | Decimal | str
 
 _MOST_TEXT = 10_000  # characters of a number: two integers of 4,300 digits, the most that Python writes, have fewer
-_MOST_EXPONENT = 3  # digits of an exponent: doubles end at 308, and 1e999999999 would fill the memory
+_MOST_EXPONENT = 4  # digits of an exponent: 1e9999 is quick to compute with, and 1e999999999 would fill the memory
 _MOST_DIGITS = 400  # of an integer in a text
 _SHOWN = 40  # characters of a text that is none
 _MOST_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from pypgm._core import __version__
-from pypgm.data import Schema
+from pypgm.data import Schema, write_table
 from pypgm.data import as_frame as framed
+from pypgm.data.layout import Layout
 from pypgm.data.rules import drawn_by_rules
+from pypgm.data.schema import as_schema
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.models.archive import archive_bytes, parse_archive, read_archive
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from pypgm.data import Dataset
-    from pypgm.data.frames import Frame
+    from pypgm.data.frames import Frame, Library
     from pypgm.graphs.evidence import Evidence
     from pypgm.models.stored_model import ReleasedModel
 
@@ -72,6 +74,8 @@ class Release(Stored):
     schema : Schema, optional
         Of the table that the records came from, where they know it: ``release.schema.decode(records)`` gives values as
         that table has them. ``dataclasses.replace(release, schema=schema)`` adds it.
+    layout : Layout, optional
+        How the table of the records looks, whose frame it is or how its file is written; `pypgm.synthesize` keeps it.
     """
 
     model: ReleasedModel
@@ -82,6 +86,7 @@ class Release(Stored):
     version: str = __version__
     log: tuple[Mapping[str, Any], ...] = ()
     schema: Schema | None = None
+    layout: Layout | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.ledger, Ledger):
@@ -200,6 +205,75 @@ class Release(Stored):
     def _by_rules(self, draw: Callable[[int | None], Dataset]) -> Dataset:
         schema = self.schema
         return draw(None) if schema is None else drawn_by_rules(schema.rules, schema.columns, draw)
+
+    def to_frame(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+        library: Library | None = None,
+    ) -> Frame:
+        """Return synthetic records as a data frame that looks like the table that the release was made of.
+
+        Parameters
+        ----------
+        rows, rng, evidence
+            As for `synthetic_data`.
+        library : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; by default that of the source, with its columns in their order and of their types. A file or
+            an engine that knows types gives a table of pyarrow; where no source is known it is pandas.
+
+        Raises
+        ------
+        ImportError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> import pandas, pypgm  # doctest: +SKIP
+        >>> people = pandas.read_parquet("people.parquet")  # doctest: +SKIP
+        >>> release = pypgm.synthesize(people, "schema.json", epsilon=1, delta=1e-9)  # doctest: +SKIP
+        >>> (release.to_frame().dtypes == people.dtypes).all()  # doctest: +SKIP
+        True
+        """
+        draws = as_generator(rng)
+        records = self.synthetic_data(rows, draws, evidence=evidence)
+        layout = self.layout or Layout()
+        if library is not None and library != layout.library:
+            layout = Layout(library, dict.fromkeys(layout.types, ""))
+        return layout.frame(as_schema(self.schema or records.domain).columns, records.columns, draws)
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+    ) -> None:
+        """Write synthetic records to a CSV or Parquet file, as the table that the release was made of is written.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Parquet where its name ends in ``.parquet`` or ``.pq``; ``.gz`` compresses a CSV file.
+        rows, rng, evidence
+            As for `synthetic_data`.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        ImportError
+            If it is Parquet, and pyarrow is not installed.
+
+        Examples
+        --------
+        >>> release.write("synthetic.csv")  # doctest: +SKIP
+        """
+        draws = as_generator(rng)
+        write_table(self.synthetic_data(rows, draws, evidence=evidence), path, self.schema, draws, layout=self.layout)
 
     def error(
         self,

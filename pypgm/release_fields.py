@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pypgm.data import Schema
+from pypgm.data.layout import LAYOUT, Layout
 from pypgm.fields import check_fields
 from pypgm.models.origin import MEASUREMENTS, packed_measurements, unpacked_measurements
 from pypgm.privacy.ledger_report import LedgerReport
@@ -20,7 +21,7 @@ __all__ = ["check_release", "release_arguments", "release_fields"]
 _VERSION = 2
 _UNLINKED = 1  # the version of releases that do not say which line charged each measurement
 _FIELDS = {"version": int, "mechanism": str, "options?": {str: object}, "pypgm?": str, "log?": [{str: object}]}
-_FIELDS |= {"ledger": {}, "measurements": MEASUREMENTS}
+_FIELDS |= {"ledger": {}, "measurements": MEASUREMENTS, "layout?": LAYOUT}
 
 
 def release_fields(release: Release) -> dict[str, Any]:
@@ -29,7 +30,8 @@ def release_fields(release: Release) -> dict[str, Any]:
     own |= {"measurements": packed_measurements(release.measurements)}
     own |= links_of(release.measurements, release.ledger)
     own |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
-    return own if release.schema is None else own | {"schema": release.schema.to_dict()}
+    own |= {} if release.schema is None else {"schema": release.schema.to_dict()}
+    return own if release.layout is None else own | {"layout": release.layout.to_dict()}
 
 
 def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
@@ -49,6 +51,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "version": stored.get("pypgm", ""),
         "log": tuple(log),
         "schema": Schema.from_dict(stored["schema"]) if "schema" in stored else None,
+        "layout": Layout(**stored["layout"]) if "layout" in stored else None,
     }
 
 

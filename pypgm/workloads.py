@@ -14,7 +14,17 @@ from pypgm.memory import check_fits, short
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import AllRange, Identity, Kronecker, LinearQuery, Prefix
 
-__all__ = ["Workload", "all_k_way", "from_queries", "prefixes", "random_k_way", "ranges", "up_to_k_way", "with_target"]
+__all__ = [
+    "Workload",
+    "all_k_way",
+    "as_workload",
+    "from_queries",
+    "prefixes",
+    "random_k_way",
+    "ranges",
+    "up_to_k_way",
+    "with_target",
+]
 
 _MARGINAL_BYTES = 500  # of a marginal in a workload, and of its weight and query beside it
 
@@ -266,6 +276,39 @@ def _along(
 
     own_cliques = as_cliques(cliques)
     return Workload(domain, own_cliques, [asked(c) for c in own_cliques])
+
+
+def as_workload(domain: Domain, given: Workload | int | str | Iterable[str | Iterable[str]]) -> Workload:
+    """Return a workload of what stands for one.
+
+    Parameters
+    ----------
+    domain : Domain
+        Its attributes.
+    given : Workload, int, str or sequence of clique
+        A number K for all marginals of K attributes, ``"up-to-K"`` for those of at most K, a list of marginals, or a
+        workload.
+
+    Raises
+    ------
+    ValueError
+        If it is no workload over the domain.
+
+    Examples
+    --------
+    >>> list(as_workload(Domain({"a": 2, "b": 3}), "up-to-2"))
+    [('a',), ('b',), ('a', 'b')]
+    """
+    if isinstance(given, Workload):
+        return given
+    if isinstance(given, int):
+        return all_k_way(domain, given)
+    if not isinstance(given, str):
+        return Workload(domain, [domain.canonical(clique) for clique in as_cliques(given)])
+    number = given.removeprefix("up-to-")
+    if not (number.isascii() and number.isdigit() and len(number) < 10):
+        raise ValueError(f"a workload needs a number K, up-to-K or a list of marginals, got {given!r}")
+    return (all_k_way if number == given else up_to_k_way)(domain, int(number))
 
 
 def check_listable(domain: Domain, k: int) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 import pypgm
 from pypgm import Schema, cli, read_table
-from pypgm.data.draft import draft_schema, draft_text
+from pypgm.data.draft import draft_schema
+from pypgm.data.typed_draft import draft_text
 
 
 @pytest.fixture

@@ -59,13 +59,13 @@ def test_a_release_is_never_written_over(folder, capsys):
     before = Path("out.pgm").read_bytes()
     Path("out.csv").unlink()
     assert cli.main(SYNTH) == 2
-    assert "out.pgm is there already, and is not written over" in capsys.readouterr().err
+    assert "out.pgm is there already, and no release is written over" in capsys.readouterr().err
     assert Path("out.pgm").read_bytes() == before
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device", "out.csv"), KeyboardInterrupt()])
 def test_what_goes_wrong_after_paying_names_release_and_way_on(folder, monkeypatch, capsys, error):
-    def broken(*_):
+    def broken(*_, **__):
         raise error
 
     monkeypatch.setattr(verb, "write_table", broken)

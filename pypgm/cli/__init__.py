@@ -13,7 +13,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from pypgm.cli import command
     except KeyboardInterrupt:
-        if sys.stderr is not None:
-            sys.stderr.write("pypgm: interrupted\n")
+        sys.stderr.write("pypgm: interrupted\n")
         return 130
     return command.main(argv)

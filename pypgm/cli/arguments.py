@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
-import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -21,12 +20,10 @@ from pypgm.data.files import open_stream
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import check_parquet
 from pypgm.data.schema import Schema, read_schema
-from pypgm.data.unsettled import OpenSet
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
 from pypgm.memory import memory_limit
 from pypgm.numeric import fraction_of, whole_of
-from pypgm.privacy import Budget
 from pypgm.release import Release
 
 if TYPE_CHECKING:
@@ -48,7 +45,6 @@ __all__ = [
     "as_rows",
     "as_seconds",
     "as_seed",
-    "budget_for",
     "check_places",
     "check_rows",
     "clique_named",
@@ -75,7 +71,6 @@ TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
 """How the name of a table ends that is written."""
 
 _TO = ".."  # between the ends of a range
-_RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
 
 
 def add_verb(
@@ -182,18 +177,6 @@ def as_seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(f"needs seconds, more than 0, got {text!r}")
 
 
-def budget_for(schema: Schema, arguments: argparse.Namespace) -> Budget:
-    """Return the budget that is asked for, a part of delta kept for values that have to be found."""
-    if sum(fraction_of(str(column.share)) for column in schema.open.values()) >= 1:
-        raise ValueError("the shares of open columns leave nothing of the budget for the records")
-    sets = [repr(name) for name, column in schema.open.items() if isinstance(column, OpenSet)]
-    if sets and arguments.delta <= 0:
-        told = f"values of {listed(sets)} are open in the schema, and found with a probability of failure"
-        raise ValueError(f"--delta must be more than 0: {told}")
-    reserved = arguments.delta / _RESERVED if sets else 0
-    return Budget(epsilon=arguments.epsilon, delta=arguments.delta, reserved_delta=reserved)
-
-
 def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes: Sequence[str] = ()) -> None:
     """Refuse, before any work is done, to write where nothing can be written or something precious is.
 
@@ -217,19 +200,8 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
             raise ValueError(f"{path}: there is no directory {place.parent}")
         if suffixes and not (path.endswith(tuple(suffixes)) or _has_no_format(path)):
             raise ValueError(f"{path} has a name of no format that is written here: {', '.join(suffixes)}")
-        stream = open_stream(path)
-        if stream is not None:
-            _check_stream(path, stream)
-        elif suffixes and place.is_file() and place.stat().st_size > 0:
+        if suffixes and open_stream(path) is None and place.is_file() and place.stat().st_size > 0:
             raise ValueError(f"{path} is there already, and is not written over: name another file, or move it away")
-
-
-def _check_stream(path: str, stream: int) -> None:
-    """Raise ``OSError`` where an open stream takes no bytes, because it was closed."""
-    try:
-        os.write(stream, b"")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from None
 
 
 def _has_no_format(path: str) -> bool:

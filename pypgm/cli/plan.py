@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pypgm import mechanisms
-from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, budget_for, schema_in
+from pypgm._synthesize import budget_for
+from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, schema_in
 from pypgm.cli.printing import show
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.privacy import Budget, Privacy
@@ -72,7 +73,7 @@ def _left(schema: Schema, budget: Budget) -> Budget:
 
 def _plan(arguments: argparse.Namespace) -> None:
     declared = schema_in(arguments.domain)
-    budget = _left(declared, budget_for(declared, arguments))
+    budget = _left(declared, budget_for(declared, arguments.epsilon, arguments.delta))
     schema = declared.made_up(arguments.open_values)
     domain = schema.domain
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)

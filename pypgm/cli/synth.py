@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pypgm._synthesize import prepared
 from pypgm.cli.arguments import (
-    RUNNABLE,
     TABLES,
     add_budget,
     add_mechanism,
@@ -16,23 +15,17 @@ from pypgm.cli.arguments import (
     add_verb,
     as_rows,
     as_seconds,
-    budget_for,
     check_places,
     check_rows,
     reading,
     schema_in,
 )
-from pypgm.cli.claim import Claim
 from pypgm.cli.printing import tell
 from pypgm.cli.release_file import Place, default_place
-from pypgm.cli.stopping import STOPPING
 from pypgm.cli.workload import HELP, workload_named
-from pypgm.data import read_table, write_table
-from pypgm.data.table import read_open_table
+from pypgm.data import write_table
 from pypgm.data.unsettled import OpenSet
 from pypgm.domain import listed
-from pypgm.mechanisms.registry import mechanism_named, takes
-from pypgm.privacy import Budget, Ledger, PrivateTable, settle
 
 if TYPE_CHECKING:
     import argparse
@@ -49,8 +42,9 @@ __all__ = ["PaidError", "add_to", "stop_if_interrupted"]
 _ABOUT = """\
 Read a table, spend a privacy budget on it once, and write synthetic records.
 
-TABLE is a CSV file with a header, plain or gzip, or a Parquet file. SCHEMA is a JSON or YAML file that declares its
-columns, written from what is publicly known and never from the records; pypgm schema init drafts one:
+TABLE is a CSV file with a header, plain or gzip, a Parquet file, or a DuckDB file with --table. SCHEMA is a JSON or
+YAML file that declares its columns, written from what is publicly known and never from the records; pypgm schema init
+drafts one:
 
     {"columns": {"age": {"kind": "integer", "low": 0, "high": 99, "width": 5}, "sex": ["F", "M"]}, "drop": ["name"]}
 
@@ -73,7 +67,8 @@ def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "private synthetic records from a table"
     synth = add_verb(commands, "synth", _synth, summary=summary, about=_ABOUT, examples=_EXAMPLES)
-    synth.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz or .parquet file")
+    synth.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")
+    synth.add_argument("--table", dest="duckdb_table", metavar="NAME", help="which table of a .duckdb file")
     synth.add_argument(
         "--schema", "--domain", dest="schema", metavar="SCHEMA", required=True, help="the columns: .json or .yaml"
     )
@@ -111,8 +106,9 @@ def add_to(commands: Verbs) -> None:
 class PaidError(Exception):
     """What went wrong after the release was paid for and kept, and how to go on."""
 
-    def __init__(self, cause: BaseException, kept: Path, guarantee: str, way_on: str) -> None:
-        super().__init__(f"the release, paid for with {guarantee}, is whole in {kept}, its ledger too{way_on}")
+    def __init__(self, cause: BaseException, kept: Path, guarantee: str, out: str) -> None:
+        ways = f"go on with: pypgm sample {kept} --out {out}"
+        super().__init__(f"the release, paid for with {guarantee}, is whole in {kept}, its ledger too; {ways}")
         self.cause = cause
 
 
@@ -123,31 +119,21 @@ def _synth(arguments: argparse.Namespace) -> None:
     schema = schema_in(arguments.schema)
     domain = schema.provisional.domain
     check_rows(domain, arguments.rows or 0)
-    _own_options(domain, arguments.mechanism, arguments.workload)
-    mechanism_run = _open_run(arguments, schema) if schema.open else _closed_run(arguments, schema)
-    with Claim(arguments.out), Place(file, _bytes_of_pairs(domain), partial(_way_on, arguments)) as place:
+    mechanism_run = _prepared(arguments, schema)
+    with Place(file, _bytes_of_pairs(domain)) as place:
         release = mechanism_run()
         # From here on nothing depends on the records but through the release.
         del mechanism_run
         stop_if_interrupted(release)
-        with STOPPING.held():
-            kept = place.keep(release)
-        try:
-            STOPPING.check()
-            synthetic = release.synthetic_data(arguments.rows)
-            write_table(synthetic, arguments.out, release.schema or schema)
-        except (Exception, KeyboardInterrupt) as error:
-            raise PaidError(error, kept, release.guarantee, _way_on(arguments, kept)) from error
+        kept = place.keep(release)
+    try:
+        synthetic = release.synthetic_data(arguments.rows)
+        write_table(synthetic, arguments.out, release.schema, layout=release.layout)
+    except (Exception, KeyboardInterrupt) as error:
+        raise PaidError(error, kept, release.guarantee, arguments.out) from error
     lines = [*_summary(release, schema, synthetic.n_records), f"wrote {arguments.out}", f"wrote {kept}"]
     shown = [line for line in lines if line.startswith(_WARNING)] if arguments.quiet else lines
     tell(shown)
-
-
-def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
-    """Return how to get the records that were asked for from a release that is in a file, as the end of a sentence."""
-    rest = [] if arguments.rows is None else ["--rows", str(arguments.rows)]
-    words = ["pypgm", "sample", str(kept), "--out", arguments.out, *rest, *(["--quiet"] if arguments.quiet else [])]
-    return f"; go on with: {shlex.join(words)}"
 
 
 def _summary(release: Release, schema: Schema, n_records: int) -> list[str]:
@@ -169,33 +155,20 @@ def _found_lines(release: Release, schema: Schema) -> Iterator[str]:
             yield f"open column {name!r}: {found.n_values:,} values found; {column.other!r} is {share:.1%} of records"
 
 
-def _closed_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
+def _prepared(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
     """Read the table, and return what spends the budget on it."""
-    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
-    mechanism, options = mechanism_named(arguments.mechanism), _options(arguments, schema)
-    data = read_table(arguments.table, schema, **reading(arguments))
-    return lambda: mechanism(data, budget=budget, neighbours=arguments.neighbours, **options)
-
-
-def _open_run(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
-    """Read the table, and return what spends the budget on what is open in the schema, and then on the records."""
-    ledger = Ledger(budget_for(schema, arguments))
-    neighbours = arguments.neighbours
-    table = read_open_table(arguments.table, schema, **reading(arguments))
-
-    def run() -> Release:
-        settled = settle(schema, table.texts, neighbours, ledger)
-        with PrivateTable(table.encode(settled), neighbours, ledger) as records:
-            return mechanism_named(arguments.mechanism)(records, **_options(arguments, settled))
-
-    return run
-
-
-def _options(arguments: argparse.Namespace, schema: Schema) -> dict[str, Any]:
-    """Return what a mechanism takes beside records and budget."""
     talks = sys.stderr.isatty() and not arguments.quiet
-    own = _own_options(schema.domain, arguments.mechanism, arguments.workload)
-    return own | {"time_limit": arguments.time_limit, "progress": talks}
+    asked = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
+    return prepared(
+        arguments.table,
+        schema,
+        arguments.epsilon,
+        arguments.delta,
+        mechanism=arguments.mechanism,
+        neighbours=arguments.neighbours,
+        reading=reading(arguments) | {"table": arguments.duckdb_table},
+        options={"workload": asked, "time_limit": arguments.time_limit, "progress": talks},
+    )
 
 
 def _bytes_of_pairs(domain: Domain) -> int:
@@ -204,17 +177,7 @@ def _bytes_of_pairs(domain: Domain) -> int:
     return 8 * (sum(sizes) ** 2 - sum(n * n for n in sizes))
 
 
-def _own_options(domain: Domain, mechanism: str, workload: str | None) -> dict[str, Any]:
-    """Return the options that a mechanism has of its own, checked before the table is read."""
-    if workload is None:
-        return {}
-    if not takes(mechanism, "workload"):
-        able = ", ".join(name for name in RUNNABLE if takes(name, "workload"))
-        raise ValueError(f"{mechanism} chooses what it measures itself and takes no --workload; these do: {able}")
-    return {"workload": workload_named(domain, workload)}
-
-
 def stop_if_interrupted(release: Release) -> None:
     """Turn an estimate that Ctrl-C ended early into the end of the command: the release is discarded unseen."""
-    if STOPPING.number or (release.model.fit is not None and release.model.fit.status == "interrupted"):
+    if release.model.fit is not None and release.model.fit.status == "interrupted":
         raise KeyboardInterrupt("the release was discarded, and no file was left")

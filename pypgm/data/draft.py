@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import json
 import math
 import os
 import re
@@ -19,9 +18,8 @@ from pypgm.data.numbers import has_decimal_comma
 from pypgm.data.parquet import is_parquet, text_rows
 from pypgm.data.table import DecimalMark, check_marks, separator_hint
 from pypgm.domain import first_repeat, listed
-from pypgm.terminal import escaped_json
 
-__all__ = ["draft_schema", "draft_text"]
+__all__ = ["draft_schema"]
 
 _ROWS = 8192  # held as text at a time
 _DISTINCT = 100_000  # values of a column that are told apart
@@ -100,18 +98,6 @@ def _warnings(seen: Mapping[str, _Seen], columns: Mapping[str, Any], delimiter: 
     if all(_NUMBER.fullmatch(name) or name in column.counts for name, column in seen.items()):
         found.append("the first line looks like a record, not like the names of columns: add a header line")
     return found
-
-
-def draft_text(draft: dict[str, Any]) -> str:
-    """Return a draft as a file has it, with a line for each column."""
-    lines = [
-        f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps(column, ensure_ascii=False)}"
-        for name, column in draft["columns"].items()
-    ]
-    rest = {name: value for name, value in draft.items() if name not in {"comment", "columns"}}
-    others = [f' "{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in rest.items()]
-    parts = [f' "comment": {json.dumps(draft["comment"])}', ' "columns": {\n' + ",\n".join(lines) + "\n }", *others]
-    return escaped_json("{\n" + ",\n".join(parts) + "\n}\n")
 
 
 class _NoTableError(ValueError):

@@ -45,7 +45,7 @@ def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iter
         raise ValueError(f"{told}, in the row that begins in line {line}; {way_out}") from None
 
 
-def write_rows(file: TextIO, rows: Iterable[Iterable[object]]) -> None:
+def write_rows(file: TextIO, rows: Iterable[Iterable[object]], delimiter: str = ",") -> None:
     r"""Write rows as a CSV file has them; a field with a line break of any kind is in quotes.
 
     Examples
@@ -55,7 +55,7 @@ def write_rows(file: TextIO, rows: Iterable[Iterable[object]]) -> None:
     >>> file.getvalue()
     '"a\rb",c\n'
     """
-    csv.writer(_Lines(file), lineterminator="\r\n").writerows(rows)
+    csv.writer(_Lines(file), delimiter=delimiter, lineterminator="\r\n").writerows(rows)
 
 
 class _Lines:
@@ -197,14 +197,16 @@ def open_stream(path: str | os.PathLike[str]) -> int | None:
 
 
 @contextlib.contextmanager
-def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    r"""Write a text file in UTF-8 as `replacing` does; a name that ends in ``.gz`` compresses it.
+def replacing_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[TextIO]:
+    r"""Write a text file as `replacing` does; a name that ends in ``.gz`` compresses it.
 
     The same text gives the same bytes: no time and no name go into the compressed file.
 
     Parameters
     ----------
     path : str or path-like
+    encoding : str
+        Of the text.
 
     Examples
     --------
@@ -216,7 +218,7 @@ def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         if os.fspath(path).endswith(".gz"):
             packed = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
             file = cast("BinaryIO", stack.enter_context(packed))
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        text = io.TextIOWrapper(file, encoding=encoding, newline="")
         try:
             yield text
         except UnicodeEncodeError as error:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
@@ -18,9 +17,10 @@ from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
 from pypgm.data.file_kind import START, file_kind
 from pypgm.data.files import replacing
 from pypgm.data.frames import imported
+from pypgm.data.layout import Layout
 from pypgm.domain import Domain
 
-__all__ = ["check_parquet", "is_parquet", "read_parquet", "text_rows", "write_parquet"]
+__all__ = ["check_parquet", "is_parquet", "raw_columns", "read_parquet", "text_rows", "write_parquet"]
 
 _ROWS = 1 << 16  # of a piece
 _MAGIC = b"PAR1"  # that a file begins with
@@ -65,6 +65,12 @@ def read_parquet(
     return Dataset(codes, domain)
 
 
+def raw_columns(path: str | os.PathLike[str], names: Sequence[str]) -> tuple[Any, Any]:
+    """Return some columns of a Parquet file as an Arrow table, and the Arrow schema of all of them."""
+    with _opened(path) as file:
+        return file.columns(names), file.types
+
+
 def text_rows(path: str | os.PathLike[str]) -> Iterator[list[str]]:
     """Yield the names of a Parquet file's columns, then its rows as the texts a CSV file would have; null is empty."""
     with _opened(path) as file:
@@ -103,6 +109,15 @@ class _Parquet:
             self.step(lambda: piece.validate(full=True))
             yield piece
 
+    @property
+    def types(self) -> Any:  # noqa: ANN401
+        """The Arrow schema."""
+        return self.step(lambda: self._file.schema_arrow)
+
+    def columns(self, names: Sequence[str]) -> Any:  # noqa: ANN401
+        """Return some columns as an Arrow table."""
+        return self.step(lambda: self._file.read(list(names)))
+
     def step(self, read: Callable[[], T]) -> T:
         """Return what a step of the reader gives; what its errors quote may be records, and is not kept."""
         with contextlib.suppress(Exception):
@@ -121,28 +136,21 @@ def _text(value: object) -> str:
 
 
 def write_parquet(
-    data: Dataset, path: str | os.PathLike[str], columns: Mapping[str, Column], rng: np.random.Generator
+    data: Dataset,
+    path: str | os.PathLike[str],
+    columns: Mapping[str, Column],
+    rng: np.random.Generator,
+    layout: Layout,
 ) -> None:
     """Write records to a Parquet file, as `pypgm.write_table` does."""
     check_parquet([path])
-    arrow = imported("pyarrow", "Parquet", "parquet")
     parquet = imported("pyarrow.parquet", "Parquet", "parquet")
-    types = {name: _type(arrow, column) for name, column in columns.items()}
-    schema = arrow.schema([arrow.field(name, kind or arrow.string()) for name, kind in types.items()])
-    with replacing(path) as file, parquet.ParquetWriter(file, schema) as writer:
-        for start in range(0, data.n_records, _ROWS):
-            found = []
-            for name, column in columns.items():
-                codes = data.columns[name][start : start + _ROWS]
-                values: NDArray[Any] = column.texts(codes, rng) if types[name] is None else column.decode(codes, rng)
-                found.append(arrow.array(values, types[name] or arrow.string(), from_pandas=True))
-            writer.write_table(arrow.table(found, schema=schema))
-
-
-def _type(arrow: Any, column: Column) -> Any:  # noqa: ANN401 - of a package that may be missing
-    """Return the type of a column's values in a file; None where they are of several kinds, and written as texts."""
-    values = column.decode(np.arange(column.size), 0)
-    try:
-        return arrow.array(values if values.dtype != object else values.tolist()).type
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError):
-        return None
+    layout = layout.in_arrow(columns)
+    pieces = range(0, max(1, data.n_records), _ROWS)
+    with replacing(path) as file, contextlib.ExitStack() as stack:
+        writer = None
+        for start in pieces:
+            codes = {name: data.columns[name][start : start + _ROWS] for name in columns}
+            piece = layout.frame(columns, codes, rng)
+            writer = writer or stack.enter_context(parquet.ParquetWriter(file, piece.schema))
+            writer.write_table(piece)

@@ -20,6 +20,7 @@ from pypgm.data.frames import Frame
 from pypgm.data.rule_comparison import Comparison, check_together
 from pypgm.data.rules import Counted, Rule, broken_rules
 from pypgm.data.schema_file import declarations, read_object
+from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.data.unsettled import Unsettled
 from pypgm.domain import Domain, Label, LaterLabels, listed, nearest
 from pypgm.numeric import as_generator, fraction_of
@@ -296,6 +297,38 @@ class Schema:
     def read(cls, path: str | os.PathLike[str]) -> Schema:
         """Read a schema from a file, see `read_schema`."""
         return cls.from_dict(read_object(path), os.fspath(path))
+
+    @classmethod
+    def from_types(cls, source: Frame, bounds: Mapping[str, Sequence[Any]] | None = None) -> Schema:
+        """Return a schema from what a table says of itself, its names and types, without reading a record.
+
+        Booleans, and the categories that a type declares, are known by it; values of texts are found privately.
+
+        Parameters
+        ----------
+        source : data frame, DuckDB relation, ibis.Table or path
+            The path of a Parquet file.
+        bounds : mapping of str to sequence
+            What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts, if
+            it is known, a list of all.
+
+        Raises
+        ------
+        ValueError
+            If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column.
+
+        Examples
+        --------
+        >>> import pandas  # doctest: +SKIP
+        >>> frame = pandas.DataFrame({"age": [31, 7], "smokes": [True, False]})  # doctest: +SKIP
+        >>> Schema.from_types(frame, bounds={"age": (0, 120)})  # doctest: +SKIP
+        Schema(age: integer 41, smokes: boolean 2)
+        """
+        draft, missing = typed_draft(source, bounds or {})
+        if missing:
+            needed = f"bounds of {listed([repr(name) for name in missing])}, which types do not tell"
+            raise ValueError(f"a schema from types needs {needed}. Their draft, to be completed:\n{draft_text(draft)}")
+        return cls.from_dict(draft)
 
     @classmethod
     def of(cls, domain: Domain) -> Schema:

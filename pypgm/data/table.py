@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
@@ -19,6 +18,7 @@ from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import name_problems, problems_error
 from pypgm.data.file_kind import START, TABLE, it_looks_like
 from pypgm.data.files import NO_TEXT, csv_rows, open_text, replacing_text, write_rows
+from pypgm.data.layout import Layout
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
 from pypgm.data.schema import Schema, as_schema
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DecimalMark",
-    "OpenTable",
     "check_marks",
     "csv_names",
     "csv_pieces",
@@ -113,25 +112,6 @@ def read_table(
     return data
 
 
-@dataclass(frozen=True)
-class OpenTable:
-    """Records as far as a schema with open columns encodes them.
-
-    Attributes
-    ----------
-    texts : dict of str to list of str
-        The raw values of each open column, which `pypgm.privacy.settle` takes.
-    """
-
-    texts: dict[str, list[str]]
-    _codes: dict[str, NDArray[Any]]
-
-    def encode(self, schema: Schema) -> Dataset:
-        """Return the records by a schema in which nothing is open any more."""
-        found = {name: schema.columns[name].encode(values)[0] for name, values in self.texts.items()}
-        return schema.records({name: found.get(name, self._codes[name]) for name in schema.columns})
-
-
 def read_open_table(
     path: str | os.PathLike[str],
     schema: Schema,
@@ -140,16 +120,18 @@ def read_open_table(
     delimiter: str = ",",
     encoding: str = "utf-8",
     decimal: DecimalMark = ".",
-) -> OpenTable:
-    """Read records as `read_table` does, by a schema with open columns; all that may be refused is refused here."""
-    if is_parquet(path):
-        raise ValueError(f"{os.fspath(path)} is Parquet; with open columns a table is read from CSV")
+) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
+    """Read a CSV file as `read_table` does, by a schema that may have open columns.
+
+    All that may be refused is refused here. The codes of all columns are returned, of open ones as they are before
+    anything is found, and the texts of those.
+    """
     texts: dict[str, list[str]] = {name: [] for name in schema.open}
     dialect = _Dialect(delimiter, encoding, decimal, ignore_extra)
     codes = _read(path, schema.provisional.columns, schema.drop, dialect, texts)
     schema.check_rules(Dataset(codes, schema.provisional.domain), os.fspath(path), 1)
     _check_writable(path, texts)
-    return OpenTable(texts, codes)
+    return codes, texts
 
 
 def _check_writable(path: str | os.PathLike[str], texts: Mapping[str, list[str]]) -> None:
@@ -164,6 +146,8 @@ def write_table(
     path: str | os.PathLike[str],
     schema: Schema | None = None,
     rng: np.random.Generator | int | None = None,
+    *,
+    layout: Layout | None = None,
 ) -> None:
     """Write records to a CSV file with a header, or to a Parquet file; a name that ends in ``.gz`` compresses it.
 
@@ -178,6 +162,8 @@ def write_table(
         The one whose domain the records are over.
     rng : numpy.random.Generator or int, optional
         Where values within bins are drawn from.
+    layout : Layout, optional
+        The order of the columns, the types that they have in Parquet, and how a CSV file is written.
 
     Raises
     ------
@@ -199,21 +185,33 @@ def write_table(
         raise ValueError("a table file has no place for weights; write records without them")
     if schema is not None:
         schema.check_domain(data.domain)
+    how, draws = layout or Layout(), as_generator(rng)
+    names = how.order(data.domain)
+    columns = as_schema(schema or data.domain).columns
     if is_parquet(path):
-        write_parquet(data, path, as_schema(schema or data.domain).columns, as_generator(rng))
+        write_parquet(data, path, {name: columns[name] for name in names}, draws, how)
         return
     texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
-    draws = as_generator(rng)
-    with replacing_text(path) as file:
-        write_rows(file, [data.domain.attributes])
+    with replacing_text(path, how.encoding) as file:
+        write_rows(file, [names], how.delimiter)
         for start in range(0, data.n_records, _CHUNK):
-            codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
+            codes = {name: data.columns[name][start : start + _CHUNK] for name in names}
             if schema is None:
                 found = [c if (t := labels[name]) is None else t[c] for name, c in codes.items()]
             else:
-                found = [schema.columns[name].texts(c, draws) for name, c in codes.items()]
-            write_rows(file, zip(*(column.tolist() for column in found), strict=True))
+                found = [_with_marks(columns[name], c, draws, how.decimal) for name, c in codes.items()]
+            write_rows(file, zip(*(column.tolist() for column in found), strict=True), how.delimiter)
+
+
+def _with_marks(column: Column, codes: NDArray[Any], rng: np.random.Generator, decimal: str) -> NDArray[Any]:
+    """Return the texts of codes, with the mark of decimals that a file has."""
+    texts = column.texts(codes, rng)
+    if decimal == "." or not isinstance(column, Real):
+        return texts
+    is_number = np.asarray(codes) < column.n_values
+    texts[is_number] = [text.replace(".", decimal) for text in texts[is_number].tolist()]
+    return texts
 
 
 def csv_names(

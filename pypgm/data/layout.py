@@ -1,0 +1,315 @@
+"""How a table looks from outside: whose frame it is, its columns in order and their types; records laid out alike."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import zoneinfo
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.bins import Binned
+from pypgm.data.closed import Boolean, Categorical, Codes
+from pypgm.data.columns import Column
+from pypgm.data.dates import Date
+from pypgm.data.frames import Frame, Library, as_frame, imported
+from pypgm.data.numbers import Real
+
+__all__ = ["LAYOUT", "Layout", "family_of", "layout_of"]
+
+Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]
+LAYOUT = {"library": str, "types": {str: str}, "delimiter": str, "encoding": str, "decimal": str}
+"""What a release file has for a layout."""
+
+_FAMILIES: tuple[tuple[str, Family], ...] = (  # how the names of types begin, in all three libraries
+    (r"bool", "bool"),
+    (r"u?int\d", "int"),
+    (r"float|double|halffloat", "float"),
+    (r"decimal", "decimal"),
+    (r"date(32|64)?(\[(day|ms)\].*)?$", "date"),
+    (r"datetime|timestamp", "time"),
+    (r"str|large_string|utf8", "text"),
+    (r"(ordered )?category|categorical|enum|dictionary", "category"),
+)
+_ORDERED = "ordered category"
+_OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):(\d\d)")
+_PANDAS_TIME = re.compile(r"datetime64\[(\w+), (.+)\]")
+_POLARS_TIME = re.compile(r"Datetime\(time_unit='(\w+)', time_zone=(?:None|'(.+)')\)")
+_POLARS_DECIMAL = re.compile(r"Decimal\(precision=(\d+|None), scale=(\d+)\)")
+_ARROW_TIME = re.compile(r"timestamp\[(\w+)(?:, tz=(.+))?\]")
+_ARROW_DECIMAL = re.compile(r"decimal(\d+)\((\d+), (-?\d+)\)")
+_ARROW_DICTIONARY = re.compile(r"dictionary<values=(.+), indices=(\w+), ordered=([01])>")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Whose frame a table is, its columns in their order, and their types.
+
+    It is taken to be public, as a schema is, and holds nothing of the records: of a categorical type the categories are
+    left out, since they may be the values that were found. Types that a reader guesses from the records are not public:
+    read with declared ones.
+
+    Attributes
+    ----------
+    library : {"pandas", "polars", "pyarrow"}
+        Whose frame; "pyarrow" of a file or an engine's table that knows its types.
+    types : mapping of str to str
+        For each column its type, as the library names it; empty where there is none, as in a CSV file.
+    delimiter, encoding, decimal : str
+        Of a CSV file.
+
+    Raises
+    ------
+    ValueError
+        If the library is another one.
+
+    Examples
+    --------
+    >>> import pandas  # doctest: +SKIP
+    >>> Layout.of(pandas.DataFrame({"age": [31, 7]}))  # doctest: +SKIP
+    Layout(library='pandas', types={'age': 'int64'})
+    """
+
+    library: Library = "pandas"
+    types: Mapping[str, str] = field(default_factory=dict)
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        if self.library not in get_args(Library):
+            raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {self.library!r}")
+        object.__setattr__(self, "types", MappingProxyType(dict(self.types)))
+
+    @classmethod
+    def of(cls, frame: Frame) -> Layout:
+        """Return the layout of a data frame, with rows or without: of another library than the three as of Arrow."""
+        root = type(frame).__module__.partition(".")[0]
+        if root == "pandas":
+            return cls("pandas", {name: _of_pandas(frame[name].dtype) for name in frame.columns})
+        if root == "polars":
+            return cls("polars", {name: _of_polars(kind) for name, kind in frame.collect_schema().items()})
+        if root != "pyarrow":
+            narwhals = imported("narwhals", "a data frame", "frames")
+            frame = narwhals.from_native(frame, eager_only=True).head(0).to_arrow()
+        return cls.of_arrow(frame.schema)
+
+    @classmethod
+    def of_arrow(cls, schema: Any) -> Layout:  # noqa: ANN401 - of a package that may be missing
+        """Return the layout of an Arrow schema."""
+        return cls("pyarrow", {entry.name: str(entry.type) for entry in schema})
+
+    def frame(
+        self, columns: Mapping[str, Column], codes: Mapping[str, NDArray[Any]], rng: np.random.Generator
+    ) -> Frame:
+        """Return records as such a frame: columns in its order and of its types.
+
+        A column of which the type cannot hold every value is of one that does: of texts, where "other" may stand
+        between numbers.
+
+        Parameters
+        ----------
+        columns : mapping of str to Column
+            What encoded the records.
+        codes : mapping of str to ndarray of int, shape (n_records,)
+        rng : numpy.random.Generator
+            Where values within bins are drawn from.
+        """
+        module = imported(self.library, "such a frame", "frames")
+        made = {n: _series(module, self.types.get(n, ""), columns[n], codes[n], rng) for n in self.order(columns)}
+        return module.table(made) if self.library == "pyarrow" else module.DataFrame(made)
+
+    def order(self, names: Iterable[str]) -> list[str]:
+        """Return names of columns in its order, those that it has not at the end.
+
+        Examples
+        --------
+        >>> Layout(types={"b": "", "a": ""}).order(["a", "b", "c"])
+        ['b', 'a', 'c']
+        """
+        places = {name: i for i, name in enumerate(self.types)}
+        return sorted(names, key=lambda name: places.get(name, len(places)))
+
+    def in_arrow(self, columns: Mapping[str, Column]) -> Layout:
+        """Return the layout of a Parquet file: every column has a type."""
+        arrow = imported("pyarrow", "a Parquet file", "parquet")
+        own = self.types if self.library == "pyarrow" else {}
+        types = {name: own.get(name, "") for name in self.order(columns)}
+        held = {name: kind for name, kind in types.items() if kind and _holds(arrow, kind, columns[name])}
+        return Layout("pyarrow", {name: held.get(name) or _natural(arrow, columns[name]) for name in types})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a release file has for it."""
+        return {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
+
+
+def layout_of(source: Frame) -> tuple[Layout, dict[str, list[Any]]]:
+    """Return the layout of a frame, a relation, an engine's table or a Parquet file, and the declared categories.
+
+    No record is read.
+    """
+    if isinstance(source, str | os.PathLike):
+        parquet = imported("pyarrow.parquet", "the types of a Parquet file", "parquet")
+        return Layout.of_arrow(parquet.read_schema(os.fspath(source))), {}
+    package = type(source).__module__.partition(".")[0]
+    if package == "ibis":
+        return Layout.of_arrow(source.schema().to_pyarrow()), {}
+    if package in {"duckdb", "_duckdb"}:
+        return Layout.of(source.limit(0).to_arrow_table()), {}
+    layout = Layout.of(source)
+    names = [name for name, kind in layout.types.items() if kind in {"category", _ORDERED, "Enum"}]
+    if layout.library == "polars":
+        return layout, {name: source.collect_schema()[name].categories.to_list() for name in names}
+    return layout, {name: source[name].dtype.categories.tolist() for name in names}
+
+
+def _of_pandas(kind: object) -> str:
+    return _ORDERED if getattr(kind, "ordered", False) else str(kind)
+
+
+def _of_polars(kind: object) -> str:
+    name = str(kind)
+    return name.partition("(")[0] if name.startswith(("Enum", "Categorical")) else name
+
+
+def family_of(kind: str) -> Family:
+    """Return what a type holds; "any" where that is unknown, and values are what their columns make of them."""
+    return next((family for start, family in _FAMILIES if re.match(start, kind.lower())), "any")
+
+
+def _series(module: Any, kind: str, column: Column, codes: NDArray[Any], rng: np.random.Generator) -> Any:  # noqa: ANN401
+    """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
+    if kind and not _holds(module, kind, column):
+        kind = ""
+    if not kind and _is_mixed(column):
+        kind = {"pandas": "str", "polars": "String", "pyarrow": "string"}[module.__name__]
+    values = _values(column, codes, family_of(kind), rng)
+    if not kind:
+        return as_frame({"": values}, module.__name__)[""]
+    return {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__](module, kind, values, column)
+
+
+def _holds(module: Any, kind: str, column: Column) -> bool:  # noqa: ANN401
+    """Return whether a type holds every value of a column: tried with those it may have, not with those it has."""
+    if family_of(kind) == "int" and isinstance(column, Real) and column.decimals != 0:
+        return False
+    bounds = [0, column.n_values - 1, *range(column.n_values, column.size)]
+    codes = np.array(bounds if isinstance(column, Binned | Codes) else range(column.size))
+    make = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__]
+    try:
+        make(module, kind, _values(column, codes, family_of(kind), np.random.default_rng(0)), column)
+    except Exception:  # each library has errors of its own
+        return False
+    return True
+
+
+def _natural(arrow: Any, column: Column) -> str:  # noqa: ANN401
+    """Return the Arrow type of the values that a column has by itself."""
+    if _is_mixed(column):
+        return "string"
+    values = column.decode(np.arange(column.size), 0)
+    return str(arrow.array(values if values.dtype != object else values.tolist()).type)
+
+
+def _is_mixed(column: Column) -> bool:
+    """Return whether the values of a column are of several kinds, as 1 and "other" are."""
+    labels = (column.value_labels if isinstance(column, Categorical) else None) or (0,)
+    other = () if column.other_label is None else (column.other_label,)
+    return len({next(kind for kind in (str, bool, object) if isinstance(v, kind)) for v in (*labels, *other)}) > 1
+
+
+def _values(column: Column, codes: NDArray[Any], family: Family, rng: np.random.Generator) -> NDArray[Any]:
+    """Return values of codes that a type of a family is made of; nulls are None, NaN or NaT."""
+    given = np.asarray(codes, dtype=np.int64)
+    if isinstance(column, Boolean) and family in {"bool", "int", "float"}:
+        values: NDArray[Any] = given == 1
+    elif family in {"text", "decimal"} or (isinstance(column, Date) and family in {"int", "any"}):
+        values = column.texts(given, rng).astype(object)
+    else:
+        return column.decode(given, rng)
+    if column.null_code is not None:
+        values = values.astype(object)
+        values[given == column.null_code] = None
+    return values
+
+
+def _pandas(pandas: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
+    if family_of(kind) == "category":
+        labels = column.decode(np.arange(column.size - (column.null_code is not None)))
+        return pandas.Series(pandas.Categorical(values, categories=labels, ordered=kind == _ORDERED))
+    if zoned := _PANDAS_TIME.fullmatch(kind):
+        clocks = pandas.Series(_in_zone(values, zoned[2])).dt.tz_localize("UTC")
+        return clocks.dt.tz_convert(zoned[2]).astype(kind)
+    if kind.endswith("[pyarrow]") and kind != "string[pyarrow]":
+        arrow = imported("pyarrow", f"the type {kind}", "frames")
+        found = _arrow(arrow, kind.removesuffix("[pyarrow]"), values, column)
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(found))
+    if column.null_code is not None and re.fullmatch(r"u?int\d+|bool", kind):
+        kind = "boolean" if kind == "bool" else kind.replace("i", "I").replace("u", "U")
+    return pandas.Series(values, dtype=object if values.dtype == object else None).astype(kind)
+
+
+def _polars(polars: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
+    if family_of(kind) == "category":
+        texts = [None if v is None else str(v) for v in values]
+        labels = list(map(str, column.decode(np.arange(column.size - (column.null_code is not None)))))
+        return polars.Series(texts, dtype=polars.Enum(labels) if kind == "Enum" else polars.Categorical)
+    if time := _POLARS_TIME.fullmatch(kind):
+        made = polars.Series(_in_zone(values, time[2])).cast(polars.Datetime(time[1]))
+        return made.dt.replace_time_zone("UTC").dt.convert_time_zone(time[2]) if time[2] else made
+    if decimal := _POLARS_DECIMAL.fullmatch(kind):
+        precision = None if decimal[1] == "None" else int(decimal[1])
+        return polars.Series(values.tolist()).cast(polars.Decimal(precision, int(decimal[2])))
+    if values.dtype.kind == "M":
+        values = values.astype("datetime64[us]")
+    plain = values.tolist() if values.dtype == object else values
+    return polars.Series(plain, nan_to_null=True).cast(getattr(polars, kind))
+
+
+def _arrow(arrow: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
+    made = _arrow_type(arrow, kind)
+    if family_of(kind) == "time":
+        clocks = _in_zone(values, made.tz).astype("datetime64[us]")
+        return arrow.array(clocks).cast(arrow.timestamp(made.unit)).cast(made)
+    if family_of(kind) == "category":
+        labels = arrow.array(column.decode(np.arange(column.size - (column.null_code is not None))).tolist())
+        places = {label: i for i, label in enumerate(labels.to_pylist())}
+        codes = arrow.array([places.get(value) for value in values.tolist()], made.index_type)
+        return arrow.DictionaryArray.from_arrays(codes, labels.cast(made.value_type), ordered=made.ordered)
+    return arrow.array(values.tolist() if values.dtype == object else values, from_pandas=True).cast(made)
+
+
+def _arrow_type(arrow: Any, kind: str) -> Any:  # noqa: ANN401
+    """Return the Arrow type of a name."""
+    if time := _ARROW_TIME.fullmatch(kind):
+        return arrow.timestamp(time[1], time[2])
+    if decimal := _ARROW_DECIMAL.fullmatch(kind):
+        return getattr(arrow, f"decimal{decimal[1]}")(int(decimal[2]), int(decimal[3]))
+    if keys := _ARROW_DICTIONARY.fullmatch(kind):
+        return arrow.dictionary(_arrow_type(arrow, keys[2]), _arrow_type(arrow, keys[1]), ordered=keys[3] == "1")
+    return arrow.type_for_alias(kind)
+
+
+def _in_zone(values: NDArray[Any], zone: str | None) -> NDArray[np.datetime64]:
+    """Return times that the clocks of a zone show as times of UTC; one that they skip is that much later."""
+    shown = values.astype("datetime64[us]")
+    if zone is None or zone == "UTC":
+        return shown
+    offset = _OFFSET.fullmatch(zone)
+    place: datetime.tzinfo = (
+        zoneinfo.ZoneInfo(zone)
+        if offset is None
+        else datetime.timezone(
+            (1 if offset[1] == "+" else -1) * datetime.timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        )
+    )
+    distinct, places = np.unique(shown, return_inverse=True)
+    times = [None if time is None else time.replace(tzinfo=place) for time in distinct.tolist()]
+    utc = [None if time is None else time.astimezone(datetime.timezone.utc).replace(tzinfo=None) for time in times]
+    return np.array(utc, dtype="datetime64[us]")[places]

@@ -1,0 +1,154 @@
+"""Tables of any kind as they are handed over: how they are encoded, what is open in them, how they look."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from pypgm.data.columns import Values
+from pypgm.data.dataset import Dataset
+from pypgm.data.encoding import encoded
+from pypgm.data.engine import EngineTable
+from pypgm.data.frames import Frame, as_columns, imported
+from pypgm.data.layout import Layout
+from pypgm.data.parquet import is_parquet, raw_columns, read_parquet
+from pypgm.data.schema import Schema
+from pypgm.data.streamed import StreamedTable, scan
+from pypgm.data.table import DecimalMark, csv_names, read_open_table
+
+__all__ = ["Opened", "Records", "is_database", "opened"]
+
+Records: TypeAlias = Dataset | StreamedTable | EngineTable
+"""What a mechanism counts."""
+
+_MARKS = {"delimiter": ",", "encoding": "utf-8", "decimal": "."}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table that fits a schema: all that may be refused of it is refused when it is opened.
+
+    Attributes
+    ----------
+    records : callable
+        ``records(schema)`` gives the records by a schema in which nothing is open any more.
+    values : mapping of str to sequence
+        The raw values of each open column, which `pypgm.privacy.settle` takes.
+    layout : Layout
+        How records that come back are to look.
+    """
+
+    records: Callable[[Schema], Records]
+    values: Mapping[str, Values] = field(default_factory=dict)
+    layout: Layout = field(default_factory=Layout)
+
+
+def opened(
+    source: Frame,
+    schema: Schema,
+    *,
+    table: str | None = None,
+    ignore_extra: bool = False,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    decimal: DecimalMark = ".",
+) -> Opened:
+    """Open a table of any kind.
+
+    Parameters
+    ----------
+    source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
+        A path is one of a CSV, Parquet or DuckDB file, by its name.
+    schema : Schema
+        What its columns hold.
+    table : str, optional
+        Which table of a DuckDB file.
+    ignore_extra, delimiter, encoding, decimal
+        As for `pypgm.read_table`; the last three of CSV files alone.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        With all that is wrong: column and row, never a value.
+    TypeError
+        If the source is none of these.
+    ImportError
+        If a package is missing that reads it: the message names the extra.
+    """
+    marks: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    is_path = isinstance(source, str | os.PathLike)
+    is_csv = is_path and not is_parquet(source) and not is_database(source)
+    if not is_csv and marks != _MARKS:
+        raise ValueError("only a CSV file has a delimiter, encoding or decimal mark")
+    if (table is not None) != (is_path and is_database(source)):
+        raise ValueError("a DuckDB file needs table=, the name of one of its tables, and nothing else has it")
+    if is_csv:
+        codes, texts = read_open_table(source, schema, ignore_extra=ignore_extra, **marks)
+        names = csv_names(source, schema.provisional, ignore_extra=ignore_extra, **marks)
+        return _held(codes, texts, Layout(types=dict.fromkeys(names, ""), **marks))
+    if is_path and is_parquet(source):
+        return _parquet(source, schema, ignore_extra)
+    if is_path:
+        imported("pyarrow", "a DuckDB file", "duckdb")
+        file = imported("duckdb", "a DuckDB file", "duckdb").connect(os.fspath(source), read_only=True)
+        return _relation(file.table(table), schema, ignore_extra)
+    if isinstance(source, Dataset):
+        schema.check_domain(source.domain)
+        return Opened(lambda _: source)
+    package = type(source).__module__.partition(".")[0]
+    if package in {"duckdb", "_duckdb"}:
+        return _relation(source, schema, ignore_extra)
+    return _engine(source, schema, ignore_extra) if package == "ibis" else _frame(source, schema, ignore_extra)
+
+
+def is_database(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is one of DuckDB, by its name."""
+    return os.fspath(path).endswith((".duckdb", ".ddb"))
+
+
+def _held(codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layout: Layout) -> Opened:
+    """Return a table whose codes are here; those of open columns are made when their schema is known."""
+
+    def records(found: Schema) -> Dataset:
+        late = {name: found.columns[name].encode(values[name])[0] for name in values}
+        return found.records({name: late.get(name, codes[name]) for name in found.columns})
+
+    return Opened(records, values, layout)
+
+
+def _frame(source: Frame, schema: Schema, ignore_extra: bool) -> Opened:
+    frame = source.collect() if hasattr(source, "collect_schema") and hasattr(source, "collect") else source
+    columns = as_columns(frame)
+    before = schema.provisional
+    codes = encoded(before.columns, columns, drop=schema.drop, ignore_extra=ignore_extra)
+    schema.check_rules(before.records(codes))
+    layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame)
+    return _held(codes, {name: columns[name] for name in schema.open}, layout)
+
+
+def _parquet(path: str | os.PathLike[str], schema: Schema, ignore_extra: bool) -> Opened:
+    before = schema.provisional
+    held = read_parquet(path, before.domain, before.columns, drop=schema.drop, ignore_extra=ignore_extra)
+    schema.check_rules(held, os.fspath(path))
+    values, types = raw_columns(path, tuple(schema.open))
+    return _held(held.columns, as_columns(values) if schema.open else {}, Layout.of_arrow(types))
+
+
+def _relation(source: Any, schema: Schema, ignore_extra: bool) -> Opened:  # noqa: ANN401
+    scan(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
+    values = as_columns(source.select(*schema.open).to_arrow_table()) if schema.open else {}
+    layout = Layout.of(source.limit(0).to_arrow_table())
+    return Opened(lambda found: scan(source, found, ignore_extra=ignore_extra), values, layout)
+
+
+def _engine(source: Any, schema: Schema, ignore_extra: bool) -> Opened:  # noqa: ANN401
+    EngineTable(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
+    values = as_columns(source.select(*schema.open).to_pyarrow()) if schema.open else {}
+    layout = Layout.of_arrow(source.schema().to_pyarrow())
+    return Opened(lambda found: EngineTable(source, found, ignore_extra=ignore_extra), values, layout)

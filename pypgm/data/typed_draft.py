@@ -1,0 +1,84 @@
+"""A draft of a schema from the types of a table alone: no record is read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pypgm.data.frames import Frame
+from pypgm.data.layout import family_of, layout_of
+from pypgm.domain import listed
+from pypgm.terminal import escaped_json
+
+__all__ = ["draft_text", "typed_draft"]
+
+_BINS = 50  # of a column of numbers, about
+_SHARE = 0.3  # of the budget, for all columns whose values have to be found
+_MOST_SHARE = 0.05  # and for one of them
+_UNKNOWN: Any = "? what is publicly known"
+_NEVER_NULL = re.compile(r"u?int\d+|bool")  # types of pandas
+
+
+def typed_draft(source: Frame, bounds: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Any], list[str]]:
+    """Return the draft of a schema file, and the columns of which it has still to be said what is publicly known.
+
+    Parameters
+    ----------
+    source : data frame, DuckDB relation, ibis.Table or path
+    bounds : mapping of str to sequence
+        As for `Schema.from_types`.
+    """
+    layout, categories = layout_of(source)
+    unknown = [repr(name) for name in bounds if name not in layout.types]
+    if unknown:
+        raise ValueError(f"bounds name {listed(unknown)}, and the table has no such column")
+    texts = [n for n, t in layout.types.items() if family_of(t) in {"text", "any"} and n not in {*bounds, *categories}]
+    share = round(min(_MOST_SHARE, _SHARE / max(1, len(texts))), 4)
+    columns, missing = {}, []
+    for name, kind in layout.types.items():
+        nullable = not (layout.library == "pandas" and _NEVER_NULL.fullmatch(kind))
+        told, is_known = _column(name, kind, categories, bounds, share)
+        columns[name] = told | ({"null": True} if nullable else {})
+        missing += [] if is_known else [name]
+    return {"columns": columns, "records_per_person": 1}, missing
+
+
+def _column(
+    name: str, kind: str, categories: Mapping[str, Sequence[Any]], bounds: Mapping[str, Sequence[Any]], share: float
+) -> tuple[dict[str, Any], bool]:
+    """Return what a schema file has for a column, and whether it is complete."""
+    family, known = family_of(kind), bounds.get(name)
+    if family == "bool":
+        return {"kind": "boolean"}, True
+    if name in categories or (family in {"text", "any", "category"} and known is not None):
+        labels = list(categories[name] if known is None else known)
+        return {"kind": "categorical", "values": labels}, True
+    if family in {"text", "any", "category"}:
+        return {"kind": "open", "share": share}, True
+    if known is not None and len(known) != 2:
+        raise ValueError(f"bounds of column {name!r} need the lowest and the highest value, got {len(known)} values")
+    low, high = (_UNKNOWN, _UNKNOWN) if known is None else known
+    told: dict[str, Any] = {"kind": {"int": "integer", "date": "date", "time": "date"}.get(family, "real")}
+    told |= {"low": str(low), "high": str(high)} if told["kind"] == "date" else {"low": low, "high": high}
+    if told["kind"] == "real":
+        told["bins"] = _BINS
+    elif told["kind"] == "integer" and known is not None and high - low >= 2 * _BINS:
+        told["width"] = math.ceil((high - low + 1) / _BINS)
+    return told, known is not None
+
+
+def draft_text(draft: dict[str, Any]) -> str:
+    """Return a draft as a file has it, with a line for each column."""
+    lines = [f"  {_json(name)}: {_json(column)}" for name, column in draft["columns"].items()]
+    parts = [
+        ' "columns": {\n' + ",\n".join(lines) + "\n }" if name == "columns" else f' "{name}": {_json(value)}'
+        for name, value in draft.items()
+    ]
+    return escaped_json("{\n" + ",\n".join(parts) + "\n}\n")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,164 @@
+"""Records come back in the library, the order and the types of the table that they were made of."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real
+from pypgm.data.layout import Layout
+
+DAYS = [dt.datetime(2024, 1, 1), dt.datetime(2024, 3, 31), dt.datetime(2024, 7, 2)]
+DAY, HOUR = Date("2024-01-01", "2024-12-31"), Date("2024-01-01", "2024-12-31", "hour")
+HOLES = [1, None, 0]
+LETTERS = Categorical(["b", "a"], null=True)
+FALSE_TRUE = Boolean(["no", "yes"], null=True)
+AMOUNT = Real(0, 9, bins=9, decimals=2, null=True)
+
+PANDAS = [
+    ("int64", [1, 2, 0], Integer(0, 9)),
+    ("int64[pyarrow]", [1, 2, 0], Integer(0, 9)),
+    ("Int64", HOLES, Integer(0, 9, null=True)),
+    ("uint8", [1, 2, 3], Codes(9)),
+    ("float64", HOLES, Integer(0, 9, null=True)),
+    ("float32", [1.5, 0.5], Real(0, 9, bins=9)),
+    ("Float64", [1.5, None, 0.5], AMOUNT),
+    ("bool", [True, False], Boolean(["no", "yes"])),
+    ("boolean", [True, None, False], FALSE_TRUE),
+    ("str", ["a", "b", None], LETTERS),
+    ("string", ["a", "b", None], LETTERS),
+    ("object", ["a", "b", None], LETTERS),
+    ("str", ["2024-01-05"], DAY),
+    ("str", ["yes", "no", None], FALSE_TRUE),
+    ("category", ["b", "a", None], LETTERS),
+    ("datetime64[ns]", DAYS, DAY),
+    ("datetime64[s]", [DAYS[0], None], Date("2024-01-01", "2024-12-31", null=True)),
+    ("datetime64[us, Europe/Berlin]", DAYS, HOUR),
+    ("datetime64[ns, UTC+05:30]", DAYS, DAY),
+    ("timestamp[us][pyarrow]", DAYS, DAY),
+    ("int64", [20240131], Date("2024-01-01", "2024-12-31", format="%Y%m%d")),
+]
+POLARS = [
+    ("Int8", HOLES, Integer(0, 9, null=True)),
+    ("Int128", HOLES, Integer(0, 9, null=True)),
+    ("Float32", [1.5, None, 0.5], AMOUNT),
+    ("Boolean", [True, None, False], FALSE_TRUE),
+    ("String", ["a", "b", None], LETTERS),
+    ("Categorical", ["a", "b", None], LETTERS),
+    ("Enum(['b', 'a'])", ["a", "b", None], LETTERS),
+    ("Date", [day.date() for day in DAYS], DAY),
+    ("Datetime('ms')", DAYS, DAY),
+    ("Datetime('us', 'Europe/Berlin')", DAYS, HOUR),
+    ("Decimal(10, 2)", [Decimal("1.25"), None], AMOUNT),
+]
+ARROW = [
+    ("int32()", HOLES, Integer(0, 9, null=True)),
+    ("float64()", [1.5, None], AMOUNT),
+    ("bool_()", [True, None, False], FALSE_TRUE),
+    ("string()", ["a", "b", None], LETTERS),
+    ("large_string()", ["a", "b", None], LETTERS),
+    ("dictionary(arrow.int8(), arrow.string())", ["a", "b", None], LETTERS),
+    ("date32()", [day.date() for day in DAYS], DAY),
+    ("timestamp('ms')", DAYS, DAY),
+    ("timestamp('us', 'Europe/Berlin')", DAYS, HOUR),
+    ("decimal128(10, 2)", ["1.25", None], AMOUNT),
+]
+
+
+def again(frame, column):
+    """Return a frame's records laid out as they were, of values drawn within their bins, after a look at the codes."""
+    schema = pypgm.Schema({"a": column})
+    codes = schema.encode(frame).columns
+    layout = Layout(**Layout.of(frame).to_dict())  # as a file keeps it
+    found = layout.frame(schema.columns, codes, np.random.default_rng(0))
+    assert schema.encode(found).columns["a"].tolist() == codes["a"].tolist()
+    return found["a"]
+
+
+@pytest.mark.parametrize(("kind", "values", "column"), PANDAS)
+def test_pandas_types_are_kept(kind, values, column):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    if "pyarrow" in kind:
+        pytest.importorskip("pyarrow")
+    series = pandas.Series(values)
+    zone = kind.partition(", ")[2].rstrip("]") if kind.startswith("datetime64") else ""
+    frame = pandas.DataFrame({"a": (series.dt.tz_localize(zone) if zone else series).astype(kind)})
+    found = again(frame, column)
+    assert found.dtype == (pandas.CategoricalDtype(["b", "a"]) if kind == "category" else frame["a"].dtype)
+
+
+@pytest.mark.parametrize(("kind", "values", "column"), POLARS)
+def test_polars_types_are_kept(kind, values, column):
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    made = eval(f"polars.{kind}")
+    zone = getattr(made, "time_zone", None)
+    series = polars.Series(values, dtype=polars.Datetime("us") if zone else made)
+    frame = polars.DataFrame({"a": series.dt.replace_time_zone(zone) if zone else series})
+    assert again(frame, column).dtype == frame["a"].dtype
+
+
+@pytest.mark.parametrize(("kind", "values", "column"), ARROW)
+def test_arrow_types_are_kept(kind, values, column):
+    arrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("narwhals")
+    made = eval(f"arrow.{kind}")
+    array = arrow.array(values) if kind.startswith(("dict", "dec")) else arrow.array(values, made)
+    frame = arrow.table({"a": array.cast(made)})
+    assert again(frame, column).type == made
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_type_that_cannot_hold_other_is_text(library):
+    pytest.importorskip(library)
+    columns = {"a": Integer(0, 9, outside="other"), "b": Categorical([1, "more"]), "c": Codes(3)}
+    kinds = {"pandas": "int64", "polars": "Int64", "pyarrow": "int64"}
+    layout = Layout(library, {"c": kinds[library], "a": kinds[library], "b": kinds[library]})
+    codes = {"a": np.array([3, 10]), "b": np.array([0, 1]), "c": np.array([0, 2])}
+    found = layout.frame(columns, codes, np.random.default_rng(0))
+    values = {n: found[n].to_pylist() if library == "pyarrow" else found[n].to_list() for n in columns}
+    assert values == {"a": ["3", "other"], "b": ["1", "more"], "c": [0, 2]}
+    names = found.column_names if library == "pyarrow" else list(found.columns)
+    assert names == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_nulls_of_the_schema_stand_in_a_type_that_has_some(library):
+    pytest.importorskip(library)
+    kind = {"pandas": "uint16", "polars": "UInt16", "pyarrow": "uint16"}[library]
+    columns = {"a": Integer(0, 9, null=True)}
+    found = Layout(library, {"a": kind}).frame(columns, {"a": np.array([3, 10])}, np.random.default_rng(0))["a"]
+    assert str(found.type if library == "pyarrow" else found.dtype).lower() == kind.lower()
+    values = found.to_pylist() if library == "pyarrow" else found.to_list()
+    assert values[0] == 3
+    assert str(values[1]) in {"None", "<NA>"}
+
+
+def test_categories_are_those_of_the_schema():
+    """Those of the frame may be the values that its records have."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    frame = pandas.DataFrame({"a": pandas.Series(["x", "a"], dtype="category")})
+    schema = pypgm.Schema({"a": Categorical(["a", "b"], other="rest")})
+    found = Layout.of(frame).frame(schema.columns, schema.encode(frame).columns, np.random.default_rng(0))
+    assert found["a"].cat.categories.tolist() == ["a", "b", "rest"]
+    assert "'x'" not in str(Layout.of(frame))
+
+
+def test_times_that_clocks_skip_are_that_much_later():
+    arrow = pytest.importorskip("pyarrow")
+    layout = Layout("pyarrow", {"a": "timestamp[s, tz=Europe/Berlin]"})
+    column = Date("2024-03-31T02:00", "2024-03-31T02:00", "hour", within="lower")
+    found = layout.frame({"a": column}, {"a": np.zeros(1, int)}, np.random.default_rng(0))["a"]
+    wanted = dt.datetime(2024, 3, 31, 1, tzinfo=dt.timezone.utc)
+    assert found.cast(arrow.int64()).to_pylist() == [int(wanted.timestamp())]
+
+
+def test_another_library_is_refused():
+    with pytest.raises(ValueError, match="library must be 'pandas', 'polars' or 'pyarrow', got 'dask'"):
+        Layout("dask")

@@ -1,0 +1,259 @@
+"""A table goes in, a table of the same look comes out: one call for all kinds of tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import _synthesize
+from pypgm.data import Codes
+
+SCHEMA = {
+    "columns": {
+        "age": {"kind": "integer", "low": 0, "high": 99, "width": 10},
+        "job": {"kind": "open", "share": 0.1},
+        "wage": {"kind": "real", "low": 0, "high": 100, "decimals": 2, "bins": {"quantiles": 4, "share": 0.1}},
+        "member": {"kind": "boolean", "values": ["no", "yes"], "null": True},
+    },
+    "drop": ["id"],
+}
+ORDER = ["member", "age", "wage", "job"]
+BUDGET = {"epsilon": 5, "delta": 1e-9}
+
+
+def people(n=2000):
+    draw = random.Random(0)
+    return {
+        "id": list(range(n)),
+        "member": [draw.choice([True, False, None]) for _ in range(n)],
+        "age": [draw.randrange(100) for _ in range(n)],
+        "wage": [round(draw.random() * 100, 2) for _ in range(n)],
+        "job": [draw.choice(["cook", "nurse", "spy"]) for _ in range(n)],
+    }
+
+
+def pandas_frame():
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(people()).astype({"member": "boolean", "age": "int16", "job": "category"})
+
+
+def polars_frame():
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame(people()).cast({"age": polars.Int16, "job": polars.Categorical})
+
+
+def arrow_frame():
+    return pytest.importorskip("pyarrow").table(people())
+
+
+def types(frame):
+    """Return the names and types of a frame's columns."""
+    if hasattr(frame, "schema") and hasattr(frame.schema, "types"):
+        return dict(zip(frame.schema.names, map(str, frame.schema.types), strict=True))
+    return {name: str(frame[name].dtype) for name in frame.columns}
+
+
+def checked(release, source):
+    pytest.importorskip("narwhals")
+    found = release.to_frame(300, rng=0)
+    assert type(found) is type(source)
+    wanted = types(source)
+    wanted.pop("id")
+    assert types(found) == wanted
+    assert list(types(found)) == ORDER
+    assert len(found) == 300
+    assert release.ledger.lines[0].within.startswith("settle / job")
+    assert release.schema.open == {}
+
+
+@pytest.mark.parametrize("make", [pandas_frame, polars_frame, arrow_frame])
+def test_a_frame_comes_back_as_it_went_in(make, tmp_path):
+    pytest.importorskip("narwhals")
+    source = make()
+    release = pypgm.synthesize(source, SCHEMA, **BUDGET)
+    checked(release, source)
+    release.save(tmp_path / "r.pgm")
+    checked(pypgm.load(tmp_path / "r.pgm"), source)
+
+
+def test_a_lazy_frame_is_collected():
+    pytest.importorskip("narwhals")
+    source = polars_frame()
+    checked(pypgm.synthesize(source.lazy(), SCHEMA, **BUDGET), source)
+
+
+def test_parquet_keeps_types(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    source = arrow_frame()
+    parquet.write_table(source, tmp_path / "t.parquet")
+    release = pypgm.synthesize(tmp_path / "t.parquet", SCHEMA, **BUDGET)
+    checked(release, source)
+    release.write(tmp_path / "out.parquet", 50, rng=0)
+    wanted = types(source)
+    wanted.pop("id")
+    assert types(parquet.read_table(tmp_path / "out.parquet")) == wanted
+
+
+def test_a_table_of_a_duckdb_file(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    source = arrow_frame()
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.register("given", source)
+        connection.sql("create table people as select * from given")
+    with pytest.raises(ValueError, match="a DuckDB file needs table="):
+        pypgm.synthesize(tmp_path / "t.duckdb", SCHEMA, **BUDGET)
+    checked(pypgm.synthesize(tmp_path / "t.duckdb", SCHEMA, table="people", **BUDGET), source)
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis
+def test_a_duckdb_relation_and_an_ibis_table():
+    duckdb, ibis = pytest.importorskip("duckdb"), pytest.importorskip("ibis")
+    source = arrow_frame()
+    connection = duckdb.connect()
+    connection.register("people", source)
+    checked(pypgm.synthesize(connection.sql("select * from people"), SCHEMA, **BUDGET), source)
+    engine = ibis.duckdb.connect()
+    engine.con.register("given", source)
+    engine.raw_sql("create table people as select * from given")
+    checked(pypgm.synthesize(engine.table("people"), SCHEMA, **BUDGET), source)
+
+
+def test_csv_is_written_as_it_was_read(tmp_path):
+    table = people()
+    members = [{True: "yes", False: "no", None: ""}[member] for member in table["member"]]
+    wages = [f"{wage:.2f}".replace(".", ",") for wage in table["wage"]]
+    jobs = [job.replace("cook", "Köchin") for job in table["job"]]
+    with (tmp_path / "t.csv").open("w", encoding="latin-1", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(["id", *ORDER])
+        writer.writerows(zip(table["id"], members, table["age"], wages, jobs, strict=True))
+    marks = {"delimiter": ";", "encoding": "latin-1", "decimal": ","}
+    release = pypgm.synthesize(tmp_path / "t.csv", SCHEMA, **BUDGET, **marks)
+    release.write(tmp_path / "out.csv", 200, rng=0)
+    lines = (tmp_path / "out.csv").read_text(encoding="latin-1").splitlines()
+    assert lines[0] == "member;age;wage;job"
+    members, _, wages, jobs = zip(*(line.split(";") for line in lines[1:]), strict=True)
+    assert set(members) == {"yes", "no", ""}
+    assert all("," in wage and "." not in wage for wage in wages)
+    assert "Köchin" in jobs
+    again = pypgm.read_table(tmp_path / "out.csv", release.schema, **marks)
+    assert len(again) == 200
+
+
+def test_records_need_no_extra_package():
+    release = pypgm.synthesize(
+        {"a": [0, 1, 1] * 50, "b": [2, 0, 1] * 50}, {"a": 2, "b": 3}, epsilon=1, mechanism="mwem"
+    )
+    assert release.mechanism == "mwem"
+    assert release.ledger.budget.unit == "epsilon" or release.ledger.spent() > 0
+
+
+def test_the_schema_binds(tmp_path):
+    path = tmp_path / "schema.json"
+    column = {"kind": "integer", "low": 0, "high": 3}
+    schema = {"columns": {"a": column, "b": column}, "records_per_person": 3, "rules": ["a <= b"]}
+    path.write_text(json.dumps(schema))
+    table = {"a": [0, 1, 2] * 99, "b": [3, 1, 2] * 99}
+    release = pypgm.synthesize(table, path, **BUDGET)
+    assert release.privacy.records_per_person == 3
+    records = release.synthetic_data(rng=0).columns
+    assert (records["a"] <= records["b"]).all()
+
+
+@pytest.mark.parametrize("workload", [1, "up-to-2", [("a",), ("b", "a")]])
+def test_a_workload_in_words(workload):
+    release = pypgm.synthesize({"a": [0, 1] * 50, "b": [1, 0] * 50}, {"a": 2, "b": 2}, **BUDGET, workload=workload)
+    assert release.measurements
+
+
+def refused(match, error=ValueError, **change):
+    given = {"source": {"a": [0, 1]}, "schema": {"a": 2}, **BUDGET} | change
+    with pytest.raises(error, match=match):
+        pypgm.synthesize(**given)
+
+
+def test_what_is_wrong_is_said_before_anything_is_read():
+    refused("mechanism must be one of", mechanism="magic")
+    refused("mst chooses what it measures itself", mechanism="mst", workload=2)
+    refused("needs a budget", TypeError, epsilon=None, delta=None)
+    refused("only a CSV file has", delimiter=";")
+    refused("nothing else has it", table="t")
+    refused("got an unexpected keyword argument 'time_limits'", TypeError, time_limits=3)
+    refused("a workload needs a number K", workload="pairs")
+    refused("schema needs a Schema, a mapping or a path, got int", TypeError, schema=3)
+    refused("row 1 .* needs an integer from 0 to 1", source={"a": [0, 2]})
+    opened = {"a": {"kind": "open", "share": 0.5}}
+    refused("delta must be more than 0", schema=opened, delta=None)
+    refused("leave nothing of the budget", schema={"a": {"kind": "open", "share": 1}})
+
+
+def test_a_record_that_does_not_fit_is_found_before_open_columns_are_paid_for(monkeypatch):
+    monkeypatch.setattr(_synthesize, "settle", lambda *_: pytest.fail("paid"))
+    table = people(30)
+    table["age"][7] = 100
+    with pytest.raises(ValueError, match="column 'age', row 7"):
+        pypgm.synthesize(table, SCHEMA, **BUDGET)
+
+
+def test_without_a_schema_there_is_a_draft_of_types():
+    pytest.importorskip("narwhals")
+    frame = polars_frame()
+    with pytest.raises(TypeError, match="what is publicly known") as caught:
+        pypgm.synthesize(frame, None, **BUDGET)
+    assert '"age": {"kind": "integer", "low": "? what is publicly known"' in str(caught.value)
+    assert '"member": {"kind": "boolean"' in str(caught.value)
+    assert "cook" not in str(caught.value)
+
+
+def test_a_schema_from_types():
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    kinds = {
+        "n": polars.Int64,
+        "x": polars.Float64,
+        "b": polars.Boolean,
+        "e": polars.Enum(["lo", "hi"]),
+        "s": polars.String,
+        "d": polars.Date,
+    }
+    frame = polars.DataFrame(schema=kinds)
+    bounds = {"n": (0, 199), "x": (0.0, 1.0), "d": ("2024-01-01", "2024-12-31"), "s": ["u", "v"]}
+    schema = pypgm.Schema.from_types(frame, bounds)
+    assert schema.domain.shape == (51, 51, 3, 3, 3, 367)
+    assert schema.columns["e"].values == ("lo", "hi")
+    with pytest.raises(ValueError, match="needs bounds of 'x'"):
+        pypgm.Schema.from_types(frame, {"n": (0, 9), "d": ("2024-01-01", "2024-12-31")})
+    with pytest.raises(ValueError, match="'y', and the table has no such column"):
+        pypgm.Schema.from_types(frame, bounds | {"y": (0, 1)})
+    assert list(pypgm.Schema.from_types(frame.drop("s"), {k: v for k, v in bounds.items() if k != "s"}).open) == []
+
+
+def test_a_schema_from_types_reads_no_record():
+    """Two tables with nothing in common but their types give one schema."""
+    arrow = pytest.importorskip("pyarrow")
+    one, two = arrow.table({"a": [1, 2], "s": ["x", "y"]}), arrow.table({"a": [70], "s": ["z"]})
+    schemas = [pypgm.Schema.from_types(table, {"a": (0, 99)}) for table in (one, two)]
+    assert schemas[0] == schemas[1]
+
+
+def test_records_of_a_release_without_a_source():
+    pandas = pytest.importorskip("pandas")
+    data = pypgm.Dataset({"a": np.array([0, 1, 1] * 50)}, pypgm.Domain({"a": ["F", "M"]}))
+    release = pypgm.mechanisms.mst(data, **BUDGET)
+    found = release.to_frame(10, rng=0)
+    assert isinstance(found, pandas.DataFrame)
+    assert set(found["a"]) <= {"F", "M"}
+    polars = pytest.importorskip("polars")
+    assert isinstance(release.to_frame(10, rng=0, library="polars"), polars.DataFrame)
+
+
+def test_a_dataset_is_a_source():
+    data = pypgm.Schema({"a": Codes(2)}).encode({"a": [0, 1, 1] * 50})
+    assert pypgm.synthesize(data, data.schema, **BUDGET).model.domain == data.domain
+    with pytest.raises(ValueError, match="the records are over"):
+        pypgm.synthesize(data, {"b": 2}, **BUDGET)
