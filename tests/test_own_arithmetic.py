@@ -72,7 +72,7 @@ def test_nor_does_the_default_context(monkeypatch):
 @pytest.mark.parametrize("scale", ["1/1500", "1/100000", "1e-300", "1e-400", Fraction(1, 2**2000)])
 def test_a_scale_whose_standard_deviation_underflows_is_refused_before_the_charge(scale):
     domain = Domain({"a": 2})
-    ledger = Ledger(Budget(epsilon="1e1000", reserved_delta=0.1))
+    ledger = Ledger(Budget(epsilon="1e308", reserved_delta=0.1))
     table = PrivateTable(Dataset({"a": [0, 1]}, domain), Privacy(), ledger)
     for ask in (
         lambda: table.measure("a", scale=scale),
