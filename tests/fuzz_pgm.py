@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import pypgm
-from pypgm import bayes, mrf
+from pypgm import bayes, mrf, queries
 from pypgm.data import Boolean, Column, Integer
 
 SUFFIX = ".pgm"
@@ -67,6 +67,26 @@ def _people() -> pypgm.Dataset:
     return pypgm.Dataset({a: rng.integers(0, domain.size((a,)), 300) for a in domain}, domain)
 
 
+def _of_queries(people: pypgm.Dataset) -> pypgm.Release:
+    """Return a release of queries of many classes, of either law, some of it measured on a sample."""
+    ledger = pypgm.Ledger(pypgm.Budget(rho=1000))
+    table = pypgm.PrivateTable(people, pypgm.Privacy(), ledger, unsafe_seed=1)
+    asked = [queries.Matrix([[1, -2, 0], [0, 1, 1]]), queries.Prefix(3), queries.AllRange(3), queries.Contrasts([3])]
+    asked += [queries.Union([queries.Prefix(3), queries.Partition([0, 1, 1])]), queries.Subset([0, 2], 3)]
+    measured = [table.measure("b", query, variance=3) for query in asked]
+    pair = queries.Kronecker([queries.Identity(2), queries.Prefix(3)])
+    measured += [table.measure(("a", "b"), pair, scale=2), table.subsample("1/2", epsilon=1).measure("c", scale=1)]
+    return pypgm.Release(pypgm.estimate(people.domain, measured, iterations=5), tuple(measured), ledger, "queries")
+
+
+def _with_functions(people: pypgm.Dataset) -> Any:
+    """Return a model with structural zeros and an attribute that is a function of another."""
+    mapping = pypgm.Constraint(("c", "a"), mapping=[0, 1, 0, 1])
+    zero = pypgm.Constraint(("b", "c"), forbidden=[("x", 1)])
+    counts = pypgm.LinearMeasurement([100, 120, 80], "b", [3.0, 4.0, 5.0])
+    return pypgm.estimate(people.domain, [counts], constraints=[mapping, zero], iterations=5)
+
+
 @cache
 def seeds() -> dict[str, bytes]:
     """Return a small release of each kind of model, with labels, rounds, a schema, and measurements given to it."""
@@ -78,6 +98,9 @@ def seeds() -> dict[str, bytes]:
     made["network"] = bayes.learn_private(people, [("a", "b"), ("b", "c")], 1.0, 1e-9, unsafe_seed=1)
     made["field"] = mrf.learn_pairwise(people, 1.0, epsilon=1, delta=1e-9, steps=5, unsafe_seed=1)
     made["model"] = made["mst"].model
+    made["records"] = pypgm.mechanisms.fem(people, 1, rounds=2, samples=2, estimator="records", unsafe_seed=1)
+    made["queries"] = _of_queries(people)
+    made["functions"] = _with_functions(people)
     columns: dict[str, Column] = {"age": Integer(0, 99, width=25), "sick": Boolean()}
     schema = pypgm.Schema(columns)
     records = schema.encode({"age": [10, 30, 30, 80] * 60, "sick": ["true", "false", "false", "true"] * 60})
@@ -244,7 +267,7 @@ def _arrays(rng: random.Random, data: bytes) -> tuple[bytes, str]:
         a, how = a.astype("f8"), f"{value}"
         a.reshape(-1)[... if rng.random() < 0.5 else rng.randrange(a.size)] = value
     elif how == "integers" and a.dtype.kind == "i":
-        a = np.full_like(a, rng.choice([-(2**63), 2**63 - 1, -1, 0, 2**62]))
+        a = np.full(a.shape, rng.choice([-(2**63), 2**63 - 1, -1, 0, 2**62])).astype(a.dtype)
     else:
         a = arrays[other := rng.choice(sorted(arrays))]
         how = f"= {other}"
