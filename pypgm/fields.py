@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["check_fields"]
+__all__ = ["ANY_NUMBER", "check_fields"]
 
-_NAMES: dict[object, str] = {str: "text", int: "an integer", float: "a number", bool: "true or false", None: "null"}
-_NAMES[np.ndarray] = "an array"
+ANY_NUMBER = "any number"
+"""The kind of a number that may be infinite or NaN."""
+
+_NAMES: dict[object, str] = {str: "text", int: "an integer", float: "a finite number", ANY_NUMBER: "a number"}
+_NAMES |= {bool: "true or false", None: "null", np.ndarray: "an array"}
 _LARGEST = 1 << 1000  # an integer that is a number: the doubles end there
 _MOST_SHOWN = 40
 
@@ -23,9 +27,10 @@ def check_fields(value: object, kind: object, where: str = "") -> None:
     value : object
         As `json` gives it, with arrays.
     kind : object
-        ``str``, ``int``, ``float`` (an integer too), ``bool``, ``numpy.ndarray`` or ``None``; a tuple of kinds, of
-        which one will do; a list of the one kind of all its entries; a mapping of names to kinds, which may be missing
-        where the name ends in "?", or of ``str`` to the kind of all entries; a set of values; ``object`` for anything.
+        ``str``, ``int``, ``float`` (finite, an integer too), `ANY_NUMBER`, ``bool``, ``numpy.ndarray`` or ``None``; a
+        tuple of kinds, of which one will do; a list of the one kind of all its entries; a mapping of names to kinds,
+        which may be missing where the name ends in "?", or of ``str`` to the kind of all entries; a set of values;
+        ``object`` for anything.
     where : str
         What the field is called; empty for the whole.
 
@@ -69,8 +74,10 @@ def _is(value: object, kind: object) -> bool:
         return isinstance(value, Mapping if isinstance(kind, dict) else list | tuple)
     if isinstance(kind, set):
         return isinstance(value, str | int) and value in kind and not isinstance(value, bool)
-    if kind is float:
-        return isinstance(value, float) or (type(value) is int and abs(value) < _LARGEST)
+    if kind is float or kind == ANY_NUMBER:
+        if isinstance(value, float):
+            return kind is not float or math.isfinite(value)
+        return type(value) is int and abs(value) < _LARGEST
     return kind is object or (value is None if kind is None else type(value) is kind)
 
 

@@ -243,3 +243,110 @@ def test_names_of_mechanisms_are_words(name, tmp_path):
     path = saved(tmp_path, own_release())
     with pytest.raises(ValueError, match="name of a mechanism needs words"):
         rewritten(path, lambda header, own, arrays: own.update(mechanism=name))
+
+
+def query_of(own):
+    return own["measurements"][1]["query"]
+
+
+def columns_beyond(header, own, arrays):
+    name = query_of(own)["arguments"][0]["columns"][ARRAY]
+    arrays[name] = arrays[name] + (2**31 - 1 - int(arrays[name].max()))
+
+
+def columns_that_are_none(header, own, arrays):
+    name = query_of(own)["arguments"][0]["columns"][ARRAY]
+    arrays[name] = arrays[name] * 1e-320
+
+
+def columns_and_rows_swapped(header, own, arrays):
+    matrix = query_of(own)["arguments"][0]
+    matrix["columns"], matrix["rows"] = matrix["rows"], matrix["columns"]
+
+
+def of_class(name, *arguments):
+    def change(header, own, arrays):
+        matrix = query_of(own)["arguments"][0]
+        for part in ("entries", "columns", "rows"):
+            arrays.pop(matrix[part][ARRAY])
+        arrays["array 900"] = np.array([0, 1])
+        own["measurements"][1]["query"] = {"class": name, "arguments": list(arguments)}
+
+    return change
+
+
+CELLS, PREFIX = {ARRAY: "array 900"}, {"class": "Prefix", "arguments": [10**9]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        columns_beyond,
+        columns_that_are_none,
+        columns_and_rows_swapped,
+        of_class("Subset", CELLS, 10**9, None),
+        of_class("Folded", PREFIX, CELLS),
+        of_class("Kronecker", [PREFIX, {"class": "Partition", "arguments": [CELLS]}]),
+        lambda header, own, arrays: query_of(own)["arguments"][0].update(shape=[2, 2**62]),
+        lambda header, own, arrays: query_of(own)["arguments"][0].update(shape=[]),
+        lambda header, own, arrays: query_of(own).update(arguments=[]),
+    ],
+)
+def test_queries_of_files_are_of_no_other_cells_than_the_cliques(change, tmp_path):
+    path = saved(tmp_path, own_release(query=Matrix([[1, 2, 0, 0], [0, 1, 1, 1]])))
+    with pytest.raises(ValueError, match="not a whole pypgm"):
+        rewritten(path, change)
+
+
+@pytest.mark.parametrize("total", [2.0**53 + 2, float("inf"), float("nan"), -1.0, 1e-320])
+def test_totals_are_numbers_of_records(total, tmp_path):
+    path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
+    with pytest.raises(ValueError, match="not a whole pypgm model file"):
+        rewritten(path, lambda header, own, arrays: header.update(total=total))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0])
+def test_counts_of_regions_are_counts(value, tmp_path):
+    path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET, oracle="region_graph", iterations=5))
+
+    def change(header, own, arrays):
+        arrays[header["marginals"][ARRAY]][0] = value
+
+    with pytest.raises(ValueError, match="not a whole pypgm model file"):
+        rewritten(path, change)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["potentials", "prior", "masks"])
+def test_logs_of_tables_are_finite_or_those_of_zeros(name, value, tmp_path):
+    mechanisms.wide(DATA, **BUDGET).save(path := tmp_path / "release.pgm")
+
+    def change(header, own, arrays):
+        if name == "masks":
+            arrays["array 900"] = np.full(2, value)
+            header["masks"] = [{"clique": ["a"], "allowed": {ARRAY: "array 900"}}]
+            return
+        held = header["potentials"] if name == "potentials" else header["origin"]["prior"]["values"]
+        arrays[held[ARRAY]][0] = value
+
+    with pytest.raises(ValueError, match="not a whole pypgm model file"):
+        rewritten(path, change)
+
+
+def test_codes_of_records_are_of_their_domain(tmp_path):
+    release = mechanisms.fem(DATA, 1, rounds=2, samples=2, estimator="records", unsafe_seed=1)
+    for change in (
+        lambda header, own, arrays: arrays[header["columns"][0][ARRAY]].__setitem__(0, 2),
+        lambda header, own, arrays: arrays[header["weights"][ARRAY]].__setitem__(0, np.nan),
+        lambda header, own, arrays: arrays[header["weights"][ARRAY]].__setitem__(0, -1),
+    ):
+        path = saved(tmp_path, release)
+        with pytest.raises(ValueError, match="not a whole pypgm model file"):
+            rewritten(path, change)
+
+
+@pytest.mark.parametrize("name", ["more", "oracle", "callback"])
+def test_options_of_an_estimate_are_those_it_has(name, tmp_path):
+    path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
+    with pytest.raises(ValueError, match="an estimate has no options"):
+        rewritten(path, lambda header, own, arrays: header["origin"]["options"].update({name: 1}))

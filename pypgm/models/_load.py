@@ -11,7 +11,7 @@ from pypgm.domain import Domain
 from pypgm.estimation.constraint import Masks
 from pypgm.estimation.fit import Fit, Status, Stop
 from pypgm.estimation.methods import METHODS
-from pypgm.fields import check_fields
+from pypgm.fields import ANY_NUMBER, check_fields
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
 from pypgm.models._estimate import LOSSES, estimate_again
@@ -25,8 +25,8 @@ __all__ = ["stored_fit"]
 Fields = dict[str, object]
 
 
-_FIT: Fields = {"status": {*get_args(Status)}, "loss": float, "gap": (float, None)}
-_FIT |= {"iterations": int, "seconds": float, "history": [float]}
+_FIT: Fields = {"status": {*get_args(Status)}, "loss": ANY_NUMBER, "gap": (ANY_NUMBER, None)}
+_FIT |= {"iterations": int, "seconds": float, "history": [ANY_NUMBER]}
 _OPTIONS: Fields = {"loss": {*LOSSES}, "method": {*METHODS}, "stop": {*get_args(Stop)}, "stepsize": (float, None)}
 _OPTIONS |= {"iterations": int, "tolerance": float}
 _ORIGIN: Fields = {"total_is_known": bool, "options": _OPTIONS, "measurements": MEASUREMENTS}
@@ -39,6 +39,7 @@ _REGIONS = {"regions": [[str]], "edges": [[int]], "prior_cells": float, "margina
 def _parts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return what models of both kinds were made of besides their tables."""
     check_fields(fields, _MODEL)
+    _check_options(fields.get("origin"))
     folding = Folding.from_lists(domain_of(fields), fields["functions"])
     return {
         "folding": folding,
@@ -46,6 +47,15 @@ def _parts(fields: dict[str, Any]) -> dict[str, Any]:
         "masks": _masks(folding.inner, fields["masks"]),
         "origin": Origin.unpacked(folding.inner, fields["origin"], estimate_again) if "origin" in fields else None,
     }
+
+
+def _check_options(origin: dict[str, Any] | None) -> None:
+    """Raise ``ValueError`` if an estimate of a file, or that of its prior, has an option that there is none of."""
+    while origin is not None:
+        more = origin["options"].keys() - _OPTIONS
+        if more:
+            raise ValueError(f"an estimate has no options {sorted(more)}")
+        origin = origin["earlier"]
 
 
 def stored_fit(fields: dict[str, Any]) -> Fit | None:
@@ -74,8 +84,8 @@ def _region_model(fields: dict[str, Any]) -> RegionGraphModel:
 
 
 def _masks(domain: Domain, stored: list[dict[str, Any]]) -> Masks:
-    masks = [(domain.canonical(m["clique"]), m["allowed"].astype(bool)) for m in stored]
-    if any(mask.shape != (domain.size(clique),) for clique, mask in masks):
+    masks = [(domain.canonical(m["clique"]), m["allowed"]) for m in stored]
+    if any(mask.shape != (domain.size(clique),) or mask.dtype != bool for clique, mask in masks):
         raise ValueError("a mask does not fit its clique")
     return masks
 

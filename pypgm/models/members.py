@@ -23,12 +23,12 @@ __all__ = ["HEADER", "Members", "line_of", "number_of", "plain_array", "sha256"]
 HEADER = "header"
 _NAME = re.compile(r"(header|array (?:0|[1-9][0-9]*))\.npy")
 _DESCRIBED = re.compile(
-    rb"\{'descr': '([<|](?:b1|[iu][1248]|f8))', 'fortran_order': False, 'shape': \(((?:\d+, )*\d*,?)\), \} *\n"
+    rb"\{'descr': '([<|](?:b1|[iu][1248]|f8))', 'fortran_order': False, 'shape': \(((?:\d+, )*\d*,?)\)(?:, )?\} *\n"
 )
 _MAGIC = b"\x93NUMPY\x01\x00"
 _END = struct.Struct("<4s4H2LH")  # of the archive: magic, disks and entries, length and place of the directory, comment
 _ENTRY = 16  # bytes of memory that a byte of the directory takes once it is read, or less
-_TEXT = 32  # bytes of memory that a byte of the header takes once it is parsed, or less: 24 where objects are empty
+_TEXT = 64  # bytes of memory that a byte of the header takes once it is parsed and used: 24 where all objects are empty
 _DEFLATED = 1032  # bytes that a byte of a deflated stream unpacks to at most
 _OVERHEAD = 64  # bytes to which an empty stream, of few bytes, may seem to unpack
 _CHUNK = 1 << 20

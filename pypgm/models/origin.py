@@ -11,6 +11,8 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.fields import check_fields
+from pypgm.memory import check_fits, short
 from pypgm.queries import (
     AllRange,
     Contrasts,
@@ -41,6 +43,8 @@ MEASUREMENTS = [{"clique": [str], "values": np.ndarray, "noise": str, "not_priva
 MEASUREMENTS[0] |= {"stddev": (float, np.ndarray), "query": (_QUERY, None)}
 """The kind of the entries that `packed_measurements` makes, as `check_fields` takes it."""
 
+_MATRIX = {"shape": [int], "entries": np.ndarray, "columns": np.ndarray, "rows": np.ndarray}
+_CELL_BYTES = 16  # that a query may take for each cell it is on
 _DENSE_ENTRIES = 1 << 22
 
 Again = Callable[..., Callable[..., "Queryable[Any]"]]
@@ -92,6 +96,8 @@ class Origin:
         """Undo `packed`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
         measurements = unpacked_measurements(domain, fields["measurements"])
         prior = None if fields["prior"] is None else CliqueVector(domain, **fields["prior"])
+        if prior is not None and not (prior.values < np.inf).all():  # -inf is a structural zero
+            raise ValueError("the logs of a prior are finite or -inf, got NaN or inf")
         earlier = None
         if fields["earlier"] is not None:
             earlier = Earlier.of(cls.unpacked(domain, fields["earlier"], again), measurements)
@@ -142,8 +148,16 @@ def packed_measurements(measurements: Sequence[LinearMeasurement]) -> list[dict[
 
 def unpacked_measurements(domain: Domain, entries: Sequence[Mapping[str, Any]]) -> tuple[LinearMeasurement, ...]:
     """Undo `packed_measurements`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
-    made = (LinearMeasurement(**{**entry, "query": _unpacked(entry["query"])}) for entry in entries)
-    return tuple(m.checked(domain) for m in made)
+    return tuple(_measurement(domain, entry).checked(domain) for entry in entries)
+
+
+def _measurement(domain: Domain, entry: Mapping[str, Any]) -> LinearMeasurement:
+    query = None
+    if entry["query"] is not None:
+        cells = domain.size(entry["clique"])
+        check_fits(_CELL_BYTES * cells, None, f"a query on {tuple(entry['clique'])} has {short(cells)} cells", "")
+        query = _unpacked(entry["query"], max(cells, entry["values"].size))
+    return LinearMeasurement(**{**entry, "query": query})
 
 
 def _packed(value: object) -> object:
@@ -162,14 +176,25 @@ def _packed(value: object) -> object:
     return {"shape": matrix.shape, "entries": matrix.data, "columns": matrix.indices, "rows": matrix.indptr}
 
 
-def _unpacked(value: object) -> object:
-    """Undo `_packed`."""
+def _unpacked(value: object, most: int) -> object:
+    """Undo `_packed`, where no number of cells or rows is above a bound."""
     if isinstance(value, list):
-        return tuple(map(_unpacked, value))
+        return tuple(_unpacked(part, most) for part in value)
+    if isinstance(value, int) and value > most:
+        raise ValueError(f"a query is on {most} cells at most, got {short(value)}")
     if not isinstance(value, dict):
         return value
     if "class" in value:
-        return _CLASSES[value["class"]](*map(_unpacked, value["arguments"]))
+        check_fields(value, _QUERY, "query")
+        return _CLASSES[value["class"]](*(_unpacked(part, most) for part in value["arguments"]))
+    check_fields(value, _MATRIX, "query")
     from scipy.sparse import csr_array
 
-    return csr_array((value["entries"], value["columns"], value["rows"]), shape=tuple(value["shape"]))
+    parts = (value["entries"], value["columns"], value["rows"])
+    if any(part.ndim != 1 for part in parts) or any(part.dtype.kind not in "iu" for part in parts[1:]):
+        raise ValueError("a matrix needs lists of its entries, and of integers for their columns and rows")
+    if max(value["shape"]) > most:
+        raise ValueError(f"a matrix has {most} rows and columns at most, got {value['shape']}")
+    matrix = csr_array(parts, shape=tuple(value["shape"]))
+    matrix.check_format(full_check=True)
+    return matrix

@@ -95,6 +95,7 @@ A package that builds on this one adds its own where the model is defined. A rea
 `ValueError` where the file is not whole; `not_private` is restored by the caller.
 """
 
+_FEWEST_RECORDS = 1e-100  # below which shares of a model lose digits
 _MOST_RECORDS = 2.0**53  # beyond which counts have gaps
 _DOMAIN = {"attributes": [str], "shape": [int], "labels": {str: [(str, int, float, bool)]}, "not_private?": str}
 _HOMES = {
@@ -168,8 +169,8 @@ def model_of_archive(fields: dict[str, Any], path: str) -> ReleasedModel:
 
 def _check_numbers(model: ReleasedModel) -> None:
     """Raise ``ValueError`` unless a number of records and the logs of tables are such as an estimate ends with."""
-    if not 0 <= model.total <= _MOST_RECORDS:
-        raise ValueError(f"the total of a model lies between 0 and 2**53, got {model.total}")
+    if not (model.total == 0 or _FEWEST_RECORDS <= model.total <= _MOST_RECORDS):
+        raise ValueError(f"the total of a model is 0 or lies between 1e-100 and 2**53, got {model.total}")
     logs = model.potentials.values
     if not (logs < np.inf).all():  # -inf is a structural zero
         raise ValueError("potentials of a model are finite or -inf, got NaN or inf")

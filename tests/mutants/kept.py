@@ -115,7 +115,7 @@ MUTANTS = [
     Mutant(
         "a release's model is not marked",
         RELEASE,
-        "        self.model.not_private = joined_marks([self.ledger, self.model])",
+        "        self.model.not_private = joined_marks([self.ledger, self.model, *self.measurements])",
         "        self.model.not_private = ''",
         kept,
         "mark lost",

@@ -285,8 +285,8 @@ MUTANTS += [
     Mutant(
         "measurements read from a file lose their mark",
         "pypgm.models.origin",
-        '"query": _unpacked(entry["query"])}',
-        '"query": _unpacked(entry["query"]), "not_private": ""}',
+        '"query": query}',
+        '"query": query, "not_private": ""}',
         kept,
         "mark lost",
     ),
