@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns import Column, Encoder, Problem, Values, as_list, is_missing
+from pypgm.data.columns import Column, Encoder, Problem
+from pypgm.data.values import Values, as_keys, as_list, bare
 from pypgm.numeric import as_generator, is_masked
 
 __all__ = ["MOST_BINS", "Binned", "DecimalCommaError", "Outside", "UnreadableError", "Within", "drawn", "parts_of_bins"]
@@ -108,6 +110,13 @@ class Binned(Column):
         """Return the lowest and highest value allowed, and where each bin begins, for those who compare elsewhere."""
         return *self._bounds, self._starts
 
+    @cached_property
+    def null_places(self) -> NDArray[np.float64]:
+        """Where texts of nulls that read as values are on the line: a value there is none, whatever its type."""
+        places, states = self._read_each([text for text in self.null_texts if text], ())
+        found: NDArray[np.float64] = places[(states == _READ) & np.isfinite(places)]
+        return found
+
     def encoder(self) -> Encoder:
         """Return what puts values into bins."""
         return self._encoded
@@ -156,27 +165,29 @@ class Binned(Column):
             if places is not None:
                 return self._codes(places, np.where(np.isnan(places), _MISSING, _READ).astype(np.int8))
         given = as_list(values)
-        try:
-            distinct = dict.fromkeys(given)
-        except TypeError:  # what cannot be a key, such as a list
-            return self._codes(*self._read_each(given))
-        codes, problem = self._codes(*self._read_each(list(distinct)))
-        if problem is not None:
-            return self._codes(*self._read_each(given))
-        book = dict(zip(distinct, codes.tolist(), strict=True))
-        return np.fromiter(map(book.__getitem__, given), self.dtype, len(given)), None
+        if (found := as_keys(given)) is not None:
+            keys, value_of = found
+            codes, problem = self._codes(*self._read_each(list(value_of.values()), self.null_texts))
+            if problem is None:
+                book = dict(zip(value_of, codes.tolist(), strict=True))
+                return np.fromiter(map(book.__getitem__, keys), self.dtype, len(given)), None
+        return self._codes(*self._read_each(given, self.null_texts))
 
-    def _read_each(self, values: Sequence[Any]) -> Places:
+    def _bare(self, value: object) -> object:
+        """Return a text without spaces around it, None for a missing value, and any other as `_read` takes it."""
+        return bare(value)
+
+    def _read_each(self, values: Sequence[Any], null_texts: Collection[str]) -> Places:
         places, states = np.zeros(len(values)), np.zeros(len(values), dtype=np.int8)
         for i, value in enumerate(values):
-            bare = value.strip() if isinstance(value, str) else value
-            if is_missing(bare) or (isinstance(bare, str) and bare in self.nulls):
+            given = self._bare(value)
+            if given is None or (isinstance(given, str) and given in null_texts):
                 states[i] = _MISSING
-            elif isinstance(bare, str) and not bare:
+            elif isinstance(given, str) and not given:
                 states[i] = _EMPTY
             else:
                 try:
-                    places[i] = self._read(bare)
+                    places[i] = self._read(given)
                 except UnreadableError as error:
                     states[i] = _COMMA if isinstance(error, DecimalCommaError) else _UNREADABLE
         return places, states
@@ -184,6 +195,8 @@ class Binned(Column):
     def _codes(self, places: NDArray[np.float64], states: NDArray[np.int8]) -> tuple[NDArray[Any], Problem | None]:
         """Return the codes of places on the line, and what is wrong with the first that has none."""
         low, high = self._bounds
+        if self.nulls and self.null_places.size:
+            states = np.where((states == _READ) & np.isin(places, self.null_places), np.int8(_MISSING), states)
         is_read = states == _READ
         within = is_read & (places >= low) & (places <= high)
         nearest = np.clip(np.where(is_read, places, low), low, high)

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-import operator
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns import Column, Encoder, Problem, Values, as_list, is_missing, is_plain, taken
+from pypgm.data.columns import Column, Encoder, Problem, taken
+from pypgm.data.values import (
+    BY_VALUE,
+    Exact,
+    Values,
+    as_list,
+    is_missing,
+    is_number,
+    is_plain,
+    plain,
+    read_number,
+    spelled_number,
+)
 from pypgm.domain import Label, listed
 
 __all__ = ["Boolean", "Categorical", "Codes"]
+
+_FLAGS = {"true": True, "false": False}
 
 
 class RefusedError(KeyError):
@@ -23,22 +37,37 @@ class RefusedError(KeyError):
 
 
 class _Book(dict[Any, int]):
-    """The code of each value of a closed list, and of each way to write it that was met."""
+    """The codes of the values of one type that were met; a book of text finds other values too, and keeps none."""
 
-    def __init__(self, find: Callable[[object], int], start: Mapping[Any, int]) -> None:
-        super().__init__(start)
+    def __init__(self, find: Callable[[object], int], kind: type) -> None:
+        super().__init__()
         self._find = find
+        self._kept = {kind, NoneType} & BY_VALUE
 
     def __missing__(self, value: object) -> int:
-        code = self[value] = self._find(value)
+        code = self._find(value)
+        if type(value) in self._kept:
+            self[value] = code
         return code
+
+
+class _Books(dict[type, _Book]):
+    """A book for each type: to Python 1, 1.0 and True are one key."""
+
+    def __init__(self, find: Callable[[object], int]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, kind: type) -> _Book:
+        book = self[kind] = _Book(self._find, kind)
+        return book
 
 
 class _Closed(Column):
     """A column of a closed list of values."""
 
     def encoder(self) -> Encoder:
-        book = _Book(self._code, self._written)
+        books = _Books(self._code)
 
         def encode(values: Values) -> tuple[NDArray[Any], Problem | None]:
             if is_plain(values, "biuf"):
@@ -47,41 +76,50 @@ class _Closed(Column):
                 if problem is None:
                     return found[places], None
             given = as_list(values)
+            kinds = {str} if given and type(given[0]) is str else set(map(type, given)) - {NoneType}
             try:
-                return np.fromiter(map(book.__getitem__, given), self.dtype, len(given)), None
+                if len(kinds) == 1:
+                    return np.fromiter(map(books[kinds.pop()].__getitem__, given), self.dtype, len(given)), None
+                return np.fromiter((books[type(v)][v] for v in given), self.dtype, len(given)), None
             except (KeyError, TypeError):  # TypeError: what cannot be a key, such as a list
                 return self._one_by_one(given)
 
         return encode
 
-    @cached_property
-    def _written(self) -> dict[str, int]:
-        """The code of each label as a file has it."""
-        return {str(label): code for code, label in enumerate(self.labels or ())} | dict.fromkeys(
-            self.nulls, self.size - 1
-        )
-
     def _code(self, value: object) -> int:
-        """Return the code of a value that is not written as a label is, or raise `RefusedError`."""
-        bare = value.strip() if isinstance(value, str) else _plain(value)
-        if self.nulls and (is_missing(bare) or (isinstance(bare, str) and bare in self.nulls)):
-            return self.size - 1
-        if is_missing(bare) or (isinstance(bare, str) and not bare and bare not in self._written):
+        """Return the code of a value, or raise `RefusedError`."""
+        bare = plain(value)
+        if isinstance(bare, str):
+            code = self.null_code if bare in self.null_texts else self._of_text(bare)
+        elif isinstance(bare, bool):
+            code = self._of_boolean(bare)
+        elif is_number(bare):
+            code = self.null_code if bare in self.null_numbers else self._of_number(bare)
+        else:
+            code = self.null_code if bare is None else self._of_other(bare)
+        if code is None and bare is not None and not (isinstance(bare, str) and not bare):
+            code = self.other_code
+        if code is None:
             raise RefusedError
-        code = self._find(bare)
-        if code is None and self.other_code is None:
-            raise RefusedError
-        return int(self.n_values if code is None else code)
+        return code
 
-    def _find(self, value: object) -> int | None:
-        """Return the code of a value without spaces around it, if it has one."""
-        found = None if isinstance(value, str) or not isinstance(value, Label) else self._by_value.get(value)
-        return self._written.get(str(value)) if found is None else found
+    @abstractmethod
+    def _of_text(self, text: str) -> int | None:
+        """Return the code of a text without spaces around it, if it has one."""
 
-    @cached_property
-    def _by_value(self) -> dict[Label, int]:
-        """The code of each label, by which 1 and 1.0 are one."""
-        return {label: code for code, label in enumerate(self.value_labels or ())}
+    @abstractmethod
+    def _of_number(self, number: Exact) -> int | None:
+        """Return the code of a number, if it has one."""
+
+    def _of_boolean(self, value: bool) -> int | None:
+        """Return the code of a boolean, if it has one."""
+        del value
+        return None
+
+    def _of_other(self, value: object) -> int | None:
+        """Return the code of a value of another kind, if it has one."""
+        del value
+        return None
 
     def _one_by_one(self, values: Values) -> tuple[NDArray[Any], Problem | None]:
         """Return the codes of values, up to the first that has none, and what is wrong with it."""
@@ -104,7 +142,8 @@ class Categorical(_Closed):
     Parameters
     ----------
     values : sequence of str, int, float or bool
-        The values, in the order of their codes. A value of a table is recognized by its text.
+        The values, in the order of their codes. A number of a table is recognized by its value, whatever its type and
+        spelling, a text by its text: see "How a value is matched" in docs/sources.md.
     ordinal : bool
         Whether that order means something.
     other : bool or str
@@ -115,7 +154,7 @@ class Categorical(_Closed):
     Raises
     ------
     ValueError
-        If there are no values, or two read the same as text.
+        If there are no values, or a value of a table would match two, such as 1 and "1.0".
 
     Examples
     --------
@@ -139,7 +178,7 @@ class Categorical(_Closed):
 
     @property
     def n_values(self) -> int:
-        """Number of values listed."""
+        """Exact of values listed."""
         return len(self.values)
 
     @property
@@ -174,12 +213,86 @@ class Categorical(_Closed):
         yield from super()._problems()
         if not self.values and self.other_label is None:
             yield "needs at least one label, got an empty list"
-        for value in self.values:
-            if not isinstance(value, Label) or operator.ne(value, value):
-                yield f"needs labels that are text or numbers, got {value!r}"
-        texts = [*map(str, self.values), *([] if self.other_label is None else [self.other_label]), *self.nulls]
-        for text in sorted(t for t, times in Counter(texts).items() if times > 1):
-            yield f"label {text!r} comes more than once"
+        wrong = [value for value in self.values if not isinstance(value, Label) or is_missing(value)]
+        for value in wrong:
+            yield f"needs labels that are text or numbers, got {value!r}"
+        if not wrong and all(isinstance(text, str) for text in self.nulls):
+            yield from dict.fromkeys(self._alike())
+
+    def _alike(self) -> Iterator[str]:
+        """Yield what is wrong with labels of which one value would match two."""
+        owners: dict[tuple[str, object], tuple[int, Label]] = {}
+        alike = [
+            (owner[1], label)
+            for code, label in self._coded
+            for key in self._keys(code, label)
+            if (owner := owners.setdefault(key, (code, label)))[0] != code
+        ]
+        alike += [
+            (owners[key][1], label)
+            for code, label in (self._coded if self._reads else ())
+            for key in (self._read_keys(label.strip()) if isinstance(label, str) else ())
+            if owners.get(key, (code,))[0] != code
+        ]
+        for one, other in alike:
+            same = f"label {str(other)!r} comes more than once"
+            yield same if str(one) == str(other) else f"labels {one!r} and {other!r} are one: a value would match both"
+
+    @property
+    def _coded(self) -> Iterator[tuple[int, Label]]:
+        """Each label with its code, and each text of nulls with theirs."""
+        yield from enumerate(self.values)
+        if self.other_label is not None:
+            yield self.n_values, self.other_label
+        yield from ((self.size - 1, text) for text in self.nulls)
+
+    @cached_property
+    def _reads(self) -> bool:
+        """Whether texts may stand for labels that are none: numbers or booleans."""
+        return not all(isinstance(value, str) for value in self.values)
+
+    def _keys(self, code: int, label: Label) -> Iterator[tuple[str, object]]:
+        """Yield what finds a label: a text, a number, a number that a text was read as, or a boolean."""
+        bare = plain(label)
+        is_null = code == self.null_code
+        if isinstance(bare, bool):
+            yield "boolean", bare
+        else:
+            yield "text", str(label).strip()
+        number = bare
+        if isinstance(bare, str):
+            number = read_number(bare) if is_null else spelled_number(bare)
+        if is_number(number):
+            yield "number", number
+            if is_null or not isinstance(bare, str):
+                yield "read", number
+
+    @cached_property
+    def _found_by(self) -> dict[tuple[str, object], int]:
+        """The code of each key."""
+        return {key: code for code, label in self._coded for key in self._keys(code, label)}
+
+    def _read_keys(self, text: str) -> list[tuple[str, object]]:
+        """Return what finds a label that a text is read as."""
+        if not self._reads:
+            return []
+        number = read_number(text)
+        return [("boolean", _FLAGS.get(text.casefold())) if number is None else ("read", number)]
+
+    def _of_text(self, text: str) -> int | None:
+        keys = [("text", text), *self._read_keys(text)]
+        return next((self._found_by[key] for key in keys if key in self._found_by), None)
+
+    def _of_number(self, number: Exact) -> int | None:
+        return self._found_by.get(("number", number))
+
+    def _of_boolean(self, value: bool) -> int | None:
+        text = str(value)
+        keys = (("boolean", value), *(("text", t) for t in (text, text.lower(), text.upper())))
+        return next((self._found_by[key] for key in keys if key in self._found_by), None)
+
+    def _of_other(self, value: object) -> int | None:
+        return self._found_by.get(("text", str(value)))
 
 
 @dataclass(frozen=True)
@@ -189,8 +302,9 @@ class Boolean(_Closed):
     Parameters
     ----------
     values : pair of str
-        How a table has false and true, in this order; capitals make no difference. Booleans, 0 and 1 of an array are
-        what they are. Values are decoded to these texts, or to booleans where they are "false" and "true" themselves.
+        How a table has false and true, in this order; capitals make no difference. Booleans are what they are, and so
+        are the numbers 0 and 1, unless a text is a number itself: then numbers are recognized by value. Values are
+        decoded to these texts, or to booleans where they are "false" and "true" themselves.
     null
         As in `Column`.
 
@@ -237,17 +351,34 @@ class Boolean(_Closed):
             return taken([*self.values, None], codes)
         return taken([False, True, None], codes) if self.nulls else np.asarray(codes) == 1
 
-    def _find(self, value: object) -> int | None:
-        if isinstance(value, str):
-            return {text.casefold(): code for code, text in enumerate(self.values)}.get(value.casefold())
-        return int(value) if isinstance(value, int | float) and value in {0, 1} else None
+    @cached_property
+    def _texts(self) -> dict[str, int]:
+        return {text.strip().casefold(): code for code, text in enumerate(self.values)}
+
+    @cached_property
+    def _numbers(self) -> dict[Exact, int]:
+        spelled: dict[Exact, int] = {
+            number: code for text, code in self._texts.items() if (number := spelled_number(text)) is not None
+        }
+        return spelled or {0: 0, 1: 1}
+
+    def _of_text(self, text: str) -> int | None:
+        return self._texts.get(text.casefold())
+
+    def _of_number(self, number: Exact) -> int | None:
+        return self._numbers.get(number)
+
+    def _of_boolean(self, value: bool) -> int:
+        return int(value)
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
-        folded = [v.casefold() if isinstance(v, str) else v for v in self.values]
+        folded = [v.strip().casefold() if isinstance(v, str) else v for v in self.values]
         if len(folded) != 2 or not all(isinstance(v, str) and v for v in folded) or folded[0] == folded[1]:
             yield "values needs two texts, those of false and of true"
-        elif {text.casefold() for text in self.nulls} & set(folded):
+        elif {text.casefold() for text in self.null_texts} & set(folded) or self.null_numbers & set(
+            map(spelled_number, folded)
+        ):
             yield "a text of null is that of a value"
 
 
@@ -276,7 +407,7 @@ class Codes(_Closed):
 
     @property
     def n_values(self) -> int:
-        """Number of codes."""
+        """Exact of codes."""
         return self.codes
 
     @property
@@ -293,10 +424,6 @@ class Codes(_Closed):
     def allowed(self) -> str:
         """The range, in words."""
         return f"an integer from 0 to {self.codes - 1}"
-
-    @property
-    def _written(self) -> dict[str, int]:
-        return dict.fromkeys(self.nulls, self.size - 1)
 
     def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
         """Return the codes; with nulls an array of objects, None where there is no value."""
@@ -320,20 +447,20 @@ class Codes(_Closed):
         piecewise = super().encoder()
 
         def encode(values: Values) -> tuple[NDArray[Any], Problem | None]:
-            if is_plain(values, "iu"):
-                if not ((values < 0) | (values >= self.codes)).any():
-                    return values.astype(self.dtype), None
-                return self._one_by_one(values.tolist())
+            if is_plain(values, "iu") and not ((values < 0) | (values >= self.codes)).any():
+                return values.astype(self.dtype), None
             return piecewise(values)
 
         return encode
 
-    def _find(self, value: object) -> int | None:
-        if isinstance(value, str):
-            digits = value.removeprefix("+")
-            value = int(value) if value.isascii() and digits.isdigit() and len(value) <= 20 else -1
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return value if whole and isinstance(value, int) and 0 <= value < self.codes else None
+    def _of_text(self, text: str) -> int | None:
+        number = read_number(text)
+        if number is None or number in self.null_numbers:
+            return None if number is None else self.null_code
+        return self._of_number(number)
+
+    def _of_number(self, number: Exact) -> int | None:
+        return int(number) if 0 <= number < self.codes and number == int(number) else None
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
@@ -343,11 +470,5 @@ class Codes(_Closed):
             yield f"needs at least one value, got size {self.codes}"
         elif self.codes >= 1 << 63:
             yield "needs a size below 2^63"
-        elif any(self._find(text) is not None for text in self.nulls):
+        elif any(self._of_number(number) is not None for number in self.null_numbers):
             yield "a text of null is that of a code"
-
-
-def _plain(value: object) -> object:
-    """Return a number of NumPy as Python's, and a float that is whole as an integer."""
-    plain = value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
-    return int(plain) if isinstance(plain, float) and plain.is_integer() else plain

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeGuard
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.values import Values, read_number
 from pypgm.domain import Label
-from pypgm.numeric import is_masked
 
-__all__ = ["Column", "Encoder", "Problem", "Values", "as_list", "is_missing", "is_plain", "taken"]
-
-Values = Sequence[Any] | NDArray[Any]
-"""Raw values of one column: texts of a file, or an array of any type."""
+__all__ = ["Column", "Encoder", "Problem", "taken"]
 
 
 class Problem(NamedTuple):
@@ -42,8 +38,8 @@ class Column(ABC):
     Parameters
     ----------
     null : bool, str or sequence of str
-        Texts that mean that there is no value, and get a code of their own; True is the empty text. None, NaN and NaT
-        are nulls always. Without it nulls are refused.
+        Texts that mean that there is no value, and get a code of their own; True is the empty text. One that reads as
+        a number is that number too. None, NaN and NaT are nulls always. Without it nulls are refused.
     """
 
     null: bool | str | Sequence[str] = ()
@@ -61,6 +57,16 @@ class Column(ABC):
     def nulls(self) -> tuple[str, ...]:
         """Texts that mean that there is no value; the first is the one that is written."""
         return self.null if isinstance(self.null, tuple) else ()
+
+    @cached_property
+    def null_texts(self) -> frozenset[str]:
+        """The texts of nulls, without spaces around them."""
+        return frozenset(text.strip() for text in self.nulls if isinstance(text, str))
+
+    @cached_property
+    def null_numbers(self) -> frozenset[Decimal]:
+        """The numbers that mean that there is no value."""
+        return frozenset(number for text in self.null_texts if (number := read_number(text)) is not None)
 
     @property
     @abstractmethod
@@ -123,6 +129,10 @@ class Column(ABC):
     def encode(self, values: Values) -> tuple[NDArray[Any], Problem | None]:
         """Return the code of each value, and what is wrong with the first that has none.
 
+        The code of a value depends on that value alone, by the rules of docs/sources.md, whatever its type and whatever
+        else is there. Give values of declared types: what a reader guesses from all records, as `pandas.read_csv` does
+        where it is not told a dtype, has made one of another before it comes here.
+
         Parameters
         ----------
         values : sequence or ndarray, shape (n_records,)
@@ -180,22 +190,3 @@ def taken(values: Sequence[object], codes: NDArray[Any]) -> NDArray[Any]:
     """Return the value of each code, as objects."""
     found: NDArray[Any] = np.array([*values, None], dtype=object)[codes]
     return found
-
-
-def is_missing(value: object) -> bool:
-    """Return whether a value is none: None, NaN, NaT, or what pandas has for it."""
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
-        return True
-    if isinstance(value, Decimal):
-        return value.is_nan()  # a signalling one cannot be compared
-    return isinstance(value, float | np.floating | np.datetime64) and bool(operator.ne(value, value))
-
-
-def is_plain(values: Values, kinds: str) -> TypeGuard[NDArray[Any]]:
-    """Return whether values are an array of a type of one of these kinds, with no entry masked."""
-    return isinstance(values, np.ndarray) and values.dtype.kind in kinds and not is_masked(values)
-
-
-def as_list(values: Values) -> Sequence[Any]:
-    """Return values as Python objects; what is masked is None."""
-    return values.tolist() if isinstance(values, np.ndarray) else values

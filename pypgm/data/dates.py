@@ -13,21 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.bins import MOST_BINS, Binned, UnreadableError, drawn
+from pypgm.data.values import is_number, plain
 from pypgm.domain import Label
 
 __all__ = ["Date", "Resolution"]
 
 Resolution = Literal["year", "quarter", "month", "week", "day", "hour"]
 
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
 _UNITS = {"year": "Y", "quarter": "M", "month": "M", "day": "D", "hour": "h"}
 _MONDAY = 3  # 1970-01-01 was a Thursday
 _DAY = 86_400  # seconds
+_LARGEST = 10**20  # beyond it the digits of a number are no date
 
 
 @dataclass(frozen=True)
 class Date(Binned):
-    """Dates, or dates with times, without time zone.
+    """Dates, or dates with times; of a time in a zone what its clock shows is taken, whatever the zone.
 
     Parameters
     ----------
@@ -37,7 +39,8 @@ class Date(Binned):
     resolution : {"year", "quarter", "month", "week", "day", "hour"}
         How fine it is known; weeks begin on Monday. Decoded values are days, with "hour" times to the second.
     format : str, optional
-        How a file has them, as for ``datetime.strptime``, such as ``%d.%m.%Y``; by default ISO 8601.
+        How a file has them, as for ``datetime.strptime``, such as ``%d.%m.%Y``; by default ISO 8601. A whole number is
+        read by its digits, as 20100131 is with ``%Y%m%d``. An offset, ``%z``, is left out, and written as UTC's.
     outside, within, null
         As in `Binned`.
 
@@ -124,8 +127,24 @@ class Date(Binned):
         ticks = values.astype(f"datetime64[{self._tick}]")
         return np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64).astype(np.float64))
 
+    def _bare(self, value: object) -> object:
+        found = plain(value)
+        if not is_number(found):
+            return found
+        if found in self.null_numbers:
+            return None
+        is_whole = -_LARGEST < found < _LARGEST and found == int(found)
+        return str(int(found)) if is_whole else found
+
     def _read(self, value: object) -> float:
-        found = self._parsed(value) if isinstance(value, str) else _dated(value)
+        if isinstance(value, np.datetime64):  # of a year that Python has not
+            places = self._read_array(np.array([value]))
+            if places is None:
+                raise UnreadableError
+            return float(places[0])
+        found = self._parsed(value) if isinstance(value, str) else value
+        if not isinstance(found, datetime.date):
+            raise UnreadableError
         if self.resolution != "hour":
             return float(_days(found))
         if not isinstance(found, datetime.datetime):
@@ -136,7 +155,7 @@ class Date(Binned):
         if not self.format:
             return _iso(text)
         try:
-            return _dated(datetime.datetime.strptime(text, self.format))
+            return datetime.datetime.strptime(text, self.format)
         except ValueError:
             raise UnreadableError from None
 
@@ -148,7 +167,8 @@ class Date(Binned):
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
         if not self.format:
             return list(map(str, np.datetime_as_string(values).tolist()))
-        return [value.strftime(self.format) for value in values.tolist()]
+        texts = self.format.replace("%z", "+0000")
+        return [value.strftime(texts) for value in values.tolist()]
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
@@ -166,6 +186,8 @@ class Date(Binned):
             self.resolution, 1
         ) >= MOST_BINS:
             yield f"needs at most {MOST_BINS:,} bins; make resolution coarser"
+        elif "%Z" in self.format:
+            yield "a format cannot have the name of a zone, %Z, which depends on the machine; %z is an offset"
         elif self.format and not self._tells_apart():
             yield f"the format {self.format} does not tell one {self.resolution} from another"
 
@@ -193,13 +215,6 @@ def _iso(text: object) -> datetime.date:
     except ValueError:
         raise UnreadableError from None
     return found if hours is None else datetime.datetime.combine(found, hours)
-
-
-def _dated(value: object) -> datetime.date:
-    plain = value.astype("datetime64[us]").item() if isinstance(value, np.datetime64) else value
-    if not isinstance(plain, datetime.date) or getattr(plain, "tzinfo", None) is not None:
-        raise UnreadableError
-    return plain
 
 
 def _days(day: datetime.date) -> int:

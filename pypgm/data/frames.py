@@ -9,14 +9,12 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns import Values
+from pypgm.data.values import EXACT, Values
 
-__all__ = ["Library", "as_columns", "as_frame", "imported"]
+__all__ = ["Library", "as_columns", "as_frame", "as_values", "imported"]
 
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
-
-_EXACT = 1 << 53  # below it a double holds every whole number
 
 
 def as_columns(frame: object) -> dict[str, Values]:
@@ -45,7 +43,7 @@ def as_columns(frame: object) -> dict[str, Values]:
     {'age': [31, 7]}
     """
     if isinstance(frame, Mapping):
-        return dict(frame)
+        return {name: as_values(values) for name, values in frame.items()}
     narwhals = imported("narwhals", "a data frame", "frames")
     _check_names(getattr(frame, "columns", ()))
     try:
@@ -102,13 +100,34 @@ def imported(module: str, what: str, extra: str) -> Any:  # noqa: ANN401 - a mod
         raise ImportError(f"{what} needs {module.partition('.')[0]}: pip install pypgm[{extra}]") from None
 
 
+def as_values(values: Any) -> Values:  # noqa: ANN401 - a column of any library
+    """Return a column of a mapping: a series as one of a frame is, all else as it is."""
+    if isinstance(values, list | tuple | np.ndarray) or not hasattr(values, "__array__"):
+        given: Values = values
+        return given
+    if hasattr(values, "__arrow_c_array__"):  # one array of Arrow
+        values = imported("pyarrow", "an array of Arrow", "frames").chunked_array([values])
+    try:
+        narwhals = importlib.import_module("narwhals")
+        return _values(narwhals.from_native(values, series_only=True))
+    except (ImportError, TypeError):
+        return list(values)
+
+
 def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
-    """Return a column as an array; of objects where it holds text, or large integers with nulls."""
+    """Return a column as an array; of objects where it holds text, exact decimals, or large integers with nulls.
+
+    Which array it is may depend on the values, what each value is does not.
+    """
     found: NDArray[Any]
-    if series.null_count() == 0 and (series.dtype.is_numeric() or str(series.dtype) == "Boolean"):
+    if str(series.dtype) == "Categorical" and (decoded := _decoded(series.to_native())) is not None:
+        return decoded
+    is_wide = str(series.dtype).startswith(("Decimal", "Int128", "UInt128"))  # which no array of numbers holds
+    if series.null_count() == 0 and not is_wide and (series.dtype.is_numeric() or str(series.dtype) == "Boolean"):
         found = series.to_numpy()
-        return found if found.dtype != object else np.array(series.to_list())
-    if _are_doubles(series):
+        if found.dtype.kind in "biuf":
+            return found
+    elif not is_wide and _are_doubles(series):
         found = (series * 1.0).to_numpy()
         return found
     if str(series.dtype) == "Date" and (found := series.to_numpy()).dtype.kind == "M":
@@ -121,12 +140,25 @@ def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
     return values
 
 
+def _decoded(native: Any) -> Values | None:  # noqa: ANN401 - a column of any library
+    """Return the values of a column of codes of pandas or Arrow, each of the type of the list of values."""
+    if hasattr(getattr(native, "type", None), "value_type"):
+        return as_values(native.cast(native.type.value_type))
+    if not hasattr(getattr(native, "cat", None), "codes"):
+        return None
+    values = [*native.cat.categories.tolist(), None]
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    decoded: NDArray[Any] = found[native.cat.codes.to_numpy()]
+    return decoded
+
+
 def _are_doubles(series: Any) -> bool:  # noqa: ANN401 - a column of any library
     """Return whether a column, which has nulls, holds numbers of which a double tells each from all others."""
     if series.dtype.is_float():
         return True
     lowest, highest = (series.min(), series.max()) if series.dtype.is_integer() else (None, None)
-    return lowest is not None and highest is not None and lowest > -_EXACT and highest < _EXACT
+    return lowest is not None and highest is not None and lowest > -EXACT and highest < EXACT
 
 
 def _has_times(series: Any) -> bool:  # noqa: ANN401 - a column of any library

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.bins import MOST_BINS, Binned, DecimalCommaError, UnreadableError, drawn, parts_of_bins
+from pypgm.data.values import EXACT, read_number
 from pypgm.domain import Label
 
 __all__ = ["Integer", "Real", "has_decimal_comma"]
 
-_EXACT = 1 << 53  # below it a double holds every whole number
 _LARGEST = sys.float_info.max
 _DIGITS = 15  # that a double tells apart
 _MOST_DIGITS = 22  # powers of ten beyond are rounded
@@ -123,7 +123,7 @@ class Integer(Binned):
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
         numbers = (self.low, self.high, self.width, *self.edges)
-        if not all(isinstance(n, int) and not isinstance(n, bool) and abs(n) < _EXACT for n in numbers):
+        if not all(isinstance(n, int) and not isinstance(n, bool) and abs(n) < EXACT for n in numbers):
             yield "low, high, width and edges need whole numbers below 2^53"
             return
         yield from _order_problems(self.low, self.high + 1, self.edges)
@@ -262,7 +262,7 @@ class Real(Binned):
             return
         if not (type(self.decimals) is int and 0 <= self.decimals <= _MOST_DECIMALS):
             yield f"decimals needs a whole number from 0 to {_MOST_DECIMALS}"
-        elif max(abs(self.low), abs(self.high)) * 10**self.decimals >= _EXACT:
+        elif max(abs(self.low), abs(self.high)) * 10**self.decimals >= EXACT:
             yield "the bounds with so many decimals have more digits than a double"
         elif (self._grid[0] > self._grid[1]).any():
             yield "a bin holds no number of so many decimals"
@@ -297,10 +297,12 @@ def as_number(value: object) -> float:
             found = float(value) if value.isascii() and "_" not in value else math.nan
         except ValueError:
             found = math.nan
-        if not math.isfinite(found):
+        if not math.isfinite(found) and read_number(value) is None:
             raise DecimalCommaError if has_decimal_comma(value) else UnreadableError
         return found
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Rational | float | Decimal | np.number):
+    if isinstance(value, complex | np.complexfloating) and not value.imag:
+        value = value.real
+    if isinstance(value, bool) or not isinstance(value, Rational | float | Decimal | np.integer | np.floating):
         raise UnreadableError
     try:
         return float(value)

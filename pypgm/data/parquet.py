@@ -20,7 +20,16 @@ from pypgm.data.frames import imported
 from pypgm.data.layout import Layout
 from pypgm.domain import Domain
 
-__all__ = ["check_parquet", "is_parquet", "raw_columns", "read_parquet", "text_rows", "write_parquet"]
+__all__ = [
+    "batches",
+    "check_names",
+    "check_parquet",
+    "is_parquet",
+    "raw_columns",
+    "read_parquet",
+    "text_rows",
+    "write_parquet",
+]
 
 _ROWS = 1 << 16  # of a piece
 _MAGIC = b"PAR1"  # that a file begins with
@@ -54,15 +63,27 @@ def read_parquet(
     ignore_extra: bool = False,
 ) -> Dataset:
     """Read records from a Parquet file, as `pypgm.read_table` does."""
-    check_parquet([path])
-    name = os.fspath(path)
+    check_names(path, columns, drop=drop, ignore_extra=ignore_extra)
+    parts = list(encoded_pieces(columns, batches(path, list(columns)), os.fspath(path)))
+    codes = {n: np.concatenate([np.empty(0, c.dtype), *(part[n] for part in parts)]) for n, c in columns.items()}
+    return Dataset(codes, domain)
+
+
+def check_names(
+    path: str | os.PathLike[str], columns: Mapping[str, Column], *, drop: tuple[str, ...], ignore_extra: bool
+) -> list[str]:
+    """Return the names of a Parquet file's columns; ``ValueError`` if they do not fit those that are declared."""
     with _opened(path) as file:
         problems = name_problems(columns, file.names, drop=drop, ignore_extra=ignore_extra)
         if problems:
-            raise problems_error(name, problems)
-        parts = list(encoded_pieces(columns, file.pieces(list(columns)), name))
-    codes = {n: np.concatenate([np.empty(0, c.dtype), *(part[n] for part in parts)]) for n, c in columns.items()}
-    return Dataset(codes, domain)
+            raise problems_error(os.fspath(path), problems)
+        return file.names
+
+
+def batches(path: str | os.PathLike[str], names: Sequence[str], rows: int = _ROWS) -> Iterator[Any]:
+    """Yield about so many rows at a time of some columns of a Parquet file, of the types that the file has."""
+    with _opened(path) as file:
+        yield from file.pieces(list(names), rows)
 
 
 def raw_columns(path: str | os.PathLike[str], names: Sequence[str]) -> tuple[Any, Any]:
@@ -102,10 +123,10 @@ class _Parquet:
         self._file: Any = self.step(lambda: parquet.ParquetFile(source))
         self.names: list[str] = self.step(lambda: list(self._file.schema_arrow.names))
 
-    def pieces(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Yield some thousand rows at a time."""
-        batches = self.step(lambda: self._file.iter_batches(_ROWS, columns=columns))
-        while (piece := self.step(lambda: next(batches, None))) is not None:
+    def pieces(self, columns: list[str] | None = None, rows: int = _ROWS) -> Iterator[Any]:
+        """Yield about so many rows at a time."""
+        found = self.step(lambda: self._file.iter_batches(rows, columns=columns))
+        while (piece := self.step(lambda: next(found, None))) is not None:
             self.step(lambda: piece.validate(full=True))
             yield piece
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pypgm.data import tabulate
 from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
 from pypgm.data.frames import Frame, imported
-from pypgm.data.parquet import is_parquet
+from pypgm.data.parquet import batches, check_names, is_parquet
 from pypgm.data.schema import Schema, as_schema
 from pypgm.data.source import Source
 from pypgm.data.table import DecimalMark, csv_names, csv_pieces
@@ -24,6 +24,7 @@ from pypgm.domain import Clique, Domain, as_clique
 __all__ = ["StreamedTable", "scan"]
 
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
+_MARKS = {"delimiter": ",", "encoding": "utf-8", "decimal": "."}
 _DROPPED = " changed while it was counted"
 
 T = TypeVar("T")
@@ -105,8 +106,23 @@ class StreamedTable(Source):
         return self._codes(names, _ROWS, f"the table{_DROPPED}")
 
     def _codes(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
-        """Return the codes of some columns, piece by piece."""
-        return encoded_pieces({n: self.schema.columns[n] for n in names}, self._pieces(names, rows), what)
+        """Return the codes of some columns, about so many rows at a time: small files are put together."""
+        held: list[dict[str, NDArray[Any]]] = []
+        n_held = 0
+        for codes in encoded_pieces({n: self.schema.columns[n] for n in names}, self._pieces(names, rows), what):
+            held.append(codes)
+            n_held += len(codes[names[0]])
+            if n_held >= rows // 2:
+                yield _joined(held)
+                held, n_held = [], 0
+        if held:
+            yield _joined(held)
+
+
+def _joined(pieces: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    if len(pieces) == 1:
+        return pieces[0]
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 def scan(
@@ -123,9 +139,10 @@ def scan(
     Parameters
     ----------
     source : path, sequence of paths, or DuckDB relation
-        Parquet files, read by DuckDB, or CSV files with a header, plain or compressed with gzip, read as `read_table`
-        does; a ``*`` in a path stands for all that fit. Or any relation of an open connection:
-        ``connection.sql("select … from …")``.
+        Parquet files, each read by its own types, or CSV files with a header, plain or compressed with gzip, read as
+        `read_table` does; a ``*`` in a path stands for all that fit. Or any relation of an open connection:
+        ``connection.sql("select … from …")``, whose types are declared: of files that DuckDB reads it guesses them
+        from the records, unless `all_varchar` or `types` says otherwise.
     schema : Schema or Domain
         What its columns hold.
     ignore_extra, delimiter, encoding, decimal
@@ -143,7 +160,7 @@ def scan(
     OSError
         If a file cannot be read.
     ImportError
-        If the table is not in CSV files, and DuckDB or pyarrow is not installed: the extra ``[duckdb]``.
+        If pyarrow is not installed for Parquet files, or DuckDB for a relation: the extra ``[duckdb]`` has both.
 
     Examples
     --------
@@ -157,12 +174,13 @@ def scan(
         raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
     if kinds == {False}:
         return _scan_csv(paths, as_schema(schema), ignore_extra, marks)
-    if marks != {"delimiter": ",", "encoding": "utf-8", "decimal": "."}:
+    if kinds == {True} and marks == _MARKS:
+        return _scan_parquet(paths, as_schema(schema), ignore_extra)
+    if marks != _MARKS:
         raise ValueError("only CSV files have a delimiter, encoding or decimal mark")
-    duckdb = imported("duckdb", "a table in files or in DuckDB", "duckdb")
-    imported("pyarrow", "a table in files or in DuckDB", "duckdb")
-    what = ", ".join(paths) or "the relation"
-    relation = _read(what, lambda: duckdb.connect().read_parquet(paths)) if is_files else source
+    duckdb, what = imported("duckdb", "a table in DuckDB", "duckdb"), "the relation"
+    imported("pyarrow", "a table in DuckDB", "duckdb")
+    relation: Any = source
     if not isinstance(relation, duckdb.DuckDBPyRelation):
         raise TypeError(f"scan needs paths or a DuckDB relation, got {type(source).__name__}")
 
@@ -183,6 +201,17 @@ def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, marks: d
         columns = {name: schema.columns[name] for name in wanted}
         for path in paths:
             yield from csv_pieces(path, columns, rows, **marks)
+
+    return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
+
+
+def _scan_parquet(paths: Sequence[str], schema: Schema, ignore_extra: bool) -> StreamedTable:
+    """Return the table in Parquet files, in each of which a column may be of another type."""
+    names = [check_names(path, schema.columns, drop=schema.drop, ignore_extra=ignore_extra) for path in paths]
+
+    def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
+        for path in paths:
+            yield from batches(path, wanted, rows)
 
     return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
 

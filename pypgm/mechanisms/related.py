@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import numbers
-import operator
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.data import Codes, Dataset, Schema
 from pypgm.domain import Clique, Domain
+from pypgm.mechanisms.keys import parent_rows
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mechanisms.run import Options, check_noise
@@ -175,54 +174,6 @@ def joined(
     )
 
 
-def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.int64]:
-    """Return the row of the parent that each child's key names, -1 where there is none.
-
-    Parameters
-    ----------
-    primary_keys : array_like, shape (n_parents,)
-        The key of each parent, all different.
-    foreign_keys : array_like, shape (n_children,)
-        The key of each child's parent.
-
-    Raises
-    ------
-    TypeError
-        If there are keys on both sides and none are of the same kind, such as numbers and text.
-    ValueError
-        If a primary key comes twice (the row is named, not the key), or an array has not one dimension.
-
-    Examples
-    --------
-    >>> parent_rows(["x", "y"], ["y", "x", "z", "y"])
-    array([ 1,  0, -1,  1])
-    """
-    keys, asked = np.asarray(primary_keys), np.asarray(foreign_keys)
-    if keys.ndim != 1 or asked.ndim != 1:
-        raise ValueError(f"keys need one dimension, got shapes {keys.shape} and {asked.shape}")
-    kinds = [_kinds(array) for array in (keys, asked)]
-    if all(kinds) and not kinds[0] & kinds[1]:
-        one, other = (" and ".join(sorted(kind)) for kind in kinds)
-        raise TypeError(f"keys of parents and of children need to be of one kind, got {one}, and {other}")
-    found: dict[Any, int] = {}
-    for row, key in enumerate(keys.tolist()):
-        if found.setdefault(key, row) != row:
-            raise ValueError(f"primary keys need to differ: row {row} has that of row {found[key]}")
-    return np.array([found.get(key, -1) for key in asked.tolist()], dtype=np.int64)
-
-
-def _kinds(keys: NDArray[Any]) -> set[str]:
-    """Return of which kinds the keys are; missing ones (None, NaN and their like) are of none."""
-    given = keys.tolist() if keys.dtype.kind in "OfM" else keys[:1].tolist()
-    types = {type(key) for key in given if key is not None and _is_itself(key)}
-    return {"numbers" if issubclass(t, numbers.Number) else "text" if issubclass(t, str) else "others" for t in types}
-
-
-def _is_itself(key: object) -> bool:
-    same = operator.eq(key, key)  # NaN is not, and some others say neither
-    return isinstance(same, bool | np.bool_) and bool(same)
-
-
 def _parts(budget: Budget, share: Number) -> tuple[Budget, Budget]:
     """Return the budgets of the two runs; their limits add up to the whole's exactly."""
     part = as_fraction("parents_share", share)
@@ -269,7 +220,10 @@ def _extended(domain: Domain, other: Domain, what: str) -> Domain:
 
 def _checked_rows(parent_of: ArrayLike, n_children: int) -> NDArray[Any]:
     rows = np.asarray(parent_of)
-    rows = rows.astype(np.int64) if rows.size == 0 else rows
+    if rows.size == 0:
+        rows = rows.astype(np.int64)
+    elif isinstance(parent_of, list | tuple) and any(type(row) is bool for row in parent_of):
+        raise TypeError("parent_of needs integer rows, got booleans")  # which among integers NumPy takes for 0 and 1
     if rows.shape != (n_children,):
         raise ValueError(f"parent_of needs one row number for each of the children, got shape {rows.shape}")
     if rows.dtype.kind not in "iu":

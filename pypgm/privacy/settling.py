@@ -17,7 +17,7 @@ from pypgm.privacy.unknown_keys import sparse_histogram
 
 if TYPE_CHECKING:
     from pypgm.data import Categorical, Integer, Real, Schema
-    from pypgm.data.columns import Values
+    from pypgm.data.values import Values
     from pypgm.privacy.ledger import Ledger
     from pypgm.privacy.relation import Privacy
     from pypgm.queries import Neighbours

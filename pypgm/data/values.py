@@ -1,0 +1,194 @@
+"""What a value is, whatever its type: of which kind, and equal to which others (docs/sources.md tells the rules)."""
+
+from __future__ import annotations
+
+import datetime
+import operator
+import re
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Rational
+from types import NoneType
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.numeric import is_masked
+
+__all__ = [
+    "BY_VALUE",
+    "EXACT",
+    "Exact",
+    "Values",
+    "as_keys",
+    "as_list",
+    "bare",
+    "is_missing",
+    "is_number",
+    "is_plain",
+    "plain",
+    "read_number",
+    "spelled_number",
+]
+
+Values: TypeAlias = Sequence[Any] | NDArray[Any]
+"""Raw values of one column: texts of a file, or an array of any type."""
+
+Exact: TypeAlias = int | Decimal | Fraction
+"""Exact numbers, of which equal ones have one hash."""
+
+EXACT = 1 << 53
+"""Below it a double holds every whole number; from there on one stands for several."""
+
+BY_VALUE = frozenset(
+    {NoneType, str, bool, int, float, Decimal, Fraction, datetime.date}
+    | {t for t in np.sctypeDict.values() if issubclass(t, np.number | np.bool_ | np.str_)} - {np.timedelta64}
+)
+"""Types whose equal values are one value: not times, of which those of several zones are equal."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_SPELLED = re.compile(r"(?!-0$)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is none: None, NaN of any type, NaT, or what pandas has for it."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()  # one that signals does not compare
+    missing = float | complex | np.inexact | np.datetime64 | np.timedelta64
+    return isinstance(value, missing) and bool(operator.ne(value, value))
+
+
+def bare(value: object) -> object:
+    """Return None for a missing value, and a text without spaces around it, of bytes those of UTF-8; else the value."""
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            return value
+    if isinstance(value, str):
+        return value.strip()
+    return None if is_missing(value) else value
+
+
+def plain(value: object) -> object:
+    """Return what a value is: None, a text without spaces around it, a boolean, a number, a date or time, or itself.
+
+    Examples
+    --------
+    >>> [plain(v) for v in (" a ", np.float32(2), Decimal("2.50"), 0.1, np.datetime64("2020-01-31"), float("nan"))]
+    ['a', 2, Decimal('2.50'), Decimal('0.1'), datetime.date(2020, 1, 31), None]
+    """
+    value = bare(value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, datetime.date | np.datetime64):
+        return _clock(value)
+    if isinstance(value, np.timedelta64):
+        return value
+    return _number(value)
+
+
+def is_number(value: object) -> TypeGuard[Exact]:
+    """Return whether what `plain` returned is a number."""
+    return isinstance(value, int | Decimal | Fraction) and not isinstance(value, bool)
+
+
+def read_number(text: str) -> Decimal | None:
+    """Return the number that a text is, exactly; None if it is none.
+
+    Examples
+    --------
+    >>> [read_number(text) for text in ("01", "1e2", "1_0", "nan", ".5")]
+    [Decimal('1'), Decimal('1E+2'), None, None, Decimal('0.5')]
+    """
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent of more than 18 digits
+        return None
+
+
+def spelled_number(text: str) -> Decimal | None:
+    """Return the number that a text spells in the one way for a number: ``2.5``, not ``2.50`` or ``25e-1``."""
+    return Decimal(text) if _SPELLED.fullmatch(text) else None
+
+
+def as_keys(values: Sequence[Any]) -> tuple[Sequence[Any], dict[Any, Any]] | None:
+    """Return a key for each value, equal only where two are one value, and the value of each; None if some have none.
+
+    Examples
+    --------
+    >>> keys, value_of = as_keys([1, True, 1])
+    >>> list(value_of.values()), keys == [(int, 1), (bool, True), (int, 1)]
+    ([1, True], True)
+    """
+    try:
+        found = dict.fromkeys(values)
+    except TypeError:  # what cannot be a key, such as a list
+        return None
+    if set(map(type, found)) <= {str, NoneType}:  # which nothing else is equal to
+        return values, {value: value for value in found}
+    types = set(map(type, values)) - {NoneType}
+    if not types <= BY_VALUE:
+        return None
+    if len(types) == 1:
+        return values, {value: value for value in found}
+    keys = list(zip(map(type, values), values, strict=True))
+    return keys, dict(zip(keys, values, strict=True))
+
+
+def is_plain(values: Values, kinds: str) -> TypeGuard[NDArray[Any]]:
+    """Return whether values are an array of a type of one of these kinds, with no entry masked."""
+    return isinstance(values, np.ndarray) and values.dtype.kind in kinds and not is_masked(values)
+
+
+def as_list(values: Values) -> Sequence[Any]:
+    """Return values as Python objects; what is masked is None."""
+    if not isinstance(values, np.ndarray):
+        return values if isinstance(values, list | tuple) else list(values)
+    if values.dtype.kind not in "mM":
+        found: list[Any] = values.tolist()
+        return found
+    is_finer = np.datetime_data(values.dtype)[0] in {"ns", "ps", "fs", "as"}
+    times: list[Any] = (values.astype(f"{values.dtype.kind}8[us]") if is_finer else values).tolist()
+    for row, value in enumerate(times):
+        if isinstance(value, int):  # which Python has no date or duration for
+            times[row] = values[row]
+    return times
+
+
+def _clock(value: datetime.date | np.datetime64) -> object:
+    """Return a date or a time without its zone, as its clock shows it, to the microsecond."""
+    if isinstance(value, np.datetime64):
+        is_date = np.datetime_data(value.dtype)[0] in "YMWD"
+        found = value.item() if is_date else value.astype("datetime64[us]").item()
+        return found if isinstance(found, datetime.date) else value  # beyond the years that Python has
+    if type(value) is datetime.date or (type(value) is datetime.datetime and value.tzinfo is None):
+        return value
+    if isinstance(value, datetime.datetime):
+        hours = (value.hour, value.minute, value.second, value.microsecond)
+        return datetime.datetime(value.year, value.month, value.day, *hours)
+    return datetime.date(value.year, value.month, value.day)
+
+
+def _number(value: object) -> object:
+    """Return a number exactly, and all else as it is."""
+    if isinstance(value, complex | np.complexfloating) and not value.imag:
+        value = float(value.real)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        double = float(value)
+        if not double.is_integer():
+            return Decimal(repr(double))
+        return int(double) if abs(double) < EXACT else double
+    if isinstance(value, Rational) and not isinstance(value, Fraction):
+        return Fraction(value)
+    return value
