@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pypgm.data.closed import Boolean, Categorical, Codes
+from pypgm.data.categorical import Categorical
+from pypgm.data.closed import Boolean, Codes
 from pypgm.data.codebook import read_domain
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset

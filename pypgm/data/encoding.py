@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.closed import Categorical, Codes
+from pypgm.data.categorical import Categorical
+from pypgm.data.closed import Codes
 from pypgm.data.columns import Column
 from pypgm.data.frames import Frame, as_columns
 from pypgm.data.unsettled import Unsettled

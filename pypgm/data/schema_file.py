@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pypgm.data.closed import Boolean, Categorical, Codes
+from pypgm.data.categorical import Categorical
+from pypgm.data.closed import Boolean, Codes
 from pypgm.data.codebook import read_json, writable
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date

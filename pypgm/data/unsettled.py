@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.data.closed import Categorical
+from pypgm.data.categorical import Categorical
 from pypgm.data.numbers import Integer, Real
 from pypgm.numeric import fraction_of
 
