@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned
-from pypgm.data.closed import Boolean, Categorical, Codes
+from pypgm.data.categorical import Categorical
+from pypgm.data.closed import Boolean, Codes
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.frames import Frame, Library, as_frame, imported

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from pypgm.data.columns import Values
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
@@ -19,6 +18,7 @@ from pypgm.data.parquet import is_parquet, raw_columns, read_parquet
 from pypgm.data.schema import Schema
 from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import DecimalMark, csv_names, read_open_table
+from pypgm.data.values import Values
 
 __all__ = ["Opened", "Records", "is_database", "opened"]
 
