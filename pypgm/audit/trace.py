@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
@@ -231,14 +231,18 @@ class _Sampler:
     def _repeat(self, law: str, size: int, parameter: Fraction) -> Any:
         like = self.like or []
         if self.used == len(like):
-            raise DivergedError(f"path: a draw more than the {len(like)} of the first run")
+            self._diverge(f"path: a draw more than the {len(like)} of the first run")
         draw = like[self.used]
         self.used += 1
         if draw.law != law or draw.parameter != parameter:
-            raise DivergedError(f"path: draw {self.used} is {law}({parameter}), was {draw.law}({draw.parameter})")
+            self._diverge(f"path: draw {self.used} is {law}({parameter}), was {draw.law}({draw.parameter})")
         if draw.private.size != size:
-            raise DivergedError(f"size: draw {self.used} covers {size} numbers, covered {draw.private.size}")
+            self._diverge(f"size: draw {self.used} covers {size} numbers, covered {draw.private.size}")
         return draw.outcome
+
+    def _diverge(self, how: str) -> NoReturn:
+        self.trace.diverged = how  # what is raised behind a charge is not told
+        raise DivergedError(how)
 
 
 def observe(
@@ -271,10 +275,8 @@ def observe(
         said = stack.enter_context(all_output())
         try:
             trace.release = mechanism(records, budget, privacy)
-        except DivergedError as error:
-            trace.diverged = str(error)
         except Exception as error:  # whatever it is, the mechanism told it
-            trace.error = as_told(error)
+            trace.error = "" if trace.diverged else as_told(error)
     trace.text = said.getvalue()
     if like is not None and not trace.diverged and not trace.error and sampler.used < len(like.draws):
         trace.diverged = f"path: {sampler.used} draws, the first run made {len(like.draws)}"
