@@ -61,6 +61,8 @@ DEFECTS = {
     "second budget": "a copy, a file, a closed part or another process can be charged",
     "mark lost": "a ledger forgets its relation, or that it is not private",
     "ledger race": "several threads are let through where there is enough for one",
+    "trusted object": "an object of the caller's is believed, or looked at again after it was charged for",
+    "interrupt": "an interrupt leaves a ledger that lost a charge, counts one twice or cannot be used",
     "unchecked import": "a stored ledger is read though its costs do not follow from its lines",
 }
 

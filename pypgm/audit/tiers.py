@@ -80,6 +80,7 @@ from pypgm.audit.subjects import (
     sampled_network,
 )
 from pypgm.audit.trace import Mechanism
+from pypgm.audit.trust import check_errors_behind, check_interrupts, check_trust, check_votes
 from pypgm.audit.whole import check_claims
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
@@ -128,6 +129,7 @@ def _deterministic() -> list[Check]:
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))
     checks += [check_command, partial(check_command, ("--rows", "50", "--quiet")), check_table_errors, check_refusals]
     checks += [check_budgets, check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets]
+    checks += [check_trust, check_votes, check_errors_behind, check_interrupts]
     for name, mechanism in STEPS.items():
         checks += _observed(name, mechanism, Budget(rho=2))
     for name, mechanism in PURE_STEPS.items():

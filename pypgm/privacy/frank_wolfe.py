@@ -176,22 +176,22 @@ class FrankWolfe:
             raise ValueError(f"{len(nodes)} nodes need an amount above 0 each, got {len(amounts)}")
         if not nodes:
             return []
-        names, rates = self._table.domain.attributes, []
+        names, drawn, rates = self._table.domain.attributes, [], []
         for node, amount in zip(nodes, amounts, strict=True):
             composed = node.composed * steps
             pure = ledger.budget.unit == "epsilon"
             epsilon = amount / composed if pure else isqrt_down(8 * amount / composed, _EPSILON_BITS)
-            rate = drawable_rate(epsilon / unit)
-            rates.append(rate)
+            drawn.append((drawable_rate(epsilon / unit), composed))
         with ledger.allocate("Frank-Wolfe", amount=sum(amounts, Fraction(0))) as part:
-            for node, rate in zip(nodes, rates, strict=True):
+            for node, (rate, composed) in zip(nodes, drawn, strict=True):
                 part.charge_exponential(
                     "regress",
                     f"({names[node.attribute]})",
                     epsilon=rate * unit,
                     score_range=unit,
-                    repeated=(len(node.pairs) * steps, node.composed * steps),
+                    repeated=(len(node.pairs) * steps, composed),
                 )
+                rates.append(rate)
         return rates
 
     def _codes(self) -> NDArray[np.uint8]:

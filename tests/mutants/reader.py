@@ -157,7 +157,7 @@ _PLACES = [
         "l1_selector",
         "return l1_distance(kept, now.public[number])",
         "return l1_distance(\n"
-        "            kept, on_grid(self._candidates[number], self._by(self._candidates[number]), kept.size)\n        )",
+        "            kept, on_grid(now.candidates[number], now.by(now.candidates[number]), kept.size)\n        )",
         check_callers,
         "private state kept",
     ),
