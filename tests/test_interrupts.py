@@ -109,11 +109,11 @@ def measurements(table, got):
 
 def regressions(table, got):
     asked = Regressions([Feature((1,)), Feature(())], [Node(0, [(0, 1), (1, 2)], [0, 1])], 1.0, 2)
-    got.extend(table.frank_wolfe(asked).solve([1]))
+    got.extend(table.frank_wolfe(asked).solve([Fraction(1)]))
 
 
 def votes(table, got):
-    got.append(table.stability(lambda block: ((0, 1),), 3).release(epsilon=1, delta="1/1000"))
+    got.append(table.stability(lambda block: ((0, 1),), 3).release(epsilon=Fraction(1), delta=Fraction(1, 1000)))
 
 
 def samples(table, got):
