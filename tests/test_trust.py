@@ -141,6 +141,20 @@ def test_what_a_table_was_opened_with_can_change_and_the_table_does_not():
     assert table.ledger.lines[0].parameters["sensitivity"] == 10
 
 
+def test_a_domain_that_changes_changes_no_table():
+    domain = Domain({"a": 3, "b": 2})
+    table = PrivateTable(Dataset(RECORDS, domain), Privacy(), Ledger(Budget(rho=1)))
+    domain.shape = (1, 1)
+    assert table.domain.shape == (3, 2)
+
+
+def test_a_table_that_is_refused_binds_no_ledger():
+    ledger = Ledger(Budget(rho=1))
+    with pytest.raises(TypeError, match="n_threads"):
+        PrivateTable(Dataset(RECORDS, DOMAIN), Privacy("replace"), ledger, n_threads="2")
+    assert ledger.privacy is None
+
+
 def test_a_line_that_changes_after_it_was_charged_costs_what_it_cost():
     ledger, line = Ledger(Budget(rho=1)), Charge("x", "y", "stated", {"rho": "1/2"})
     ledger.charge(line)

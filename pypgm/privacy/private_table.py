@@ -84,7 +84,7 @@ class PrivateTable(Guarded):
         super().__init__(relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.__data: Counts | None = data
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
-        self._domain, self.schema = data.domain, schema
+        self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
 
     @property
     def domain(self) -> Domain:
