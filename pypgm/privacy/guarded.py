@@ -37,7 +37,8 @@ class Guarded:
             raise ValueError(f"noise must be one of {get_args(NoiseBackend)}, got {noise!r}")
         if type(ledger) is not Ledger:  # nor a subclass, which could charge less than it is asked to
             raise TypeError(f"records need a Ledger, got {type(ledger).__name__}: a copy of a ledger cannot be charged")
-        words, threads = unsafe_words(unsafe_seed), checked_threads(n_threads)
+        words = unsafe_words(unsafe_seed)
+        threads = checked_threads(n_threads)
         ledger.bind(privacy)
         self._privacy = replace(privacy)  # a copy: nothing the caller does to its own changes a sensitivity
         self._ledger = ledger
