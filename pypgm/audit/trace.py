@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm.audit.stated import Effort, Moved, watched_scores
 from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings, opendp_stand_in
 from pypgm.data import Dataset
 from pypgm.domain import Clique
@@ -113,6 +114,16 @@ class Trace:
             elif kind == "draw":
                 asked.append(at)
         return asked
+
+    @property
+    def moved(self) -> list[Moved]:
+        """What a record was seen to change of stated scores."""
+        return [event for kind, event in self.events if kind == "moved"]
+
+    @property
+    def raised(self) -> str:
+        """The error that a stated score raised, if one did."""
+        return next((event for kind, event in self.events if kind == "raised"), "")
 
     @property
     def sampled(self) -> bool:
@@ -253,8 +264,11 @@ def observe(
     *,
     like: Trace | None = None,
     seed: int = 1,
+    effort: Effort | None = None,
 ) -> Trace:
     """Run a mechanism and return what it did; with `like`, on the noisy outcomes of that run.
+
+    With an effort, what a record changes of its stated scores is sought on other tables too.
 
     The samplers of the core and what enters a charge are replaced for the length of the call, so nothing else may run
     in the process meanwhile.
@@ -271,6 +285,7 @@ def observe(
         stack.enter_context(patch.object(_core, "flip_coins", sampler.coins(_core.flip_coins)))
         stack.enter_context(watched_charges(trace))
         stack.enter_context(_watched_selections(trace))
+        stack.enter_context(watched_scores(lambda kind, event: trace.events.append((kind, event)), records, effort))
         stack.enter_context(fixed_surroundings())
         said = stack.enter_context(all_output())
         try:
