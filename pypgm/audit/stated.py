@@ -84,9 +84,9 @@ def watched_scores(note: Callable[[str, Any], object], records: Any, effort: Eff
     def sought(method: Callable[..., Any]) -> Callable[..., Any]:
         def select(self: StatedSelector, among: Sequence[int] | None = None, *given: Any, **named: Any) -> Any:
             done = method(self, among, *given, **named)
-            numbers = list(dict.fromkeys(range(len(self._candidates)) if among is None else among))
+            numbers = list(dict.fromkeys(range(len(self._now.candidates)) if among is None else among))
             for number in _some(numbers, effort.candidates, next(seeds)) if effort else ():
-                score, clique = partial(plain[self], number), self._candidates[number]
+                score, clique = partial(plain[self], number), self._now.candidates[number]
                 note("moved", _moved_most(self, score, clique, records, (effort or Effort(), next(seeds))))
             return done
 
