@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.domain import Clique
+from pypgm.domain import Clique, as_clique
 from pypgm.privacy.selector import StatedSelector
 
 __all__ = ["Effort", "Moved", "largest_move", "watched_scores"]
@@ -68,9 +68,9 @@ def watched_scores(note: Callable[[str, Any], object], records: Any, effort: Eff
         Without one, nothing is sought.
     """
     compare, seeds = StatedSelector.compare, itertools.count()
-    plain: WeakKeyDictionary[StatedSelector, Callable[[int, Counts], int]] = WeakKeyDictionary()
+    told: WeakKeyDictionary[StatedSelector, tuple[Callable[[int, Counts], int], list[Clique]]] = WeakKeyDictionary()
 
-    def compared(self: StatedSelector, by: Callable[[int, Counts], int], *given: Any, **named: Any) -> None:
+    def compared(self: StatedSelector, by: Callable[[int, Counts], int], candidates: Any = None) -> None:
         def noting(number: int, counts: Counts) -> int:
             try:
                 return operator.index(by(number, counts))
@@ -78,16 +78,17 @@ def watched_scores(note: Callable[[str, Any], object], records: Any, effort: Eff
                 note("raised", type(error).__name__)
                 raise
 
-        plain[self] = by
-        compare(self, noting, *given, **named)
+        told[self] = by, told[self][1] if candidates is None else [as_clique(c) for c in candidates]
+        compare(self, noting, candidates)
 
     def sought(method: Callable[..., Any]) -> Callable[..., Any]:
         def select(self: StatedSelector, among: Sequence[int] | None = None, *given: Any, **named: Any) -> Any:
+            by, cliques = told[self]
             done = method(self, among, *given, **named)
-            numbers = list(dict.fromkeys(range(len(self._now.candidates)) if among is None else among))
+            numbers = list(dict.fromkeys(range(len(cliques)) if among is None else among))
             for number in _some(numbers, effort.candidates, next(seeds)) if effort else ():
-                score, clique = partial(plain[self], number), self._now.candidates[number]
-                note("moved", _moved_most(self, score, clique, records, (effort or Effort(), next(seeds))))
+                how = effort or Effort(), next(seeds)
+                note("moved", _moved_most(self, partial(by, number), cliques[number], records, how))
             return done
 
         return select
