@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fuzz_pgm import pack, unpack
 
 from pypgm import Budget, Dataset, Domain, Privacy
 from pypgm.audit.related import check_related
@@ -205,6 +206,34 @@ def test_a_release_is_saved_and_loaded(tmp_path):
     release.parents.save(tmp_path / "both" / "parents.pgm")
     with pytest.raises(ValueError, match="not the two files"):
         RelatedRelease.load(tmp_path / "both")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"budget": {"epsilon": "1/2", "delta": "1e-9"}},
+        {"budget": {"rho": "9"}},
+        {"budget": {"epsilon": 1}},
+        {"budget": {}},
+        {"budget": {"more": "1"}},
+        {"max_children": 2},
+        {"max_children": -1},
+        {"max_children": "3"},
+        {"context": ["nobody"]},
+        {"context": "x"},
+        {"count": "x"},
+        {"count": None},
+    ],
+)
+def test_files_that_contradict_what_they_share_are_refused(changes, tmp_path):
+    release = synthesize_related(*households(100), max_children=3, epsilon=1, delta=1e-9, mechanism="mst")
+    release.save(tmp_path)
+    for name in ("parents.pgm", "children.pgm"):
+        header, arrays = unpack((tmp_path / name).read_bytes())
+        header["release"]["options"]["related"] |= changes
+        (tmp_path / name).write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match="not a whole release of related tables"):
+        RelatedRelease.load(tmp_path)
 
 
 def test_seeded_releases_say_so():

@@ -16,6 +16,8 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
+from pypgm.fields import check_fields
+from pypgm.models.stored_model import told
 from pypgm.numeric import as_generator
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
@@ -25,6 +27,7 @@ from pypgm.release import Release, load
 __all__ = ["RelatedRelease", "RelatedTables"]
 
 _FILES = ("parents.pgm", "children.pgm")
+_SHARED = {"budget": {str: str}, "max_children": int, "context": [str], "count": str, "measured": str}
 _KEY = "related"  # of the option that holds what both releases share
 
 
@@ -202,12 +205,33 @@ class RelatedRelease:
         loaded = [load(Path(directory) / name, max_bytes=max_bytes) for name in _FILES]
         found = [r for r in loaded if isinstance(r, Release)]
         shared = [r.options.get(_KEY) for r in found]
-        told = shared[0] if len(found) == len(_FILES) and shared[0] == shared[1] else None
-        if told is None or told.get("measured") != _digest(found):
+        both = shared[0] if len(found) == len(_FILES) and shared[0] == shared[1] else None
+        if not isinstance(both, dict) or both.get("measured") != _digest(found):
             raise ValueError(f"{directory}: not the two files of one release of related tables")
         first, second = (replace(r, options={k: v for k, v in r.options.items() if k != _KEY}) for r in found)
-        budget = Budget(**told["budget"])
-        return cls(first, second, budget, told["max_children"], tuple(told["context"]), told["count"])
+        try:
+            check_fields(both, _SHARED, _KEY)
+            most, context = both["max_children"], tuple(both["context"])
+            release = cls(first, second, Budget(**both["budget"]), most, context, both["count"])
+            release._check()
+        except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{directory}: not a whole release of related tables ({told(error)})") from error
+        return release
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` if the two releases are not of one budget, one relation and one context."""
+        first, second = self.parents, self.children
+        bound = Privacy(records_per_person=first.privacy.records_per_person * self.max_children)
+        if first.privacy.total_is_public or second.privacy != bound:
+            raise ValueError(f"at most {self.max_children} children of a parent is not what its ledgers are for")
+        if first.ledger.budget.limit + second.ledger.budget.limit != self.budget.limit:
+            raise ValueError(f"its parts have other budgets than {self.budget!r}")
+        self.ledger.spent()  # of which all lines are in the budget's unit and within it
+        domain, other = first.model.domain, second.model.domain
+        if domain.size(self.count) != self.max_children + 1:
+            raise ValueError(f"{self.count!r} does not count up to {self.max_children} children")
+        if other.project(self.context) != domain.project(self.context):
+            raise ValueError(f"the context {self.context} is not that of both tables")
 
 
 def _digest(releases: Iterable[Release]) -> str:
