@@ -15,6 +15,7 @@ from pypgm.data.table import DecimalMark
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.data.unsettled import OpenSet
 from pypgm.domain import listed
+from pypgm.mechanisms.dry_run import check_call
 from pypgm.mechanisms.registry import BEST, mechanism_named, mechanism_names, takes
 from pypgm.privacy import Budget, Ledger, PrivateTable, settle
 from pypgm.privacy.arguments import as_budget
@@ -136,7 +137,9 @@ def prepared(
     """Check all, read the table, and return what spends the budget: the arguments are those of `synthesize`."""
     declared = _declared(source, schema)
     run, asked = mechanism_named(mechanism), budget_for(declared, epsilon, delta, budget)
-    _options(mechanism, declared.provisional, options)
+    own = _options(mechanism, declared.provisional, options)
+    if declared.open:  # what is open is paid for before the mechanism is called
+        check_call(run, declared, neighbours, asked, own)
     held = opened(source, declared, **reading)
 
     def closed() -> Release:

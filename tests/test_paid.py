@@ -5,9 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pypgm import Budget, Constraint, Dataset, Domain, Ledger, LinearMeasurement, Schema, mechanisms, queries
+import pypgm
+from pypgm import (
+    Budget,
+    Constraint,
+    Dataset,
+    Domain,
+    Ledger,
+    LinearMeasurement,
+    ModelTooLargeError,
+    Schema,
+    mechanisms,
+    queries,
+)
 from pypgm.bayes import PrivateStructure
-from pypgm.data import Integer
+from pypgm.data import Integer, QuantileBins
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names
 from pypgm.reconstruction import multiplicative_weights
 from pypgm.workloads import Workload
@@ -88,3 +100,27 @@ def test_a_tree_that_constraints_make_too_wide_leaves_what_fits(name):
     assert release.ledger.remaining() < 1e-9
     made = release.synthetic_data(500, rng=0).columns
     assert not any(((made[names[i]] == 0) & (made[names[i + 4]] == 5)).any() for i in range(4))
+
+
+OPEN = Schema({"age": QuantileBins(Integer(0, 99), 3, share="1/4"), "sex": ["F", "M"]})
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"iterations": -1}, ValueError),
+        ({"no_option": 1}, TypeError),
+        ({"unsafe_seed": 1}, TypeError),
+        ({"constraints": [Constraint("job", forbidden=[0])]}, ValueError),
+        ({"mechanism": "mwem", "asks": "nothing"}, ValueError),
+        ({"mechanism": "wide", "ordered": ["job"]}, ValueError),
+        ({"mechanism": "hdmm", "max_bytes": 1}, ModelTooLargeError),
+    ],
+)
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_options_are_refused_before_open_columns_are_paid_for(options, error, neighbours, monkeypatch):
+    raw = {"age": [20, 60] * 50, "sex": ["F", "M"] * 50}
+    assert pypgm.synthesize(raw, OPEN, epsilon=1, delta=1e-9, neighbours=neighbours).ledger.lines
+    monkeypatch.setattr("pypgm._synthesize.settle", lambda *_: pytest.fail("charged"))
+    with pytest.raises(error):
+        pypgm.synthesize(raw, OPEN, epsilon=1, delta=1e-9, neighbours=neighbours, **options)

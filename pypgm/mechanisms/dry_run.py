@@ -1,0 +1,63 @@
+"""A call of a mechanism up to its first look at the records: its refusals come before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pypgm.data.source import Source
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_table import PrivateTable
+
+if TYPE_CHECKING:
+    from pypgm.data import Schema
+    from pypgm.domain import Clique
+    from pypgm.queries import Neighbours
+
+__all__ = ["check_call"]
+
+
+class _Nobody(Source):
+    """A table of no records that cannot be read, and knows whether somebody tried."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema, self._n_records = schema, 0
+        self.was_asked = False
+
+    def count(self, cliques: Sequence[str | Clique], n_threads: int = 0) -> NoReturn:
+        """Note that all checks have been passed, and go no further."""
+        del cliques, n_threads
+        self.was_asked = True
+        raise RuntimeError("a dry run reads no records")
+
+
+def check_call(
+    mechanism: Callable[..., object],
+    schema: Schema,
+    neighbours: Neighbours | None,
+    budget: Budget,
+    options: Mapping[str, Any],
+) -> None:
+    """Raise what a mechanism refuses of a call, with what open columns leave of a budget, before any of it is spent.
+
+    A mechanism checks everything before it reads a record, so that it is called on a table that cannot be read: over
+    the schema as it is before anything is found.
+
+    Examples
+    --------
+    >>> from pypgm import Schema, mechanisms
+    >>> check_call(mechanisms.mst, Schema({"a": 2, "b": 3}), None, Budget(rho=1), {"iterations": 0})
+    Traceback (most recent call last):
+    ValueError: iterations must be at least 1, got 0
+    """
+    left = budget.limit * (1 - sum((Fraction(str(c.share)) for c in schema.open.values()), Fraction(0)))
+    nobody = _Nobody(schema.provisional)
+    ledger = Ledger(Budget(rho=left) if budget.unit == "rho" else Budget(epsilon=left))
+    try:
+        with PrivateTable(nobody, neighbours, ledger) as table:
+            mechanism(table, **options)
+    except Exception:
+        if not nobody.was_asked:
+            raise
