@@ -1,21 +1,23 @@
-"""Tables in PostgreSQL and Spark: counted there, with the counts and releases of the same records in memory."""
+"""Tables in engines: counted there, with the counts and releases of the same records in memory."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from pathlib import Path
+import logging
+import warnings
 
 import numpy as np
 import pytest
+from engines import ENGINES
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Real
+from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Real, engine, scan
+from pypgm.data.foreign import guarded
+from pypgm.data.frames import as_columns
 
 ibis = pytest.importorskip("ibis")
-pandas = pytest.importorskip("pandas")
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of the engines' own drivers
+pytest.importorskip("pandas")
+pytest.importorskip("narwhals")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # those of the engines' own drivers
 
 SCHEMA = pypgm.Schema(
     {
@@ -29,12 +31,18 @@ SCHEMA = pypgm.Schema(
     }
 )
 CLIQUES = [("age", "dept"), ("dept",), (), ("hired", "job name", "wage"), ("active", "age"), ("dept", "age"), ("year",)]
+TYPES = {
+    "duckdb": "INT, VARCHAR, DOUBLE, INT, DATE, BOOLEAN, SMALLINT",
+    "sqlite": "INT, TEXT, REAL, INT, DATE, BOOLEAN, INT",
+    "postgres": "INT, TEXT, DOUBLE PRECISION, INT, DATE, BOOLEAN, SMALLINT",
+    "spark": "INT, STRING, DOUBLE, INT, DATE, BOOLEAN, SMALLINT",
+}
 
 
 @pytest.fixture(scope="module")
 def raw():
     rng = np.random.default_rng(0)
-    n = 2000
+    n = 700
     columns = {
         "age": rng.integers(0, 100, n),
         "job name": rng.choice(np.array(["a'b", "office", 'q"x', None], dtype=object), n),
@@ -49,112 +57,152 @@ def raw():
     return columns
 
 
-@pytest.fixture(scope="module")
-def rows(raw):
-    plain = {name: column.tolist() for name, column in raw.items()}
-    return list(plain), list(zip(*plain.values(), strict=True))
+@pytest.fixture(params=ENGINES)
+def own(request):
+    return ENGINES[request.param](ibis)
 
 
-def check(table, raw):
-    """Compare an engine's table of the records with the records in memory."""
-    data = SCHEMA.encode(raw)
-    engine = EngineTable(table, SCHEMA)
-    assert len(engine) == len(data)
-    for found, expected in zip(engine.count(CLIQUES), data.count(CLIQUES), strict=True):
+def of_records(own, raw):
+    """Return a table of the records, under the names that SQL gives its columns with an alias."""
+    quote = "`" if own.name == "spark" else '"'
+    names = [f"{quote}{name}{quote} {kind}" for name, kind in zip(raw, TYPES[own.name].split(", "), strict=True)]
+    texts = {"sqlite": ("1", "0")}.get(own.name, ("TRUE", "FALSE"))
+
+    def sql(value):
+        if value is None:
+            return "NULL"
+        if isinstance(value, bool):
+            return texts[0] if value else texts[1]
+        if isinstance(value, int | float):
+            return repr(value)
+        return (
+            "'" + str(value).replace("'", "''") + "'"
+            if own.name != "spark"
+            else f'"{str(value).replace(chr(34), chr(92) + chr(34))}"'
+        )
+
+    rows = zip(*(column.tolist() for column in raw.values()), strict=True)
+    cast = "CAST({} AS DATE)" if own.name != "sqlite" else "{}"
+    return own.made(
+        names,
+        [[cast.format(sql(v)) if n == "hired" else sql(v) for n, v in zip(raw, row, strict=True)] for row in rows],
+    )
+
+
+def test_counts_and_releases_of_memory(own, raw):
+    name = of_records(own, raw)
+    table, data = own.opened(name), SCHEMA.encode(raw)
+    source = EngineTable(table, SCHEMA)
+    assert len(source) == len(data)
+    for found, expected in zip(source.count(CLIQUES), data.count(CLIQUES), strict=True):
         np.testing.assert_array_equal(found, expected)
-    for mechanism in (pypgm.mechanisms.mst, pypgm.mechanisms.wide):
-        one, other = (mechanism(source, 1, 1e-9, unsafe_seed=3) for source in (data, engine))
-        assert [line.cost for line in one.ledger.lines] == [line.cost for line in other.ledger.lines]
-        for m, n in zip(one.measurements, other.measurements, strict=True):
-            assert m.clique == n.clique
-            np.testing.assert_array_equal(m.values, n.values)
-    with pytest.raises(ValueError, match="column 'job name': needs one of 'office', and"):
-        EngineTable(table, pypgm.Schema({**SCHEMA.columns, "job name": Categorical(["office"])}))
-    with pytest.raises(ValueError, match="column 'age': needs a whole number from 0 to 50, and has another value"):
-        EngineTable(table, pypgm.Schema({**SCHEMA.columns, "age": Integer(0, 50)}))
-    with pytest.raises(ValueError, match="column 'job name': needs numbers, and is of the engine's type"):
-        EngineTable(table, pypgm.Schema({**SCHEMA.columns, "job name": Integer(0, 50)}))
+    one, other = (pypgm.mechanisms.mst(of, 1, 1e-9, unsafe_seed=3) for of in (data, source))
+    assert [line.cost for line in one.ledger.lines] == [line.cost for line in other.ledger.lines]
+    for m, n in zip(one.measurements, other.measurements, strict=True):
+        assert m.clique == n.clique
+        np.testing.assert_array_equal(m.values, n.values)
+    for column, declared, why in (
+        ("job name", Categorical(["office"]), "needs one of 'office', and has another value"),
+        ("job name", Integer(0, 50), "needs a whole number from 0 to 50, and is not a whole number"),
+        ("age", Integer(0, 50), "needs a whole number from 0 to 50, and has another value"),
+    ):
+        with pytest.raises(ValueError, match=f"column '{column}': {why}"):
+            EngineTable(table, pypgm.Schema({**SCHEMA.columns, column: declared}))
     with pytest.raises(ValueError, match="lacks a column for 'more'"):
         EngineTable(table, pypgm.Schema({**SCHEMA.columns, "more": 3}))
-    return engine
 
 
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
-    """A connection to a server of its own, on a socket in a folder of its own."""
-    pytest.importorskip("psycopg")
-    found = shutil.which("postgres") or next(map(str, Path("/usr/lib/postgresql").glob("*/bin/postgres")), None)
-    if found is None:
-        pytest.skip("PostgreSQL is not installed")
-    binaries = Path(found).resolve().parent
-    folder = tmp_path_factory.mktemp("pg")
-    user = None
-    if os.getuid() == 0:  # the server refuses to run as root
-        pwd = pytest.importorskip("pwd")
-        user = pwd.getpwnam("postgres").pw_uid
-        os.chown(folder, user, -1)
-        for path in list(folder.parents)[:2]:
-            path.chmod(0o711)
+def test_sets_of_an_engine_without_grouping_sets(monkeypatch):
+    own = ENGINES["sqlite"](ibis)
+    name = own.table("integer", [["1", "0", "NULL"], ["0", "1", "2"], ["1", "0", "2"]], "abc")
+    schema = pypgm.Schema({"a": 2, "b": 2, "c": Categorical([2, 3], null=True)})
+    source = EngineTable(own.opened(name), schema)
+    assert not source._has_grouping_sets
+    cliques = [("a",), ("b", "a"), (), ("c",), ("a", "b", "c")]
+    expected = schema.encode({"a": [1, 0, 1], "b": [0, 1, 0], "c": [None, 2, 2]}).count(cliques)
+    for most in (100, 2):
+        monkeypatch.setattr(engine, "_MOST_SELECTS", most)
+        for found, right in zip(source.count(cliques), expected, strict=True):
+            np.testing.assert_array_equal(found, right)
 
-    def run(program, *arguments):
-        subprocess.run([binaries / program, *arguments], check=True, user=user, cwd=folder, capture_output=True)
 
-    run("initdb", "-D", folder / "data", "-U", "pypgm", "--auth=trust")
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-    subprocess.run(
-        [binaries / "pg_ctl", "-D", folder / "data", "-o", options, "-w", "-l", folder / "log", "start"],
-        check=True,
-        user=user,
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
+def assert_tells_nothing(error):
+    """Check that no text of an error, nor of one that it came from, has the value of a record."""
+    while error is not None:
+        assert "secret" not in f"{error!r} {error}"
+        assert error.__context__ is error.__cause__
+        error = error.__cause__
+
+
+BROKEN = {
+    "duckdb": "CAST(a AS INTEGER)",
+    "sqlite": "json_extract(a, '$')",
+    "postgres": "CAST(a AS INTEGER)",
+    "spark": "CAST(a AS INTEGER)",
+}
+
+
+def test_errors_of_engines_hold_no_record(own, capfd, caplog, recwarn):
+    kind = {"spark": "STRING"}.get(own.name, "VARCHAR(30)")
+    name = own.table(kind, [["'7'"], ["'secret-of-anna'"]], ["a"])
+    own.run(
+        f"CREATE OR REPLACE TEMP VIEW broken AS SELECT {BROKEN[own.name]} AS a FROM {name}"
+        if own.name != "sqlite"
+        else f"CREATE VIEW broken AS SELECT {BROKEN[own.name]} AS a FROM {name} WHERE a <> '7'"
     )
-    try:
-        connection = ibis.postgres.connect(host=str(folder), user="pypgm", database="postgres")
-        yield connection
-        connection.disconnect()
-    finally:
-        run("pg_ctl", "-D", folder / "data", "-m", "immediate", "stop")
+    table = own.opened("broken") if own.name != "sqlite" else own.opened(name).mutate(a=ibis.literal(1)).select("a")
+    if own.name == "sqlite":
+        table = own.connection.sql("SELECT * FROM broken", schema=ibis.schema({"a": "int64"}))
+    capfd.readouterr()
+    with pytest.raises(ValueError, match=r"failed with \w+, whose text is not shown") as caught:
+        EngineTable(table, pypgm.Schema({"a": Integer(0, 9)}))
+    assert_tells_nothing(caught.value)
+    assert "secret" not in "".join(capfd.readouterr()) + caplog.text + "".join(str(w.message) for w in recwarn.list)
 
 
-@pytest.mark.slow
-def test_postgresql(postgres, raw, rows):
-    names, records = rows
-    types = dict(zip(names, ("int", "text", "double precision", "int", "date", "boolean", "smallint"), strict=True))
-    columns = ", ".join(f'"{name}" {kind}' for name, kind in types.items())
-    with postgres.con.cursor() as cursor:
-        cursor.execute(f"CREATE TABLE people ({columns})")
-        cursor.executemany(f"INSERT INTO people VALUES ({', '.join(['%s'] * len(names))})", records)
-    postgres.con.commit()
-    engine = check(postgres.table("people"), raw)
-    with postgres.con.cursor() as cursor:
-        cursor.execute("DELETE FROM people WHERE dept = 0")
-    postgres.con.commit()
-    with pytest.raises(ValueError, match="the table changed while it was counted"):
-        engine.count([("age",)])
+def test_errors_of_readers_hold_no_record():
+    pytest.importorskip("duckdb")
+
+    class Series:
+        def __array__(self):
+            return np.zeros(1)
+
+        def __iter__(self):
+            raise RuntimeError("secret")
+
+    with pytest.raises(ValueError, match="reading column 'a' failed with RuntimeError") as caught:
+        as_columns({"a": Series()})
+    assert_tells_nothing(caught.value)
+    import duckdb
+
+    relation = duckdb.sql("SELECT CAST(a AS INTEGER) AS a FROM (VALUES ('7'), ('secret-of-anna')) v(a)")
+    with pytest.raises(ValueError, match="reading the relation failed with") as caught:
+        scan(relation, pypgm.Schema({"a": Integer(0, 9)}))
+    assert_tells_nothing(caught.value)
 
 
-@pytest.mark.slow
-def test_spark(raw, rows, tmp_path):
-    session = pytest.importorskip("pyspark.sql").SparkSession
-    if shutil.which("java") is None:
-        pytest.skip("Java is not installed")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(tmp_path),
-    }
-    builder = session.builder.master("local[2]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    try:
-        names, records = rows
-        types = dict(zip(names, ("int", "string", "double", "int", "date", "boolean", "smallint"), strict=True))
-        schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
-        spark.createDataFrame(records, schema).createOrReplaceTempView("people")
-        check(ibis.pyspark.connect(spark).table("people"), raw)
-    finally:
-        spark.stop()
+def test_guarded_steps_say_nothing(caplog, capfd):
+    def step():
+        warnings.warn("secret", stacklevel=1)
+        logging.getLogger("engine").critical("secret")
+        raise UnicodeDecodeError("utf-8", b"secret", 0, 1, "secret")
+
+    before = list(warnings.filters)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(ValueError, match=r"^a step failed with UnicodeDecodeError, whose text") as caught:
+            guarded("a step", step)
+    assert_tells_nothing(caught.value)
+    assert not told
+    assert not caplog.records
+    assert "secret" not in "".join(capfd.readouterr())
+    assert list(warnings.filters) == before
+    logging.getLogger("engine").critical("heard")
+    assert "heard" in caplog.text
+    with pytest.raises(FileNotFoundError, match="No such file or directory: 'a step'"):
+        guarded("a step", lambda: open("/nonexistent/secret"))  # noqa: SIM115
+    with pytest.raises(ImportError, match="a step needs the package no_such_package"):
+        guarded("a step", lambda: __import__("no_such_package"))
 
 
 def test_refusals():

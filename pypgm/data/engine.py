@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data import tabulate
-from pypgm.data.bins import Binned
-from pypgm.data.closed import Codes
-from pypgm.data.columns import Column
-from pypgm.data.dates import Date
 from pypgm.data.encoding import name_problems, problems_error
-from pypgm.data.frames import as_columns, imported
+from pypgm.data.engine_codes import code_of
+from pypgm.data.engine_numbers import Expression
+from pypgm.data.foreign import guarded
+from pypgm.data.frames import imported
 from pypgm.data.schema import Schema, as_schema
 from pypgm.data.source import Source
 from pypgm.domain import Clique, Domain, as_clique
 
 __all__ = ["EngineTable"]
 
-_MOST_VALUES = 20_000  # of a column whose values are listed in the query
-_NONE = -1  # the code of what has none
+_MOST_SELECTS = 100  # in one query of an engine without GROUPING SETS; SQLite takes 500
 
-Expression: TypeAlias = Any
 Groups: TypeAlias = "tuple[dict[str, NDArray[np.int64]], NDArray[np.int64]]"
 
 
 class EngineTable(Source):
     """Records of any engine that Ibis speaks to: DuckDB, PostgreSQL, Spark, BigQuery, Snowflake and others.
 
-    Values become codes in the query, and nothing but counts of the public cells comes back. Numbers are put into their
-    bins by comparisons; of all other columns the distinct values are asked for once, and encoded as those of a file
-    are. All records are checked at the beginning: a mechanism meets no error that depends on them.
+    Values become codes in the query, by the rules of `Schema.encode`, and nothing but counts of the public cells comes
+    back. Numbers and dates are compared with those that the schema names; of texts the distinct ones are asked for
+    once, by their bytes, and encoded as those of a file are. All records are checked at the beginning: a mechanism
+    meets no error that depends on them, and no error tells what the engine says.
 
     Parameters
     ----------
@@ -56,7 +54,8 @@ class EngineTable(Source):
 
     Notes
     -----
-    One call of `count` is one query with GROUPING SETS, which the engine must have.
+    One call of `count` is one query with GROUPING SETS, or of as many parts as there are marginals, in an engine that
+    has none. What each engine counts and what it refuses is in docs/sources.md.
 
     Examples
     --------
@@ -70,20 +69,23 @@ class EngineTable(Source):
         if not isinstance(table, ibis.Table):
             raise TypeError(f"an engine's table needs an ibis.Table, got {type(table).__name__}")
         self.schema = as_schema(schema)
-        problems = name_problems(self.schema.columns, table.columns, drop=self.schema.drop, ignore_extra=ignore_extra)
+        self._ibis = ibis
+        self._backend = guarded("asking for the engine", table.get_backend)
+        names = guarded("asking the engine for its columns", lambda: list(table.columns))
+        problems = name_problems(self.schema.columns, names, drop=self.schema.drop, ignore_extra=ignore_extra)
         if problems:
             raise problems_error("the table", problems)
-        self._backend = table.get_backend()
-        self._ibis = ibis
         codes: dict[str, Expression] = {}
         for name, column in self.schema.columns.items():
-            code, problem = _code(ibis, table, name, column)
-            codes[f"c{len(codes)}"] = code.cast("int64")
+            code, problem = code_of(table, name, column)
+            codes[f"c{len(codes)}"] = code
             problems += [] if problem is None else [f"column {name!r}: {problem}"]
         if problems:
             raise problems_error("the table", problems)
-        self._coded = f"({self._backend.compile(table.select(**codes))}) AS coded"
+        query = guarded("writing a query of codes", lambda: self._backend.compile(table.select(**codes)))
+        self._coded = f"({query})"
         self._n_records = self._checked()
+        self._has_grouping_sets = self._groups_by_sets()
         self.schema.check_rules(self)
 
     def count(self, cliques: Sequence[str | Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
@@ -116,7 +118,9 @@ class EngineTable(Source):
             f"n{i}": f"COUNT(CASE WHEN {code} IS NULL OR {code} < 0 OR {code} >= {size} THEN 1 END)"
             for i, (code, size) in enumerate(zip(self._names.values(), self.domain.shape, strict=True))
         }
-        found = self._asked({"total": "COUNT(*)", **outside}, "")
+        asked = {"total": "COUNT(*)", **outside}
+        chosen = ", ".join(f"{expression} AS {self._quoted(name)}" for name, expression in asked.items())
+        found = self._asked(f"SELECT {chosen} FROM {self._coded} AS coded", list(asked))
         problems = [
             f"column {a!r}: needs {self.schema.columns[a].allowed}, and has another value or none"
             for a, name in zip(self.domain, outside, strict=True)
@@ -126,16 +130,34 @@ class EngineTable(Source):
             raise problems_error("the table", problems)
         return int(found["total"][0])
 
+    def _groups_by_sets(self) -> bool:
+        """Return whether the engine has GROUPING SETS, by asking for those of a record that is made up."""
+        name, number = self._quoted("c0"), self._quoted("n")
+        made = f"SELECT {name}, COUNT(*) AS {number} FROM (SELECT 1 AS {name}) AS made"
+        try:
+            self._asked(f"{made} GROUP BY GROUPING SETS (({name}), ())", ["c0", "n"])
+        except ValueError:
+            return False
+        return True
+
     def _grouped(self, sets: Sequence[Clique]) -> dict[Clique, Groups]:
         """Return for each set of attributes the codes of its groups and the records of each.
 
         No code is NULL, so that the attributes of a row that are not NULL tell the set it belongs to.
         """
+        if self._has_grouping_sets:
+            return self._groups_of(sets)
+        answers: dict[Clique, Groups] = {}
+        for start in range(0, len(sets), _MOST_SELECTS):
+            answers |= self._groups_of(sets[start : start + _MOST_SELECTS])
+        return answers
+
+    def _groups_of(self, sets: Sequence[Clique]) -> dict[Clique, Groups]:
+        """Return the groups of some sets by one query."""
         used = self.domain.canonical({a for clique in sets for a in clique})
-        grouping = ", ".join(f"({', '.join(self._names[a] for a in clique)})" for clique in sets)
-        chosen = {f"c{self.domain.index(a)}": self._names[a] for a in used}
-        found = self._asked({**chosen, "n": "COUNT(*)"}, f" GROUP BY GROUPING SETS ({grouping})")
-        columns = {a: found[f"c{self.domain.index(a)}"] for a in used}
+        chosen = {a: f"c{self.domain.index(a)}" for a in used}
+        found = self._asked(self._query(sets, used), [*chosen.values(), "n"])
+        columns = {a: found[name] for a, name in chosen.items()}
         present = np.array([~np.isnan(c) for c in columns.values()], dtype=bool).reshape(len(used), len(found["n"]))
         answers = {}
         for clique in sets:
@@ -145,25 +167,46 @@ class EngineTable(Source):
             answers[clique] = codes, found["n"][own].astype(np.int64)
         return answers
 
+    def _query(self, sets: Sequence[Clique], used: Clique) -> str:
+        """Return the query that counts the groups of some sets: by GROUPING SETS, or set after set."""
+        count = f"COUNT(*) AS {self._quoted('n')}"
+        of_set = {clique: ", ".join(self._names[a] for a in clique) for clique in sets}
+        if self._has_grouping_sets:
+            chosen = "".join(f"{self._names[a]}, " for a in used)
+            grouping = ", ".join(f"({names})" for names in of_set.values())
+            return f"SELECT {chosen}{count} FROM {self._coded} AS coded GROUP BY GROUPING SETS ({grouping})"
+        selects = []
+        for clique, names in of_set.items():
+            chosen = "".join(f"{self._names[a] if a in clique else self._null} AS {self._names[a]}, " for a in used)
+            selects.append(f"SELECT {chosen}{count} FROM coded" + (f" GROUP BY {names}" if clique else ""))
+        return f"WITH coded AS {self._coded} " + " UNION ALL ".join(selects)
+
     @cached_property
     def _names(self) -> dict[str, str]:
         """The names of the columns of codes, as the engine quotes them."""
         return {a: self._quoted(f"c{i}") for i, a in enumerate(self.domain)}
 
+    @property
+    def _null(self) -> str:
+        """An integer that is NULL."""
+        sqlglot = imported("sqlglot", "a table of an engine", "ibis")
+        null: str = sqlglot.exp.cast(sqlglot.exp.null(), "bigint").sql(dialect=self._backend.dialect)
+        return null
+
     def _quoted(self, name: str) -> str:
-        quoted: str = (
-            imported("sqlglot", "a table of an engine", "ibis")
-            .to_identifier(name, quoted=True)
-            .sql(dialect=self._backend.dialect)
-        )
+        sqlglot = imported("sqlglot", "a table of an engine", "ibis")
+        quoted: str = sqlglot.to_identifier(name, quoted=True).sql(dialect=self._backend.dialect)
         return quoted
 
-    def _asked(self, chosen: Mapping[str, str], rest: str) -> dict[str, NDArray[np.float64]]:
-        """Return named columns of integers below 2^53 from a query on the codes, as floats: NaN for NULL."""
-        columns = ", ".join(f"{expression} AS {self._quoted(name)}" for name, expression in chosen.items())
-        schema = self._ibis.schema(dict.fromkeys(chosen, "int64"))
-        answer = self._backend.sql(f"SELECT {columns} FROM {self._coded}{rest}", schema=schema).to_pyarrow()
-        return {n: answer[n].cast("float64").to_numpy(zero_copy_only=False) for n in chosen}
+    def _asked(self, query: str, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+        """Return named columns of integers below 2^53 from a query, as floats: NaN for NULL."""
+        schema = self._ibis.schema(dict.fromkeys(names, "int64"))
+
+        def columns() -> dict[str, NDArray[np.float64]]:
+            answer = self._backend.sql(query, schema=schema).to_pyarrow()
+            return {n: answer[n].cast("float64").to_numpy(zero_copy_only=False) for n in names}
+
+        return guarded("counting in the engine", columns)
 
 
 def _cells(domain: Domain, clique: Clique, codes: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -172,49 +215,3 @@ def _cells(domain: Domain, clique: Clique, codes: dict[str, NDArray[np.int64]]) 
     for a in clique:
         cells = cells * domain.size(a) + codes[a]
     return cells
-
-
-def _code(ibis: Any, table: Expression, name: str, column: Column) -> tuple[Expression, str | None]:  # noqa: ANN401
-    """Return the expression of a column's codes, -1 where a value has none, and what is wrong with the column."""
-    value = table[name]
-    if isinstance(column, Binned) and not isinstance(column, Date):
-        if not value.type().is_numeric():
-            return value, f"needs numbers, and is of the engine's type {value.type()}"
-        return _binned(ibis, value.cast("float64"), column), None
-    if isinstance(column, Codes) and value.type().is_integer():
-        null = _NONE if column.null_code is None else column.null_code
-        inside = (value >= 0) & (value < column.codes)
-        return ibis.cases((value.isnull(), null), (inside, value), else_=_NONE), None
-    return _listed(ibis, table, name, column)
-
-
-def _binned(ibis: Any, value: Expression, column: Binned) -> Expression:  # noqa: ANN401
-    """Return the bin of a number: compared with where bins begin, as exactly as in memory."""
-    low, high, starts = column.bounds_and_starts()
-    outside = {"null": column.null_code, "other": column.other_code}.get(column.outside)
-    below, above = (0, len(starts) - 1) if column.outside == "clip" else (outside, outside)
-    null = _NONE if column.null_code is None else column.null_code
-    return ibis.cases(
-        (value.isnull() | value.isnan(), null),
-        (value < low, _NONE if below is None else below),
-        (value > high, _NONE if above is None else above),
-        *((value < start, code) for code, start in enumerate(starts[1:].tolist())),
-        else_=len(starts) - 1,
-    )
-
-
-def _listed(ibis: Any, table: Expression, name: str, column: Column) -> tuple[Expression, str | None]:  # noqa: ANN401
-    """Return the code of each distinct value, encoded as those of a file are."""
-    value = table[name]
-    distinct = table.select(value.name("value")).distinct().limit(_MOST_VALUES + 1).to_pyarrow()
-    values = list(as_columns(distinct)["value"])
-    if len(values) > _MOST_VALUES:
-        return value, f"has more than {_MOST_VALUES:,} values; give them codes in a query of the engine"
-    codes, problem = column.encode(values)
-    if problem is not None:
-        return value, problem.what
-    pairs = [(v, int(c)) for v, c in zip(values, codes, strict=True) if v is not None]
-    null = _NONE if column.null_code is None else column.null_code
-    if not pairs:
-        return ibis.literal(null), None
-    return ibis.cases((value.isnull(), null), *((value == v, c) for v, c in pairs), else_=_NONE), None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.foreign import guarded
 from pypgm.data.values import EXACT, Values
 
 __all__ = ["Library", "as_columns", "as_frame", "as_values", "imported"]
@@ -43,7 +45,7 @@ def as_columns(frame: object) -> dict[str, Values]:
     {'age': [31, 7]}
     """
     if isinstance(frame, Mapping):
-        return {name: as_values(values) for name, values in frame.items()}
+        return {name: _guarded(name, partial(as_values, values)) for name, values in frame.items()}
     narwhals = imported("narwhals", "a data frame", "frames")
     _check_names(getattr(frame, "columns", ()))
     try:
@@ -53,7 +55,11 @@ def as_columns(frame: object) -> dict[str, Values]:
             needed = "a mapping of columns, or a data frame of pandas, polars, pyarrow or the Arrow C stream"
             raise TypeError(f"a table needs {needed}, got {type(frame).__name__}") from None
         known = narwhals.from_arrow(frame, backend=imported("pyarrow", "the Arrow C stream", "frames"))
-    return {name: _values(known[name]) for name in known.columns}
+    return {name: _guarded(name, partial(_values, known[name])) for name in known.columns}
+
+
+def _guarded(name: object, step: Callable[[], Values]) -> Values:
+    return guarded(f"reading column {name!r}", step)
 
 
 def _check_names(names: Iterable[object]) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data import tabulate
 from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
+from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, imported
 from pypgm.data.parquet import batches, check_names, is_parquet
 from pypgm.data.schema import Schema, as_schema
@@ -27,7 +27,6 @@ _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more 
 _MARKS = {"delimiter": ",", "encoding": "utf-8", "decimal": "."}
 _DROPPED = " changed while it was counted"
 
-T = TypeVar("T")
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
 
 
@@ -178,7 +177,7 @@ def scan(
         return _scan_parquet(paths, as_schema(schema), ignore_extra)
     if marks != _MARKS:
         raise ValueError("only CSV files have a delimiter, encoding or decimal mark")
-    duckdb, what = imported("duckdb", "a table in DuckDB", "duckdb"), "the relation"
+    duckdb, what = imported("duckdb", "a table in DuckDB", "duckdb"), "reading the relation"
     imported("pyarrow", "a table in DuckDB", "duckdb")
     relation: Any = source
     if not isinstance(relation, duckdb.DuckDBPyRelation):
@@ -186,11 +185,11 @@ def scan(
 
     def pieces(names: Sequence[str], rows: int) -> Iterator[Frame]:
         columns = map(duckdb.ColumnExpression, names)
-        reader = _read(what, lambda: relation.select(*columns).to_arrow_reader(rows))
-        while (piece := _read(what, lambda: next(reader, None))) is not None:
+        reader = guarded(what, lambda: relation.select(*columns).to_arrow_reader(rows))
+        while (piece := guarded(what, lambda: next(reader, None))) is not None:
             yield piece
 
-    return StreamedTable(pieces, _read(what, lambda: relation.columns), schema, ignore_extra=ignore_extra)
+    return StreamedTable(pieces, guarded(what, lambda: relation.columns), schema, ignore_extra=ignore_extra)
 
 
 def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, marks: dict[str, Any]) -> StreamedTable:
@@ -226,12 +225,3 @@ def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) ->
             raise FileNotFoundError(f"no such file can be read: {path}")
         found += fitting
     return found
-
-
-def _read(what: str, step: Callable[[], T]) -> T:
-    """Return what a step of DuckDB gives; its errors quote records, and no trace of them is left in the one raised."""
-    # Raised outside of the handler, the error has no context: `from None` would hide it, and keep it.
-    errors = (imported("duckdb", what, "duckdb").Error, imported("pyarrow", what, "duckdb").ArrowException)
-    with contextlib.suppress(*errors, OSError, RuntimeError, ValueError):
-        return step()
-    raise ValueError(f"{what} cannot be read by DuckDB: it is damaged, changed, or a value of it does not convert")

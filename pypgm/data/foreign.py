@@ -1,0 +1,107 @@
+"""Calls into engines and readers, whose errors, warnings and log lines quote records: none of their text gets out."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+__all__ = ["guarded"]
+
+T = TypeVar("T")
+
+
+def guarded(what: str, step: Callable[[], T]) -> T:
+    """Return what a step of a foreign package gives; of its error only the type is told.
+
+    Its warnings, and the lines it logs in this thread, are dropped. Logs that an engine keeps itself are not reached.
+
+    Parameters
+    ----------
+    what : str
+        What the step does, which the error begins with.
+    step : callable
+        Without arguments. It calls no code of pypgm that raises errors to be read.
+
+    Raises
+    ------
+    OSError
+        If the system refused a file: with the system's own text for that.
+    ImportError
+        If the step lacks a package: with its name.
+    ValueError
+        Of any other error.
+
+    Examples
+    --------
+    >>> guarded("reading ages", lambda: int("secret"))
+    Traceback (most recent call last):
+    ValueError: reading ages failed with ValueError, whose text is not shown: it may quote a record
+    """
+    with _silence():
+        try:
+            return step()
+        except Exception as error:
+            refusal = _refusal(what, error)
+    # Raised outside of the handler, the error has no context, which `from None` would hide and keep.
+    raise refusal
+
+
+def _refusal(what: str, error: Exception) -> Exception:
+    """Return an error that says nothing an error of another package says, but its type."""
+    if isinstance(error, OSError) and isinstance(error.errno, int):
+        return OSError(error.errno, os.strerror(error.errno), what)
+    if isinstance(error, ImportError) and error.name is not None:
+        return ImportError(f"{what} needs the package {error.name}")
+    return ValueError(f"{what} failed with {type(error).__name__}, whose text is not shown: it may quote a record")
+
+
+class _Thread(threading.local):
+    """How many guarded steps a thread is in."""
+
+    steps = 0
+
+
+_HERE = _Thread()
+_LOCK = threading.Lock()
+_everywhere: list[contextlib.ExitStack] = []  # one for each step of any thread: the first keeps the filters of warnings
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Drop the warnings of all threads, which have their filters in common, and the log records of this one."""
+    with _LOCK:
+        _everywhere.append(contextlib.ExitStack())
+        if len(_everywhere) == 1:
+            _everywhere[0].enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore")
+            _watch_records()
+    _HERE.steps += 1
+    try:
+        yield
+    finally:
+        _HERE.steps -= 1
+        with _LOCK:
+            if len(_everywhere) == 1:
+                _everywhere[0].close()
+            del _everywhere[-1]
+
+
+def _watch_records() -> None:
+    """Have records that are made in a guarded step below the level of every handler."""
+    make = logging.getLogRecordFactory()
+    if getattr(make, "is_ours", False):
+        return
+
+    def watched(*args: Any, **kwargs: Any) -> logging.LogRecord:  # noqa: ANN401 - those of any record
+        record = make(*args, **kwargs)
+        if _HERE.steps:
+            record.levelno = -1
+        return record
+
+    watched.is_ours = True  # type: ignore[attr-defined]
+    logging.setLogRecordFactory(watched)

@@ -1,0 +1,87 @@
+"""Engines for tests: each makes a table of columns of one type, from values in its own SQL."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+
+import pytest
+
+_NUMBERS = itertools.count()
+
+
+class Engine:
+    """A connection of Ibis, and how its SQL is sent."""
+
+    def __init__(self, name, connection, run, suffix=""):
+        self.name, self.connection, self.run, self.suffix = name, connection, run, suffix
+
+    def table(self, kind, rows, names):
+        """Return the name of a table whose columns are of one type, and hold rows of SQL expressions."""
+        return self.made([f"{name} {kind}" for name in names], rows)
+
+    def made(self, columns, rows):
+        """Return the name of a table of declared columns, which holds rows of SQL expressions."""
+        name = f"t{next(_NUMBERS)}"
+        self.run(f"CREATE TABLE {name} ({', '.join(columns)}){self.suffix}")
+        self.add(name, rows)
+        return name
+
+    def add(self, name, rows):
+        if rows:
+            self.run(f"INSERT INTO {name} VALUES {', '.join('(' + ', '.join(row) + ')' for row in rows)}")
+
+    def opened(self, name):
+        return self.connection.table(name)
+
+
+def duckdb(ibis):
+    pytest.importorskip("duckdb")
+    connection = ibis.duckdb.connect()
+    return Engine("duckdb", connection, connection.con.execute)
+
+
+def sqlite(ibis):
+    connection = ibis.sqlite.connect()
+    return Engine("sqlite", connection, connection.con.execute)
+
+
+def postgres(ibis):
+    address = os.environ.get("PYPGM_POSTGRES")
+    if not address:
+        pytest.skip("PYPGM_POSTGRES is not set: the address of a PostgreSQL server for tests")
+    connection = ibis.connect(address)
+
+    def run(statement):
+        with connection.con.cursor() as cursor:
+            cursor.execute(statement)
+        connection.con.commit()
+
+    run("DROP SCHEMA IF EXISTS pypgm_tests CASCADE")
+    run("CREATE SCHEMA pypgm_tests")
+    run("SET search_path TO pypgm_tests")
+    return Engine("postgres", connection, run)
+
+
+def spark(ibis):
+    if not os.environ.get("PYPGM_SPARK"):
+        pytest.skip("PYPGM_SPARK is not set: whether a local Spark is started for tests")
+    builder = pytest.importorskip("pyspark.sql").SparkSession.builder.master("local[1]")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.default.parallelism": "1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": tempfile.mkdtemp(),
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return Engine("spark", ibis.pyspark.connect(session), session.sql, " USING parquet")
+
+
+ENGINES = {"duckdb": duckdb, "sqlite": sqlite, "postgres": postgres, "spark": spark}
