@@ -80,7 +80,7 @@ class JunctionTree:
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
         evidence: collections.abc.Sequence[
-            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+            tuple[typing.SupportsInt | typing.SupportsIndex, numpy.typing.NDArray[numpy.float64]]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
@@ -92,7 +92,7 @@ class JunctionTree:
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
         evidence: collections.abc.Sequence[
-            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+            tuple[typing.SupportsInt | typing.SupportsIndex, numpy.typing.NDArray[numpy.float64]]
         ],
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> float:
@@ -103,7 +103,7 @@ class JunctionTree:
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
         evidence: collections.abc.Sequence[
-            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+            tuple[typing.SupportsInt | typing.SupportsIndex, numpy.typing.NDArray[numpy.float64]]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
@@ -115,7 +115,7 @@ class JunctionTree:
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
         evidence: collections.abc.Sequence[
-            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+            tuple[typing.SupportsInt | typing.SupportsIndex, numpy.typing.NDArray[numpy.float64]]
         ],
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> float:
@@ -126,7 +126,7 @@ class JunctionTree:
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
         evidence: collections.abc.Sequence[
-            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+            tuple[typing.SupportsInt | typing.SupportsIndex, numpy.typing.NDArray[numpy.float64]]
         ],
     ) -> tuple:
         """
@@ -136,7 +136,7 @@ class JunctionTree:
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
         evidence: collections.abc.Sequence[
-            tuple[typing.SupportsInt | typing.SupportsIndex, typing.Annotated[numpy.typing.ArrayLike, numpy.float64]]
+            tuple[typing.SupportsInt | typing.SupportsIndex, numpy.typing.NDArray[numpy.float64]]
         ],
         total: typing.SupportsFloat | typing.SupportsIndex,
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
@@ -167,7 +167,7 @@ class Contraction:
     """
     def run(
         self,
-        tables: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.float64]],
+        tables: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]],
         semiring: str = "sum",
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
         tick: typing.Any = None,
@@ -272,9 +272,9 @@ class Descent:
             tuple[
                 typing.SupportsInt | typing.SupportsIndex,
                 LinearMap | None,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                numpy.typing.NDArray[numpy.float64],
+                numpy.typing.NDArray[numpy.float64],
+                numpy.typing.NDArray[numpy.float64],
                 typing.SupportsFloat | typing.SupportsIndex,
             ]
         ],
@@ -316,9 +316,9 @@ class Acceleration:
             tuple[
                 typing.SupportsInt | typing.SupportsIndex,
                 LinearMap | None,
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-                typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                numpy.typing.NDArray[numpy.float64],
+                numpy.typing.NDArray[numpy.float64],
+                numpy.typing.NDArray[numpy.float64],
                 typing.SupportsFloat | typing.SupportsIndex,
             ]
         ],
@@ -511,9 +511,9 @@ class RegionDescent:
         measurement: tuple[
             typing.SupportsInt | typing.SupportsIndex,
             LinearMap | None,
-            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            numpy.typing.NDArray[numpy.float64],
+            numpy.typing.NDArray[numpy.float64],
+            numpy.typing.NDArray[numpy.float64],
             typing.SupportsFloat | typing.SupportsIndex,
         ],
     ) -> None:
@@ -536,11 +536,11 @@ class RegionDescent:
         """
     def take_beliefs(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Move the beliefs out; the object must not be used afterwards.
+        Move the beliefs out; nothing may follow.
         """
     def take_potentials(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Move the potentials out; only `take_beliefs` may be called afterwards.
+        Move the potentials out; only `take_beliefs` may follow.
         """
 
 class GibbsPlan:
@@ -819,13 +819,10 @@ def reduce_sum(
     """
 
 def refine_records(
-    columns: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.int32]],
+    columns: collections.abc.Sequence[numpy.typing.NDArray[numpy.int32]],
     sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
     targets: collections.abc.Sequence[
-        tuple[
-            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-        ]
+        tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], numpy.typing.NDArray[numpy.float64]]
     ],
     sweeps: typing.SupportsInt | typing.SupportsIndex,
     seed: typing.SupportsInt | typing.SupportsIndex,
@@ -891,11 +888,11 @@ def solve_locally(
     problems: collections.abc.Sequence[
         tuple[
             collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+            numpy.typing.NDArray[numpy.float64],
             collections.abc.Sequence[
                 tuple[
                     collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-                    typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+                    numpy.typing.NDArray[numpy.float64],
                 ]
             ],
         ]

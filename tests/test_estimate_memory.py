@@ -11,6 +11,7 @@ from peak_memory import printed_numbers
 import pypgm
 from pypgm import Domain, LinearMeasurement, ModelTooLargeError
 from pypgm.estimation.methods import estimate_bytes
+from pypgm.models.sampling import draw_records
 
 METHODS = ["accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal", "lbfgs"]
 
@@ -38,6 +39,39 @@ def test_derivatives_of_marginals_take_the_tables_of_the_tree():
     domain = Domain({f"x{i}": 40 for i in range(6)})
     tree = pypgm.JunctionTree(domain, [(f"x{i}", f"x{j}") for i in range(3) for j in range(3, 6)])
     assert estimate_bytes(tree, [], "universal") < tree.cost.table_bytes < estimate_bytes(tree, [], "lbfgs")
+
+
+DRAWN = """
+import sys, numpy as np, pypgm
+from pypgm.models.sampling import draw_records, drawing_bytes
+sizes = list(map(int, sys.argv[1:]))
+domain = pypgm.Domain({f"x{i}": size for i, size in enumerate(sizes)})
+tree = pypgm.JunctionTree(domain, [domain.attributes])
+table = pypgm.Factor(domain, np.random.default_rng(0).random(domain.size()))
+before = peak()
+draw_records(tree, [table], 1000, 0)
+largest = max(domain.attributes, key=lambda a: domain.size((a,)))
+rest = tuple(a for a in domain.attributes if a != largest)
+draws = [(domain.attributes, rest, (largest,))] if rest else [((largest,), (), (largest,))]
+print(peak() - before, max(drawing_bytes(domain, *draw) for draw in draws))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak where Linux tells it")
+@pytest.mark.parametrize("sizes", [(3_000_000,), (1500, 2000)])
+def test_drawing_records_takes_what_is_announced(sizes):
+    peak, announced = printed_numbers(DRAWN, *map(str, sizes))
+    assert peak <= 1.1 * announced
+    assert announced <= 2.5 * peak
+
+
+def test_records_of_a_table_too_large_are_refused_beforehand(monkeypatch):
+    domain = Domain({"a": 2000, "b": 3000})
+    tree = pypgm.JunctionTree(domain, [("a", "b")])
+    table = pypgm.Factor(domain, np.ones(6_000_000))
+    monkeypatch.setattr("pypgm.memory._available", lambda: 4e8)
+    with pytest.raises(ModelTooLargeError, match=r"drawing from the table over \('a', 'b'\) and its 6000000 cells"):
+        draw_records(tree, [table], 10)
 
 
 MEASURED = """

@@ -12,11 +12,20 @@
 
 namespace pypgm::bind {
 
+/// A junction tree whose clique tables are marginals, and the scopes of others that are known.
+struct CalibratedTree {
+  std::shared_ptr<JunctionTree> tree;
+  std::vector<Scope> known;
+};
+
 namespace {
 
 using Plan = std::shared_ptr<ProjectionPlan>;
 using GivenLeaf = std::pair<Axes, bool>;
 using GivenAnswer = std::pair<Axes, std::vector<int>>;
+
+constexpr std::size_t kBriefElimination = 100;  // attributes and tables; planned in some milliseconds
+constexpr std::size_t kBriefVisits = 20'000;    // of cliques while answers are planned, the same
 
 void check_axes(const char* name, const Axes& axes, std::size_t n) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -41,17 +50,12 @@ Plan elimination(std::vector<std::size_t> sizes, const std::vector<GivenLeaf>& g
     check_axes("the axes of a table", leaf.first, sizes.size());
     leaves.push_back({leaf.first, leaf.second});
   }
-  const py::gil_scoped_release unlocked;
-  auto plan = std::make_shared<ProjectionPlan>();
-  plan->contraction = plan_elimination(std::move(sizes), std::move(leaves), keep, order);
-  return plan;
+  return watched(sizes.size() + leaves.size() <= kBriefElimination, [&] {
+    auto plan = std::make_shared<ProjectionPlan>();
+    plan->contraction = plan_elimination(std::move(sizes), std::move(leaves), keep, order);
+    return plan;
+  });
 }
-
-/// A junction tree whose clique tables are marginals, and the scopes of others that are known.
-struct CalibratedTree {
-  std::shared_ptr<JunctionTree> tree;
-  std::vector<Scope> known;
-};
 
 CalibratedTree make_calibrated_tree(std::shared_ptr<JunctionTree> tree, std::vector<Scope> known) {
   for (const Scope& scope : known) {
@@ -84,8 +88,9 @@ Plan projections(const CalibratedTree& own,
     }
     asked.push_back({answer.first, answer.second});
   }
-  const py::gil_scoped_release unlocked;
-  return std::make_shared<ProjectionPlan>(plan_projections(*own.tree, own.known, blocks, asked));
+  return watched(own.tree->nodes.size() * (1 + asked.size()) <= kBriefVisits, [&] {
+    return std::make_shared<ProjectionPlan>(plan_projections(*own.tree, own.known, blocks, asked));
+  });
 }
 
 Semiring semiring_of(const std::string& name) {
@@ -98,7 +103,6 @@ Semiring semiring_of(const std::string& name) {
 /// Answers as flat arrays, and the natural logs of the scales they have to be multiplied by.
 py::tuple run(const ProjectionPlan& plan, const std::vector<Array<double>>& tables,
               const std::string& semiring, int n_threads, const Tick& tick) {
-  check_threads(n_threads);
   const Semiring how = semiring_of(semiring);
   const Contraction& c = plan.contraction;
   check_size("tables", c.leaves.size(), tables.size());
@@ -116,7 +120,7 @@ py::tuple run(const ProjectionPlan& plan, const std::vector<Array<double>>& tabl
     arrays.append(std::move(array));
   }
   std::vector<double> log_scales(out.size());
-  const int threads = n_threads > 0 ? n_threads : max_threads();
+  const int threads = checked_threads(n_threads);
   run_watched(tick, c.cost.operations <= kBriefOperations,
               [&](Watch& watch) { run_contraction(c, leaves, how, out, log_scales, threads, watch); });
   return py::make_tuple(arrays, log_scales);

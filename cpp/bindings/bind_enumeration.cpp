@@ -1,6 +1,7 @@
 // Bindings of the enumerated samplers, for audits.
 #include "bindings.hpp"
 #include "core/noise/enumeration.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
@@ -8,6 +9,11 @@ namespace {
 
 using Law = std::map<std::int64_t, double>;
 using Words = Array<std::uint64_t>;
+
+template <class Draw>
+Law enumerated(const Draw& draw, double least) {
+  return watched(false, [&] { return enumerate_law<ExponentialDice>(draw, least); });
+}
 
 /// The result under a script of words, and how many of them were used.
 template <class Draw>
@@ -58,18 +64,16 @@ void bind_enumeration(py::module_& m) {
   m.def(
       "enumerate_laplace",
       [](std::uint64_t numerator, std::uint64_t denominator, double least) -> Law {
-        const py::gil_scoped_release unlocked;
         const DiscreteLaplace law({numerator, denominator});
-        return enumerate_law<ExponentialDice>([&](ExponentialDice& dice) { return law(dice); }, least);
+        return enumerated([&](ExponentialDice& dice) { return law(dice); }, least);
       },
       py::arg("scale_numerator"), py::arg("scale_denominator"), py::arg("least"),
       "For audits: lower bounds of the sampler's probabilities, from its branches of probability >= least.");
   m.def(
       "enumerate_gaussian",
       [](std::uint64_t numerator, std::uint64_t denominator, double least) -> Law {
-        const py::gil_scoped_release unlocked;
         const DiscreteGaussian law({numerator, denominator});
-        return enumerate_law<ExponentialDice>([&](ExponentialDice& dice) { return law(dice); }, least);
+        return enumerated([&](ExponentialDice& dice) { return law(dice); }, least);
       },
       py::arg("variance_numerator"), py::arg("variance_denominator"), py::arg("least"),
       "For audits: as enumerate_laplace.");
@@ -78,8 +82,7 @@ void bind_enumeration(py::module_& m) {
       [](const Array<std::int64_t>& scores, std::uint64_t numerator, std::uint64_t denominator,
          double least) -> Law {
         const std::span<const std::int64_t> entries = view(scores);
-        const py::gil_scoped_release unlocked;
-        return enumerate_law<ExponentialDice>(
+        return enumerated(
             [&](ExponentialDice& dice) {
               return select_exponential(dice, entries, Rational{numerator, denominator});
             },

@@ -5,8 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "bindings.hpp"
-#include "core/base/threads.hpp"
+#include "bind_measurements.hpp"
 #include "core/exact/inference.hpp"
 #include "core/exact/map.hpp"
 #include "core/plan/junction_tree.hpp"
@@ -15,6 +14,8 @@
 namespace pypgm::bind {
 
 namespace {
+
+constexpr std::size_t kBriefPlan = 100;  // attributes and cliques; planned in some milliseconds
 
 using Tree = std::shared_ptr<JunctionTree>;
 using EvidenceArrays = std::vector<std::pair<std::int32_t, Array<double>>>;
@@ -34,10 +35,11 @@ Tree make_tree(const std::vector<std::size_t>& sizes, const std::vector<Scope>& 
   check_sizes(sizes);
   check_scopes("cliques", sizes.size(), cliques);
   if (order) check_order(sizes.size(), *order);
-  const py::gil_scoped_release unlocked;
-  const Elimination elimination =
-      order ? eliminate_in_order(sizes, cliques, *order) : eliminate(sizes, cliques, exhaustive);
-  return std::make_shared<JunctionTree>(build_junction_tree(sizes, cliques, elimination));
+  return watched(sizes.size() + cliques.size() <= kBriefPlan, [&] {
+    const Elimination elimination =
+        order ? eliminate_in_order(sizes, cliques, *order) : eliminate(sizes, cliques, exhaustive);
+    return std::make_shared<JunctionTree>(build_junction_tree(sizes, cliques, elimination));
+  });
 }
 
 /// Checks the arrays of one propagation and borrows them for its length.
@@ -49,11 +51,8 @@ struct Inputs {
 
   Inputs(const JunctionTree& tree, const Array<double>& values, const EvidenceArrays& likelihoods,
          int n_threads)
-      : threads(n_threads > 0 ? n_threads : max_threads()), brief(tree.cost.operations <= kBriefOperations) {
-    check_threads(n_threads);
-    if (tree.factored == nullptr) throw py::value_error("the tree is too large to be run");
-    check_size("potentials", static_cast<std::size_t>(tree.cost.factor_cells),
-               static_cast<std::size_t>(values.size()));
+      : threads(checked_threads(n_threads)), brief(tree.cost.operations <= kBriefOperations) {
+    check_over_cliques(tree, "potentials", values);
     potentials = view(values);
     for (const auto& item : likelihoods) {
       if (item.first < 0 || static_cast<std::size_t>(item.first) >= tree.sizes.size()) {
@@ -78,8 +77,10 @@ py::tuple filled(std::size_t cells, double total, bool brief, const Run& run, co
   const auto out = mutable_view(result);
   double log_z = 0;
   const double safe = std::min(total, kSafeTotal);
-  run_watched(tick, brief, [&](Watch& watch) { log_z = run(out, safe, &watch); });
-  if (safe < total) std::ranges::transform(out, out.begin(), [&](double x) { return x * (total / safe); });
+  run_watched(tick, brief, [&](Watch& watch) {
+    log_z = run(out, safe, &watch);
+    if (safe < total) std::ranges::transform(out, out.begin(), [&](double x) { return x * (total / safe); });
+  });
   return py::make_tuple(result, log_z);
 }
 
@@ -96,7 +97,7 @@ py::tuple marginals(const JunctionTree& tree, const Array<double>& potentials, c
 py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& potentials,
                               const EvidenceArrays& evidence, double total, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  const std::size_t cells = std::accumulate(tree.sizes.begin(), tree.sizes.end(), std::size_t{0});
+  const std::size_t cells = std::accumulate(tree.sizes.begin(), tree.sizes.end(), std::size_t{0}, add_cells);
   const py::tuple answer =
       filled(cells, total, inputs.brief, [&](std::span<double> out, double safe, Watch* watch) {
         return exact_attribute_marginals(tree, inputs.potentials, inputs.evidence, safe, out, inputs.threads,
@@ -116,7 +117,7 @@ py::tuple attribute_marginals(const JunctionTree& tree, const Array<double>& pot
 py::tuple tables(const JunctionTree& tree, const Array<double>& potentials, const EvidenceArrays& evidence,
                  double total, int n_threads, const Tick& tick) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  const std::size_t cells = tree.nodes.back().offset + tree.nodes.back().cells;
+  const std::size_t cells = add_cells(tree.nodes.back().offset, tree.nodes.back().cells);
   return filled(
       cells, total, inputs.brief,
       [&](std::span<double> out, double safe, Watch* watch) {
@@ -138,8 +139,9 @@ double log_partition_of(const JunctionTree& tree, const Array<double>& potential
 double max_log_weight_of(const JunctionTree& tree, const Array<double>& potentials,
                          const EvidenceArrays& evidence, int n_threads) {
   const Inputs inputs(tree, potentials, evidence, n_threads);
-  const py::gil_scoped_release unlocked;
-  return exact_max_log_weight(tree, inputs.potentials, inputs.evidence, n_threads);
+  return watched(inputs.brief, [&] {
+    return exact_max_log_weight(tree, inputs.potentials, inputs.evidence, inputs.threads);
+  });
 }
 
 py::tuple most_probable_of(const JunctionTree& tree, const Array<double>& potentials,

@@ -37,21 +37,19 @@ LocalProblem checked_problem(const ProblemArrays& arrays) {
 constexpr std::size_t kBrief = 1U << 16;
 
 py::list solve(const std::vector<ProblemArrays>& problems, int iterations, int n_threads, const Tick& tick) {
-  check_threads(n_threads);
   std::vector<LocalProblem> checked;
   std::size_t work = 0;
   for (const ProblemArrays& p : problems) {
     checked.push_back(checked_problem(p));
-    work += checked.back().start.size() * (1 + checked.back().targets.size());
+    work = add_cells(work, checked.back().start.size() * (1 + checked.back().targets.size()));
   }
-  const int threads = n_threads > 0 ? n_threads : max_threads();
+  const int threads = checked_threads(n_threads);
   std::vector<LocalAnswer> answers;
   run_watched(tick, work <= kBrief,
               [&](Watch& watch) { answers = solve_locally(checked, iterations, threads, watch); });
   py::list result;
   for (const LocalAnswer& a : answers) {
-    result.append(py::make_tuple(Array<double>(static_cast<py::ssize_t>(a.table.size()), a.table.data()),
-                                 a.violation, a.gap, a.iterations));
+    result.append(py::make_tuple(array_of(a.table), a.violation, a.gap, a.iterations));
   }
   return result;
 }

@@ -74,10 +74,9 @@ void bind_measurements(py::module_& m) {
            "sum.");
 }
 
-void check_potentials(const JunctionTree& tree, const Array<double>& potentials, int n_threads) {
-  check_threads(n_threads);
-  check_size("potentials", static_cast<std::size_t>(tree.cost.factor_cells),
-             static_cast<std::size_t>(potentials.size()));
+void check_over_cliques(const JunctionTree& tree, const char* name, const Array<double>& values) {
+  if (tree.factored == nullptr) throw py::value_error("the tree is too large to be run");
+  check_size(name, whole_cells(tree.cost.factor_cells), static_cast<std::size_t>(values.size()));
 }
 
 }  // namespace pypgm::bind

@@ -24,6 +24,7 @@ using MeasurementArrays = std::tuple<int, GivenMap, Array<double>, Array<double>
 Measured checked_measurement(const MeasurementArrays& arrays, std::size_t n_tables,
                              const std::function<std::size_t(std::size_t)>& cells_of_table);
 
-void check_potentials(const JunctionTree& tree, const Array<double>& potentials, int n_threads);
+/// Raises ValueError unless a tree can be run, and values are as many as the cells of its given cliques.
+void check_over_cliques(const JunctionTree& tree, const char* name, const Array<double>& values);
 
 }  // namespace pypgm::bind

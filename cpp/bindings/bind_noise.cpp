@@ -14,19 +14,18 @@ using AddNoiseInParallel = void (*)(std::span<std::int64_t>, Rational, int);
 
 Array<std::int64_t> noisy(const Array<std::int64_t>& counts, Rational parameter, MaybeSeeded words,
                           int n_threads, AddNoise add, AddNoiseInParallel add_in_parallel) {
-  check_threads(n_threads);
+  const int threads = checked_threads(n_threads);
   const std::span<const std::int64_t> from = view(counts);
   Array<std::int64_t> out = allocate<std::int64_t>(from.size());
   const std::span<std::int64_t> to = mutable_view(out);
-  {
-    const py::gil_scoped_release unlocked;
+  drawn(words, to.size() <= kBriefDraws, [&](WordStream& stream) {
     std::copy(from.begin(), from.end(), to.begin());
     if (words) {
-      add(to, parameter, **words);
+      add(to, parameter, stream);
     } else {
-      add_in_parallel(to, parameter, n_threads);
+      add_in_parallel(to, parameter, threads);
     }
-  }
+  });
   return out;
 }
 
@@ -60,10 +59,9 @@ void bind_noise(py::module_& m) {
       [](std::size_t size, std::uint64_t numerator, std::uint64_t denominator, MaybeSeeded words) {
         Array<std::uint8_t> out = allocate<std::uint8_t>(size);
         const std::span<std::uint8_t> to = mutable_view(out);
-        {
-          const py::gil_scoped_release unlocked;
-          flip_coins(to, {numerator, denominator}, stream(words));
-        }
+        drawn(words, size <= kBriefDraws, [&](WordStream& stream) {
+          flip_coins(to, {numerator, denominator}, stream);
+        });
         return out;
       },
       py::arg("size"), py::arg("rate_numerator"), py::arg("rate_denominator"), py::arg("words") = py::none(),

@@ -8,7 +8,7 @@
 namespace pypgm::bind {
 
 void bind_random_bits(py::module_& m) {
-  py::class_<SeededWords>(m, "SeededWords",
+  py::class_<SharedWords>(m, "SeededWords",
                           "A stream keyed by a number others can know: its draws protect nobody.")
       .def(py::init<std::uint64_t>(), py::arg("seed"));
   m.def(
@@ -16,9 +16,13 @@ void bind_random_bits(py::module_& m) {
       [](std::size_t n) {
         Array<std::uint64_t> out = allocate<std::uint64_t>(n);
         const std::span<std::uint64_t> to = mutable_view(out);
-        const py::gil_scoped_release unlocked;
-        SecureWords& words = secure_words();
-        std::generate(to.begin(), to.end(), [&] { return words.next(); });
+        drawn({}, n <= kBriefDraws, [&](WordStream& words) {
+          const Watch* const watch = thread_watch;
+          std::generate(to.begin(), to.end(), [&] {
+            leave_if_abandoned(watch);
+            return words.next();
+          });
+        });
         return out;
       },
       py::arg("n"), "The next words of the calling thread's secure stream; no noise is ever made from them.");

@@ -45,6 +45,7 @@ std::vector<std::int32_t> checked_column(const Array<std::int32_t>& array, std::
 py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vector<std::size_t>& sizes,
                  const std::vector<TableArrays>& targets, int sweeps, std::uint64_t seed, const Tick& tick) {
   check_size("sizes", columns.size(), sizes.size());
+  check_sizes(sizes);
   const std::size_t rows = columns.empty() ? 0 : static_cast<std::size_t>(columns[0].size());
   std::vector<std::vector<std::int32_t>> records;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -56,7 +57,7 @@ py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vec
               [&](Watch& watch) { distance = refine_records(records, sizes, goals, sweeps, seed, watch); });
   py::list refined;
   for (const auto& column : records) {
-    refined.append(Array<std::int32_t>(static_cast<py::ssize_t>(column.size()), column.data()));
+    refined.append(array_of(column));
   }
   return py::make_tuple(refined, distance);
 }

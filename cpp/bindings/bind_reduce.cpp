@@ -2,12 +2,15 @@
 #include "core/base/scope.hpp"
 #include "core/simd/reduce.hpp"
 #include "core/tables/strides.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
 namespace {
 
 using Reduce = void (*)(std::span<const double>, const Layout&, std::span<double>, int);
+
+bool is_brief(std::size_t cells) { return static_cast<double>(cells) <= kBriefOperations; }
 
 void logsumexp(std::span<const double> large, const Layout& layout, std::span<double> small, int n_threads) {
   std::vector<double> scratch(layout.small);
@@ -25,32 +28,26 @@ Layout checked_layout(const std::vector<std::size_t>& sizes, const std::vector<s
 template <Reduce reduce>
 Array<double> bound_reduce(const Array<double>& table, const std::vector<std::size_t>& sizes,
                            const std::vector<std::uint8_t>& kept, int n_threads) {
-  check_threads(n_threads);
+  const int threads = checked_threads(n_threads);
   const Layout layout = checked_layout(sizes, kept);
   check_size("table", layout.large, static_cast<std::size_t>(table.size()));
   Array<double> result = allocate<double>(layout.small);
   const auto in = view(table);
   const auto out = mutable_view(result);
-  {
-    const py::gil_scoped_release unlocked;
-    reduce(in, layout, out, n_threads);
-  }
+  watched(is_brief(layout.large), [&] { reduce(in, layout, out, threads); });
   return result;
 }
 
 template <Expand op>
 void bound_expand(Array<double>& large, const std::vector<std::size_t>& sizes, const Array<double>& small,
                   const std::vector<std::uint8_t>& kept, int n_threads) {
-  check_threads(n_threads);
+  const int threads = checked_threads(n_threads);
   const Layout layout = checked_layout(sizes, kept);
   check_size("large", layout.large, static_cast<std::size_t>(large.size()));
   check_size("small", layout.small, static_cast<std::size_t>(small.size()));
   const auto out = mutable_view(large);
   const auto in = view(small);
-  {
-    const py::gil_scoped_release unlocked;
-    expand(op, out, layout, in, n_threads);
-  }
+  watched(is_brief(layout.large), [&] { expand(op, out, layout, in, threads); });
 }
 
 std::size_t checked_cells(const std::vector<std::size_t>& sizes, const std::vector<std::int32_t>& axes) {
@@ -76,11 +73,12 @@ Array<double> stack_tables(const std::vector<std::size_t>& sizes,
   }
   Array<double> result = allocate<double>(n_cells);
   auto out = mutable_view(result);
-  const py::gil_scoped_release unlocked;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    copy_ascending(sizes, axes[i], from[i], out.first(from[i].size()));
-    out = out.subspan(from[i].size());
-  }
+  watched(is_brief(n_cells), [&] {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      copy_ascending(sizes, axes[i], from[i], out.first(from[i].size()));
+      out = out.subspan(from[i].size());
+    }
+  });
   return result;
 }
 

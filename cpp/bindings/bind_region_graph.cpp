@@ -5,11 +5,15 @@
 #include <memory>
 #include <utility>
 
+#include "watched.hpp"
+
 namespace pypgm::bind {
 
 namespace {
 
 using Edges = std::vector<std::pair<int, int>>;
+
+constexpr std::size_t kBriefRegions = 2000;  // with edges; compiled in some milliseconds
 
 void check_links(const std::vector<std::size_t>& sizes, const std::vector<Scope>& regions,
                  const Edges& edges) {
@@ -32,9 +36,11 @@ void bind_region_graph(py::module_& m) {
   py::class_<RegionGraph, Graph>(m, "RegionGraph", "A compiled region graph over attribute indices.")
       .def(py::init([](const std::vector<std::size_t>& sizes, const std::vector<Scope>& regions,
                        const Edges& edges) {
+             check_sizes(sizes);
              check_links(sizes, regions, edges);
-             const py::gil_scoped_release unlocked;
-             return std::make_shared<RegionGraph>(build_region_graph(sizes, regions, edges));
+             return watched(regions.size() + edges.size() <= kBriefRegions, [&] {
+               return std::make_shared<RegionGraph>(build_region_graph(sizes, regions, edges));
+             });
            }),
            py::arg("sizes"), py::arg("regions"), py::arg("edges"))
       .def_readonly("cells", &RegionGraph::cells, "Cells of the tables of all regions.")

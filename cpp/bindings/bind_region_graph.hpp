@@ -11,6 +11,13 @@ namespace pypgm::bind {
 
 using Graph = std::shared_ptr<RegionGraph>;
 
+/// Operations of a sweep, roughly: those with exponentials count more.
+inline double sweep_operations(const RegionGraph& graph) {
+  double cells = static_cast<double>(graph.cells);
+  for (const RegionEdge& edge : graph.edges) cells += static_cast<double>(edge.layout.large);
+  return 8 * cells;
+}
+
 /// An array that takes over a buffer instead of copying it.
 inline Array<double> array_taking(std::vector<double> values) {
   auto* buffer = new std::vector<double>(std::move(values));

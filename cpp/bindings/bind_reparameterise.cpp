@@ -1,21 +1,22 @@
 #include <algorithm>
 
-#include "bindings.hpp"
+#include "bind_measurements.hpp"
 #include "core/fit/reparameterise.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
 namespace {
 
 Array<double> levelled(const JunctionTree& tree, const Array<double>& potentials) {
-  check_size("potentials", static_cast<std::size_t>(tree.cost.factor_cells),
-             static_cast<std::size_t>(potentials.size()));
+  check_over_cliques(tree, "potentials", potentials);
   Array<double> result = allocate<double>(static_cast<std::size_t>(potentials.size()));
   const auto from = view(potentials);
   const auto out = mutable_view(result);
-  const py::gil_scoped_release unlocked;
-  std::copy(from.begin(), from.end(), out.begin());
-  level_potentials(tree, out);
+  watched(static_cast<double>(out.size()) <= kBriefOperations, [&] {
+    std::copy(from.begin(), from.end(), out.begin());
+    level_potentials(tree, out);
+  });
   return result;
 }
 

@@ -4,26 +4,33 @@
 #include "bindings.hpp"
 #include "core/records/sampling.hpp"
 #include "core/tables/layout.hpp"
-#include "watched.hpp"
+#include "exclusive.hpp"
 
 namespace pypgm::bind {
 
 namespace {
 
-constexpr std::size_t kBriefWork = 100'000;  // records and cells drawn in a few milliseconds
+constexpr double kDrawWork = 500;  // of a record or a cell, in operations
 
-RecordSampler make_sampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed) {
+using Sampler = Exclusive<RecordSampler>;
+
+std::unique_ptr<Sampler> make_sampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed) {
   if (rows > kMaxRecords) {
     throw py::value_error("at most " + std::to_string(kMaxRecords) + " records can be drawn, got " +
                           std::to_string(rows));
   }
-  return {rows, n_attributes, seed};
+  return make_exclusive<RecordSampler>(kDrawWork, rows, n_attributes, seed);
 }
 
 void check_step(const RecordSampler& sampler, const SamplingStep& step) {
   check_size("sizes", step.attributes.size(), step.sizes.size());
   check_size("in_separator", step.attributes.size(), step.in_separator.size());
   check_size("in_margin", step.attributes.size(), step.in_margin.size());
+  std::vector<std::size_t> ascending = step.attributes;
+  std::ranges::sort(ascending);
+  if (std::ranges::adjacent_find(ascending) != ascending.end()) {
+    throw py::value_error("the attributes of a table must differ");
+  }
   std::size_t cells = 1;
   for (std::size_t axis = 0; axis < step.sizes.size(); ++axis) {
     if (step.sizes[axis] == 0) throw py::value_error("every axis needs at least one entry, got a size of 0");
@@ -43,28 +50,31 @@ void check_step(const RecordSampler& sampler, const SamplingStep& step) {
   }
 }
 
-void draw(RecordSampler& sampler, const Array<double>& table, std::vector<std::size_t> attributes,
+void draw(Sampler& self, const Array<double>& table, std::vector<std::size_t> attributes,
           std::vector<std::size_t> sizes, std::vector<std::uint8_t> in_separator,
           std::vector<std::uint8_t> in_margin) {
   const SamplingStep step{view(table), std::move(attributes), std::move(sizes), std::move(in_separator),
                           std::move(in_margin)};
-  check_step(sampler, step);
-  run_watched(py::none(), step.table.size() + sampler.rows() <= kBriefWork,
-              [&](const Watch& watch) { sampler.draw(step, watch); });
+  const double operations = self.look([&](RecordSampler& sampler) {
+    check_step(sampler, step);
+    return static_cast<double>(step.table.size() + sampler.rows());
+  });
+  self.run([&](RecordSampler& sampler) { sampler.draw(step); }, operations);
 }
 
-Array<std::uint32_t> take_column(RecordSampler& sampler, std::size_t attribute) {
-  if (attribute >= sampler.n_attributes()) {
-    throw py::value_error("attribute " + std::to_string(attribute) + " is out of range");
-  }
-  const std::vector<std::uint32_t> values = sampler.take_column(attribute);
-  return Array<std::uint32_t>(static_cast<py::ssize_t>(values.size()), values.data());
+Array<std::uint32_t> take_column(Sampler& self, std::size_t attribute) {
+  return self.look([&](RecordSampler& sampler) {
+    if (attribute >= sampler.n_attributes()) {
+      throw py::value_error("attribute " + std::to_string(attribute) + " is out of range");
+    }
+    return array_of(sampler.take_column(attribute));
+  });
 }
 
 }  // namespace
 
 void bind_sampling(py::module_& m) {
-  py::class_<RecordSampler>(m, "RecordSampler", "Draws columns of records by randomised rounding.")
+  py::class_<Sampler>(m, "RecordSampler", "Draws columns of records by randomised rounding.")
       .def(py::init(&make_sampler), py::arg("rows"), py::arg("n_attributes"), py::arg("seed"))
       .def("draw", &draw, py::arg("table").noconvert(), py::arg("attributes"), py::arg("sizes"),
            py::arg("in_separator"), py::arg("in_margin"),

@@ -1,4 +1,6 @@
 // Bindings of private selections.
+#include <algorithm>
+
 #include "bind_random_bits.hpp"
 #include "bindings.hpp"
 #include "core/noise/selection.hpp"
@@ -12,8 +14,9 @@ void bind_selection(py::module_& m) {
       [](const Array<std::int64_t>& scores, std::uint64_t numerator, std::uint64_t denominator,
          MaybeSeeded words) {
         const std::span<const std::int64_t> entries = view(scores);
-        const py::gil_scoped_release unlocked;
-        return select_exponential(entries, {numerator, denominator}, stream(words));
+        return drawn(words, entries.size() <= kBriefDraws, [&](WordStream& from) {
+          return select_exponential(entries, {numerator, denominator}, from);
+        });
       },
       py::arg("scores").noconvert(), py::arg("rate_numerator"), py::arg("rate_denominator"),
       py::arg("words") = py::none(),
@@ -23,8 +26,10 @@ void bind_selection(py::module_& m) {
       [](const Array<std::int64_t>& scores, std::uint64_t numerator, std::uint64_t denominator,
          std::size_t count, MaybeSeeded words) {
         const std::span<const std::int64_t> entries = view(scores);
-        const py::gil_scoped_release unlocked;
-        return select_top(entries, {numerator, denominator}, count, stream(words));
+        return drawn(words, entries.size() <= kBriefDraws / std::max<std::size_t>(1, count),
+                     [&](WordStream& from) {
+                       return select_top(entries, {numerator, denominator}, count, from);
+                     });
       },
       py::arg("scores").noconvert(), py::arg("rate_numerator"), py::arg("rate_denominator"), py::arg("count"),
       py::arg("words") = py::none(),
@@ -34,8 +39,9 @@ void bind_selection(py::module_& m) {
       [](const Array<std::int64_t>& scores, std::uint64_t numerator, std::uint64_t denominator,
          MaybeSeeded words) {
         const std::span<const std::int64_t> entries = view(scores);
-        const py::gil_scoped_release unlocked;
-        return permute_and_flip(entries, {numerator, denominator}, stream(words));
+        return drawn(words, entries.size() <= kBriefDraws, [&](WordStream& from) {
+          return permute_and_flip(entries, {numerator, denominator}, from);
+        });
       },
       py::arg("scores").noconvert(), py::arg("rate_numerator"), py::arg("rate_denominator"),
       py::arg("words") = py::none(), "The first index in random order that passes its exact coin.");

@@ -1,7 +1,8 @@
 #include <limits>
 
-#include "bindings.hpp"
+#include "bind_measurements.hpp"
 #include "core/exact/tangent.hpp"
+#include "watched.hpp"
 
 namespace pypgm::bind {
 
@@ -9,21 +10,18 @@ namespace {
 
 py::tuple bound_tangent(const JunctionTree& tree, const Array<double>& potentials,
                         const Array<double>& direction, double total, int n_threads) {
-  check_threads(n_threads);
-  const auto cells = static_cast<std::size_t>(tree.cost.factor_cells);
-  check_size("potentials", cells, static_cast<std::size_t>(potentials.size()));
-  check_size("direction", cells, static_cast<std::size_t>(direction.size()));
+  const int threads = checked_threads(n_threads);
+  check_over_cliques(tree, "potentials", potentials);
+  check_over_cliques(tree, "direction", direction);
+  const auto cells = static_cast<std::size_t>(potentials.size());
   Array<double> marginals = allocate<double>(cells);
   Array<double> change = allocate<double>(cells);
   const auto theta = view(potentials);
   const auto along = view(direction);
   const auto mu = mutable_view(marginals);
   const auto out = mutable_view(change);
-  double log_z = 0;
-  {
-    const py::gil_scoped_release unlocked;
-    log_z = tangent(tree, theta, along, total, mu, out, n_threads);
-  }
+  const double log_z = watched(tree.cost.operations <= kBriefOperations,
+                               [&] { return tangent(tree, theta, along, total, mu, out, threads); });
   if (log_z == -std::numeric_limits<double>::infinity()) {
     throw py::value_error("the potentials leave no joint assignment any weight");
   }

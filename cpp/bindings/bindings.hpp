@@ -4,21 +4,67 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/base/scope.hpp"
+#include "core/base/threads.hpp"
+#include "core/tables/layout.hpp"
+
+namespace pypgm {
+struct GibbsPlan;
+struct JunctionTree;
+struct LinearMap;
+struct ProjectionPlan;
+struct RegionGraph;
+}  // namespace pypgm
 
 namespace pypgm::bind {
 
 namespace py = pybind11;
 
-/// A C-contiguous array of exactly this type; take it with `.noconvert()`.
 template <class T>
-using Array = py::array_t<T, py::array::c_style>;
+class Exclusive;
+struct CalibratedTree;
+struct SharedWords;
+
+/// Whether Python has objects of a type.
+template <class T>
+inline constexpr bool is_bound = false;
+template <class T>
+inline constexpr bool is_bound<Exclusive<T>> = true;
+template <>
+inline constexpr bool is_bound<CalibratedTree> = true;
+template <>
+inline constexpr bool is_bound<SharedWords> = true;
+template <>
+inline constexpr bool is_bound<GibbsPlan> = true;
+template <>
+inline constexpr bool is_bound<JunctionTree> = true;
+template <>
+inline constexpr bool is_bound<LinearMap> = true;
+template <>
+inline constexpr bool is_bound<ProjectionPlan> = true;
+template <>
+inline constexpr bool is_bound<RegionGraph> = true;
+
+/// An aligned, C-contiguous array of exactly this type. Any other argument, a list, say, or an array of other
+/// numbers, is a TypeError wherever it stands, in lists and tuples too: nothing is copied unseen.
+template <class T>
+class Array : public py::array_t<T, py::array::c_style> {
+ public:
+  using Base = py::array_t<T, py::array::c_style>;
+  using Base::Base;
+  static bool check_(py::handle object) {
+    return Base::check_(object) &&
+           (py::reinterpret_borrow<py::array>(object).flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0;
+  }
+};
 
 /// Borrows the entries of an array for the length of the call.
 template <class T>
@@ -32,20 +78,33 @@ std::span<T> mutable_view(Array<T>& array) {
   return {array.mutable_data(), static_cast<std::size_t>(array.size())};
 }
 
-/// A fresh one-dimensional output.
+/// A fresh one-dimensional output. Raises MemoryError where no memory could hold it.
 template <class T>
 Array<T> allocate(std::size_t size) {
+  if (size >= kTooManyCells) throw std::bad_alloc();
   return Array<T>(static_cast<py::ssize_t>(size));
 }
 
-/// Copies for the core to keep, and back.
+/// Copies for the core to keep, and back: without the GIL, because they may be large.
 template <class T>
 std::vector<T> copied(const Array<T>& array) {
-  return {array.data(), array.data() + array.size()};
+  const auto from = view(array);
+  const py::gil_scoped_release unlocked;
+  return {from.begin(), from.end()};
 }
 
-inline Array<double> array_of(std::span<const double> values) {
-  return Array<double>(static_cast<py::ssize_t>(values.size()), values.data());
+template <class T>
+Array<T> array_of(std::span<const T> values) {
+  Array<T> array = allocate<T>(values.size());
+  const auto out = mutable_view(array);
+  const py::gil_scoped_release unlocked;
+  std::copy(values.begin(), values.end(), out.begin());
+  return array;
+}
+
+template <class T>
+Array<T> array_of(const std::vector<T>& values) {
+  return array_of(std::span<const T>(values));
 }
 
 /// Raises ValueError unless an array has the length it must have.
@@ -76,11 +135,33 @@ inline void check_sizes(const std::vector<std::size_t>& sizes) {
   }
 }
 
-/// Raises ValueError for a negative thread count.
-inline void check_threads(int n_threads) {
+/// A number of threads, all the calling thread may have for 0. Raises ValueError for a negative one.
+inline int checked_threads(int n_threads) {
   if (n_threads < 0) {
     throw py::value_error("n_threads must be 0 (all) or positive, got " + std::to_string(n_threads));
   }
+  return n_threads > 0 ? n_threads : max_threads();
 }
 
 }  // namespace pypgm::bind
+
+namespace pybind11::detail {
+template <class T>
+struct handle_type_name<pypgm::bind::Array<T>> {
+  static constexpr auto name =
+      const_name("numpy.typing.NDArray[") + npy_format_descriptor<T>::name + const_name("]");
+};
+
+/// The caster of a class whose instances may be unmade: `__new__` without `__init__` leaves no object, for
+/// which pybind11 would take raw memory. None is made here, and the argument is a TypeError.
+template <class T>
+struct made_caster : type_caster_base<T> {
+  bool load(handle source, bool convert) { return this->template load_impl<made_caster>(source, convert); }
+  void load_value(value_and_holder&& own) { this->value = own.value_ptr(); }
+};
+
+template <class T>
+requires pypgm::bind::is_bound<T>
+class type_caster<T, void> : public made_caster<T> {
+};
+}  // namespace pybind11::detail

@@ -17,7 +17,10 @@ void run_watched(const Tick& tick, bool brief, const std::function<void(Watch&)>
   const py::gil_scoped_release unlocked;
   if (brief) return work(watch);
   std::exception_ptr raised;
-  std::future<void> done = std::async(std::launch::async, [&] { work(watch); });
+  std::future<void> done = std::async(std::launch::async, [&] {
+    const WatchScope scope(&watch);
+    work(watch);
+  });
   while (done.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
     if (raised) continue;
     const py::gil_scoped_acquire locked;

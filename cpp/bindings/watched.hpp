@@ -3,6 +3,9 @@
 #include <pybind11/pybind11.h>
 
 #include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "core/base/watch.hpp"
 
@@ -17,9 +20,23 @@ using Tick = py::object;
 inline constexpr double kBriefOperations = 1e7;  // that take some milliseconds
 
 /// Calls work(watch) on a thread of its own, without the GIL, while the calling thread looks for signals and
-/// asks `tick`. What either raises (KeyboardInterrupt) ends the work and is rethrown once the work has
-/// returned. Work shorter than the thread is worth is called directly with `brief`. OpenMP gives a thread the
-/// default number of threads, not the caller's: `work` has to be told that number.
+/// asks `tick`. What either raises (KeyboardInterrupt) ends the work, whose thread watches `watch`, and is
+/// rethrown once the work has returned or thrown Abandoned. Work shorter than the thread is worth is called
+/// directly with `brief`. OpenMP gives a thread the default number of threads, not the caller's: `work` has
+/// to be told that number.
 void run_watched(const Tick& tick, bool brief, const std::function<void(Watch&)>& work);
+
+/// What work() returns, called in the same way; nobody asks it how far it is.
+template <class Work>
+auto watched(bool brief, const Work& work) {
+  using Result = std::invoke_result_t<const Work&>;
+  if constexpr (std::is_void_v<Result>) {
+    run_watched(py::none(), brief, [&](Watch&) { work(); });
+  } else {
+    std::optional<Result> result;
+    run_watched(py::none(), brief, [&](Watch&) { result.emplace(work()); });
+    return std::move(*result);
+  }
+}
 
 }  // namespace pypgm::bind

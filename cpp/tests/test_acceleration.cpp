@@ -51,6 +51,17 @@ TEST_CASE("four steps by brute force") {
   }
 }
 
+TEST_CASE("without steps in a window there is no bound") {
+  std::mt19937_64 random(32);
+  Acceleration path = path_of(test::random_problem(random));
+  path.advance(0.01, 0.5);
+  CHECK(path.lower_bound() == -kInfinity);
+  path.open_window();
+  CHECK(path.lower_bound() == -kInfinity);
+  path.advance(0.01, 0.5);
+  CHECK(path.lower_bound() <= path.loss());
+}
+
 TEST_CASE("the bound of a window is below every loss, and rises to the least one") {
   std::mt19937_64 random(33);
   for (int round = 0; round < 60; ++round) {

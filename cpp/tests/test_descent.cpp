@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "core/fit/descent.hpp"
@@ -32,6 +33,19 @@ TEST_CASE("the bound leaves the candidate as it is") {
   for (Descent* descent : {&bounded, &plain}) descent->accept();
   CHECK(bounded.potentials() == plain.potentials());
   CHECK(bounded.loss() == plain.loss());
+}
+
+TEST_CASE("a step that was not tried is neither accepted nor measured") {
+  std::mt19937_64 random(25);
+  Descent descent = descent_of(test::random_problem(random));
+  const std::vector<double> before = descent.potentials();
+  CHECK_THROWS_AS(descent.accept(), std::logic_error);
+  CHECK_THROWS_AS(descent.change(), std::logic_error);
+  descent.try_step(0.01);
+  descent.change();
+  descent.accept();
+  CHECK_THROWS_AS(descent.accept(), std::logic_error);
+  CHECK(descent.potentials() != before);
 }
 
 TEST_CASE("loss, slope and curvature of a step by brute force") {

@@ -77,6 +77,20 @@ TEST_CASE("products of sizes stop where they no longer fit") {
   CHECK(huge.small == kTooManyCells);
 }
 
+TEST_CASE("sums of sizes, and sizes that are no integers, stop there as well") {
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  CHECK(add_cells(2, 3) == 5);
+  CHECK(add_cells(kTooManyCells - 2, 1) == kTooManyCells - 1);
+  for (const std::size_t size : {kTooManyCells - 2, kTooManyCells, most - 1, most}) {
+    CHECK(add_cells(size, 2) == kTooManyCells);
+    CHECK(add_cells(2, size) == kTooManyCells);
+    CHECK(add_cells(size, most) == kTooManyCells);
+  }
+  CHECK(whole_cells(12.0) == 12);
+  CHECK(whole_cells(1e300) == kTooManyCells);
+  CHECK(whole_cells(std::numeric_limits<double>::infinity()) == kTooManyCells);
+}
+
 TEST_CASE("copied with its axes ascending, a table has each cell where its values are") {
   const std::vector<std::size_t> sizes{2, 3, 1, 4};
   const std::vector<double> table{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};  // [d, c, b] of sizes 4, 1, 3

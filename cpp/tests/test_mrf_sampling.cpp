@@ -101,6 +101,13 @@ TEST_CASE("Gibbs sampling of spins and of potentials draws from the model") {
   CHECK(codes == again);
 }
 
+TEST_CASE("records and sweeps of a plan do not wrap") {
+  constexpr std::size_t large = std::size_t{1} << 61;
+  const GibbsPlan plan{large, 1, large, 8, 0};
+  CHECK(plan.n_records() == kTooManyCells);
+  CHECK(plan.n_sweeps() == kTooManyCells);
+}
+
 TEST_CASE("conditionals of potentials move the node's axis last") {
   // f(a, b, c) = 100 a + 10 b + c over sizes 2, 3, 4, and g(b) = 1000 b.
   std::vector<double> values;

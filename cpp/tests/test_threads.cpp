@@ -8,6 +8,11 @@
 #include <thread>
 #include <vector>
 
+#if !defined(_WIN32)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include "core/base/threads.hpp"
 
 using pypgm::kGrain;
@@ -92,6 +97,44 @@ TEST_CASE("a thread that is done takes what another has not begun") {
   CHECK(others == n - 1);
   if (two) CHECK(first_was_last);
 }
+
+TEST_CASE("work that nobody wants any more is left, on any number of threads") {
+  for (const int n_threads : {1, 2, 5}) {
+    CAPTURE(n_threads);
+    pypgm::Watch watch;
+    std::atomic<int> done = 0;
+    const auto work = [&](std::size_t i) {
+      ++done;
+      if (i == 0) watch.abandoned = true;
+      while (!watch.abandoned) std::this_thread::yield();
+    };
+    {
+      const pypgm::WatchScope scope(&watch);
+      CHECK_THROWS_AS(parallel_for(100000, n_threads, work), pypgm::Abandoned);
+    }
+    CHECK(done <= n_threads);
+    parallel_for(10, n_threads, [&](std::size_t) { ++done; });  // of which nothing is watched
+    CHECK(done >= 11);
+  }
+}
+
+#if !defined(_WIN32)
+TEST_CASE("a forked child has one thread, after any loop of its parent") {
+  std::atomic<int> visits = 0;
+  parallel_for(100, 2, [&](std::size_t) { ++visits; });
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto caller = std::this_thread::get_id();
+    bool alone = max_threads() == 1 && threads_for(1000 * kGrain, 8) == 1;
+    parallel_for(100, 4, [&](std::size_t) { alone = alone && std::this_thread::get_id() == caller; });
+    _exit(alone ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(visits == 100);
+}
+#endif
 
 TEST_CASE("threads_for gives every thread at least a grain of work") {
   CHECK(threads_for(0, 8) == 1);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "core/exact/contract.hpp"
@@ -54,6 +57,34 @@ TEST_CASE("an abandoned sampler draws nothing") {
   CHECK(!sampler.is_drawn(0, 2));
   sampler.draw({table, {0}, {2}, {0}, {0}});
   CHECK(sampler.column(0).size() == 3);
+}
+
+TEST_CASE("what a thread is watched by ends calls that have no watch of their own") {
+  std::mt19937_64 random(5);
+  const test::Structure s = test::random_structure(random, 4, 3);
+  Watch watch;
+  const WatchScope scope(&watch);
+  const JunctionTree tree = test::tree_of(s);
+  const std::vector<double> potentials(whole_cells(tree.cost.factor_cells), 0.0);
+  RecordSampler sampler(3, 1, 0);
+  const std::vector<double> table{1, 1};
+  exact_max_log_weight(tree, potentials, {}, 2);
+  watch.abandoned = true;
+  CHECK_THROWS_AS(exact_max_log_weight(tree, potentials, {}, 2), Abandoned);
+  CHECK_THROWS_AS(test::tree_of(s), Abandoned);
+  CHECK_THROWS_AS(sampler.draw({table, {0}, {2}, {0}, {0}}), Abandoned);
+  CHECK(!sampler.is_drawn(0, 2));
+}
+
+TEST_CASE("a table that is none is not drawn from") {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  RecordSampler sampler(3, 1, 0);
+  for (const double x : {-1.0, kNan, kInfinity, -kInfinity, std::numeric_limits<double>::max()}) {
+    const std::vector<double> table{std::numeric_limits<double>::max(), x};
+    CHECK_THROWS_AS(sampler.draw({table, {0}, {2}, {0}, {0}}), std::invalid_argument);
+  }
+  const std::vector<double> zeros{0, 0};
+  CHECK_THROWS_AS(sampler.draw({zeros, {0}, {2}, {0}, {0}}), std::invalid_argument);
 }
 
 TEST_CASE("abandoned contractions leave the answer as it is") {

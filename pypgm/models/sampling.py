@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,14 @@ from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
     from pypgm.factor import Factor
-    from pypgm.graphs.junction_tree import JunctionTree
+    from pypgm.graphs.junction_tree import JunctionTree, TreeNode
 
-__all__ = ["draw_records"]
+__all__ = ["draw_records", "drawing_bytes"]
 
 _CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
+_CELL_BYTES = 48  # of a cell of a table drawn from: its weight and count, its fraction and links while it is rounded
+_COLUMN_BYTES = 56  # of a new value whose count is kept close: its mean, and its slack and links as those of a cell
+_GROUP_BYTES = 112  # of a value of the attributes a table is drawn given: its counts, sums, and places in lists
 
 
 def draw_records(
@@ -71,7 +74,7 @@ def draw_records(
         value that an earlier node has drawn; if `rows` is negative, or rows or the cells of a table exceed
         2,147,483,647.
     ModelTooLargeError
-        If the records do not fit in memory.
+        If the records, or what the largest table takes while it is drawn from, do not fit in memory.
     TypeError
         If `rows` is not an integer.
 
@@ -94,20 +97,38 @@ def draw_records(
     check_fits(
         _CODE_BYTES * n_rows * len(domain), None, f"{n_rows} records of {len(domain)} attributes", "ask for fewer"
     )
+    margins = _margins(tree)
+    for node, margin in zip(nodes, margins, strict=True):
+        for draw in _draws(node, margin):
+            told = partial("drawing from the table over {} and its {} cells".format, draw[0], domain.size(draw[0]))
+            check_fits(drawing_bytes(domain, *draw), None, told, "use smaller cliques")
     watch = clock or Clock()
-    for i, (node, table, margin) in enumerate(zip(nodes, tables, _margins(tree), strict=True)):
+    for i, (node, table, margin) in enumerate(zip(nodes, tables, margins, strict=True)):
         watch.tick(partial("{}/{} cliques of records".format, i, len(nodes)))
-        if node.separator or margin == node.clique:
-            _draw(sampler, domain, table, node.separator, margin)
-        else:
-            # The rest first, so that its counts are next to their expectations as well.
-            rest = tuple(a for a in node.clique if a not in margin)
-            _draw(sampler, domain, table.project(rest), (), rest)
-            _draw(sampler, domain, table, rest, margin)
+        for clique, given, kept in _draws(node, margin):
+            whole = len(clique) == len(node.clique)
+            _draw(sampler, domain, table if whole else table.project(clique), given, kept)
     return {
         name: sampler.take_column(i).astype(np.min_scalar_type(-size))
         for i, (name, size) in enumerate(zip(domain.attributes, domain.shape, strict=True))
     }
+
+
+def _draws(node: TreeNode, margin: Clique) -> Iterator[tuple[Clique, Clique, Clique]]:
+    """Yield the cliques drawn for a node, what each is given, and its attributes whose counts are kept close."""
+    if node.separator or margin == node.clique:
+        yield node.clique, node.separator, margin
+    else:
+        # The rest first, so that its counts are next to their expectations as well.
+        rest = tuple(a for a in node.clique if a not in margin)
+        yield rest, (), rest
+        yield node.clique, rest, margin
+
+
+def drawing_bytes(domain: Domain, clique: Clique, given: Clique, margin: Clique) -> int:
+    """Return the bytes that drawing a clique takes at most, records apart, given some of its attributes."""
+    columns = tuple(a for a in margin if a not in given)
+    return _CELL_BYTES * domain.size(clique) + _COLUMN_BYTES * domain.size(columns) + _GROUP_BYTES * domain.size(given)
 
 
 def _draw(sampler: _core.RecordSampler, domain: Domain, table: Factor, separator: Clique, margin: Clique) -> None:

@@ -10,6 +10,9 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
 
 namespace pypgm {
 
@@ -17,11 +20,22 @@ namespace {
 
 constexpr std::size_t kMaxChunks = 64;
 
+/// Whether this process was forked off another one after the library was loaded.
+std::atomic<bool> is_child{false};
+
+#if !defined(_WIN32)
+/// Watches from the start. Where it cannot, for want of memory, a child has the threads it asks for.
+[[maybe_unused]] const int watching =
+    pthread_atfork(nullptr, nullptr, [] { is_child.store(true, std::memory_order_relaxed); });
+#endif
+
+bool is_forked() { return is_child.load(std::memory_order_relaxed); }
+
 }  // namespace
 
 #ifdef _OPENMP
 
-int max_threads() { return omp_get_max_threads(); }
+int max_threads() { return is_forked() ? 1 : omp_get_max_threads(); }
 
 int openmp_version() { return _OPENMP; }
 
@@ -54,16 +68,19 @@ struct alignas(64) Chunk {
 
 void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::size_t i), const void* body) {
   assert(n <= 0xffffffff);
+  if (is_forked()) return parallel_for(n, 1, [&](std::size_t i) { call(body, i); });
   std::exception_ptr failure;
+  const Watch* const watch = thread_watch;
   const std::size_t count = std::min(kMaxChunks, static_cast<std::size_t>(n_threads));
   Chunk chunks[kMaxChunks];
   for (std::size_t t = 0; t < count; ++t) chunks[t].range = (n * t / count) << 32 | n * (t + 1) / count;
 #pragma omp parallel num_threads(n_threads)
   {
+    const WatchScope scope(watch);
     const auto own = static_cast<std::size_t>(omp_get_thread_num());
     std::size_t i = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      while (chunks[(own + k) % count].take(k == 0, i)) {
+    for (std::size_t k = 0; k < count && !is_abandoned(watch); ++k) {
+      while (!is_abandoned(watch) && chunks[(own + k) % count].take(k == 0, i)) {
         try {
           call(body, i);
         } catch (...) {
@@ -74,6 +91,7 @@ void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::
     }
   }
   if (failure) std::rethrow_exception(failure);
+  leave_if_abandoned();
 }
 
 #else
@@ -90,14 +108,15 @@ int most_threads() { return static_cast<int>(kMaxChunks); }
 
 void run_team(std::size_t n, int /*n_threads*/, void (*call)(const void* body, std::size_t i),
               const void* body) {
-  for (std::size_t i = 0; i < n; ++i) call(body, i);
+  parallel_for(n, 1, [&](std::size_t i) { call(body, i); });
 }
 
 #endif
 
 int threads_for(std::size_t work, int n_threads) {
   const std::size_t useful = work / kGrain;
-  if (useful <= 1 || n_threads == 1) return 1;  // without asking for the number of processors, a system call
+  // Without asking for the number of processors, a system call.
+  if (useful <= 1 || n_threads == 1 || is_forked()) return 1;
   const int wanted = n_threads > 0 ? std::min(n_threads, most_threads()) : max_threads();
   return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted), useful));
 }

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <span>
 
+#include "core/base/watch.hpp"
+
 namespace pypgm {
 
 /// Table entries a thread must have before a second thread pays for itself.
@@ -21,7 +23,7 @@ inline constexpr std::size_t kEffortWork = 8;
 inline constexpr std::size_t kPiece = 131072;
 
 /// Number of threads for `work` table entries: the number asked for (0: all the machine has),
-/// limited so that each gets at least kGrain entries.
+/// limited so that each gets at least kGrain entries. One in a forked child.
 int threads_for(std::size_t work, int n_threads);
 
 /// Calls call(body, i) for i in [0, n), n < 2^32, in any order, on n_threads > 1 threads.
@@ -29,10 +31,14 @@ void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::
 
 /// Calls body(i) for i in [0, n), in any order, on up to n_threads threads; n_threads <= 1 makes no team.
 /// The first exception is rethrown after the loop. Bodies must write to disjoint memory. No allocation.
+/// Throws Abandoned, before the next i, once nobody wants the work any more.
 template <class Body>
 void parallel_for(std::size_t n, int n_threads, const Body& body) {
   if (n_threads <= 1 || n <= 1) {
-    for (std::size_t i = 0; i < n; ++i) body(i);
+    for (std::size_t i = 0; i < n; ++i) {
+      leave_if_abandoned();
+      body(i);
+    }
     return;
   }
   run_team(
@@ -62,7 +68,8 @@ void for_level(std::span<const int> steps, int n_threads, const Work& work, cons
   });
 }
 
-/// Threads the machine offers to one parallel region; 1 without OpenMP.
+/// Threads the machine offers to one parallel region; 1 without OpenMP, and in a forked child: the team of
+/// its parent, which a child takes for its own, has no threads there, and waiting for them never ends.
 int max_threads();
 
 /// The OpenMP version date this was compiled with (yyyymm), 0 without OpenMP.

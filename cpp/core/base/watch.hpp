@@ -1,8 +1,10 @@
 #pragma once
 // How a long call is ended early, and how its caller sees how far it is: `run_watched` in the bindings sets
-// the flag on Ctrl-C, a time limit or a callback.
+// the flags on Ctrl-C, a time limit or a callback.
 #include <atomic>
 #include <cstddef>
+#include <exception>
+#include <utility>
 
 namespace pypgm {
 
@@ -21,6 +23,33 @@ struct Watch {
 /// Whether nobody wants the result any more; without a watch somebody does.
 inline bool is_abandoned(const Watch* watch) {
   return watch != nullptr && watch->abandoned.load(std::memory_order_relaxed);
+}
+
+/// Thrown out of work that nobody wants any more. What it was working on is left half done.
+struct Abandoned : std::exception {
+  const char* what() const noexcept override { return "the call was interrupted"; }
+};
+
+/// What the calling thread's work is watched by; null: nothing. A loop deep inside any call can so be left
+/// without a watch in every signature on the way to it. It says whether the work goes on, never what it does.
+inline constinit thread_local const Watch* thread_watch = nullptr;
+
+/// Lets a watch be that of the calling thread for the length of a scope.
+class WatchScope {
+ public:
+  explicit WatchScope(const Watch* watch) : outer_(std::exchange(thread_watch, watch)) {}
+  ~WatchScope() { thread_watch = outer_; }
+  WatchScope(const WatchScope&) = delete;
+  WatchScope& operator=(const WatchScope&) = delete;
+
+ private:
+  const Watch* outer_;
+};
+
+/// Throws Abandoned if nobody wants the calling thread's work any more. parallel_for calls it before each i.
+/// What takes less than microseconds looks the watch up once, before the loop.
+inline void leave_if_abandoned(const Watch* watch = thread_watch) {
+  if (is_abandoned(watch)) throw Abandoned();
 }
 
 }  // namespace pypgm

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "core/base/watch.hpp"
+
 namespace pypgm {
 
 /// SplitMix64 of Steele, Lea and Flood (OOPSLA 2014).
@@ -68,7 +70,9 @@ class Xoshiro {
 /// Permutes values uniformly at random (Fisher and Yates). Requires fewer than 2^32 values.
 template <class T>
 void shuffle(std::span<T> values, Xoshiro& random) {
+  const Watch* const watch = thread_watch;
   for (std::size_t left = values.size(); left > 1; --left) {
+    leave_if_abandoned(watch);
     std::swap(values[left - 1], values[random.below(static_cast<std::uint32_t>(left))]);
   }
 }

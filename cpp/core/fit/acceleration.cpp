@@ -67,6 +67,7 @@ void Acceleration::open_window() {
 }
 
 double Acceleration::lower_bound() {
+  if (window_.empty() || window_steps_ == 0) return -kInfinity;
   const auto scale = [&](double by) {
     for (double& value : window_) value *= by;
   };

@@ -20,8 +20,8 @@ class Acceleration {
   double gap();
   /// Begins to average the points at which gradients are taken, weighted by s.
   void open_window();
-  /// Bound from below of the least loss, from the gradient at that average: steps since the window was opened
-  /// are needed. One upward pass.
+  /// Bound from below of the least loss, from the gradient at that average; -inf without a step since the
+  /// window was opened. One upward pass.
   double lower_bound();
   /// Writes theta in smaller numbers; see level_potentials.
   void level();

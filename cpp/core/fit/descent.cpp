@@ -44,8 +44,7 @@ Descent::Descent(std::shared_ptr<const JunctionTree> tree, std::vector<Measured>
   }
   current_.potentials = std::move(potentials);
   candidate_.potentials = current_.potentials;
-  // A step of length 0 from where we are.
-  evaluate(candidate_, 0.0);
+  try_step(0.0);
   accept();
 }
 
@@ -65,12 +64,19 @@ void Descent::evaluate(Point& point, double alpha) {
   point.loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
 }
 
+void Descent::check_tried() const {
+  if (!tried_) throw std::logic_error("a step has to be tried first");
+}
+
 double Descent::try_step(double alpha) {
+  tried_ = false;
   evaluate(candidate_, alpha);
+  tried_ = true;
   return candidate_.loss;
 }
 
 Change Descent::change() {
+  check_tried();
   Change change{0, 0};
   for (int f = 0; f < static_cast<int>(losses_.size()); ++f) {
     const auto before = slice(*tree_, current_.marginals, f);
@@ -83,7 +89,11 @@ Change Descent::change() {
   return change;
 }
 
-void Descent::accept() { std::swap(current_, candidate_); }
+void Descent::accept() {
+  check_tried();
+  std::swap(current_, candidate_);
+  tried_ = false;
+}
 
 double Descent::gap() {
   return frank_wolfe_gap(current_.gradient, current_.marginals, current_.potentials, total_, moved_, work_,

@@ -27,9 +27,9 @@ class Descent {
 
   /// The loss at theta - alpha g, which becomes the candidate; the current point stays. One propagation.
   double try_step(double alpha);
-  /// How the loss changed from the current point to the candidate.
+  /// How the loss changed from the current point to the candidate. Throws std::logic_error without one.
   Change change();
-  /// Makes the candidate the current point.
+  /// Makes the candidate the current point. Throws std::logic_error without one.
   void accept();
   /// Bound on L(mu) - min L: <g, mu> - min over all distributions of <g, nu>, by max-product. One upward
   /// pass.
@@ -48,6 +48,7 @@ class Descent {
   };
 
   void evaluate(Point& point, double alpha);
+  void check_tried() const;
 
   std::shared_ptr<const JunctionTree> tree_;
   L2Loss loss_;
@@ -56,6 +57,7 @@ class Descent {
   ExactWork work_;
   Point current_;
   Point candidate_;
+  bool tried_ = false;          ///< whether the candidate is one
   std::vector<double> moved_;   ///< from current to candidate
   std::vector<double> losses_;  ///< by clique
 };

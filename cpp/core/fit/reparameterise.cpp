@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/numbers.hpp"
+#include "core/base/watch.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/reduce.hpp"
 
@@ -29,6 +30,7 @@ void make_conditional(const JunctionTree& tree, std::span<double> potentials) {
   std::vector<double> sums;
   std::vector<double> scratch;
   for (std::size_t i = tree.nodes.size(); i-- > 0;) {
+    leave_if_abandoned();
     const TreeNode& node = tree.nodes[i];
     if (node.home < 0) continue;
     const auto table = slice(tree, potentials, node.home);
@@ -66,6 +68,7 @@ void even_out(const JunctionTree& tree, std::span<double> potentials, std::int32
   for (int f = 0; at(f) < tree.scopes.size(); ++f) {
     const Scope& scope = tree.scopes[at(f)];
     if (!contains(scope, attribute)) continue;
+    leave_if_abandoned();
     Holder holder{slice(tree, potentials, f), nested_layout(tree.sizes, scope, {attribute}),
                   std::vector<double>(mean.size())};
     reduce_max(holder.table, holder.layout, holder.levels, 1);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/threads.hpp"
+#include "core/base/watch.hpp"
 #include "core/simd/logistic_kernels.hpp"
 
 namespace pypgm {
@@ -64,6 +65,7 @@ void LogisticSums::rows(std::size_t begin, std::size_t end, std::span<const std:
   std::vector<std::int64_t> quad(kLogisticRows * q);
   std::array<std::int16_t, kLogisticBlock> labels{};
   for (std::size_t first = 0; first < n_records_; first += kLogisticBlock) {
+    leave_if_abandoned();
     const std::size_t size = std::min(kLogisticBlock, n_records_ - first);
     expand(first, size, features.data());
     for (std::size_t row = begin; row < end; row += kLogisticRows) {

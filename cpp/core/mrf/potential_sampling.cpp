@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::size_t kTermWork = 16;  // of a lookup with its part of the exponentials, in table entries
 
-std::size_t product_of(const std::vector<std::size_t>& scope, const std::vector<std::size_t>& sizes) {
-  std::size_t cells = 1;
-  for (const std::size_t node : scope) cells *= sizes[node];
-  return cells;
-}
-
 /// A code drawn with probabilities proportional to exp(log_weights), which are overwritten.
 std::uint8_t draw_code(std::span<double> log_weights, Xoshiro& random) {
   const double largest = *std::max_element(log_weights.begin(), log_weights.end());
@@ -36,6 +30,7 @@ std::uint8_t draw_code(std::span<double> log_weights, Xoshiro& random) {
 void sweep_codes(const PotentialModel& model, std::vector<double>& scratch, std::vector<std::uint8_t>& codes,
                  Xoshiro& random) {
   for (std::size_t node = 0; node < model.n_nodes(); ++node) {
+    leave_if_abandoned();
     const std::span<double> weights(scratch.data(), model.size(node));
     model.conditional(node, codes, weights);
     codes[node] = draw_code(weights, random);
@@ -48,15 +43,22 @@ PotentialModel::PotentialModel(std::vector<std::size_t> sizes,
                                const std::vector<std::vector<std::size_t>>& scopes,
                                std::span<const double> values)
     : sizes_(std::move(sizes)) {
+  std::vector<std::vector<std::size_t>> tables_of(sizes_.size());  // of each node: those that hold it
+  std::vector<std::size_t> offsets{0};
+  for (std::size_t t = 0; t < scopes.size(); ++t) {
+    std::size_t cells = 1;
+    for (const std::size_t node : scopes[t]) {
+      cells = multiply_cells(cells, sizes_[node]);
+      tables_of[node].push_back(t);
+    }
+    offsets.push_back(add_cells(offsets[t], cells));
+  }
+  assert(offsets.back() <= values.size());
   for (std::size_t node = 0; node < sizes_.size(); ++node) {
+    leave_if_abandoned();
     first_term_.push_back(terms_.size());
-    std::size_t offset = 0;
-    for (const auto& scope : scopes) {
-      const std::size_t n_cells = product_of(scope, sizes_);
-      assert(offset + n_cells <= values.size());
-      const bool holds = std::find(scope.begin(), scope.end(), node) != scope.end();
-      if (holds) add_term(node, scope, values.subspan(offset, n_cells));
-      offset += n_cells;
+    for (const std::size_t t : tables_of[node]) {
+      add_term(node, scopes[t], values.subspan(offsets[t], offsets[t + 1] - offsets[t]));
     }
   }
   first_term_.push_back(terms_.size());
@@ -99,8 +101,9 @@ void sample_potentials(const PotentialModel& model, const GibbsPlan& plan, std::
                        int n_threads, const Watch& watch) {
   const std::size_t n_nodes = model.n_nodes();
   assert(codes.size() == n_nodes * plan.n_records() && plan.thin >= 1);
-  const std::size_t n_sweeps = plan.burn_in + plan.thin * plan.n_draws;
-  const std::size_t work = plan.n_chains * n_sweeps * kTermWork * (n_nodes + model.n_terms());
+  const std::size_t n_sweeps = plan.n_sweeps();
+  const std::size_t sweep_work = multiply_cells(kTermWork, add_cells(n_nodes, model.n_terms()));
+  const std::size_t work = multiply_cells(multiply_cells(plan.n_chains, n_sweeps), sweep_work);
   parallel_for(plan.n_chains, threads_for(work, n_threads), [&](std::size_t chain) {
     Xoshiro random{stream_seed(plan.seed, chain, 0)};
     std::vector<double> scratch(256);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/numbers.hpp"
+#include "core/base/watch.hpp"
 
 namespace pypgm {
 
@@ -68,7 +69,9 @@ class Hedge {
 
 double squared_error(const SignedRecords& records, std::span<const double> weights) {
   double error = 0;
+  const Watch* const watch = thread_watch;
   for (std::size_t r = 0; r < records.size(); ++r) {
+    leave_if_abandoned(watch);
     const auto row = records.row(r);
     double margin = 0;
     for (std::size_t f = 0; f < row.size(); ++f) margin += row[f] * weights[f];
@@ -87,6 +90,7 @@ void sparsitron(const SignedRecords& training, const SignedRecords& held_out, do
   std::vector<double> candidate(training.n_features);
   double least = kInfinity;
   for (std::size_t t = 0; t < training.size(); ++t) {
+    leave_if_abandoned();
     hedge.step(training.row(t), training.labels[t]);
     // One candidate at the end of each of n_candidates equal parts.
     if ((t + 1) * n_candidates / training.size() == t * n_candidates / training.size()) continue;

@@ -66,8 +66,9 @@ void sample_spins(const SpinModel& model, const GibbsPlan& plan, std::span<std::
                   const Watch& watch) {
   assert(codes.size() == model.n * plan.n_records() && plan.thin >= 1);
   const std::size_t n_blocks = (plan.n_chains + kSpinChains - 1) / kSpinChains;
-  const std::size_t n_sweeps = plan.burn_in + plan.thin * plan.n_draws;
-  const int threads = threads_for(n_blocks * n_sweeps * sweep_work(model), n_threads);
+  const std::size_t n_sweeps = plan.n_sweeps();
+  const std::size_t work = multiply_cells(multiply_cells(n_blocks, n_sweeps), sweep_work(model));
+  const int threads = threads_for(work, n_threads);
   parallel_for(n_blocks, threads, [&](std::size_t b) {
     std::vector<double> spins(model.n * kSpinChains);
     Xoshiro start(stream_seed(plan.seed, b, 1));
@@ -91,7 +92,8 @@ std::size_t couple_from_past(const SpinModel& model, std::size_t n_records, std:
   const std::size_t n_blocks = (n_records + kSpinChains - 1) / kSpinChains;
   std::vector<std::size_t> needed(n_blocks, 0);
   std::atomic<bool> failed{false};
-  const int threads = threads_for(n_blocks * 4 * kFirstSweeps * sweep_work(model), n_threads);
+  const std::size_t work = multiply_cells(multiply_cells(n_blocks, 4 * kFirstSweeps), sweep_work(model));
+  const int threads = threads_for(work, n_threads);
   parallel_for(n_blocks, threads, [&](std::size_t b) {
     std::vector<double> low(model.n * kSpinChains);
     std::vector<double> high(model.n * kSpinChains);

@@ -6,6 +6,7 @@
 
 #include "core/base/watch.hpp"
 #include "core/simd/spin_kernels.hpp"
+#include "core/tables/layout.hpp"
 
 namespace pypgm {
 
@@ -18,7 +19,9 @@ struct GibbsPlan {
   std::size_t n_draws;
   std::uint64_t seed;
 
-  std::size_t n_records() const { return n_chains * n_draws; }
+  /// Saturated at kTooManyCells, as is the number of sweeps of a chain.
+  [[nodiscard]] std::size_t n_records() const { return multiply_cells(n_chains, n_draws); }
+  [[nodiscard]] std::size_t n_sweeps() const { return add_cells(burn_in, multiply_cells(thin, n_draws)); }
 };
 
 /// Row i of `codes` becomes the codes (0 for spin -1, 1 for +1) of node i; record d * n_chains + c is draw d

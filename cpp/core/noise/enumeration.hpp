@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/watch.hpp"
 #include "core/noise/exact_bernoulli.hpp"
 #include "core/noise/noise.hpp"
 #include "core/noise/selection.hpp"
@@ -131,6 +132,7 @@ std::map<std::int64_t, double> enumerate_law(const Draw& draw, double least) {
   std::vector<std::uint64_t> path;
   std::vector<std::uint64_t> sizes;
   for (;;) {
+    leave_if_abandoned();
     Dice dice(path, sizes, least);
     try {
       const auto result = static_cast<std::int64_t>(draw(dice));

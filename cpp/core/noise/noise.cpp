@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/threads.hpp"
+#include "core/base/watch.hpp"
 
 namespace pypgm {
 
@@ -44,7 +45,11 @@ std::uint64_t laplace_scale(Rational variance) {
 template <class Law>
 void add(std::span<std::int64_t> counts, const Law& law, WordStream& words) {
   Dice<WordStream> dice(words);
-  for (std::int64_t& count : counts) count = saturating_add(count, law(dice));
+  const Watch* const watch = thread_watch;
+  for (std::int64_t& count : counts) {
+    leave_if_abandoned(watch);
+    count = saturating_add(count, law(dice));
+  }
 }
 
 constexpr std::size_t kChunk = 4096;      // draws a thread makes at a time, about a millisecond
@@ -95,7 +100,11 @@ void flip_coins(std::span<std::uint8_t> out, Rational rate, WordStream& words) {
     throw std::invalid_argument("the rate of a sample must be at most 1");
   }
   Dice<WordStream> dice(words);
-  for (std::uint8_t& coin : out) coin = dice.below(rate.denominator) < rate.numerator ? 1 : 0;
+  const Watch* const watch = thread_watch;
+  for (std::uint8_t& coin : out) {
+    leave_if_abandoned(watch);
+    coin = dice.below(rate.denominator) < rate.numerator ? 1 : 0;
+  }
 }
 
 }  // namespace pypgm

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/watch.hpp"
 #include "core/noise/exact_bernoulli.hpp"
 #include "core/noise/noise.hpp"
 
@@ -22,6 +23,7 @@ template <class Dice>
 std::size_t select_exponential(Dice& dice, std::span<const std::int64_t> scores, Rational rate) {
   const auto best = static_cast<std::uint64_t>(*std::max_element(scores.begin(), scores.end()));
   for (;;) {
+    leave_if_abandoned();
     const auto candidate = static_cast<std::size_t>(dice.below(scores.size()));
     // Unsigned subtraction wraps to the true gap even where a signed one would overflow.
     const std::uint64_t gap = best - static_cast<std::uint64_t>(scores[candidate]);
@@ -55,6 +57,7 @@ std::size_t permute_and_flip(Dice& dice, std::span<const std::int64_t> scores, R
   std::vector<std::size_t> left(scores.size());
   std::iota(left.begin(), left.end(), std::size_t{0});
   for (;;) {
+    leave_if_abandoned();
     const auto at = static_cast<std::size_t>(dice.below(left.size()));
     const std::size_t candidate = left[at];
     const std::uint64_t gap = best - static_cast<std::uint64_t>(scores[candidate]);

@@ -8,6 +8,7 @@
 
 #include "core/base/numbers.hpp"
 #include "core/base/scope.hpp"
+#include "core/base/watch.hpp"
 #include "core/plan/elimination_graph.hpp"
 
 namespace pypgm {
@@ -27,6 +28,7 @@ struct State {
   /// Adds the edges of a clique that are not there.
   void join_all(const Scope& clique, bool scored) {
     for (std::size_t i = 0; i < clique.size(); ++i) {
+      leave_if_abandoned();
       for (std::size_t j = i + 1; j < clique.size(); ++j) {
         if (!graph.adjacent(clique[i], clique[j])) join(clique[i], clique[j], scored);
       }
@@ -57,6 +59,7 @@ struct State {
 
   /// Leaves v's neighbours in `near`.
   void find_near(std::int32_t v) {
+    leave_if_abandoned();
     near.clear();
     graph.for_neighbours(v, [&](std::int32_t u) { near.push_back(u); });
     work += graph.words(v) + static_cast<double>(near.size());

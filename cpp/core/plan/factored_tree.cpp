@@ -6,6 +6,7 @@
 #include <cassert>
 
 #include "core/base/numbers.hpp"
+#include "core/base/watch.hpp"
 
 namespace pypgm {
 
@@ -162,7 +163,7 @@ int add_value(const JunctionTree& tree, FactoredTree& factored, const Scope& sco
   }
   put_in_order(tree, value.attributes);
   value.offset = factored.cells;
-  factored.cells = std::min(kTooManyCells, factored.cells + value.cells);
+  factored.cells = add_cells(factored.cells, value.cells);
   factored.values.push_back(std::move(value));
   return static_cast<int>(factored.values.size()) - 1;
 }
@@ -226,8 +227,8 @@ void arrange(FactoredTree& factored) {
     for (const int s : level) {
       FactoredStep& step = factored.steps[at(s)];
       step.spare = end;
-      end += spare_of(factored, step);
-      scaled = std::min(kTooManyCells, scaled + scaled_cells(factored, step));
+      end = add_cells(end, spare_of(factored, step));
+      scaled = add_cells(scaled, scaled_cells(factored, step));
     }
     factored.spare = std::max(factored.spare, end);
     factored.scaled = std::max(factored.scaled, scaled);
@@ -254,6 +255,7 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
   factored.steps.reserve(most);
   factored.values.reserve(factored.n_leaves + most);
   for (std::size_t i = tree.nodes.size(); i-- > 0;) {
+    leave_if_abandoned();
     const TreeNode& node = tree.nodes[i];
     Meeting meeting(tree, factored, node);
     const auto combine = [&](const Meeting::Pair& pair) {

@@ -155,8 +155,8 @@ void compile_edges(JunctionTree& tree) {
     node.separator_cells = node.to_separator.small;
     node.offset = table_end;
     node.separator_offset = message_end;
-    table_end = std::min(kTooManyCells, table_end + node.cells);
-    message_end = std::min(kTooManyCells, message_end + node.separator_cells);
+    table_end = add_cells(table_end, node.cells);
+    message_end = add_cells(message_end, node.separator_cells);
   }
 }
 
@@ -188,7 +188,7 @@ void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
     tree.nodes[at(node)].factors.push_back(static_cast<int>(tree.factors.size()));
     Nesting nesting = nest(tree.sizes, attributes, clique);
     tree.factors.push_back({node, std::move(nesting.layout), std::move(nesting.view), end});
-    end = std::min(kTooManyCells, end + tree.factors.back().layout.small);
+    end = add_cells(end, tree.factors.back().layout.small);
   }
   for (const auto& nodes : nodes_with) tree.node_of.push_back(*std::ranges::min_element(nodes, smaller));
 }

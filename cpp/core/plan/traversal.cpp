@@ -1,6 +1,8 @@
 // Levels of nodes that can be worked on at the same time, and offsets of what their pieces sum up.
 #include "core/plan/traversal.hpp"
 
+#include "core/tables/layout.hpp"
+
 namespace pypgm {
 
 namespace {
@@ -9,9 +11,11 @@ namespace {
 std::size_t partial_cells(const JunctionTree& tree, const TreeNode& node) {
   const auto own = [](const BlockView& view) { return view.leads ? 0 : view.cells; };
   std::size_t down = 0;
-  for (const int c : node.children) down += own(tree.nodes[static_cast<std::size_t>(c)].in_parent);
-  for (const int f : node.factors) down += own(tree.factors[static_cast<std::size_t>(f)].view);
-  return (node.blocks.pieces - 1) * std::max(own(node.own), down);
+  for (const int c : node.children)
+    down = add_cells(down, own(tree.nodes[static_cast<std::size_t>(c)].in_parent));
+  for (const int f : node.factors)
+    down = add_cells(down, own(tree.factors[static_cast<std::size_t>(f)].view));
+  return multiply_cells(node.blocks.pieces - 1, std::max(own(node.own), down));
 }
 
 }  // namespace
@@ -24,7 +28,7 @@ void place_partials(JunctionTree& tree) {
       node.partial_offset = begin;
       most = std::max(most, partial_cells(tree, node));
     }
-    return begin + most;
+    return add_cells(begin, most);
   };
   const std::size_t trunk = place(tree.branches.trunk(), 0);
   std::size_t end = 0;

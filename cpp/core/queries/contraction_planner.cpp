@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/numbers.hpp"
+#include "core/base/watch.hpp"
 #include "core/plan/elimination.hpp"
 
 namespace pypgm {
@@ -108,6 +109,7 @@ class EliminationPlanner {
 
   /// Joins all tables that hold an attribute and sums it out.
   void eliminate(std::int32_t attribute) {
+    leave_if_abandoned();
     std::vector<int> own = live(holders_[at(attribute)]);
     if (own.size() == 1) take(own[0], -1, what_stays(own[0], -1));
     while (own.size() > 1) join_two(own);  // the last product sums the attribute out
@@ -195,6 +197,7 @@ class EliminationPlanner {
         }
       }
     }
+    leave_if_abandoned();
     const int product = take(own[first], own[second], what_stays(own[first], own[second]));
     own.erase(own.begin() + static_cast<std::ptrdiff_t>(second));
     own.erase(own.begin() + static_cast<std::ptrdiff_t>(first));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/numbers.hpp"
+#include "core/base/watch.hpp"
 #include "core/queries/projection_tables.hpp"
 
 namespace pypgm {
@@ -243,6 +244,7 @@ void ProjectionPlanner::collect(std::map<int, Stop> subtree, const Axes& out) {
   };
   for (const auto& stop : subtree) offer(stop.first);
   while (subtree.size() > 1) {
+    leave_if_abandoned();
     const int clique = ends.top().second;
     ends.pop();
     Stop own = std::move(subtree.extract(clique).mapped());
@@ -283,7 +285,10 @@ ProjectionPlan plan_projections(const JunctionTree& tree, const std::vector<Scop
                                 const std::vector<QueryBlock>& blocks,
                                 const std::vector<Projection>& projections) {
   ProjectionPlanner planner(tree, known, blocks);
-  for (const Projection& projection : projections) planner.answer(projection);
+  for (const Projection& projection : projections) {
+    leave_if_abandoned();
+    planner.answer(projection);
+  }
   return planner.finish();
 }
 

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "core/base/watch.hpp"
+
 namespace pypgm {
 
 namespace {
@@ -40,6 +42,27 @@ Fractions with_slack(Fractions table) {
   ++table.n_rows;
   ++table.n_columns;
   return table;
+}
+
+/// Drops the cells that are integral; returns which ones stay. In place, and with capacity for the slack:
+/// tables of fractions are large.
+std::vector<std::uint32_t> keep_fractional(Fractions& table) {
+  const auto integral = std::ranges::count(table.units, 0U);
+  std::vector<std::uint32_t> cells;
+  cells.reserve(table.units.size() - static_cast<std::size_t>(integral));
+  for (std::size_t cell = 0; cell < table.units.size(); ++cell) {
+    if (table.units[cell] == 0) continue;
+    const std::size_t to = cells.size();
+    table.row[to] = table.row[cell];
+    table.column[to] = table.column[cell];
+    table.units[to] = table.units[cell];
+    cells.push_back(static_cast<std::uint32_t>(cell));
+  }
+  for (std::vector<std::uint32_t>* list : {&table.row, &table.column, &table.units}) {
+    list->resize(cells.size());
+    list->reserve(cells.size() + table.n_rows + table.n_columns + 1);
+  }
+  return cells;
 }
 
 /// Shifts the cells of a cycle by the largest step that keeps all of them in [0, 1]: those at even indices up
@@ -105,6 +128,7 @@ class RowMerge {
       if (row + size / 2 < table_.n_rows) meet(upper, group(row + size / 2, size / 2), row, size / 2);
       return upper;
     }
+    leave_if_abandoned();
     Group cells(table_.n_columns, kNone);
     for (std::size_t cell = begin_[row]; cell < begin_[row + 1]; ++cell) {
       if (table_.units[cell] != 0) cells[table_.column[cell]] = static_cast<std::uint32_t>(cell);
@@ -113,6 +137,7 @@ class RowMerge {
   }
 
   void meet(Group& upper, const Group& lower, std::size_t row, std::size_t size) {
+    leave_if_abandoned();
     open_.assign(size * size, kNone);
     for (std::uint32_t column = 0; column < upper.size(); ++column) {
       const std::uint32_t a = upper[column];
@@ -185,6 +210,7 @@ class CycleWalk {
 
   void list_edges() {
     for (auto edge = static_cast<std::uint32_t>(table_.units.size()); edge-- > 0;) {
+      leave_if_abandoned(watch_);
       for (const std::uint32_t vertex : {table_.row[edge], column_vertex(edge)}) {
         next_of(edge, vertex) = std::exchange(first_[vertex], edge);
       }
@@ -209,6 +235,7 @@ class CycleWalk {
     std::uint32_t vertex = row;
     visit(vertex);
     for (;;) {
+      leave_if_abandoned(watch_);
       const std::uint32_t edge = next_edge(vertex, path_.empty() ? kNone : path_.back());
       if (edge == kNone) break;
       path_.push_back(edge);
@@ -246,6 +273,7 @@ class CycleWalk {
 
   Fractions table_;
   Xoshiro& random_;
+  const Watch* watch_ = thread_watch;
   std::vector<std::uint8_t> up_;
   std::vector<std::uint32_t> first_;     ///< of each vertex: the first edge in its list, or kNone
   std::vector<std::uint32_t> next_;      ///< of each edge: the next one in the list of its row, of its column
@@ -259,14 +287,8 @@ class CycleWalk {
 std::vector<std::uint8_t> round_controlled(Fractions table, Xoshiro& random) {
   std::vector<std::uint8_t> up(table.units.size(), 0);
   RowMerge(table, up, random).run();
-  Fractions rest{table.n_rows, table.n_columns, {}, {}, {}};
-  std::vector<std::size_t> cells;
-  for (std::size_t cell = 0; cell < up.size(); ++cell) {
-    if (table.units[cell] == 0) continue;
-    rest.add(table.row[cell], table.column[cell], table.units[cell]);
-    cells.push_back(cell);
-  }
-  const std::vector<std::uint8_t> rest_up = CycleWalk(with_slack(std::move(rest)), random).run();
+  const std::vector<std::uint32_t> cells = keep_fractional(table);
+  const std::vector<std::uint8_t> rest_up = CycleWalk(with_slack(std::move(table)), random).run();
   for (std::size_t i = 0; i < cells.size(); ++i) up[cells[i]] = rest_up[i];
   return up;
 }

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/watch.hpp"
+
 namespace pypgm {
 
 namespace {
@@ -28,6 +30,7 @@ class RowCounts {
     std::vector<std::size_t> lacking;
     std::vector<std::size_t> surplus;
     for (std::size_t row = 0; row < n_rows_; ++row) {
+      leave_if_abandoned();
       const auto begin = table_.counts.begin() + static_cast<std::ptrdiff_t>(row * n_new_);
       const std::int64_t sum =
           std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(n_new_), std::int64_t{0});
@@ -71,6 +74,7 @@ class RowCounts {
   /// cells at the floor or ceiling of their means; the shares keep rare values from being chosen if there is
   /// no such move. If both vanish, the weights of the gaining row decide.
   std::size_t choose_common(std::size_t to, std::size_t from) {
+    leave_if_abandoned();
     for (const bool vanished : {false, true}) {
       for (std::size_t value = 0; value < n_new_; ++value) {
         choice_[value] = 0;
@@ -115,12 +119,14 @@ class RowCounts {
     if (lacking.empty() || surplus.empty()) return;
     std::vector<std::vector<std::size_t>> holders(n_new_);  // of each value: indices in surplus
     for (std::size_t i = 0; i < surplus.size(); ++i) {
+      leave_if_abandoned();
       for (std::size_t value = 0; value < n_new_; ++value) {
         if (count(surplus[i], value) > 0) holders[value].push_back(i);
       }
     }
     std::erase_if(lacking, [&](std::size_t row) {
       for (;;) {
+        leave_if_abandoned();
         for (std::size_t value = 0; value < n_new_; ++value) {
           choice_[value] = holders[value].empty() ? 0 : weight(row, value);
         }
@@ -143,6 +149,7 @@ class RowCounts {
     column_counts_.assign(table_.n_columns, 0);
     values_of_.assign(table_.n_columns, {});
     for (std::size_t value = 0; value < n_new_; ++value) {
+      leave_if_abandoned();
       values_of_[table_.column_of[value]].push_back(value);
       for (std::size_t row = 0; row < n_rows_; ++row)
         column_counts_[table_.column_of[value]] += count(row, value);
@@ -187,6 +194,7 @@ class RowCounts {
     queue_.assign(1, start);
     reached_[start] = 1;
     for (std::size_t next = 0; next < queue_.size(); ++next) {
+      leave_if_abandoned();
       const std::size_t vertex = queue_[next];
       if (vertex < n_rows_ && too_many_[vertex] > 0) {
         apply_chain(start, vertex);
@@ -252,6 +260,7 @@ class RowCounts {
   /// Adds a record to a row (by = 1) or removes one (by = -1): in a cell whose count moves towards its mean
   /// and whose column has slack; else in such a cell; else in such a column; else in any admitted cell.
   void change(std::size_t row, int by) {
+    leave_if_abandoned();
     std::size_t chosen = kNoCell;
     for (int tier = 0; tier < 4 && chosen == kNoCell; ++tier) {
       for (std::size_t value = 0; value < n_new_; ++value) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/base/numbers.hpp"
 #include "core/records/controlled_rounding.hpp"
 #include "core/records/controlled_rounding_rows.hpp"
 
@@ -75,10 +76,13 @@ void round_means(TwoWayTable& table, Xoshiro& random) {
   Fractions fractions;
   fractions.n_rows = table.n_rows();
   fractions.n_columns = table.n_columns;
+  fractions.reserve(table.weights.size());
   std::vector<std::uint32_t> cells;
+  cells.reserve(table.weights.size());
   std::vector<std::uint64_t> units(table.n_new());
   table.counts.assign(table.weights.size(), 0);
   for (std::size_t row = 0; row < table.n_rows(); ++row) {
+    leave_if_abandoned();
     split_row(table, row, units);
     for (std::size_t value = 0; value < units.size(); ++value) {
       const std::size_t cell = row * units.size() + value;
@@ -107,6 +111,11 @@ class Dealer {
     // Rows follow N p(s), which takes a pass over all cells, unless most separator values have no record.
     follows_model_ = given_.n_margin == 1 || present.size() <= rows;
     const double total = std::accumulate(step.table.begin(), step.table.end(), 0.0);
+    const bool negative = std::ranges::any_of(step.table, [](double weight) { return weight < 0; });
+    if (negative || !(total > 0 && total < kInfinity)) {
+      throw std::invalid_argument(
+          "a table to draw from needs entries of at least 0 with a positive, finite sum");
+    }
     per_weight_ = static_cast<double>(rows) / total;
     floor_ = kNegligible * total;
   }
@@ -135,6 +144,7 @@ class Dealer {
     table.weights.reserve(block.size() * table.n_new());
     std::vector<std::uint32_t> values;
     for (const std::uint32_t value : block) {
+      leave_if_abandoned();
       if (add_row(table, value)) values.push_back(value);
     }
     round_means(table, random_);
@@ -199,6 +209,7 @@ RecordSampler::RecordSampler(std::size_t rows, std::size_t n_attributes, std::ui
 }
 
 void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
+  const Watch* const thread = thread_watch;
   std::vector<std::uint32_t> group(rows_, 0);
   std::size_t groups = 1;
   for (std::size_t axis = 0; axis < step.sizes.size(); ++axis) {
@@ -209,13 +220,19 @@ void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
     for (std::size_t i = 0; i < rows_; ++i) group[i] = group[i] * size + values[i];
   }
   std::vector<std::int64_t> present(groups, 0);
-  for (const std::uint32_t value : group) ++present[value];
+  for (const std::uint32_t value : group) {
+    leave_if_abandoned(thread);
+    ++present[value];
+  }
 
   {  // what is dealt is gone before columns are made
     Dealer dealer(step, present, rows_, random_);
     dealer.run(watch);
     if (watch.abandoned) return;
-    for (std::uint32_t& value : group) value = dealer.deal(value);
+    for (std::uint32_t& value : group) {
+      leave_if_abandoned(thread);
+      value = dealer.deal(value);
+    }
   }
   auto left = std::count(step.in_separator.begin(), step.in_separator.end(), 0);
   for (std::size_t axis = step.sizes.size(); axis-- > 0;) {

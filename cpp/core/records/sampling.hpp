@@ -46,7 +46,8 @@ class RecordSampler {
   /// count as zeros, since they may underflow in the next table; zeros get no record.
   ///
   /// O(rows) time plus O(cells), or O(cells of the s with n_s > 0) where most separator values have no
-  /// record. Throws std::invalid_argument where n_s > 0 and p(s) = 0. Draws nothing if abandoned.
+  /// record. Throws std::invalid_argument where n_s > 0 and p(s) = 0, and for a table that is none. Draws
+  /// nothing if abandoned.
   void draw(const SamplingStep& step, const Watch& watch = {});
 
   std::size_t rows() const { return rows_; }

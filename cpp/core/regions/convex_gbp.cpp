@@ -54,8 +54,8 @@ ConvexGbp::ConvexGbp(std::shared_ptr<const RegionGraph> graph, std::vector<doubl
     for (const int r : stage) {
       const Region& child = graph_->regions[at(r)];
       offset_[at(r)] = used;
-      used += (child.up.size() + 1) * child.cells;
-      for (const int e : child.up) work += graph_->edges[at(e)].layout.large;
+      used = add_cells(used, multiply_cells(child.up.size() + 1, child.cells));
+      for (const int e : child.up) work = add_cells(work, graph_->edges[at(e)].layout.large);
     }
     most = std::max(most, used);
     work_.push_back(work);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/numbers.hpp"
+#include "core/base/watch.hpp"
 #include "core/simd/reduce.hpp"
 
 namespace pypgm {
@@ -24,6 +25,7 @@ double consistent_value(const RegionGraph& graph, std::span<const double> counti
   };
   double mix = 0;
   for (int r = static_cast<int>(graph.regions.size()); r-- > 0;) {
+    leave_if_abandoned();
     const Region& region = graph.regions[at(r)];
     for (const int e : region.down) {
       const RegionEdge& edge = graph.edges[at(e)];
@@ -60,6 +62,7 @@ bool propagate_zeros(const RegionGraph& graph, std::span<double> theta) {
   while (changed) {
     changed = false;
     for (const RegionEdge& edge : graph.edges) {
+      leave_if_abandoned();
       const auto small = std::span<double>(above).first(edge.layout.small);
       const auto child = table(edge.child);
       reduce_max(table(edge.parent), edge.layout, small, 1);

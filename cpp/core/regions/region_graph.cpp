@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/numbers.hpp"
+#include "core/base/watch.hpp"
 #include "core/tables/blocks.hpp"
 
 namespace pypgm {
@@ -24,6 +25,7 @@ std::vector<std::vector<int>> stages_of(const RegionGraph& graph) {
   std::vector<int> refused;  // by stage: the last region that could not join it
   std::size_t base = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
+    leave_if_abandoned();
     const int r = order[i];
     if (i > 0 && width(order[i - 1]) != width(r)) base = stages.size();
     for (const int e : graph.regions[at(r)].up) {
@@ -68,7 +70,7 @@ RegionGraph build_region_graph(std::span<const std::size_t> sizes, std::span<con
     region.attributes = scope;
     region.offset = graph.cells;
     region.cells = cells_of(sizes, scope);
-    graph.cells = std::min(kTooManyCells, graph.cells + region.cells);
+    graph.cells = add_cells(graph.cells, region.cells);
     graph.regions.push_back(std::move(region));
   }
   for (const auto& [parent, child] : edges) {
@@ -77,7 +79,7 @@ RegionGraph build_region_graph(std::span<const std::size_t> sizes, std::span<con
     graph.edges.push_back({parent, child,
                            nested_layout(sizes, graph.regions[at(parent)].attributes, small.attributes),
                            graph.message_cells});
-    graph.message_cells = std::min(kTooManyCells, graph.message_cells + small.cells);
+    graph.message_cells = add_cells(graph.message_cells, small.cells);
     graph.largest_cells = std::max(graph.largest_cells, small.cells);
     graph.regions[at(parent)].down.push_back(e);
     small.up.push_back(e);

@@ -14,6 +14,7 @@ namespace pypgm {
 namespace {
 
 constexpr std::size_t kShortRun = 64;
+constexpr std::size_t kLongestSlice = 1U << 26;  // cells; some 0.05 s, after which a watch is looked at
 
 /// Runs body(axes, large offset, small offset) over slices of a layout, cut along one of the two outer runs.
 /// A reduction is cut along a run the small table has, so that no two slices write the same cell; one without
@@ -26,12 +27,14 @@ void for_slices(const Layout& layout, bool reduction, int n_threads, const Body&
   if (reduction && !axes.empty() && axes[0].small == 0) cut = 1;
   // Rows of a short last run are summed fastest whole.
   if (reduction && cut + 1 == axes.size() && axes[cut].size < kShortRun) cut = axes.size();
-  if (threads <= 1 || cut >= axes.size()) {
+  const std::size_t wanted = std::max(at(threads), layout.large / kLongestSlice);
+  if (wanted <= 1 || cut >= axes.size()) {
+    leave_if_abandoned();
     body(AxisRange(layout), std::size_t{0}, std::size_t{0});
     return;
   }
   const std::size_t total = axes[cut].size;
-  const std::size_t pieces = std::min<std::size_t>(static_cast<std::size_t>(threads), total);
+  const std::size_t pieces = std::min(wanted, total);
   parallel_for(pieces, threads, [&](std::size_t piece) {
     const std::size_t begin = total * piece / pieces;
     const std::size_t end = total * (piece + 1) / pieces;

@@ -41,15 +41,25 @@ Layout make_layout(std::span<const std::size_t> sizes, std::span<const std::uint
 inline constexpr std::size_t kTooManyCells = std::numeric_limits<std::size_t>::max() / 64;
 
 /// a * b, saturated at kTooManyCells.
-constexpr std::size_t multiply_cells(std::size_t a, std::size_t b) {
+[[nodiscard]] constexpr std::size_t multiply_cells(std::size_t a, std::size_t b) {
   return (a != 0 && b > kTooManyCells / a) ? kTooManyCells : a * b;
 }
 
+/// a + b, saturated at kTooManyCells.
+[[nodiscard]] constexpr std::size_t add_cells(std::size_t a, std::size_t b) {
+  return a < kTooManyCells && b < kTooManyCells - a ? a + b : kTooManyCells;
+}
+
+/// A count that may exceed every integer, saturated at kTooManyCells.
+[[nodiscard]] constexpr std::size_t whole_cells(double cells) {
+  return cells < static_cast<double>(kTooManyCells) ? static_cast<std::size_t>(cells) : kTooManyCells;
+}
+
 /// Cells of a table over a scope, saturated at kTooManyCells.
-std::size_t cells_of(std::span<const std::size_t> sizes, const Scope& scope);
+[[nodiscard]] std::size_t cells_of(std::span<const std::size_t> sizes, const Scope& scope);
 
 /// The same where sizes may exceed every integer.
-double count_cells(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope);
+[[nodiscard]] double count_cells(std::span<const std::size_t> sizes, std::span<const std::int32_t> scope);
 
 /// Step from a value of an attribute to the next one in a table of these axes, outermost first; the whole
 /// table if it lacks the attribute.

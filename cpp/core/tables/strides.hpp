@@ -10,6 +10,7 @@
 
 #include "core/base/numbers.hpp"
 #include "core/base/scope.hpp"
+#include "core/base/watch.hpp"
 #include "core/tables/layout.hpp"
 
 namespace pypgm {
@@ -33,7 +34,9 @@ class Strides {
   void for_cells(std::size_t begin, const Body& body) const {
     const Loop inner = n_ == 0 ? Loop{1, 0} : loops_[0];
     std::array<std::size_t, 64> counts{};
+    const Watch* const watch = thread_watch;
     for (std::size_t cell = 0;;) {
+      leave_if_abandoned(watch);
       for (std::size_t i = 0; i < inner.size; ++i) body(cell++, begin + i * inner.step);
       std::size_t k = 1;
       for (; k < n_; ++k) {
