@@ -129,11 +129,12 @@ def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
     if str(series.dtype) == "Categorical" and (decoded := _decoded(series.to_native())) is not None:
         return decoded
     is_wide = str(series.dtype).startswith(("Decimal", "Int128", "UInt128"))  # which no array of numbers holds
-    if series.null_count() == 0 and not is_wide and (series.dtype.is_numeric() or str(series.dtype) == "Boolean"):
+    is_plain = not is_wide and (series.dtype.is_numeric() or str(series.dtype) == "Boolean")
+    if is_plain and series.null_count() == 0:
         found = series.to_numpy()
         if found.dtype.kind in "biuf":
             return found
-    elif not is_wide and _are_doubles(series):
+    elif is_plain and _are_doubles(series):
         found = (series * 1.0).to_numpy()
         return found
     if str(series.dtype) == "Date" and (found := series.to_numpy()).dtype.kind == "M":

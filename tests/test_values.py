@@ -1,0 +1,275 @@
+"""The code of a value depends on that value and the schema alone, not on its neighbours, array, piece or file."""
+
+import datetime as dt
+import itertools
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real, Schema, StreamedTable, scan
+from pypgm.data.values import plain, read_number, spelled_number
+from pypgm.mechanisms import parent_rows
+
+BERLIN = dt.timezone(dt.timedelta(hours=2))
+COLUMNS = {
+    "texts": Categorical(
+        ["a", "1", "2", "1.0", "01", "2.5", "True", "false", "2020-01-31", "2020-01-31 05:00:00", "9007199254740993"],
+        other=True,
+        null=["", "-999"],
+    ),
+    "numbers": Categorical([1, 2.5, 0.1, 2**53 + 1, 1e20], other=True, null="-999"),
+    "booleans": Categorical([True, False, "x"], other=True, null="?"),
+    "boolean": Boolean(null="NA"),
+    "boolean of numbers": Boolean(["1", "2"], null="-999"),
+    "codes": Codes(5, null="-999"),
+    "integer": Integer(0, 9, outside="other", null="-999"),
+    "clipped": Integer(0, 9, outside="clip", null="-999"),
+    "real": Real(0, 9, bins=9, outside="null", null="-999"),
+    "day": Date("2020-01-01", "2020-12-31", "day", outside="other", null="1900-01-01"),
+    "hour": Date("2020-01-30", "2020-02-02", "hour", outside="null", null=""),
+    "digits": Date("2020-01-01", "2020-12-31", "month", "%Y%m%d", outside="other", null="0"),
+}
+VALUES = {
+    "int": [1, 2, 4, -999],
+    "wide": [2**53 + 1, 2**53 + 3, 1],
+    "float": [1.0, 2.5, 0.1, -999.0],
+    "decimal": [Decimal("1.00"), Decimal("2.5"), Decimal("-999")],
+    "boolean": [True, False, True],
+    "text": ["1", "01", "1.0", " a ", "true"],
+    "date": [dt.date(2020, 1, 31), dt.date(2020, 2, 1), dt.date(1900, 1, 1)],
+    "time": [dt.datetime(2020, 1, 31, 5), dt.datetime(2020, 2, 1, 23, 59, 59, 999999)],
+    "zone": [
+        dt.datetime(2020, 1, 31, 0, 30, tzinfo=dt.timezone.utc),
+        dt.datetime(2020, 2, 1, 5, tzinfo=dt.timezone.utc),
+    ],
+    "day": [20200131, 20200201],
+}
+ODD = [
+    *(None, float("nan"), Decimal("NaN"), Decimal("sNaN"), float("inf"), np.datetime64("NaT")),
+    *(1, True, 0, False, 1.0, 2.5, Decimal("1.0"), Fraction(5, 2), np.float32(0.1), np.int8(1), np.bool_(True)),
+    *(2**53 + 1, float(2**53), 10**30, -1, 1 + 0j, 1j, -999.0),
+    *("1", "1.0", "x", "", " 1 ", "-999", "2020-01-31T05:00:00+02:00", b"1", b"\xff", [1]),
+    *(dt.date(2020, 1, 31), dt.datetime(2020, 1, 31), dt.datetime(2020, 1, 31, 2, 30, tzinfo=BERLIN), dt.timedelta(1)),
+    *(np.datetime64("2020-01-31"), np.datetime64("2020-01-31T05", "ns"), np.datetime64("40000-01-01")),
+]
+
+
+def objects(values):
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+def pandas(values):
+    library = pytest.importorskip("pandas")
+    return library.DataFrame({"a": library.Series(objects(values), dtype=object)})  # or it infers types
+
+
+def pieces(values):
+    return [{"a": [value]} for value in values]
+
+
+def codes(column, table):
+    return Schema({"a": column}).encode(table).columns["a"].tolist()
+
+
+def streamed(column, values):
+    table = StreamedTable(lambda *_: pieces(values), ["a"], Schema({"a": column}))
+    return [code for piece in table.codes_of(["a"]) for code in piece["a"].tolist()]
+
+
+FREE = {  # containers in which a value stays what it is
+    "list": lambda column, values: codes(column, {"a": list(values)}),
+    "tuple": lambda column, values: codes(column, {"a": tuple(values)}),
+    "objects": lambda column, values: codes(column, {"a": objects(values)}),
+    "pandas": lambda column, values: codes(column, pandas(values)),
+    "pieces": streamed,
+}
+
+
+@pytest.mark.parametrize("container", FREE)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_an_odd_record_moves_no_other(name, container):
+    column, encode = COLUMNS[name], FREE[container]
+    given = [value for values in VALUES.values() for value in values] + ODD
+    alone = {}
+    for i, value in enumerate(given):
+        try:
+            (alone[i],) = encode(column, [value])
+        except ValueError:
+            continue  # refused, wherever it is
+    kept = [given[i] for i in alone]
+    assert encode(column, kept) == list(alone.values())
+    if container == "pieces":
+        return
+    ends = np.cumsum([len(values) for values in VALUES.values()])
+    bases = np.split(np.arange(ends[-1]), ends[:-1]) if container == "list" else [range(ends[-1])]
+    for base in bases:
+        here = [i for i in base if i in alone]
+        own, values = [alone[i] for i in here], [given[i] for i in here]
+        for i, code in alone.items():
+            assert encode(column, [*values, given[i]]) == [*own, code], given[i]
+            assert encode(column, [given[i], *values]) == [code, *own], given[i]
+
+
+def typed(values):
+    """Yield values in the containers of one type that may hold them, nulls too."""
+    pd, pl, pa = (pytest.importorskip(package) for package in ("pandas", "polars", "pyarrow"))
+    kind = type(values[0])
+    whole = [v for v in values if v is not None]
+    yield pd.DataFrame({"a": pd.Series(values, dtype={int: "Int64", bool: "boolean", str: "string"}.get(kind))})
+    yield pd.DataFrame({"a": pd.Series(pd.Categorical(values, categories=list(dict.fromkeys(whole))))})
+    yield pl.DataFrame({"a": pl.Series(values)})
+    array = pa.array(values)
+    yield pa.table({"a": array})
+    yield pa.table({"a": array.dictionary_encode()})
+    yield pa.table({"a": pa.chunked_array([array.slice(0, 1), array.slice(1)])})
+    yield {"a": array}
+    yield {"a": pl.Series(values)}
+    if len(whole) == len(values) and kind is not Decimal:
+        zoneless = [v.replace(tzinfo=None) for v in values] if kind is dt.datetime else values
+        yield {"a": np.array(zoneless, dtype="datetime64[us]" if kind is dt.datetime else None)}
+        yield {"a": np.ma.masked_array(np.array(values), mask=False)} if kind is not dt.datetime else {"a": values}
+
+
+@pytest.mark.parametrize("of", VALUES)
+def test_typed_containers_have_the_codes_of_their_values(of):
+    for column, missing in itertools.product(COLUMNS.values(), (False, True)):
+        kept = [v for v in VALUES[of] if column.encode([v])[1] is None]
+        if not kept:
+            continue
+        values = [*kept, None] if missing else kept
+        expected = column.encode(values)[0].tolist()
+        for table in typed(values):
+            assert codes(column, table) == expected, (column, type(table))
+
+
+def test_parquet_files_and_row_groups_each_have_their_types(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("narwhals")
+    columns = {n: c for n, c in COLUMNS.items() if c.encode(["40", 40, 1.5, True, "x"])[1] is None}
+    assert {"texts", "numbers", "integer", "day"} <= set(columns)
+    files = [[1, 2], [1.5, float("nan")], ["01", "1.0"], [True, False], [Decimal("2.50")], [dt.date(2020, 1, 31)], [3]]
+    for i, values in enumerate(files):
+        table = pa.table({"a": pa.array(values)})
+        parquet.write_table(table, tmp_path / f"{i}.parquet", row_group_size=1, use_dictionary=i % 2 == 0)
+    for column in columns.values():
+        schema = Schema({"a": column})
+        expected = [column.encode([value])[0][0] for values in files for value in values]
+        table = scan(tmp_path / "*.parquet", schema)
+        assert np.concatenate([piece["a"] for piece in table.codes_of(["a"])]).tolist() == expected
+        each = [pypgm.read_table(tmp_path / f"{i}.parquet", schema).columns["a"] for i in range(len(files))]
+        assert np.concatenate(each).tolist() == expected
+
+
+def test_neighbours_in_a_csv_file_move_nobody(tmp_path):
+    texts = ["1", "01", "1.0", "x", "-999", "2020-01-31", "", "true", "9007199254740993", "1e20"]
+    border = 8192  # rows that are read at a time
+    for name in ("texts", "numbers", "real", "day"):
+        column = COLUMNS[name]
+        kept = [text for text in texts if column.encode([text])[1] is None]
+        rows = (kept * (border // len(kept) + 2))[: border + 3]
+        (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{row},0\n" for row in rows))
+        schema = Schema({"a": column, "b": 1})
+        found = pypgm.read_table(tmp_path / "t.csv", schema).columns["a"]
+        alone = {text: column.encode([text])[0][0] for text in kept}
+        assert found.tolist() == [alone[row] for row in rows]
+        assert (
+            scan(tmp_path / "t.csv", schema).count(["a"])[0].tolist()
+            == np.bincount(found, minlength=column.size).tolist()
+        )
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "code"),
+    [
+        ("numbers", "01", 0),
+        ("numbers", Decimal("1.00"), 0),
+        ("numbers", np.float64(2.5), 1),
+        ("numbers", Decimal("0.1"), 2),
+        ("numbers", np.float32(0.1), 5),  # which is another number
+        ("numbers", 2**53 + 1, 3),
+        ("numbers", float(2**53 + 1), 5),
+        ("numbers", 1e20, 4),
+        ("numbers", True, 5),
+        ("numbers", -999.0, 6),
+        ("texts", 1, 1),
+        ("texts", "1", 1),
+        ("texts", Fraction(5, 2), 5),
+        ("texts", "2.50", 11),
+        ("texts", True, 6),
+        ("texts", False, 7),
+        ("texts", dt.datetime(2020, 1, 31, 5, tzinfo=BERLIN), 9),
+        ("texts", -999, 12),
+        ("booleans", "TRUE", 0),
+        ("booleans", 1, 3),
+        ("boolean of numbers", 1, 0),
+        ("boolean of numbers", True, 1),
+        ("codes", "1e0", 1),
+        ("codes", Decimal(3), 3),
+        ("clipped", 10**400, 9),
+        ("clipped", "1e400", 9),
+        ("clipped", -999, 10),
+        ("clipped", Decimal("NaN"), 10),
+        ("day", np.datetime64("1900-01-01"), 367),
+        ("day", np.datetime64("40000-01-01"), 366),
+        ("hour", "2020-01-31 23:59:59.123456789+02:00", 47),
+        ("digits", 20200131, 0),
+        ("digits", 0, 13),
+    ],
+)
+def test_what_a_value_matches(column, value, code):
+    assert COLUMNS[column].encode([value])[0].tolist() == [code]
+    assert COLUMNS[column].encode(["", value] if column in {"texts", "hour"} else [None, value])[0][1] == code
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Categorical([1, "1.0"]),
+        lambda: Categorical(["01", 1]),
+        lambda: Categorical([1, 1.0]),
+        lambda: Categorical([True, "true"]),
+        lambda: Categorical(["a", " a"]),
+        lambda: Categorical([1, 2], null="1.0"),
+        lambda: Categorical(["1"], null="01"),
+        lambda: Categorical([1], other="1.0"),
+    ],
+)
+def test_labels_that_are_one_are_refused(make):
+    with pytest.raises(ValueError, match="are one: a value would match both"):
+        make()
+
+
+def test_numbers_in_texts():
+    assert [read_number(text) for text in ("1e999999999999999999999", "1" * 5 + "x", "+1.", "--1")] == [
+        None,
+        None,
+        1,
+        None,
+    ]
+    assert [spelled_number(text) for text in ("-0", "1.50", "-1.5", "1e5")] == [None, None, Decimal("-1.5"), None]
+    assert plain(np.longdouble(2)) == 2
+    assert plain(np.datetime64("2020-01-31T00", "h")) == dt.datetime(2020, 1, 31)
+
+
+KEYS = [1, 2**53 + 1, 2.5, "1", "a", True, dt.date(2020, 1, 1), dt.datetime(2020, 1, 2, tzinfo=BERLIN), b"k", (1, 2)]
+
+
+def test_a_key_moves_no_other():
+    expected = list(range(len(KEYS)))
+    assert parent_rows(KEYS, KEYS).tolist() == expected
+    for odd in (None, float("nan"), 0.5, 1.0, Decimal("2.5"), "x", np.datetime64("NaT"), dt.datetime(2020, 1, 1)):
+        assert parent_rows(KEYS, [*KEYS, odd]).tolist()[:-1] == expected
+        assert parent_rows(KEYS, [odd, *KEYS]).tolist()[1:] == expected
+    assert parent_rows([None, 1, float("nan")], [None, 1.0, float("nan")]).tolist() == [-1, 1, -1]
+    assert parent_rows(["a", "a\0"], ["a\0", "a"]).tolist() == [1, 0]
+    with pytest.raises(ValueError, match="row 1 has that of row 0"):
+        parent_rows([1, Decimal("1.0")], [])
+    with pytest.raises(ValueError, match="row 1 of the foreign keys is a float that stands for several"):
+        parent_rows(np.array([2**60 + 1]), np.array([np.nan, 2.0**60]))
+    with pytest.raises(TypeError, match="row 0 of the primary keys is a list, which cannot be a key"):
+        parent_rows([[1]], [])
