@@ -366,7 +366,7 @@ def other_labels(needed: Domain, got: Domain) -> str:
 
 def listed(values: Sequence[object], limit: int = 8) -> str:
     """Return the first few values as text, and how many are left out."""
-    shown = ", ".join(str(v) for v in values[:limit])
+    shown = ", ".join(map(escaped, values[:limit]))
     return shown if len(values) <= limit else f"{shown}, … ({len(values)} in all)"
 
 

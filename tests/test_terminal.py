@@ -164,3 +164,24 @@ def test_a_label_that_no_encoding_has_is_shown(tmp_path):
 
 def test_pickles_keep_names_as_they_are(release):
     assert pickle.loads(pickle.dumps(release)).model.domain == DOMAIN
+
+
+def test_nothing_that_an_error_of_the_library_says_moves_the_terminal(release):
+    model, name = release.model, DOMAIN.attributes[0]
+    calls = [
+        lambda: model.project("nothing"),
+        lambda: model.project((name, name)),
+        lambda: model.query("b", {name: f"no{NASTY}"}),
+        lambda: model.query(f"no{NASTY}"),
+        lambda: DOMAIN.size(f"no{NASTY}"),
+        lambda: Domain({"a": [NASTY, NASTY]}),
+        lambda: Dataset({name: [5], "b": [0], "c": [0]}, DOMAIN),
+        lambda: pypgm.LinearMeasurement([np.nan], name),
+        lambda: pypgm.LinearMeasurement([1, 2, 3], name).checked(DOMAIN),
+        lambda: pypgm.workloads.all_k_way(DOMAIN, 9),
+        lambda: pypgm.Constraint((name, "b")),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"\w") as error:
+            call()
+        assert is_safe(str(error.value)), error.value

@@ -19,6 +19,7 @@ from pypgm.data.files import is_weight
 from pypgm.domain import Clique, first_repeat, listed
 from pypgm.memory import check_fits, short
 from pypgm.numeric import whole_of
+from pypgm.terminal import escaped
 
 __all__ = ["Description", "format_bif", "parse_bif"]
 
@@ -387,7 +388,7 @@ class _Reader(Words):
         if not is_max:
             codes = np.unravel_index(int(missing[0]), tuple(shape)) if shape else ()
             labels = [self.found.labels[p][int(c)] for p, c in zip(block.parents, codes, strict=True)]
-            what = f"row ({', '.join(labels)})" if labels else "table"
+            what = f"row ({escaped(', '.join(labels))})" if labels else "table"
             self.fail(f"variable {block.child!r} needs {n_rows} rows or a default; {what} is missing", block.start)
         try:
             filled = noisy_max(rows, shape)

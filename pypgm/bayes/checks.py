@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
 from pypgm.numeric import float_array
+from pypgm.terminal import escaped
 
 __all__ = ["EXACT", "NetworkError", "check_family", "checked_table", "ordered", "row_error"]
 
@@ -110,4 +111,4 @@ def _row(domain: Domain, parents: Clique, position: NDArray[np.intp]) -> str:
         return ""
     codes = [int(c) for c in position[: len(parents)]]
     shown = (f"{p}={domain.labels[p][c] if p in domain.labels else c}" for p, c in zip(parents, codes, strict=True))
-    return f" given {', '.join(shown)}"
+    return f" given {escaped(', '.join(shown))}"

@@ -12,6 +12,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.rule_comparison import Comparison
 from pypgm.domain import Clique, Label
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +72,9 @@ class Rule:
         plain = [tuple(tuple(e) if isinstance(e, list) else e for e in cell) for cell in self.forbidden]
         object.__setattr__(self, "forbidden", tuple(plain))
         if not self.forbidden or any(len(cell) != len(self.columns) for cell in self.forbidden):
-            raise ValueError(f"the rule on {', '.join(self.columns)} needs combinations of {len(self.columns)} entries")
+            raise ValueError(
+                f"the rule on {escaped(', '.join(self.columns))} needs combinations of {len(self.columns)} entries"
+            )
 
     def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
         """Return whether each combination of codes is forbidden, in the order of the rule's columns.
@@ -86,7 +89,7 @@ class Rule:
             codes = [_codes(name, columns[name], entry) for name, entry in zip(self.columns, cell, strict=True)]
             found[np.ix_(*codes)] = True
         if found.all():
-            raise ValueError(f"the rule on {', '.join(self.columns)} leaves no record possible")
+            raise ValueError(f"the rule on {escaped(', '.join(self.columns))} leaves no record possible")
         return found
 
     def to_dict(self) -> dict[str, Any]:

@@ -361,7 +361,7 @@ def checked_total(total: float) -> float:
 def check_possible(log_z: float, evidence: Evidence | None) -> None:
     """Raise ``ImpossibleEvidenceError`` if log Z is -inf, no joint assignment has any weight; refuse an overflow."""
     if log_z == -np.inf:
-        what = f"the evidence on {', '.join(evidence)}" if evidence else "the potentials"
+        what = f"the evidence on {escaped(', '.join(evidence))}" if evidence else "the potentials"
         raise ImpossibleEvidenceError(f"no joint assignment is left any weight by {what}")
     if not log_z < np.inf:
         raise ValueError("the potentials of a joint assignment must add up to less than 1.8e308")

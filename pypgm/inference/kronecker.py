@@ -16,6 +16,7 @@ from pypgm.inference.calibrated import Ask, Calibrated
 from pypgm.inference.contraction import check_answers, run_contraction
 from pypgm.inference.folding import Folding
 from pypgm.queries import KroneckerQuery, LinearQuery
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,8 +152,8 @@ def _warn_of_cancellation(query: KroneckerQuery, answer: NDArray[np.float64], ma
             worst = float(np.max(magnitude[lost] / np.abs(answer[lost])))
         warnings.warn(
             f"terms of opposite sign cancel in {int(lost.sum())} of {answer.size} answers to a query on "
-            f"{', '.join(query.attributes)}: they add up in magnitude to {worst:.3g} times the answer, of whose 16 "
-            "digits as many are lost; centre the levels, or ask for the parts",
+            f"{escaped(', '.join(query.attributes))}: they add up in magnitude to {worst:.3g} times the answer, of "
+            "whose 16 digits as many are lost; centre the levels, or ask for the parts",
             ConditionWarning,
             stacklevel=4,
         )

@@ -23,6 +23,7 @@ from pypgm.models.refinement import refined_records, stages
 from pypgm.models.sampling import draw_records
 from pypgm.models.stored_model import Stored, fields_of
 from pypgm.numeric import as_generator, checked_integer
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +138,7 @@ class Model(Stored, Generic[Table]):
         """
         log_weight = self.log_partition(evidence)
         if log_weight == -np.inf:
-            raise ImpossibleEvidenceError(f"the evidence on {', '.join(evidence)} has probability zero")
+            raise ImpossibleEvidenceError(f"the evidence on {escaped(', '.join(evidence))} has probability zero")
         return log_weight - self._log_z
 
     def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:

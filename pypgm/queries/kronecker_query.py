@@ -12,6 +12,7 @@ from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.query import LinearQuery
 from pypgm.queries.value import Value
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -94,7 +95,7 @@ class KroneckerQuery(Value):
         return self
 
     def __repr__(self) -> str:
-        return f"KroneckerQuery({', '.join(f'{a}: {b!r}' for a, b in self.blocks.items())})"
+        return f"KroneckerQuery({', '.join(f'{escaped(a)}: {b!r}' for a, b in self.blocks.items())})"
 
 
 def _as_block(block: LinearQuery | ArrayLike) -> LinearQuery:
