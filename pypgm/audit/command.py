@@ -26,6 +26,8 @@ from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check
 from pypgm.audit.pairs import PRIVACIES, Pair, far_pairs, neighbour_pairs
 from pypgm.audit.surroundings import all_output, as_told
 from pypgm.audit.trace import Trace
+from pypgm.data import Schema
+from pypgm.data.opened import opened
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
@@ -66,9 +68,15 @@ def _synth(data: Any, budget: Budget, privacy: Privacy, *, options: Sequence[str
     arguments += ["--epsilon", str(budget.epsilon), "--delta", str(budget.delta), "--neighbours", privacy.neighbours]
 
     def noted(*given: Any, **named: Any) -> Any:
-        return data if pypgm.read_table(*given, **named).domain == data.domain else None
+        held = opened(*given, **named)
 
-    with _folder() as folder, patch("pypgm.cli.synth.read_table", noted):
+        def records(schema: Schema) -> Any:
+            data.schema = schema
+            return data if held.records(schema).domain == data.domain else None
+
+        return SimpleNamespace(records=records, values=held.values, layout=held.layout)
+
+    with _folder() as folder, patch("pypgm._synthesize.opened", noted):
         _write(folder, data.domain, [data.unnoted(a) for a in data.domain])
         status = _main(arguments)
         inputs = {"people.csv", "domain.json"}

@@ -35,8 +35,8 @@ def follow(name):
 whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
 
 SELECTED = "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]"
-ROWS = "len(data.columns[schema.domain.attributes[0]])"
-READ_ALL = "    data = read_table(arguments.table, schema, **reading(arguments))\n"
+ROWS = "(sum(1 for _ in open(arguments.table)) - 1)"
+READ_ALL = "    mechanism_run = _prepared(arguments, schema)\n"
 
 MUTANTS = [
     Mutant(
@@ -109,16 +109,16 @@ MUTANTS = [
     Mutant(
         "the command takes the word for the relation and passes it on wrongly",
         CLI,
-        "mechanism(data, budget=budget, neighbours=arguments.neighbours, **options)",
-        "mechanism(data, budget=budget, neighbours='add-remove', **options)",
+        "        neighbours=arguments.neighbours,\n",
+        "        neighbours='add-remove',\n",
         check_command,
         "wrong relation",
     ),
     Mutant(
         "the command adds delta to epsilon",
         CLI,
-        "    budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)\n    mechanism, options",
-        "    budget = Budget(epsilon=arguments.epsilon + 1, delta=arguments.delta)\n    mechanism, options",
+        "        arguments.epsilon,\n",
+        "        arguments.epsilon + 1,\n",
         check_command,
         "overspent",
     ),
