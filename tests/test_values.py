@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real, Schema, StreamedTable, scan
+from pypgm.data import Boolean, Categorical, Codes, Date, Integer, QuantileBins, Real, Schema, StreamedTable, scan
 from pypgm.data.values import plain, read_number, spelled_number
 from pypgm.mechanisms import parent_rows
+from pypgm.privacy.settling import _Values
 
 BERLIN = dt.timezone(dt.timedelta(hours=2))
 COLUMNS = {
@@ -273,3 +274,8 @@ def test_a_key_moves_no_other():
         parent_rows(np.array([2**60 + 1]), np.array([np.nan, 2.0**60]))
     with pytest.raises(TypeError, match="row 0 of the primary keys is a list, which cannot be a key"):
         parent_rows([[1]], [])
+
+
+def test_nulls_of_open_columns_are_numbers_too():
+    column = QuantileBins(Integer(0, 9, null="-999"), 2, share=0.5)
+    assert list(_Values([-999, "-999", -999.0, " 3 ", True, None], column)) == [None, None, None, "3", "True", None]

@@ -113,7 +113,10 @@ def columns_of(domain: Domain) -> dict[str, Column]:
     found: dict[str, Column] = {}
     for name, size in zip(domain.attributes, domain.shape, strict=True):
         labels = domain.labels.get(name)
-        found[name] = Codes(size) if labels is None else _listed([_as_label(label) for label in labels])
+        try:
+            found[name] = Codes(size) if labels is None else _listed([_as_label(label) for label in labels])
+        except ValueError as error:
+            raise ValueError(f"attribute {name!r}: {error}") from None
     return found
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.data.unsettled import OpenSet, Unsettled
+from pypgm.data.values import bare, plain
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.quantiles import private_quantiles
@@ -106,13 +107,15 @@ class _Values:
     """Values of a column as they are asked for: nulls are None, booleans are texts, no text has spaces around it."""
 
     def __init__(self, values: Values, column: Unsettled) -> None:
-        self._values, self._nulls = values, frozenset(column.provisional.nulls)
+        self._values, self._column = values, column.provisional
 
     def __len__(self) -> int:
         return len(self._values)
 
     def __iter__(self) -> Iterator[object]:
+        texts, numbers = self._column.null_texts, self._column.null_numbers
         for value in self._values:
-            bare = value.strip() if isinstance(value, str) else value
-            bare = str(bare) if isinstance(bare, bool | np.bool_) else bare
-            yield None if isinstance(bare, str) and bare in self._nulls else bare
+            found = bare(value)
+            found = str(found) if isinstance(found, bool | np.bool_) else found
+            is_null = found in texts if isinstance(found, str) else bool(numbers) and plain(found) in numbers
+            yield None if is_null else found
