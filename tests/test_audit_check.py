@@ -154,3 +154,12 @@ def test_what_is_no_mechanism_or_budget_is_refused():
     for given in ((BUDGET, everything), (everything, 1.0), ("everything", BUDGET)):
         with pytest.raises(TypeError, match=r"a function of a PrivateTable, and a pypgm\.Budget, got "):
             audit.check(*given)
+
+
+def test_pairs_of_records_that_have_a_schema():
+    schema = pypgm.Schema({"x": 3}, records_per_person=3)
+    one, other = schema.encode({"x": [0, 1]}), schema.encode({"x": [0, 1, 2, 2, 2]})
+    for privacy, defects in ((pypgm.Privacy(records_per_person=3), set()), (pypgm.Privacy(), {"no release"})):
+        pairs = [audit.Pair("a person", one, other, privacy, True)]
+        found = audit.check(lambda table: table.measure("x", rho=2), BUDGET, pairs=pairs)
+        assert {name for each in found for name in each.defects} == defects

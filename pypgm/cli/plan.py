@@ -11,7 +11,8 @@ from pypgm._synthesize import budget_for
 from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, schema_in
 from pypgm.cli.printing import show
 from pypgm.cli.workload import HELP, workload_named
-from pypgm.privacy import Budget, Privacy
+from pypgm.privacy import Budget
+from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.rational import as_fraction
 
 if TYPE_CHECKING:
@@ -77,6 +78,6 @@ def _plan(arguments: argparse.Namespace) -> None:
     schema = declared.made_up(arguments.open_values)
     domain = schema.domain
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)
-    privacy = Privacy(arguments.neighbours, schema.records_per_person)
+    privacy = relation_of(arguments.neighbours, schema)
     found = mechanisms.plan(arguments.mechanism, domain, budget, work, arguments.records, privacy=privacy)
     show(str(found).splitlines())
