@@ -16,7 +16,13 @@ _NAMES = {  # by the module they are in
     "pypgm.clique_vector": ("CliqueVector",),
     "pypgm.data": ("Dataset", "Schema", "read_domain", "read_schema", "read_table", "write_table"),
     "pypgm.domain": ("Domain",),
-    "pypgm.errors": ("BudgetError", "ConditionWarning", "ImpossibleEvidenceError", "ModelTooLargeError"),
+    "pypgm.errors": (
+        "BudgetError",
+        "ConditionWarning",
+        "ImpossibleEvidenceError",
+        "ModelTooLargeError",
+        "ReleaseError",
+    ),
     "pypgm.estimation": ("Constraint", "Fit", "LinearMeasurement", "losses"),
     "pypgm.evaluation": ("Evaluation", "evaluate"),
     "pypgm.factor": ("Factor",),
@@ -77,6 +83,7 @@ if TYPE_CHECKING:
     from pypgm.errors import ConditionWarning as ConditionWarning
     from pypgm.errors import ImpossibleEvidenceError as ImpossibleEvidenceError
     from pypgm.errors import ModelTooLargeError as ModelTooLargeError
+    from pypgm.errors import ReleaseError as ReleaseError
     from pypgm.estimation import Constraint as Constraint
     from pypgm.estimation import Fit as Fit
     from pypgm.estimation import LinearMeasurement as LinearMeasurement

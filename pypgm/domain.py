@@ -24,7 +24,6 @@ __all__ = [
 
 Clique = tuple[str, ...]
 Label = str | int | float | bool
-_MOST_VALUES = 1 << 63  # of an attribute
 _H = TypeVar("_H", bound=Hashable)
 
 
@@ -302,8 +301,6 @@ def _check_size(name: object, size: object) -> int:
     number = int(size.__index__())
     if number < 1:
         raise ValueError(f"attribute {name!r} needs at least one value, got size {number}")
-    if number >= _MOST_VALUES:
-        raise ValueError(f"attribute {name!r} needs a size below 2^63, whose codes are integers of a table")
     return number
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "ImpossibleEvidenceError",
     "ModelTooLargeError",
     "OlderFileWarning",
+    "ReleaseError",
     "TimeLimitWarning",
 ]
 
@@ -38,6 +39,10 @@ class ModelTooLargeError(MemoryError):
 
 class OlderFileWarning(UserWarning):
     """A release file of an older version has no digest: a change of it is noticed only where it contradicts itself."""
+
+
+class ReleaseError(RuntimeError):
+    """A step failed after it was charged; what went wrong may depend on the records, and is not told."""
 
 
 class TimeLimitWarning(RuntimeWarning):

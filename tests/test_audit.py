@@ -151,7 +151,7 @@ def test_the_command(monkeypatch, capsys, tmp_path):
     good, bad = Finding("good", "x", "ok", "fine"), Finding("bad", "y", "failed", "broken", ("overspent",))
     monkeypatch.setattr("pypgm.audit.__main__.suite", lambda tier: [lambda: good] + [lambda: bad] * tier)
     assert main(["--report", str(tmp_path / "r.md")]) == 0
-    assert "1 checks, 0 failed, 0 skipped" in capsys.readouterr().out
+    assert "1 checks, 0 failed, 0 not exercised, 0 skipped" in capsys.readouterr().out
     assert main(["--tier", "1"]) == 1
     assert row(bad).split()[0] in capsys.readouterr().out
     with pytest.raises(SystemExit):

@@ -323,3 +323,54 @@ def test_a_column_without_a_name_is_named_by_its_place(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,a\n0,1,x\n")
     with pytest.raises(ValueError, match="'a' comes more than once"):
         draft_schema(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("value", ["\u0661\u0662", "2020-05-101000000", "2020-W05-3", "2020-05-10Z"])
+def test_a_draft_takes_only_what_the_table_reader_takes(tmp_path, value):
+    is_date = "-" in value
+    rows = "".join(f"{value if i == 7 else f'2020-01-{i % 28 + 1:02}' if is_date else i},{i % 3}\n" for i in range(200))
+    (tmp_path / "t.csv").write_text("a,k\n" + rows)
+    schema = pypgm.Schema.from_dict(draft_schema(tmp_path / "t.csv"))
+    assert "a" in schema.drop or schema.open or pypgm.read_table(tmp_path / "t.csv", schema).n_records == 200
+
+
+def test_rules_on_too_many_combinations_are_refused_before_memory_is_taken():
+    codes = {"kind": "codes", "size": 1 << 31}
+    told = {"columns": {"a": ["x", "y"], "b": codes}, "rules": [{"columns": ["a", "b"], "forbidden": [["x", 1]]}]}
+    with pytest.raises(pypgm.ModelTooLargeError, match=r"the rule on a, b needs 4.29e.09 cells"):
+        pypgm.Schema.from_dict(told)
+
+
+# Parquet.
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    writer = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    writer.write_table(pyarrow.table({"a": ["x", "y"] * 20, "b": [0, 1, 2, 1] * 10}), path, compression="gzip")
+    return path
+
+
+def test_damaged_parquet_raises_errors_of_ours_alone(parquet):
+    whole, rng, read, refused = parquet.read_bytes(), np.random.default_rng(0), [], []
+    kept = pypgm.read_table(parquet, SCHEMA)
+    for place in rng.choice(len(whole), 150, replace=False).tolist():
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        parquet.write_bytes(damaged)
+        for reader in (lambda path: pypgm.read_table(path, SCHEMA), draft_schema):
+            try:
+                read.append(reader(parquet))
+            except ValueError as error:
+                refused.append(error)
+    assert {type(error) for error in refused} == {ValueError}
+    assert all(str(error).startswith(str(parquet)) for error in refused)
+    assert {found.n_records for found in read if isinstance(found, pypgm.Dataset)} == {kept.n_records}
+
+
+def test_a_name_with_a_zero_byte_is_damage(parquet):
+    parquet.write_bytes(parquet.read_bytes().replace(b"\x01a", b"\x01\x00"))
+    with pytest.raises(ValueError, match=r"t\.parquet"):
+        draft_schema(parquet)

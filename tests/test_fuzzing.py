@@ -38,3 +38,18 @@ def test_mutants_of_release_files():
     found = fuzzing.fuzz("pgm", 0, most=2000)
     assert not found.faults, str(found)
     assert found.counts["read"] > 100
+
+
+# Inputs of the slow tests: some ten seconds each.
+FORMATS = {"bif": 400, "uai": 300, "evidence": 1500, "schema": 1500, "yaml": 500, "workload": 1000, "csv": 400}
+FORMATS |= {"gzip": 1000, "parquet": 500}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "most"), FORMATS.items())
+def test_mutants_of_files_that_are_read(name, most):
+    for module in {"yaml": ["yaml"], "parquet": ["pyarrow.parquet"]}.get(name, []):
+        pytest.importorskip(module)
+    found = fuzzing.fuzz(name, 0, most=most)
+    assert not found.faults, str(found)
+    assert found.counts["read"] > 10

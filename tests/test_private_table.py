@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pypgm import Domain
 from pypgm.data import Dataset
-from pypgm.errors import BudgetError
+from pypgm.errors import BudgetError, ReleaseError
 from pypgm.privacy import Budget, Ledger, Privacy
 from pypgm.privacy.private_table import GRID_BITS, PrivateTable, on_grid
 from pypgm.queries import Identity, Partition, Prefix
@@ -107,7 +107,7 @@ def test_an_overdraw_raises_before_any_record_is_read(ask):
 
 def test_a_charge_comes_before_the_count():
     private = table(Untouchable(), budget=Budget(rho=1))
-    with pytest.raises(AssertionError, match="counted"):
+    with pytest.raises(ReleaseError, match="failed after it was charged"):
         private.measure("a", rho=Fraction(1, 2))
     assert private.ledger.spent() == Fraction(1, 2)
 

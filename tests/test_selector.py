@@ -109,9 +109,8 @@ def test_estimates_of_another_model_are_asked_for_before_the_charge():
     own.compare(lambda c: [math.nan] * DOMAIN.size(c))
     with pytest.raises(ValueError, match="finite"):
         own.select(rho=1)
-    own.compare(zero, [("z",)])
     with pytest.raises(ValueError, match="unknown attribute"):
-        own.select(rho=1)
+        own.compare(zero, [("z",)])
     assert len(private.ledger.lines) == 1
 
 
@@ -121,7 +120,7 @@ def test_scores_and_counts_end_with_the_table():
         stated = private.selector(CLIQUES, lambda i, counts: int(counts[0]), sensitivity=1)
         own.select(rho=1)
         stated.select(rho=1)
-    assert [s._Selector__kept or s._Selector__scores for s in (own, stated)] == [{}, {}]
+    assert [s._Selector__kept or s._now.scores for s in (own, stated)] == [{}, {}]
     for ask in (own.select, own.screen, stated.permute_and_flip, stated.screen):
         with pytest.raises(ValueError, match="closed"):
             ask(rho=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -41,7 +41,11 @@ def check_answers(runs: Runs) -> Finding:
     for pair, one, other in runs.traces:
         for trace in (one, other):
             measurements, drawn, sampled = _measurements(trace.release), _drawn(trace), trace.sampled
-            compared += len(measurements)
+            if runs.given and trace.release is not None:
+                found.extend(_handed(runs.given, measurements))
+                measurements = measurements[len(runs.given) :]
+            compared += len(measurements) + sum(asked is not None for asked in trace.selections)
+            compared += len(trace.draws) * hasattr(trace.release, "hidden")
             for measurement in measurements:
                 own = drawn.get(_key(measurement.values), [])
                 found.extend(_origin(None if sampled else trace, measurement, own))
@@ -51,7 +55,15 @@ def check_answers(runs: Runs) -> Finding:
             if not sampled:
                 found.extend(_selections(trace, pair.privacy))
                 found.extend(_hidden(trace))
-    return finding("answers", runs.subject, found, f"{compared} measurements, each drawn from counts of its table")
+    figures = f"{compared} measurements and selections, each drawn from counts of its table"
+    return finding("answers", runs.subject, found, figures, exercised=compared)
+
+
+def _handed(given: Sequence[LinearMeasurement], released: Sequence[LinearMeasurement]) -> Found:
+    """Demand that a release begins with the measurements that were handed to its mechanism, unchanged."""
+    for mine, theirs in itertools.zip_longest(given, released[: len(given)]):
+        if theirs is None or mine.clique != theirs.clique or _key(mine.values) != _key(theirs.values):
+            yield "cached answer", f"the measurement of {mine.clique} that was handed over is not in the release"
 
 
 def _measurements(release: Any) -> list[LinearMeasurement]:

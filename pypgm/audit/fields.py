@@ -37,7 +37,7 @@ def check_regressions(runs: Runs, radius: float) -> Finding:
         for trace in (one, other):
             compared += len(trace.draws)
             found += [(name, f"tables {pair.name}: {what}") for name, what in _followed(trace, radius)]
-    return finding("regressions", runs.subject, found, f"{compared} draws, equal integers")
+    return finding("regressions", runs.subject, found, f"{compared} draws, equal integers", exercised=compared)
 
 
 def _followed(trace: Trace, radius: float) -> Found:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 __all__ = ["DEFECTS", "Check", "Finding", "finding", "skipped", "timed"]
 
-Result = Literal["ok", "failed", "skipped"]
+Result = Literal["ok", "failed", "skipped", "not exercised"]
 
 DEFECTS = {
     "wrong relation": "noise calibrated for another neighbour relation than the declared one",
@@ -61,6 +61,8 @@ DEFECTS = {
     "second budget": "a copy, a file, a closed part or another process can be charged",
     "mark lost": "a ledger forgets its relation, or that it is not private",
     "ledger race": "several threads are let through where there is enough for one",
+    "trusted object": "an object of the caller's is believed, or looked at again after it was charged for",
+    "interrupt": "an interrupt leaves a ledger that lost a charge, counts one twice or cannot be used",
     "unchecked import": "a stored ledger is read though its costs do not follow from its lines",
 }
 
@@ -75,8 +77,8 @@ class Finding:
         Name of the check.
     subject : str
         What it looked at.
-    result : {"ok", "failed", "skipped"}
-        How it ended.
+    result : {"ok", "failed", "skipped", "not exercised"}
+        How it ended; a check that met nothing it could have failed on is not exercised.
     detail : str
         Figures if it holds, else what is wrong.
     defects : tuple of str
@@ -96,15 +98,20 @@ class Finding:
 Check = Callable[[], Finding]
 
 
-def finding(check: str, subject: str, found: Iterable[tuple[str, str]], figures: str) -> Finding:
-    """Return what a check found: pairs of a defect's name and a sentence; none of them is a pass with `figures`."""
+def finding(
+    check: str, subject: str, found: Iterable[tuple[str, str]], figures: str, *, exercised: bool | int = True
+) -> Finding:
+    """Return what a check found: pairs of a defect's name and a sentence; none of them is a pass with `figures`.
+
+    It is a pass only where the check was exercised: where there was something that could have been wrong.
+    """
     pairs = list(found)
     names = tuple(dict.fromkeys(name for name, _ in pairs))
     unknown = [name for name in names if name not in DEFECTS]
     if unknown:
         raise ValueError(f"defects need names from DEFECTS, got {unknown}")
     if not pairs:
-        return Finding(check, subject, "ok", figures)
+        return Finding(check, subject, "ok" if exercised else "not exercised", figures)
     first = dict(reversed(pairs))
     return Finding(check, subject, "failed", "; ".join(f"{name}: {first[name]}" for name in names), names)
 

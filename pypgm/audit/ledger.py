@@ -203,17 +203,17 @@ def check_ledger_threads(threads: int = 3) -> Finding:
 
 
 def _part_and_whole() -> int:
-    """Charge a part all there is, and the whole the same once that charge is half entered; return how many pass."""
+    """Charge the whole all there is, and a part that holds it once half of that is looked at; return how many pass."""
     whole = Ledger(Budget(rho=1))
     part = whole.allocate("part", amount=1)
-    enter, halfway, tried = Ledger._enter, threading.Event(), threading.Event()
+    held, halfway, tried = Ledger._held, threading.Event(), threading.Event()
     passed: list[Ledger] = []
 
-    def slow(self: Ledger, line: Charge) -> None:
-        if self is part and not halfway.is_set():
+    def slow(self: Ledger) -> Any:
+        if self is whole and not halfway.is_set():
             halfway.set()
-            tried.wait(0.05)  # a sound ledger lets nobody try before this charge is entered
-        enter(self, line)
+            tried.wait(0.05)  # a sound ledger lets nobody charge a part while it adds up
+        return held(self)
 
     def charge(ledger: Ledger) -> None:
         try:
@@ -224,11 +224,11 @@ def _part_and_whole() -> int:
 
     def second() -> None:
         if halfway.wait(1):
-            charge(whole)
+            charge(part)
             tried.set()
 
-    with patch.object(Ledger, "_enter", slow):
-        workers = [threading.Thread(target=charge, args=(part,)), threading.Thread(target=second)]
+    with patch.object(Ledger, "_held", slow):
+        workers = [threading.Thread(target=charge, args=(whole,)), threading.Thread(target=second)]
         for worker in workers:
             worker.start()
         for worker in workers:

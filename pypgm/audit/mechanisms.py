@@ -19,14 +19,26 @@ from pypgm.audit.budgets import allowed
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
+from pypgm.audit.stated import Effort
 from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, draws_of, observe, watched_charges
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.models.archive import read_archive
 from pypgm.models.stored_model import model_of_archive
 from pypgm.mrf import MarkovRandomField
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.ledger import Charge
 
-__all__ = ["Runs", "check_calibration", "check_charges", "check_noninterference", "lines_of", "run_pairs", "same_run"]
+__all__ = [
+    "Runs",
+    "change_of",
+    "check_calibration",
+    "check_charges",
+    "check_noninterference",
+    "compared_draws",
+    "lines_of",
+    "run_pairs",
+    "same_run",
+]
 
 Found = Iterator[tuple[str, str]]
 
@@ -38,67 +50,112 @@ class Runs:
     subject: str
     budget: Budget
     traces: tuple[tuple[Pair, Trace, Trace], ...]
+    given: tuple[LinearMeasurement, ...] = ()
+    """Measurements that the mechanism was handed: a release holds them first, as they are."""
 
 
-def run_pairs(subject: str, mechanism: Mechanism, budget: Budget, pairs: Sequence[Pair] | None = None) -> Runs:
-    """Run a mechanism on pairs of tables, by default on all of `neighbour_pairs` and `far_pairs`."""
+def run_pairs(
+    subject: str,
+    mechanism: Mechanism,
+    budget: Budget,
+    pairs: Sequence[Pair] | None = None,
+    *,
+    given: Sequence[LinearMeasurement] = (),
+    effort: Effort | None = None,
+) -> Runs:
+    """Run a mechanism on pairs of tables, by default on all of `neighbour_pairs` and `far_pairs`.
+
+    With an effort the scores that it states a sensitivity of are looked at on other tables too.
+    """
     traces = []
     for i, pair in enumerate([*neighbour_pairs(), *far_pairs()] if pairs is None else pairs):
-        first = observe(mechanism, pair.one, budget, pair.privacy, seed=i)
+        first = observe(mechanism, pair.one, budget, pair.privacy, seed=i, effort=effort)
         traces.append((pair, first, observe(mechanism, pair.other, budget, pair.privacy, like=first)))
-    return Runs(subject, budget, tuple(traces))
+    return Runs(subject, budget, tuple(traces), tuple(given))
 
 
 def check_calibration(runs: Runs) -> Finding:
     """Compare what the samplers were to hide between neighbours with what the charges say, in exact arithmetic.
 
     A measurement's answers may differ by its sensitivity; of a selection the log-probabilities, known in closed
-    form from scores and rate, may change by at most epsilon, and so may their range.
+    form from scores and rate, may change by at most epsilon, and so may their range. A score of stated sensitivity may
+    change by no more on the other tables either on which it was looked at.
     """
     found: list[tuple[str, str]] = []
-    compared = 0
+    compared, moved, raised = 0, 0, ""
     for pair, one, other in runs.traces:
-        lines = lines_of(one)
-        for draw, twin, line in zip(one.draws, other.draws, lines, strict=False):
-            if pair.neighbours and line is not None and draw.private.size == twin.private.size:
-                compared += 1
-                found.extend(_calibration(pair, draw, twin, line))
-        if pair.neighbours:
-            found.extend(_composed(pair, one, other, runs.budget.unit))
-    return finding("calibration", runs.subject, found, f"{compared} draws between neighbours, equality of integers")
+        raised = raised or one.raised or other.raised
+        moved += len(one.moved)
+        found.extend(_stated(one))
+        if not pair.neighbours:
+            continue
+        for draw, twin, line in compared_draws(one, other):
+            compared += 1
+            found.extend(_calibration(pair, draw, twin, line))
+        found.extend(_composed(pair, one, other, runs.budget.unit))
+    figures = f"{compared} draws between neighbours, equality of integers"
+    if moved:
+        figures += f", {moved} stated scores on other tables too"
+    if raised:
+        figures = f"a stated score raised {raised}, and was 0: what it would have been was not seen"
+    return finding("calibration", runs.subject, found, figures, exercised=compared and not raised)
+
+
+def _stated(one: Trace) -> Found:
+    for moved in one.moved:
+        if moved.change > moved.stated:
+            how = "in the place of another" if moved.is_replaced else "more or less"
+            told = f"a record {how} changes it by {moved.change}, {moved.stated} is stated"
+            yield "score sensitivity", f"the score of {moved.on}: {told}"
+
+
+def compared_draws(one: Trace, other: Trace) -> Iterator[tuple[Draw, Draw, Charge]]:
+    """Yield what both runs had to hide, draw by draw, with the line it was charged on."""
+    for draw, twin, line in zip(one.draws, other.draws, lines_of(one), strict=False):
+        if line is not None and draw.private.size == twin.private.size:
+            yield draw, twin, line
+
+
+def change_of(draw: Draw, twin: Draw, line: Charge) -> tuple[Fraction, Fraction]:
+    """Return by how much what a draw hides changes, and what its line allows, in the unit of the line."""
+    changes = [int(b) - int(a) for a, b in zip(draw.private.flat, twin.private.flat, strict=True)]
+    if draw.law == "discrete Gaussian":
+        return Fraction(sum(c * c for c in changes)), line.parameters["squared_sensitivity"]
+    if draw.law == "discrete Laplace":
+        return Fraction(sum(abs(c) for c in changes)), line.parameters["sensitivity"]
+    # log p_i = rate s_i - log sum exp(rate s): it changes by rate (c_i - c) with c between the extreme changes.
+    return draw.parameter * (max(changes) - min(changes)), line.parameters["epsilon"]
 
 
 def _calibration(pair: Pair, draw: Draw, twin: Draw, line: Charge) -> Found:
-    changes = [int(b) - int(a) for a, b in zip(draw.private, twin.private, strict=True)]
     where = f"{line.what} on {line.on}, tables {pair.name}, {pair.privacy.neighbours}"
     k = pair.privacy.records_per_person
     wide = "lost user bound" if k > 1 else "wrong relation" if pair.privacy.neighbours == "replace" else "sensitivity"
-    if draw.law == "discrete Gaussian":
-        change, allowed = Fraction(sum(c * c for c in changes)), line.parameters["squared_sensitivity"]
-    elif draw.law == "discrete Laplace":
-        change, allowed = Fraction(sum(abs(c) for c in changes)), line.parameters["sensitivity"]
-    else:
-        # log p_i = rate s_i - log sum exp(rate s): it changes by rate (c_i - c) with c between the extreme changes.
-        change = draw.parameter * (max(changes) - min(changes))
-        allowed = line.parameters["epsilon"]
-        wide = "score sensitivity"
+    change, allowed = change_of(draw, twin, line)
     if change > allowed:
+        wide = wide if draw.law in {"discrete Gaussian", "discrete Laplace"} else "score sensitivity"
         yield wide, f"{where}: changes by {float(change):.6g}, {float(allowed):.6g} is charged for"
+    one_answer = int(np.abs(draw.private - twin.private).max(initial=0))
+    if one_answer > line.parameters.get("largest_change", one_answer):
+        stated = line.parameters["largest_change"]
+        yield "sensitivity", f"{where}: an answer changes by {one_answer}, {stated} is stated"
 
 
 def _composed(pair: Pair, one: Trace, other: Trace, unit: Unit) -> Found:
     """Add up what draws lose of which only some compose: a person is in some of them, each by a range of its own."""
-    lost: dict[int, tuple[Charge, Fraction]] = {}
-    for draw, twin, line in zip(one.draws, other.draws, lines_of(one), strict=False):
-        if line is not None and "draws" in line.parameters and draw.private.size == twin.private.size:
-            changes = [int(b) - int(a) for a, b in zip(draw.private, twin.private, strict=True)]
-            epsilon = draw.parameter * (max(changes) - min(changes))
-            before = lost.get(id(line), (line, Fraction(0)))[1]
-            lost[id(line)] = line, before + (epsilon if unit == "epsilon" else epsilon**2 / 8)
-    for line, amount in lost.values():
-        if amount > line.cost:
-            where = f"{line.what} on {line.on}, tables {pair.name}, {pair.privacy.neighbours}"
-            yield "wrong charge", f"{where}: loses {float(amount):.6g}, {float(line.cost):.6g} is charged for"
+    # Lines of one epsilon are taken together: which of them a draw belongs to does not show.
+    lost: dict[tuple[str, Fraction], Fraction] = {}
+    lines = [line for line in one.charges if "draws" in line.parameters]
+    for draw, twin, line in compared_draws(one, other):
+        if "draws" in line.parameters:
+            epsilon = change_of(draw, twin, line)[0]
+            kind = line.what, line.parameters["epsilon"]
+            lost[kind] = lost.get(kind, Fraction(0)) + (epsilon if unit == "epsilon" else epsilon**2 / 8)
+    for (what, epsilon), amount in lost.items():
+        cost = sum(line.cost for line in lines if (line.what, line.parameters["epsilon"]) == (what, epsilon))
+        if amount > cost:
+            where = f"{what}, tables {pair.name}, {pair.privacy.neighbours}"
+            yield "wrong charge", f"{where}: loses {float(amount):.6g}, {float(cost):.6g} is charged for"
 
 
 def check_charges(runs: Runs) -> Finding:
@@ -109,7 +166,8 @@ def check_charges(runs: Runs) -> Finding:
         count += len(one.charges)
         found.extend(_protocol(one, add_remove=pair.privacy.neighbours == "add-remove"))
         found.extend(_costs(one, runs.budget))
-    return finding("charges", runs.subject, found, f"{count} lines, each before its read and with its own draw")
+    figures = f"{count} lines, each before its read and with its own draw"
+    return finding("charges", runs.subject, found, figures, exercised=count)
 
 
 def _costs(trace: Trace, budget: Budget) -> Found:
@@ -219,8 +277,11 @@ def lines_of(trace: Trace) -> list[Charge | None]:
             same = [line for line in open_lines if line.noise == event.law]
             line = _line_of(open_lines, event) or (same[0] if same else None)
             lines.append(line)
-            if line is not None:
-                open_lines.remove(line)
+            # Candidates that are drawn one after the other in one call have a line each.
+            for _ in range(np.size(event.outcome) if event.law == "exponential mechanism" else 1):
+                if line is not None:
+                    open_lines.remove(line)
+                    line = _line_of(open_lines, event)
     return lines
 
 
@@ -230,17 +291,22 @@ def check_noninterference(runs: Runs) -> Finding:
     The finished release is then used with the records taken away: projected, drawn from, summarised, saved, loaded.
     """
     found: list[tuple[str, str]] = []
+    first: dict[int, dict[str, Any]] = {}  # looked at once, and before it is used: releases keep what they worked out
     for _, one, other in runs.traces:
-        found.extend(same_run(one, other))
+        if id(one) not in first:
+            first[id(one)] = contents(one.release)
+        found.extend(same_run(one, other, first[id(one)]))
         if one.error:
             found.append(("no release", one.error))
+    for _, one, other in runs.traces:
         if one.release is not None:
             found.extend(_kept(one))
             found.extend(_use(one, other))
-    return finding("non-interference", runs.subject, found, f"{len(runs.traces)} pairs of tables, identical bytes")
+    figures = f"{len(runs.traces)} pairs of tables, identical bytes"
+    return finding("non-interference", runs.subject, found, figures, exercised=len(runs.traces))
 
 
-def same_run(one: Trace, other: Trace) -> Found:
+def same_run(one: Trace, other: Trace, mine: dict[str, Any] | None = None) -> Found:
     """Demand that two runs on the same noisy outcomes take one path, end in one error, say and return the same."""
     if other.diverged:
         same = all((a.what, a.on) == (b.what, b.on) for a, b in zip(one.charges, other.charges, strict=False))
@@ -248,11 +314,13 @@ def same_run(one: Trace, other: Trace) -> Found:
         name = "domain from the data" if sizes else "path depends on the data"
         yield name, other.diverged
         return
+    if [(line.noise, line.cost) for line in one.charges] != [(line.noise, line.cost) for line in other.charges]:
+        yield "path depends on the data", "the runs are charged differently"
     if one.error != other.error:
         yield "exception tells", "the runs end in different exceptions"
     if one.text != other.text:
         yield "text tells", "the runs print, log or warn differently"
-    yield from _same_release(contents(one.release), contents(other.release))
+    yield from _same_release(contents(one.release) if mine is None else mine, contents(other.release))
 
 
 def _same_release(mine: dict[str, Any], theirs: dict[str, Any]) -> Found:

@@ -9,6 +9,8 @@ from pypgm.audit.answers import check_answers
 from pypgm.audit.finding import Finding, timed
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import Pair
+from pypgm.audit.stated import Effort
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
@@ -18,7 +20,11 @@ __all__ = ["check"]
 
 
 def check(
-    mechanism: Callable[[PrivateTable], Any], budget: Budget, *, pairs: Sequence[Pair] | None = None
+    mechanism: Callable[[PrivateTable], Any],
+    budget: Budget,
+    *,
+    pairs: Sequence[Pair] | None = None,
+    given: Sequence[LinearMeasurement] = (),
 ) -> list[Finding]:
     """Run a mechanism on pairs of tables and follow what it reads, charges, draws, says and returns.
 
@@ -63,7 +69,8 @@ def check(
     def entered(data: Any, limit: Budget, privacy: Privacy) -> Any:
         return mechanism(PrivateTable(data, privacy, Ledger(limit)))
 
-    runs = run_pairs(getattr(mechanism, "__name__", type(mechanism).__name__), entered, budget, pairs)
+    name = getattr(mechanism, "__name__", type(mechanism).__name__)
+    runs = run_pairs(name, entered, budget, pairs, given=given, effort=Effort())
     checks = (check_calibration, check_charges, check_answers, check_noninterference)
     return [timed(each, runs) for each in checks]
 

@@ -37,7 +37,7 @@ def failures(found: Sequence[Finding]) -> list[Finding]:
 
 def row(found: Finding) -> str:
     """Return a finding as a line of a table: check, what it looked at, result, seconds, figures."""
-    return f"{found.check:24}  {found.subject[:44]:44}  {found.result:7}  {found.seconds:7.2f} s  {found.detail}"
+    return f"{found.check:24}  {found.subject[:44]:44}  {found.result:13}  {found.seconds:7.2f} s  {found.detail}"
 
 
 def write_report(path: str | Path, tier: int, found: Sequence[Finding]) -> None:
@@ -56,6 +56,7 @@ def write_report(path: str | Path, tier: int, found: Sequence[Finding]) -> None:
         "tier": tier,
         "checks": len(found),
         "failed": len(failures(found)),
+        "not exercised": sum(f.result == "not exercised" for f in found),
         "skipped": sum(f.result == "skipped" for f in found),
         "seconds": round(sum(f.seconds for f in found), 1),
     }

@@ -122,7 +122,8 @@ def check_selection_loss(runs: Runs) -> Finding:
         if pair.neighbours and not other.diverged and not one.error:
             compared += len(_selections(one))
             found.extend(_losses(one, other, pair.name, runs.budget.unit == "epsilon"))
-    return finding("loss of selections", runs.subject, found, f"{compared} draws, exact at {len(_ORDERS)} orders")
+    figures = f"{compared} draws, exact at {len(_ORDERS)} orders"
+    return finding("loss of selections", runs.subject, found, figures, exercised=compared)
 
 
 def _selections(trace: Trace) -> list[Draw]:

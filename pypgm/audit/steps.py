@@ -192,6 +192,11 @@ _RANKED: dict[str, tuple[list[str], list[float]]] = {
     "quantiles, odd epsilon": (["3/4", "1/3"], [-1, 0.5, 1, 1.5, 2]),
 }
 
+_REFUSED = {"selection among running sums"}
+_CHOSEN = {*_SCORED, *_RANKED, "draws of counts", "a draw of counts, odd epsilon", "quantiles beside nulls"}
+_NOT_RECOUNTED = {name for name in (*ASKED, *COLUMNS) if name.startswith(("bounds", "quantiles", "draws", "a draw of"))}
+_NOT_RECOUNTED |= {"a screen by a stated score"}
+
 
 def check_asked(names: Sequence[str] = (*ASKED, *COLUMNS)) -> list[Finding]:
     """Ask for each thing on neighbours: what it hides, charges, says and releases; it costs no more than asked."""
@@ -201,11 +206,13 @@ def check_asked(names: Sequence[str] = (*ASKED, *COLUMNS)) -> list[Finding]:
 def asked_checks(name: str) -> list[Check]:
     """Return the checks of one thing that is asked, which share their runs."""
     runs = functools.cache(lambda: _runs(name))
-    checks = (check_calibration, check_charges, check_answers, check_noninterference)
-    return [
-        partial(_on, check, runs)
-        for check in (*checks, check_selection_loss, _check_cost, _check_changes, _check_scores)
-    ]
+    checks = [check_noninterference, _check_cost]
+    if name not in _REFUSED:
+        checks += [check_calibration, check_charges]
+        checks += [check_selection_loss] if name in _CHOSEN else [_check_changes]
+        checks += [] if name in _NOT_RECOUNTED else [check_answers]
+        checks += [_check_scores] if name in {*_SCORED, *_RANKED} else []
+    return [partial(_on, check, runs) for check in checks]
 
 
 def _on(check: Callable[[Runs], Finding], runs: Callable[[], Runs]) -> Finding:
@@ -251,7 +258,7 @@ def _check_changes(runs: Runs) -> Finding:
             if change > line.parameters["largest_change"]:
                 stated = line.parameters["largest_change"]
                 found.append(("sensitivity", f"tables {pair.name}: an answer changes by {change}, {stated} is stated"))
-    return finding("largest changes", runs.subject, found, f"{compared} draws")
+    return finding("largest changes", runs.subject, found, f"{compared} draws", exercised=compared)
 
 
 def _check_scores(runs: Runs) -> Finding:
@@ -270,7 +277,8 @@ def _check_scores(runs: Runs) -> Finding:
                     found.append(
                         ("wrong score", f"tables {pair.name}: {draw.private.tolist()}, {wanted} by definition")
                     )
-    return finding("scores", runs.subject, found, f"{compared} lists of scores, equal integers")
+    figures = f"{compared} lists of scores, equal integers"
+    return finding("scores", runs.subject, found, figures, exercised=compared)
 
 
 def _scores(subject: str, trace: Trace) -> list[list[int]]:

@@ -40,12 +40,14 @@ from pypgm.audit.extremes import (
     check_odd_laws,
 )
 from pypgm.audit.fields import check_regressions
-from pypgm.audit.finding import Check
+from pypgm.audit.finding import Check, Finding
+from pypgm.audit.fuzz import check_fuzz
 from pypgm.audit.kept import check_kept
 from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from pypgm.audit.marks import check_marks
-from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
+from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
+from pypgm.audit.options import check_options
 from pypgm.audit.pairs import Pair, binary_pairs, far_pairs, neighbour_pairs
 from pypgm.audit.randomness import (
     check_integer_noise,
@@ -61,6 +63,7 @@ from pypgm.audit.roundings import check_amplification, check_roundings, check_ta
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws, check_selection_loss
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
+from pypgm.audit.settings import SETTINGS
 from pypgm.audit.settled import check_open_sets
 from pypgm.audit.shapes import CHOOSING, SHAPES, check_batches, check_shapes
 from pypgm.audit.single_steps import PURE_STEPS, STEPS, many_answers, sampled
@@ -80,6 +83,7 @@ from pypgm.audit.subjects import (
     sampled_network,
 )
 from pypgm.audit.trace import Mechanism
+from pypgm.audit.trust import check_errors_behind, check_interrupts, check_trust, check_votes
 from pypgm.audit.whole import check_claims
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
@@ -92,6 +96,10 @@ MEASUREMENTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
     "discrete Laplace": lambda counts: add_discrete_laplace(counts, Fraction(2)),
 }
 """Noise primitives that the precision attack is tried on."""
+
+_NOTHING: set[tuple[str, Callable[[Runs], Finding]]] = {("many answers", check_calibration)}
+_NOTHING |= {(name, check_answers) for name in ("selection by a stated score", "bounds", "bins of a schema")}
+"""Checks that a subject gives nothing to: no neighbours, no measurement, no selection that can be worked out again."""
 
 _BATCHED = ("many measurements", "selection against two models", "selection by a stated score", "screen")
 
@@ -108,9 +116,9 @@ def suite(tier: int) -> list[Check]:
         raise ValueError(f"tier must be 0, 1 or 2, got {tier}")
     checks = _deterministic()
     if tier == 1:
-        checks += _statistical(draws=1_000_000, others=100_000, runs=200_000, releases=2000)
+        checks += _statistical(cases=150, draws=1_000_000, others=100_000, runs=200_000, releases=2000)
     elif tier == 2:
-        checks += _statistical(draws=100_000_000, others=1_000_000, runs=2_000_000, releases=20_000)
+        checks += _statistical(cases=5000, draws=100_000_000, others=1_000_000, runs=2_000_000, releases=20_000)
     return checks
 
 
@@ -128,6 +136,7 @@ def _deterministic() -> list[Check]:
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))
     checks += [check_command, partial(check_command, ("--rows", "50", "--quiet")), check_table_errors, check_refusals]
     checks += [check_budgets, check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets]
+    checks += [check_trust, check_votes, check_errors_behind, check_interrupts]
     for name, mechanism in STEPS.items():
         checks += _observed(name, mechanism, Budget(rho=2))
     for name, mechanism in PURE_STEPS.items():
@@ -144,7 +153,8 @@ def _deterministic() -> list[Check]:
     crossed = [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
     checks += _observed("chosen structure", chosen_network, Budget(epsilon=2), crossed)
     for name, mechanism in {**FEWER, **LEARNERS}.items():
-        checks += _observed(name, mechanism, Budget(rho=2), crossed)
+        regressed = partial(check_regressions, radius=FIELD_RADIUS) if name == "learn_pairwise" else None
+        checks += _observed(name, mechanism, Budget(rho=2), crossed, regressed)
         if name in LEARNERS:
             checks += _observed(f"{name}, pure", mechanism, Budget(epsilon=2), crossed)
         checks += [partial(check_conservation, name, mechanism, 25), partial(check_seeds, name, mechanism)]
@@ -155,9 +165,9 @@ def _deterministic() -> list[Check]:
         shapes = SHAPES[3:4] if name == "learn_pairwise" else SHAPES[2:4]  # it has a regression for each two codes
         checks.append(partial(check_shapes, name, mechanism, shapes))
     for name, learner in SPINS.items():
-        checks += _observed(name, learner, Budget(rho=2), binary_pairs())
-    checks += _regressions("learn_pairwise", LEARNERS["learn_pairwise"], crossed, FIELD_RADIUS)
-    checks += _regressions("learn_ising", SPINS["learn_ising"], binary_pairs(), SPIN_RADIUS)
+        regressed = partial(check_regressions, radius=SPIN_RADIUS) if name == "learn_ising" else None
+        checks += _observed(name, learner, Budget(rho=2), binary_pairs(), regressed)
+    checks += [partial(check_options, name) for name in SETTINGS]
     checks.append(partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING))
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in {**MECHANISMS, **STEPS}.items()]
     checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
@@ -168,25 +178,29 @@ def _deterministic() -> list[Check]:
     return checks
 
 
-def _observed(name: str, mechanism: Mechanism, budget: Budget, pairs: list[Pair] | None = None) -> list[Check]:
+def _observed(
+    name: str,
+    mechanism: Mechanism,
+    budget: Budget,
+    pairs: list[Pair] | None = None,
+    regressed: Callable[[Runs], Finding] | None = None,
+) -> list[Check]:
+    """Return the checks of a mechanism's runs, which are made once; of regressions their scores and losses too."""
     runs = functools.cache(lambda: run_pairs(name, mechanism, budget, pairs))
-    return [
-        lambda: check_calibration(runs()),
-        lambda: check_charges(runs()),
-        lambda: check_answers(runs()),
-        lambda: check_claims(runs()),
-        lambda: check_noninterference(runs()),
-    ]
+    checks: list[Callable[[Runs], Finding]] = [check_calibration, check_charges, check_answers]
+    checks += [check_claims, check_noninterference]
+    checks += [regressed, check_selection_loss] if regressed else []
+    return [partial(_on, each, runs) for each in checks if (name, each) not in _NOTHING]
 
 
-def _regressions(name: str, learner: Mechanism, pairs: list[Pair], radius: float) -> list[Check]:
-    runs = functools.cache(lambda: run_pairs(name, learner, Budget(rho=2), pairs))
-    return [lambda: check_regressions(runs(), radius), lambda: check_selection_loss(runs())]
+def _on(check: Callable[[Runs], Finding], runs: Callable[[], Runs]) -> Finding:
+    return check(runs())
 
 
-def _statistical(*, draws: int, others: int, runs: int, releases: int) -> list[Check]:
+def _statistical(*, cases: int, draws: int, others: int, runs: int, releases: int) -> list[Check]:
     laws: tuple[Law, Law] = ("laplace", "gaussian")
-    checks: list[Check] = [partial(check_chi_square, law, s, draws) for law, s in itertools.product(laws, SCALES)]
+    checks: list[Check] = [partial(check_fuzz, cases)]
+    checks += [partial(check_chi_square, law, s, draws) for law, s in itertools.product(laws, SCALES)]
     # OpenDP's Laplace sampler takes long at large scales.
     checks += [partial(check_other_sampler, law, s, others) for law, s in itertools.product(laws, SCALES[3:9:2])]
     whole = {**MECHANISMS, **FEWER, **LEARNERS}

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm.audit.stated import Effort, Moved, watched_scores
 from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings, opendp_stand_in
 from pypgm.data import Dataset
 from pypgm.domain import Clique
@@ -113,6 +114,16 @@ class Trace:
             elif kind == "draw":
                 asked.append(at)
         return asked
+
+    @property
+    def moved(self) -> list[Moved]:
+        """What a record was seen to change of stated scores."""
+        return [event for kind, event in self.events if kind == "moved"]
+
+    @property
+    def raised(self) -> str:
+        """The error that a stated score raised, if one did."""
+        return next((event for kind, event in self.events if kind == "raised"), "")
 
     @property
     def sampled(self) -> bool:
@@ -231,14 +242,18 @@ class _Sampler:
     def _repeat(self, law: str, size: int, parameter: Fraction) -> Any:
         like = self.like or []
         if self.used == len(like):
-            raise DivergedError(f"path: a draw more than the {len(like)} of the first run")
+            self._diverge(f"path: a draw more than the {len(like)} of the first run")
         draw = like[self.used]
         self.used += 1
         if draw.law != law or draw.parameter != parameter:
-            raise DivergedError(f"path: draw {self.used} is {law}({parameter}), was {draw.law}({draw.parameter})")
+            self._diverge(f"path: draw {self.used} is {law}({parameter}), was {draw.law}({draw.parameter})")
         if draw.private.size != size:
-            raise DivergedError(f"size: draw {self.used} covers {size} numbers, covered {draw.private.size}")
+            self._diverge(f"size: draw {self.used} covers {size} numbers, covered {draw.private.size}")
         return draw.outcome
+
+    def _diverge(self, how: str) -> NoReturn:
+        self.trace.diverged = how  # what is raised behind a charge is not told
+        raise DivergedError(how)
 
 
 def observe(
@@ -249,8 +264,11 @@ def observe(
     *,
     like: Trace | None = None,
     seed: int = 1,
+    effort: Effort | None = None,
 ) -> Trace:
     """Run a mechanism and return what it did; with `like`, on the noisy outcomes of that run.
+
+    With an effort, what a record changes of its stated scores is sought on other tables too.
 
     The samplers of the core and what enters a charge are replaced for the length of the call, so nothing else may run
     in the process meanwhile.
@@ -267,14 +285,13 @@ def observe(
         stack.enter_context(patch.object(_core, "flip_coins", sampler.coins(_core.flip_coins)))
         stack.enter_context(watched_charges(trace))
         stack.enter_context(_watched_selections(trace))
+        stack.enter_context(watched_scores(lambda kind, event: trace.events.append((kind, event)), records, effort))
         stack.enter_context(fixed_surroundings())
         said = stack.enter_context(all_output())
         try:
             trace.release = mechanism(records, budget, privacy)
-        except DivergedError as error:
-            trace.diverged = str(error)
         except Exception as error:  # whatever it is, the mechanism told it
-            trace.error = as_told(error)
+            trace.error = "" if trace.diverged else as_told(error)
     trace.text = said.getvalue()
     if like is not None and not trace.diverged and not trace.error and sampler.used < len(like.draws):
         trace.diverged = f"path: {sampler.used} draws, the first run made {len(like.draws)}"

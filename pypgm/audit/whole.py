@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -20,19 +22,25 @@ def followed(check: str, subject: str, runs: Sequence[Runs]) -> Finding:
     checks = (check_calibration, check_charges, check_answers, check_noninterference, check_claims)
     found = [each(one) for one in runs for each in checks]
     failed = [(defect, f"{f.subject}: {f.detail}") for f in found for defect in f.defects]
-    return finding(
-        check, subject, failed, f"{sum(len(one.traces) for one in runs)} pairs, {len(checks)} checks of each"
-    )
+    looked_at = {f.check for f in found if f.result != "not exercised"}
+    figures = f"{sum(len(one.traces) for one in runs)} pairs, {len(looked_at)} checks of each"
+    idle = sorted({f.check for f in found} - looked_at)
+    if idle:
+        figures += f"; nothing to look at for {', '.join(idle)}"
+    # A mechanism may release no measurement, or no ledger; but it draws, and charges for it.
+    return finding(check, subject, failed, figures, exercised={"calibration", "charges"} <= looked_at)
 
 
 def check_claims(runs: Runs) -> Finding:
     """Compare what a release says of itself with what was asked and done: relation, budget, lines and total."""
     found: list[tuple[str, str]] = []
+    compared = 0
     for pair, one, other in runs.traces:
         for trace in (one, other):
             if getattr(trace.release, "ledger", None) is not None:
+                compared += 1
                 found.extend(_claims(trace, runs.budget, pair.privacy))
-    return finding("claims", runs.subject, found, f"{2 * len(runs.traces)} releases say what they are")
+    return finding("claims", runs.subject, found, f"{compared} releases say what they are", exercised=compared)
 
 
 def _claims(trace: Trace, budget: Budget, privacy: Privacy) -> Iterator[tuple[str, str]]:
@@ -51,6 +59,15 @@ def _claims(trace: Trace, budget: Budget, privacy: Privacy) -> Iterator[tuple[st
     if hasattr(trace.release, "report"):
         report = trace.release.report()
         told = f"{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person"
-        amount = f"rho {float(budget.limit)!r}" if budget.epsilon is None else f"epsilon {float(budget.epsilon)!r}"
-        if told not in report or amount not in report.splitlines()[0]:
+        if told not in report or not _states(report.splitlines()[0], budget):
             yield "wrong claim", "the report states another relation or guarantee than was asked for"
+
+
+def _states(line: str, budget: Budget) -> bool:
+    """Whether a line states the guarantee, as the shortest decimal of a float that is not below it."""
+    word, amount = ("rho", budget.limit) if budget.epsilon is None else ("epsilon", budget.epsilon)
+    stated = re.search(rf"{word} (\S+?)(?:,|$)", line)
+    if stated is None:
+        return False
+    near = float(stated[1])
+    return amount <= Fraction(stated[1]) and not (near > 0 and amount <= Fraction(repr(math.nextafter(near, 0))))

@@ -115,6 +115,7 @@ def select_parents(table: PrivateTable, how: PrivateStructure) -> tuple[dict[str
     ValueError
         Before anything is spent, if the score is none for these attributes or this relation.
     """
+    how = _copied(how)
     how.check(table.domain, table.privacy)
     parents: dict[str, Clique] = dict.fromkeys(table.domain, ())
     steps = len(parents) - 1
@@ -129,6 +130,12 @@ def select_parents(table: PrivateTable, how: PrivateStructure) -> tuple[dict[str
         child, own = choice.next(each)
         parents[child] = own
     return parents, measured
+
+
+def _copied(how: PrivateStructure) -> PrivateStructure:
+    """Return options of our own class: the score whose sensitivity is charged is the one that is computed."""
+    score = next(known for known in get_args(Score) if known == how.score)
+    return PrivateStructure(score, how.share, how.usefulness, how.max_parents, how.max_candidates)
 
 
 def _most_cells(

@@ -183,6 +183,8 @@ def _check_values(attribute: str, values: object) -> None:
             raise ValueError(f"attribute {attribute!r} needs at least one label, got an empty list")
     elif isinstance(values, bool) or not isinstance(values, int):
         raise TypeError(f"attribute {attribute!r} needs a size or a list of labels, got {json.dumps(values)}")
+    elif values >= 1 << 63:
+        raise ValueError(f"attribute {attribute!r} needs a size below 2^63")
 
 
 def _listed(texts: list[str], limit: int = 8) -> str:

@@ -16,7 +16,7 @@ from pypgm.data.bins import MOST_BINS, Binned, UnreadableError, drawn
 from pypgm.data.values import is_number, plain
 from pypgm.domain import Label
 
-__all__ = ["Date", "Resolution"]
+__all__ = ["Date", "Resolution", "iso_date"]
 
 Resolution = Literal["year", "quarter", "month", "week", "day", "hour"]
 
@@ -98,7 +98,7 @@ class Date(Binned):
 
     @cached_property
     def _bounds(self) -> tuple[float, float]:
-        low, high = (_iso(text) for text in (self.low, self.high))
+        low, high = (iso_date(text) for text in (self.low, self.high))
         if self.resolution == "hour":
             ends_day = _ISO.fullmatch(self.high.strip()) is not None and len(self.high.strip()) == 10
             return float(_seconds(low)), float(_seconds(high) + (_DAY - 1 if ends_day else 0))
@@ -153,7 +153,7 @@ class Date(Binned):
 
     def _parsed(self, text: str) -> datetime.date:
         if not self.format:
-            return _iso(text)
+            return iso_date(text)
         try:
             return datetime.datetime.strptime(text, self.format)
         except ValueError:
@@ -203,8 +203,8 @@ class Date(Binned):
         return bool((found == np.searchsorted(self._starts, starts, side="right")).all())
 
 
-def _iso(text: object) -> datetime.date:
-    """Return the date of an ISO text, with its time if it has one."""
+def iso_date(text: object) -> datetime.date:
+    """Return the date of an ISO text, with its time if it has one; `UnreadableError` for any other text."""
     parts = _ISO.fullmatch(text.strip()) if isinstance(text, str) and text.isascii() else None
     if parts is None:
         raise UnreadableError

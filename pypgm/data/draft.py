@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from pypgm.data.dates import iso_date
 from pypgm.data.files import csv_rows, open_text
 from pypgm.data.numbers import has_decimal_comma
 from pypgm.data.parquet import is_parquet, text_rows
@@ -32,8 +33,8 @@ _BINS = 50  # of a column of numbers, about
 _NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
-_WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,14})")  # what begins with a zero, such as a postcode, is a text
-_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,2})?")
+_WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})")  # what begins with a zero, such as a postcode, is a text
+_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
 _COMMENT = (
     "Drafted from a table. A schema is public: what has a warning was read from the records, and nothing protects it, "
     "or may name people. Replace it by what is publicly known, or drop the column, and delete the warning."
@@ -272,12 +273,8 @@ def _of_format(form: str, text: str) -> datetime.datetime:
 
 
 def _iso(text: str) -> datetime.datetime:
-    if len(text) < 10:
-        raise ValueError
-    found = datetime.datetime.fromisoformat(text)
-    if found.tzinfo is not None or text[4] != "-":
-        raise ValueError
-    return found
+    found = iso_date(text)
+    return found if isinstance(found, datetime.datetime) else datetime.datetime.combine(found, datetime.time())
 
 
 def _date_ends(low: datetime.datetime, high: datetime.datetime) -> dict[str, Any]:

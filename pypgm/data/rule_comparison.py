@@ -19,7 +19,11 @@ from pypgm.memory import check_fits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Comparison", "check_together"]
+__all__ = ["MOST_CELLS", "Comparison", "check_together"]
+
+MOST_CELLS = 1 << 28
+"""Combinations of values that a rule may speak of: each has a byte."""
+
 
 _ORDER = re.compile("<=|>=|<|>")
 
@@ -80,7 +84,7 @@ class Comparison:
             kinds = f"{self.columns[0]!r} is {low.kind}, {self.columns[1]!r} is {high.kind}"
             raise ValueError(f"the rule {self.text!r} needs two columns of numbers, or two of dates alike: {kinds}")
         told = f"the rule {self.text!r} needs {low.size * high.size:.3g} pairs of bins"
-        check_fits(low.size * high.size, None, told, "make bins wider")
+        check_fits(low.size * high.size, MOST_CELLS, told, "make bins wider")
         (_, _, first), (_, highest, starts) = low.bounds_and_starts(), high.bounds_and_starts()
         least, most = first.copy(), np.append(starts[1:] - (0 if isinstance(high, Real) else 1), highest)
         if low.outside == "clip":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -10,8 +11,9 @@ import numpy as np
 
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
-from pypgm.data.rule_comparison import Comparison
+from pypgm.data.rule_comparison import MOST_CELLS, Comparison
 from pypgm.domain import Clique, Label
+from pypgm.memory import check_fits, short
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -84,7 +86,10 @@ class Rule:
         ValueError
             If a column is unknown or open, or does not have a value.
         """
-        found = np.zeros([_column(columns, name).size for name in self.columns], dtype=bool)
+        shape = [_column(columns, name).size for name in self.columns]
+        told = f"the rule on {', '.join(self.columns)} needs {short(math.prod(shape))} cells"
+        check_fits(math.prod(shape), MOST_CELLS, told, "make bins wider")
+        found = np.zeros(shape, dtype=bool)
         for cell in self.forbidden:
             codes = [_codes(name, columns[name], entry) for name, entry in zip(self.columns, cell, strict=True)]
             found[np.ix_(*codes)] = True

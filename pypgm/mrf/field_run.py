@@ -82,14 +82,13 @@ class FieldRun:
 
     def learn(self, plan: Plan, steps: int | None) -> FieldRelease:
         """Spend the budget: a hundredth on the total where that is private, equal parts of the rest on all nodes."""
-        if steps is not None:
-            checked_integer("steps", steps, 1)
-        self.table.frank_wolfe(Regressions(plan.features, plan.nodes, plan.radius, steps or MOST_STEPS))  # as a check
+        wanted = None if steps is None else checked_integer("steps", steps, 1)
+        self.table.frank_wolfe(Regressions(plan.features, plan.nodes, plan.radius, wanted or MOST_STEPS))  # as a check
         budget = self.table.ledger.remaining()
         measured = [] if self.table.public_total is not None else [self._measured_total(budget * _TOTAL)]
         total = self.table.public_total if not measured else max(0, int(measured[0].values[0]))
         amounts = [self.table.ledger.remaining() / len(plan.nodes) for _ in plan.nodes]
-        n_steps = steps or default_steps(plan, amounts, float(total or 0), pure=self._pure)
+        n_steps = wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)
         asked = Regressions(plan.features, plan.nodes, plan.radius, n_steps)
         weights = self.table.frank_wolfe(asked).solve(amounts) if plan.nodes else []
         self.close()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.domain import Clique, as_clique
+from pypgm.domain import Clique
 from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.rational import Number
 from pypgm.privacy.selection import drawable_rate, select_exponential, selection_epsilon
 from pypgm.privacy.selector import Count
+from pypgm.privacy.trusted_query import own_clique
 
 if TYPE_CHECKING:
     from typing import NoReturn, SupportsIndex
@@ -42,7 +45,7 @@ class CellSelector:
 
     def __init__(self, table: PrivateTable, cliques: Sequence[Clique], count: Count) -> None:
         self._table = table
-        self._cliques = [as_clique(c) for c in cliques]
+        self._cliques = [own_clique(table.domain, c) for c in cliques]
         self._ends = np.cumsum([table.domain.size(c) for c in self._cliques], dtype=np.int64)
         if not self._cliques:
             raise ValueError("a selection among counts needs at least one clique")
@@ -99,16 +102,18 @@ class CellSelector:
         shift = round(weight * min(checked_real("total", total, zero=True), float(_COUNT_LIMIT)))
         unit = abs(weight) * self._table.privacy.cell_score_range
         rate = drawable_rate(selection_epsilon(rho, epsilon, 8, count) / unit)
-        ledger, words = self._table.ledger, self._table._words
-        ledger.charge_exponential(
+        self._table.ledger.charge_exponential(
             "select",
             f"{2 * public.size} counts",
             epsilon=rate * unit,
             score_range=unit,
             repeated=None if count == 1 else (count, count),
         )
-        scores = self._scores(weight, public, shift)
-        return [self._place(select_exponential(scores, rate, words)) for _ in range(count)]
+        with fixed_errors:
+            return self._drawn(self._scores(weight, public, shift), rate, count)
+
+    def _drawn(self, scores: NDArray[np.int64], rate: Fraction, count: int) -> list[Drawn]:
+        return [self._place(select_exponential(scores, rate, self._table._words)) for _ in range(count)]
 
     def _public(self, offsets: Sequence[ArrayLike]) -> NDArray[np.int64]:
         given = [np.asarray(o, dtype=np.float64).reshape(-1) for o in offsets]

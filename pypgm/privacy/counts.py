@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pypgm.data import Schema
 from pypgm.domain import Clique, Domain
 
-__all__ = ["Counts", "schema_of"]
+__all__ = ["Counts", "check_counts", "schema_of"]
 
 
 class Counts(Protocol):
@@ -31,6 +31,15 @@ class Counts(Protocol):
 
     def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
         """Return the flat int64 table of each clique, C order over its attributes as given."""
+
+
+def check_counts(data: object) -> None:
+    """Raise ``TypeError`` unless something is a table; its class is asked, nothing of the records is read."""
+    if not hasattr(type(data), "n_records"):
+        raise TypeError(
+            f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, domain) reads one, "
+            "pypgm.Dataset(columns, domain) makes one"
+        )
 
 
 def schema_of(data: Counts) -> Schema | None:

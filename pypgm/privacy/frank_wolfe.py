@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.data import Dataset
-from pypgm.privacy.rational import isqrt_down
+from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.fixed_errors import fixed_errors
+from pypgm.privacy.rational import Number, as_fraction, isqrt_down
 from pypgm.privacy.selection import drawable_rate, select_exponential
 
 if TYPE_CHECKING:
@@ -55,7 +57,8 @@ class Node:
     attribute : int
         Position in the domain.
     pairs : sequence of (int, int)
-        A regression each, of the label +1 for the first code and -1 for the second, on records that have one of them.
+        At least one. A regression each, of the label +1 for the first code and -1 for the second, on records that have
+        one of them.
     candidates : sequence of int
         The features that weights are for, at least one; those of the attribute itself must not be among them.
     """
@@ -79,7 +82,7 @@ class Regressions:
     features : sequence of Feature
     nodes : sequence of Node
     radius : float
-        Of the L1 ball that the weights of each regression lie in.
+        Of the L1 ball that the weights of each regression lie in; positive and finite.
     steps : int
         Of each regression, 1 to 2^15.
     """
@@ -113,32 +116,33 @@ class FrankWolfe:
     """
 
     def __init__(self, table: PrivateTable, asked: Regressions, records: Callable[[], Counts]) -> None:
-        if not 1 <= asked.steps <= MOST_STEPS:
-            raise ValueError(f"Frank-Wolfe takes 1 to {MOST_STEPS} steps, got {asked.steps}")
+        own = _copied(asked, table.domain.shape)
         if max(table.domain.shape, default=0) > MOST_CODES:
             raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values an attribute, got {table.domain!r}")
         if not isinstance(records(), Dataset):
             raise TypeError("Frank-Wolfe steps need the records of a Dataset, a table of counts is not enough")
         self._table = table
-        self._asked = asked
+        self._asked = own
         self._records = records
         positions = np.arange(-_core.LOGISTIC_BINS, _core.LOGISTIC_BINS + 1) / _core.LOGISTIC_BINS
-        self._responses = np.rint(_RESPONSE / (1 + np.exp(-asked.radius * positions))).astype(np.int16)
+        with np.errstate(over="ignore"):  # of a radius beyond 709: a response of 0
+            self._responses = np.rint(_RESPONSE / (1 + np.exp(-own.radius * positions))).astype(np.int16)
+        self._responses.setflags(write=False)
 
     @property
     def score_range(self) -> int:
         """Length of an interval that holds the changes of all scores of a regression between neighbours."""
         privacy = self._table.privacy
         records = (2 if privacy.neighbours == "replace" else 1) * privacy.records_per_person
-        return 2 * int(self._responses[-1]) * records
+        return 2 * int(self._responses.max()) * records
 
-    def solve(self, amounts: Sequence[Fraction]) -> list[NDArray[np.float64]]:
+    def solve(self, amounts: Sequence[Number]) -> list[NDArray[np.float64]]:
         """Charge all steps of all regressions, then take them.
 
         Parameters
         ----------
-        amounts : sequence of Fraction
-            What each node's regressions may cost, in the unit of the budget.
+        amounts : sequence of number
+            What each node's regressions may cost, in the unit of the budget; more than 0.
 
         Returns
         -------
@@ -149,8 +153,15 @@ class FrankWolfe:
         ------
         BudgetError
             If the charges do not fit; then nothing was read or charged.
+        ValueError
+            If the amounts are not one of each node, or one is too small to draw with.
         """
-        rates = self._charged(amounts)
+        self._records()  # raises where they are gone
+        rates = self._charged([as_fraction("an amount", amount) for amount in amounts])
+        with fixed_errors:
+            return self._solved(rates)
+
+    def _solved(self, rates: Sequence[Fraction]) -> list[NDArray[np.float64]]:
         codes = self._codes()
         tasks = [(node, pair, rate) for node, rate in zip(self._asked.nodes, rates, strict=True) for pair in node.pairs]
         at_once = max(1, 2 * len(codes))  # margins of so many regressions take no more than eight times the records
@@ -160,14 +171,19 @@ class FrankWolfe:
 
     def _charged(self, amounts: Sequence[Fraction]) -> list[Fraction]:
         """Charge each node's steps in one line; return the rates to draw with."""
-        ledger, steps, unit = self._table.ledger, self._asked.steps, self.score_range
-        names, rates = self._table.domain.attributes, []
+        ledger, nodes, steps, unit = self._table.ledger, self._asked.nodes, self._asked.steps, self.score_range
+        if len(amounts) != len(nodes) or min(amounts, default=1) <= 0:
+            raise ValueError(f"{len(nodes)} nodes need an amount above 0 each, got {len(amounts)}")
+        if not nodes:
+            return []
+        names, drawn, rates = self._table.domain.attributes, [], []
+        for node, amount in zip(nodes, amounts, strict=True):
+            composed = node.composed * steps
+            pure = ledger.budget.unit == "epsilon"
+            epsilon = amount / composed if pure else isqrt_down(8 * amount / composed, _EPSILON_BITS)
+            drawn.append((drawable_rate(epsilon / unit), composed))
         with ledger.allocate("Frank-Wolfe", amount=sum(amounts, Fraction(0))) as part:
-            for node, amount in zip(self._asked.nodes, amounts, strict=True):
-                composed = node.composed * steps
-                pure = ledger.budget.unit == "epsilon"
-                epsilon = amount / composed if pure else isqrt_down(8 * amount / composed, _EPSILON_BITS)
-                rate = drawable_rate(epsilon / unit)
+            for node, (rate, composed) in zip(nodes, drawn, strict=True):
                 part.charge_exponential(
                     "regress",
                     f"({names[node.attribute]})",
@@ -205,5 +221,46 @@ class FrankWolfe:
                 chosen[i] = candidates[i][drawn % len(own)]
                 amounts[i] = t + 1 if drawn < len(own) else -(t + 1)
             weights[np.arange(n), chosen] += amounts
-        unit = 2 * asked.radius / ((asked.steps + 1) * (asked.steps + 2))
+        unit = asked.radius * (2 / ((asked.steps + 1) * (asked.steps + 2)))
         return np.asarray(unit * weights, dtype=np.float64)
+
+
+def _copied(asked: Regressions, shape: tuple[int, ...]) -> Regressions:
+    """Return regressions in values of our own, checked: nothing of the caller's is looked at again."""
+    features, steps = (
+        tuple(_feature(feature, shape) for feature in asked.features),
+        checked_integer("steps", asked.steps),
+    )
+    if not 1 <= steps <= MOST_STEPS:
+        raise ValueError(f"Frank-Wolfe takes 1 to {MOST_STEPS} steps, got {steps}")
+    nodes = tuple(_node(node, shape, len(features)) for node in asked.nodes)
+    return Regressions(features, nodes, checked_real("radius", asked.radius), steps)
+
+
+def _feature(given: Feature, shape: tuple[int, ...]) -> Feature:
+    attributes = tuple(_below("an attribute of a feature", a, len(shape)) for a in given.attributes)
+    code = checked_integer("the code of a feature", given.code, -(1 << 31))
+    if code < 0:
+        return Feature(attributes)
+    if len(attributes) != 1:
+        raise ValueError(f"the code of a feature is one of a single attribute, got {len(attributes)} attributes")
+    return Feature(attributes, _below("the code of a feature", code, shape[attributes[0]]))
+
+
+def _node(given: Node, shape: tuple[int, ...], n_features: int) -> Node:
+    attribute = _below("the attribute of a node", given.attribute, len(shape))
+    size = shape[attribute]
+    pairs = tuple(
+        (_below("a code of a pair", one, size), _below("a code of a pair", other, size)) for one, other in given.pairs
+    )
+    candidates = tuple(_below("a candidate", c, n_features) for c in given.candidates)
+    if not pairs or not candidates or any(one == other for one, other in pairs):
+        raise ValueError("a node needs at least one pair of different codes, and at least one candidate")
+    return Node(attribute, pairs, candidates)
+
+
+def _below(name: str, value: object, most: int) -> int:
+    own = checked_integer(name, value)
+    if own >= most:
+        raise ValueError(f"{name} must be below {most}, got {own}")
+    return own

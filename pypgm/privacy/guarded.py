@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NoReturn, SupportsIndex, get_args
 
 from pypgm.numeric import checked_threads
+from pypgm.privacy.budget import check_new
 from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend, charge_noise, charge_screen
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import unsafe_words
@@ -30,15 +32,17 @@ class Guarded:
         noise: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
     ) -> None:
+        check_new(self, "_ledger")
         if noise not in get_args(NoiseBackend):
             raise ValueError(f"noise must be one of {get_args(NoiseBackend)}, got {noise!r}")
-        if not isinstance(ledger, Ledger):
+        if type(ledger) is not Ledger:  # nor a subclass, which could charge less than it is asked to
             raise TypeError(f"records need a Ledger, got {type(ledger).__name__}: a copy of a ledger cannot be charged")
         words = unsafe_words(unsafe_seed)
+        threads = checked_threads(n_threads)
         ledger.bind(privacy)
-        self._privacy = privacy
+        self._privacy = replace(privacy)  # a copy: nothing the caller does to its own changes a sensitivity
         self._ledger = ledger
-        self._n_threads = checked_threads(n_threads)
+        self._n_threads = threads
         self._noise = noise
         self._words = words
         if words is not None:

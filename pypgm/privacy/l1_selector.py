@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.domain import Clique
 from pypgm.privacy.score_weights import GRID_BITS, SCORE_LIMIT
-from pypgm.privacy.selector import Count, Selector
+from pypgm.privacy.selector import Comparison, Count, Selector
 from pypgm.privacy.trusted_query import trusted_query
 from pypgm.queries import LinearQuery
 
@@ -23,20 +23,23 @@ _COUNT_LIMIT = 1 << 44  # of records, below which a score is far below 2^62
 _BATCH_CELLS = 1 << 22  # cells counted in one pass over the records
 
 
-class L1Selector(Selector[Callable[[Clique], ArrayLike]]):
+Estimate = Callable[[Clique], ArrayLike]
+
+
+class L1Selector(Selector[Estimate]):
     """Selection among cliques C by the score ``||Q M_C - estimate_C||_1``; the scores are never shown.
 
     The estimate is rounded to the grid 2^-16, so that scores are exact integers and one record changes one by at
     most 1 (add-remove) or 2 (replace), times the records a person may have. Made by `PrivateTable.l1_selector`.
     """
 
-    __slots__ = ("_compared", "_queries", "_query")
+    __slots__ = ("_queries", "_query")
 
     def __init__(
         self,
         table: PrivateTable,
         candidates: Sequence[Clique],
-        estimate: Callable[[Clique], ArrayLike],
+        estimate: Estimate,
         query: Callable[[Clique], LinearQuery | None],
         count: Count,
     ) -> None:
@@ -44,7 +47,7 @@ class L1Selector(Selector[Callable[[Clique], ArrayLike]]):
         self._queries: dict[Clique, LinearQuery | None] = {}
         super().__init__(table, candidates, estimate, count)
 
-    def compare(self, by: Callable[[Clique], ArrayLike], candidates: Sequence[Clique] | None = None) -> None:
+    def compare(self, by: Estimate, candidates: Sequence[Clique] | None = None) -> None:
         """Score by other estimates from now on, those of a new model; cliques are not counted again.
 
         Parameters
@@ -54,7 +57,6 @@ class L1Selector(Selector[Callable[[Clique], ArrayLike]]):
         candidates : sequence of clique, optional
             Other candidates, chosen without looking at the data; by default those there are.
         """
-        self._compared: list[NDArray[np.int64]] = []
         super().compare(by, candidates)
 
     @property
@@ -65,19 +67,19 @@ class L1Selector(Selector[Callable[[Clique], ArrayLike]]):
     def _score_range(self) -> int:
         return self._table.privacy.l1_score_range
 
-    def _prepare(self) -> None:
+    def _prepare(self, now: Comparison[Estimate]) -> None:
         """Ask for all that is compared with the records, before they are read: what raises here holds no count."""
-        if self._compared:
+        if now.public:
             return
-        for clique in self._candidates:
+        for clique in now.candidates:
             if clique not in self._queries:
-                self._queries[clique] = self._checked_query(clique)
-        queries = [self._queries[clique] for clique in self._candidates]
+                self._queries.setdefault(clique, self._checked_query(clique))
+        queries = [self._queries[clique] for clique in now.candidates]
         sizes = [
             self._table.domain.size(c) if q is None else q.shape[0]
-            for c, q in zip(self._candidates, queries, strict=True)
+            for c, q in zip(now.candidates, queries, strict=True)
         ]
-        self._compared = [on_grid(c, self._by(c), size) for c, size in zip(self._candidates, sizes, strict=True)]
+        now.public = [on_grid(c, now.by(c), size) for c, size in zip(now.candidates, sizes, strict=True)]
 
     def _checked_query(self, clique: Clique) -> LinearQuery | None:
         # The range of the scores is that of queries of which one record changes one answer by 1.
@@ -92,8 +94,8 @@ class L1Selector(Selector[Callable[[Clique], ArrayLike]]):
         query = self._queries[clique]
         return counts if query is None else query.matvec(counts)
 
-    def _score(self, number: int, kept: NDArray[np.int64]) -> int:
-        return l1_distance(kept, self._compared[number])
+    def _score(self, now: Comparison[Estimate], number: int, kept: NDArray[np.int64]) -> int:
+        return l1_distance(kept, now.public[number])
 
 
 def batches(sizes: Sequence[int]) -> list[tuple[int, int]]:
@@ -110,7 +112,7 @@ def batches(sizes: Sequence[int]) -> list[tuple[int, int]]:
 
 def on_grid(clique: Clique, estimate: ArrayLike, cells: int) -> NDArray[np.int64]:
     """Return a public estimate in units of 2^-16; ``ValueError`` if not finite, of the wrong size or too large."""
-    values = np.asarray(estimate, dtype=np.float64).reshape(-1)
+    values = np.array(estimate, dtype=np.float64).reshape(-1)  # a copy: it is read again after the checks
     if values.size != cells:
         raise ValueError(f"the estimate of clique {clique} needs {cells} values, got {values.size}")
     if not np.isfinite(values).all() or float(np.abs(values).sum()) >= 2.0**44:
@@ -124,6 +126,8 @@ def l1_distance(answers: NDArray[np.int64], estimate: NDArray[np.int64]) -> int:
     Below 2^44 records answers times 2^16 sum to less than 2^60, as estimates do: int64 holds the sum. Beyond, which
     only a source of ready counts may be, Python's integers take it.
     """
+    if answers.shape != estimate.shape:  # one answer would be compared with each estimate
+        raise ValueError(f"answers and estimates need one shape, got {answers.shape} and {estimate.shape}")
     if float(answers.sum(dtype=np.float64)) < _COUNT_LIMIT:
         return int(np.abs((answers << GRID_BITS) - estimate).sum(dtype=np.int64))
     pairs = zip(answers.tolist(), estimate.tolist(), strict=True)

@@ -81,7 +81,7 @@ class Ledger(LedgerReport):
         with self._lock:
             if root._privacy is not None and root._privacy != privacy:
                 raise ValueError(f"this ledger's charges are for {root._privacy}, a table came with {privacy}")
-            root._privacy = privacy
+            root._privacy = replace(privacy)  # a copy, that nobody else can change
 
     @property
     def not_private(self) -> str:
@@ -210,11 +210,9 @@ class Ledger(LedgerReport):
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None or self._parent is None:
-            self.close()
-        else:  # an interrupt may have left allocations of its own open: they end with it
-            self._open = False
+    def __exit__(self, *_: object) -> None:
+        if self._parent is not None:
+            self._open = False  # allocations of its own, that an error may have left open, end with it
 
     def charge_gaussian(
         self,

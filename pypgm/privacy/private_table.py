@@ -16,8 +16,9 @@ from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.charge import Charge
-from pypgm.privacy.charged_noise import NoiseBackend
-from pypgm.privacy.counts import Counts, schema_of
+from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend
+from pypgm.privacy.counts import Counts, check_counts, schema_of
+from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.frank_wolfe import FrankWolfe, Regressions
 from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, batches, on_grid
@@ -28,7 +29,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.selector import Selector, StatedSelector
 from pypgm.privacy.stability import Edges, Stability
 from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
-from pypgm.privacy.trusted_query import trusted_on
+from pypgm.privacy.trusted_query import Trusted, named, own_clique, trusted_many, trusted_on
 from pypgm.queries import LinearQuery, Neighbours, Products
 
 __all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
@@ -75,11 +76,7 @@ class PrivateTable(Guarded):
         noise: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
     ) -> None:
-        if not hasattr(type(data), "n_records"):  # asked of the class: nothing of the records is read
-            raise TypeError(
-                f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, domain) reads one, "
-                "pypgm.Dataset(columns, domain) makes one"
-            )
+        check_counts(data)
         if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         schema = schema_of(data)
@@ -87,7 +84,7 @@ class PrivateTable(Guarded):
         super().__init__(relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.__data: Counts | None = data
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
-        self._domain, self.schema = data.domain, schema
+        self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
 
     @property
     def domain(self) -> Domain:
@@ -172,9 +169,10 @@ class PrivateTable(Guarded):
             If the query does not fit the clique or has no integer matrix, or a number is out of range.
         """
         attributes, asked, done = trusted_on(self.domain, clique, query)
-        records = self.__records()
-        noise = self._charge_noise(done, "measure", _named(attributes), rho=rho, variance=variance, scale=scale)
-        values = noise.add(_answers(done, records.count([attributes], self._n_threads)[0]))
+        self.__records()  # raises where they are gone
+        noise = self._charge_noise(done, "measure", named(attributes), rho=rho, variance=variance, scale=scale)
+        with fixed_errors:
+            values = noise.add(_answers(done, self.__records().count([attributes], self._n_threads)[0]))
         mark = self._ledger.not_private
         return LinearMeasurement(values, attributes, noise.stddev, asked, noise.law, not_private=mark)
 
@@ -219,33 +217,35 @@ class PrivateTable(Guarded):
         >>> [m.stddev for m in table.measure_many(["a", ("a", "b")], rho=0.5, weights=[1, 3])]
         [2.0, 1.1547005383792515]
         """
-        wanted = [None] * len(cliques) if queries is None else list(queries)
-        shares = [as_fraction("a weight", w) for w in ([1] * len(cliques) if weights is None else weights)]
-        if not len(wanted) == len(shares) == len(cliques) >= 1 or min(shares) <= 0:
-            needed = f"{len(cliques)} cliques need as many queries and weights above 0"
-            raise ValueError(f"{needed}, and at least one of each")
-        asked = [trusted_on(self.domain, clique, query) for clique, query in zip(cliques, wanted, strict=True)]
+        asked, shares = trusted_many(self.domain, cliques, queries, weights)
         for clique, _, done in asked:
             if self._privacy.squared_l2_sensitivity(done) == 0:
-                raise ValueError(f"no record changes the answers on {_named(clique)}: they need no noise, and no rho")
-        total, records = as_fraction("rho", rho), self.__records()
+                raise ValueError(f"no record changes the answers on {named(clique)}: they need no noise, and no rho")
+        self.__records()  # raises where they are gone
+        total = as_fraction("rho", rho)
         unit = total / sum(shares)
         each = [unit * share for share in shares]
         with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
             noises = [
-                self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)
+                self._charge_noise(done, "measure", named(clique), rho=own, ledger=part)
                 for (clique, _, done), own in zip(asked, each, strict=True)
             ]
-        values: list[NDArray[np.int64]] = []
-        for first, last in batches([done.shape[1] for _, _, done in asked]):
-            counted = records.count([clique for clique, _, _ in asked[first:last]], self._n_threads)
-            for i, counts in enumerate(counted, first):
-                values.append(noises[i].add(_answers(asked[i][2], counts)))
+        with fixed_errors:
+            values = self.__noisy(asked, noises)
         mark = self._ledger.not_private
         return [
             LinearMeasurement(v, clique, noise.stddev, query, noise.law, not_private=mark)
             for v, noise, (clique, query, _) in zip(values, noises, asked, strict=True)
         ]
+
+    def __noisy(self, asked: Sequence[Trusted], noises: Sequence[ChargedNoise]) -> list[NDArray[np.int64]]:
+        """Count many cliques in batches, answer and add noise."""
+        values = []
+        for first, last in batches([done.shape[1] for _, _, done in asked]):
+            counted = self.__records().count([clique for clique, _, _ in asked[first:last]], self._n_threads)
+            for i, counts in enumerate(counted, first):
+                values.append(noises[i].add(_answers(asked[i][2], counts)))
+        return values
 
     def measure_total(self, **noise: Number) -> LinearMeasurement:
         """Measure the number of records: as `measure`, over the clique of no attributes."""
@@ -270,9 +270,9 @@ class PrivateTable(Guarded):
         >>> private_quantiles(table.column("age"), [0.5], range(100), rho=1000).tolist()
         [31.0]
         """
-        size = self.domain.size((attribute,))
-        levels = self.domain.labels.get(attribute, range(size))
-        values = TableColumn(levels, lambda: self.__records().count([(attribute,)], self._n_threads)[0], self.__records)
+        (name,) = clique = own_clique(self.domain, (attribute,))
+        levels = self.domain.labels.get(name, range(self.domain.size(clique)))
+        values = TableColumn(levels, lambda: self.__records().count([clique], self._n_threads)[0], self.__records)
         column = PrivateColumn(values, self._privacy, self._ledger, noise=self._noise)
         column._words = self._words
         return column
@@ -378,8 +378,7 @@ class PrivateTable(Guarded):
         """
         if self._privacy != Privacy():
             raise ValueError("sampling protects records that come or go, one a person: neighbours='add-remove' alone")
-        records = self.__records()
-        if not isinstance(records, Dataset):
+        if not isinstance(self.__records(), Dataset):
             raise TypeError("only a Dataset can be sampled")
         chance = as_fraction("rate", rate)
         inner = Ledger(Budget(epsilon=epsilon))
@@ -388,15 +387,12 @@ class PrivateTable(Guarded):
         self._ledger.charge(Charge("sample", "records", "Poisson sample", parameters, unit=self._ledger.budget.unit))
         if self._ledger.not_private:
             inner.mark_not_private(self._ledger.not_private)
-        kept = poisson_sample(records, chance, self._words)
+        with fixed_errors:
+            kept = poisson_sample(self.__records(), chance, self._words)
         sample = PrivateTable(kept, self._privacy, inner, n_threads=self._n_threads, noise=self._noise)
         sample._words = self._words
         self.__views.add(sample)
         return sample
-
-
-def _named(clique: Clique) -> str:
-    return f"({', '.join(clique)})"
 
 
 def _answers(query: LinearQuery, counts: NDArray[np.int64]) -> NDArray[np.int64]:

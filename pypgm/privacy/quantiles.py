@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.score_weights import SCORE_LIMIT
@@ -76,11 +77,8 @@ def private_quantiles(
     with ledger.allocate("quantiles", amount=sum(ledger.cost_of_range(e) for e in used)) as part:
         for q, r, e in zip(wanted, ranges, used, strict=True):
             part.charge_exponential("select", f"quantile {q} on {points.size} points", epsilon=e, score_range=r)
-    numbers, counts = column._numbers()
-    found = [
-        points[select_exponential(rank_scores(numbers, counts, q, points), rate, column._words)]
-        for q, rate in zip(wanted, rates, strict=True)
-    ]
+    with fixed_errors:
+        found = _drawn(column, points, wanted, rates)
     in_order = np.empty(count)
     in_order[np.argsort(np.array(wanted, dtype=np.float64), kind="stable")] = np.sort(np.array(found))
     return in_order
@@ -139,11 +137,22 @@ def private_bounds(
     # Nulls are a cell of their own, which is not looked at: a record may move between it and any other.
     charged = Identity(cells + 1)
     noise = column._charge_noise(charged, "bounds", f"{cells} cells", rho=rho, scale=scale, variance=variance)
-    noisy = noise.add(_cell_counts(column, points))
+    with fixed_errors:
+        noisy = noise.add(_cell_counts(column, points))
     filled = np.flatnonzero(noisy >= noise.reach(Fraction(1, 1000 * cells)))
     if filled.size == 0:
         return float(points[0]), float(points[-1])
     return float(points[filled[0]]), float(points[filled[-1] + 1])
+
+
+def _drawn(
+    column: PrivateColumn, points: NDArray[np.float64], wanted: Sequence[Fraction], rates: Sequence[Fraction]
+) -> list[float]:
+    numbers, counts = column._numbers()
+    return [
+        points[select_exponential(rank_scores(numbers, counts, q, points), rate, column._words)]
+        for q, rate in zip(wanted, rates, strict=True)
+    ]
 
 
 def _cell_counts(column: PrivateColumn, points: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -175,7 +184,7 @@ def rank_scores(
 
 
 def _points(grid: ArrayLike) -> NDArray[np.float64]:
-    points: NDArray[np.float64] = np.asarray(grid, dtype=np.float64)
+    points: NDArray[np.float64] = np.array(grid, dtype=np.float64)
     if points.ndim != 1 or points.size == 0 or not np.isfinite(points).all() or (np.diff(points) <= 0).any():
         raise ValueError("grid needs finite points that rise strictly, at least one")
     return points

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pypgm.privacy.budget import check_new
 from pypgm.queries import LinearQuery, Neighbours
 from pypgm.queries.neighbours import check_neighbours
 
 __all__ = ["Privacy"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Privacy:
     """The neighbour relation of a release and the number of records a person may have in the table.
 
@@ -35,14 +36,17 @@ class Privacy:
     18
     """
 
-    neighbours: Neighbours = "add-remove"
-    records_per_person: int = 1
+    neighbours: Neighbours
+    records_per_person: int
 
-    def __post_init__(self) -> None:
-        check_neighbours(self.neighbours)
-        k = self.records_per_person
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    def __init__(self, neighbours: Neighbours = "add-remove", records_per_person: int = 1) -> None:
+        check_new(self, "neighbours")
+        check_neighbours(neighbours)
+        k = records_per_person
+        if type(k) is not int or k < 1:  # nor a subclass, whose products would be its own
             raise ValueError(f"records_per_person must be a positive integer, got {k!r}")
+        object.__setattr__(self, "neighbours", "replace" if neighbours == "replace" else "add-remove")
+        object.__setattr__(self, "records_per_person", k)
 
     @property
     def sentence(self) -> str:

@@ -5,26 +5,55 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.domain import Clique, as_clique
+from pypgm.domain import Clique
+from pypgm.numeric import checked_integer
+from pypgm.privacy.fixed_errors import fixed_errors, unheard
 from pypgm.privacy.rational import Number
 from pypgm.privacy.score_weights import GRID_BITS, SCREEN_BITS, Weights, fitted
 from pypgm.privacy.screen import Screen
 from pypgm.privacy.selection import drawable_rate, permute_and_flip, select_exponential, select_top, selection_epsilon
+from pypgm.privacy.trusted_query import own_clique
 
 if TYPE_CHECKING:
     from pypgm.privacy.private_table import PrivateTable
 
-__all__ = ["Count", "Selector", "StatedSelector"]
+__all__ = ["Comparison", "Count", "Selector", "StatedSelector"]
 
 By = TypeVar("By")
 Count = Callable[[Sequence[Clique]], Iterator[NDArray[np.int64]]]
 """Exact tables of cliques, one after the other."""
+
+
+@dataclass(slots=True, eq=False)
+class Comparison(Generic[By]):
+    """What candidates are scored by: all that a selection needs, so that none can change under it.
+
+    Attributes
+    ----------
+    by : callable
+        Of the caller's.
+    candidates : tuple of clique
+    public : list of ndarray of int64
+        What `by` said of the candidates before the first charge, where scores are against that.
+    scores : dict of int to int
+        Of the candidates that were scored already.
+    is_asking : bool
+        Whether `by` is being asked.
+    """
+
+    by: By
+    candidates: tuple[Clique, ...]
+    public: list[NDArray[np.int64]] = field(default_factory=list)
+    scores: dict[int, int] = field(default_factory=dict)
+    is_asking: bool = False
+
 
 _KEPT_CELLS = 1 << 25  # of counts that a selector keeps: 256 MiB; what is beyond is counted again each time
 
@@ -35,9 +64,14 @@ class Selector(ABC, Generic[By]):
     Scores are integers on the grid 2^-16. With ``weights`` a candidate's score is multiplied by its weight relative to
     the largest one, so that no score changes by more than without; ``offsets``, in the unit of weighted scores, are
     added and change nothing. Counts are kept for later rounds, so that other scores of the same cliques read no record.
+
+    A selection works on the comparison it began with. What is called for scores and estimates must leave the selector
+    alone: a selection whose estimates call `compare`, or that is made while they are asked for, is refused.
     """
 
-    __slots__ = ("__count", "__kept", "__left", "__scores", "__weakref__", "_by", "_candidates", "_table")
+    __slots__ = ("__count", "__kept", "__left", "__weakref__", "_now", "_table")
+
+    _now: Comparison[By]
 
     def __init__(self, table: PrivateTable, candidates: Sequence[Clique], by: By, count: Count) -> None:
         self._table = table
@@ -58,14 +92,12 @@ class Selector(ABC, Generic[By]):
         candidates : sequence of clique, optional
             Other candidates, chosen without looking at the data; by default those there are.
         """
-        self._by = by
-        if candidates is not None:
-            self._candidates = [as_clique(c) for c in candidates]
-        self.__scores: dict[int, int] = {}
+        given, domain = self._now.candidates if candidates is None else candidates, self._table.domain
+        self._now = Comparison(by, tuple(own_clique(domain, c) for c in given))
 
     def close(self) -> None:
         """Forget scores and counts, as the table does its records."""
-        self.__scores = {}
+        self._now = Comparison(self._now.by, self._now.candidates)
         self.__kept = {}
 
     def select(
@@ -130,19 +162,22 @@ class Selector(ABC, Generic[By]):
         BudgetError
             If the charges do not fit; then nothing was read or charged.
         """
-        chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
-        if not 1 <= count <= len(chosen):
+        now, chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
+        count = checked_integer("count", count, 1)
+        if count > len(chosen):
             raise ValueError(f"a selection takes 1..{len(chosen)} of {len(chosen)} candidates, got {count}")
         rate, used = self._rate(selection_epsilon(rho, epsilon, 8, count))
-        self._prepare()
+        self._ask(now)
         ledger, words = self._table.ledger, self._table._words
         if count == 1:
             ledger.charge_exponential("select", self._on(len(chosen)), epsilon=used, score_range=self._score_range)
-            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]
+            with fixed_errors:
+                return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]
         with ledger.allocate(f"top {count}", amount=count * ledger.cost_of_range(used)) as part:
             for left in range(len(chosen), len(chosen) - count, -1):
                 part.charge_exponential("select", self._on(left), epsilon=used, score_range=self._score_range)
-        return [chosen[i] for i in select_top(fitted(self._weighted(chosen, weighing)), rate, count, words)]
+        with fixed_errors:
+            return [chosen[i] for i in select_top(fitted(self._weighted(now, chosen, weighing)), rate, count, words)]
 
     def permute_and_flip(
         self,
@@ -158,12 +193,13 @@ class Selector(ABC, Generic[By]):
         For the same epsilon it is never worse in expected score, but costs epsilon^2 / 2 in rho: it pays under a
         pure budget.
         """
-        chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
+        now, chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
         rate, used = self._rate(selection_epsilon(rho, epsilon, 2))
-        self._prepare()
+        self._ask(now)
         on = self._on(len(chosen))
         self._table.ledger.charge_permute_and_flip("select", on, epsilon=used, score_range=self._score_range)
-        return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), rate, self._table._words)]
+        with fixed_errors:
+            return chosen[permute_and_flip(fitted(self._weighted(now, chosen, weighing)), rate, self._table._words)]
 
     def screen(
         self, among: Sequence[int] | None = None, *, rho: Number, weights: Sequence[Number] | None = None
@@ -197,11 +233,12 @@ class Selector(ABC, Generic[By]):
         >>> table.l1_selector([("a",), ("b",)], lambda c: [45, 45]).screen(rho=10**6).scores.round().astype(int)
         array([90,  0])
         """
-        chosen, weighing = self._checked(among, weights, None, SCREEN_BITS)
-        self._prepare()
+        now, chosen, weighing = self._checked(among, weights, None, SCREEN_BITS)
+        self._ask(now)
         changes = [self._sensitivity * w for w in weighing.factors]
         noise = self._table._charge_screen(changes, "screen", self._on(len(chosen)), rho)
-        values = noise.add(fitted(self._weighted(chosen, weighing), screen=True))
+        with fixed_errors:
+            values = noise.add(fitted(self._weighted(now, chosen, weighing), screen=True))
         return Screen(values, noise.stddev * weighing.unit, weighing.unit, self._table.ledger.not_private)
 
     @property
@@ -218,8 +255,18 @@ class Selector(ABC, Generic[By]):
         """Return what a charge names as chosen among."""
         return f"{count} cliques"
 
-    def _prepare(self) -> None:
-        """Ask the caller for all that is compared with the records, before they are read."""
+    def _ask(self, now: Comparison[By]) -> None:
+        """Ask the caller for all that is compared with the records, before they are read; but not within itself."""
+        now.is_asking = True
+        try:
+            self._prepare(now)
+        finally:
+            now.is_asking = False
+        if self._now is not now:
+            raise ValueError("a selection's estimates must leave its selector alone: compare was called meanwhile")
+
+    def _prepare(self, now: Comparison[By]) -> None:
+        """Ask the caller for all that is compared with the records."""
 
     def _reduced(self, clique: Clique, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return what is kept of a clique's counts."""
@@ -227,7 +274,7 @@ class Selector(ABC, Generic[By]):
         return counts
 
     @abstractmethod
-    def _score(self, number: int, kept: NDArray[np.int64]) -> int:
+    def _score(self, now: Comparison[By], number: int, kept: NDArray[np.int64]) -> int:
         """Return the score of a candidate on the grid 2^-16."""
 
     def _checked(
@@ -236,13 +283,18 @@ class Selector(ABC, Generic[By]):
         weights: Sequence[Number] | None,
         offsets: Sequence[Number] | None,
         bits: int,
-    ) -> tuple[list[int], Weights]:
+    ) -> tuple[Comparison[By], list[int], Weights]:
+        """Return what is compared and chosen among, in values of our own: nothing given is looked at again."""
         if self._table.closed:
             raise ValueError("the private table of this selector is closed: its records are gone")
-        chosen = list(range(len(self._candidates)) if among is None else among)
-        if not chosen or min(chosen) < 0 or max(chosen) >= len(self._candidates):
-            raise ValueError(f"among needs positions in 0..{len(self._candidates) - 1}, got {chosen}")
-        return chosen, Weights.of(len(chosen), weights, offsets, bits)
+        now = self._now
+        if now.is_asking:
+            raise ValueError("a selection's estimates must leave its selector alone: they are being asked for")
+        most = len(now.candidates)
+        chosen = [checked_integer("a position", i) for i in (range(most) if among is None else among)]
+        if not chosen or max(chosen) >= most:
+            raise ValueError(f"among needs positions in 0..{most - 1}, got {chosen}")
+        return now, chosen, Weights.of(len(chosen), weights, offsets, bits)
 
     def _rate(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """Return the rate of the draw and the epsilon it has: the one asked for, or just below it."""
@@ -250,23 +302,23 @@ class Selector(ABC, Generic[By]):
         rate = drawable_rate(epsilon / unit)
         return rate, rate * unit
 
-    def _weighted(self, chosen: Sequence[int], weighing: Weights) -> list[int]:
+    def _weighted(self, now: Comparison[By], chosen: Sequence[int], weighing: Weights) -> list[int]:
         at: dict[Clique, list[int]] = {}  # candidates that have no score yet
         for i in dict.fromkeys(chosen):
-            if i not in self.__scores:
-                at.setdefault(self._candidates[i], []).append(i)
+            if i not in now.scores:
+                at.setdefault(now.candidates[i], []).append(i)
         for clique in [c for c in at if c in self.__kept]:
-            self.__fill(at.pop(clique), self.__kept[clique])
+            self.__fill(now, at.pop(clique), self.__kept[clique])
         for clique, counts in zip(at, self.__count(list(at)), strict=True) if at else ():
             kept = self._reduced(clique, counts)
-            self.__fill(at[clique], kept)
+            self.__fill(now, at[clique], kept)
             if kept.size <= self.__left:
                 self.__left -= kept.size
                 self.__kept[clique] = kept
-        return weighing.applied([self.__scores[i] for i in chosen])
+        return weighing.applied([now.scores[i] for i in chosen])
 
-    def __fill(self, numbers: list[int], kept: NDArray[np.int64]) -> None:
-        self.__scores.update((i, self._score(i, kept)) for i in numbers)
+    def __fill(self, now: Comparison[By], numbers: list[int], kept: NDArray[np.int64]) -> None:
+        now.scores.update((i, self._score(now, i, kept)) for i in numbers)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(scores behind a ledger)"
@@ -309,8 +361,8 @@ class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):
     def _on(self, count: int) -> str:
         return f"{count} cliques by a stated score"
 
-    def _score(self, number: int, kept: NDArray[np.int64]) -> int:
-        try:
-            return operator.index(self._by(number, kept.copy())) << GRID_BITS
-        except Exception:  # an error would tell of the counts, whatever it says
-            return 0
+    def _score(
+        self, now: Comparison[Callable[[int, NDArray[np.int64]], int]], number: int, kept: NDArray[np.int64]
+    ) -> int:
+        # An error would tell of the counts, whatever it says; so would a number that is none.
+        return unheard(lambda: operator.index(now.by(number, kept.copy())), 0) << GRID_BITS

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
+import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -16,7 +15,10 @@ from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.data import Dataset
-from pypgm.privacy.charged_noise import charge_noise
+from pypgm.numeric import checked_integer
+from pypgm.privacy.charged_noise import ChargedNoise, charge_noise
+from pypgm.privacy.fixed_errors import fixed_errors, unheard
+from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity
 
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Agreement", "Edges", "Stability"]
 
 Edges = tuple[tuple[int, int], ...]
-"""A graph: pairs of positions, ascending."""
+"""A graph: pairs of positions, ascending, each once and in order."""
+
+MOST_BLOCKS = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,10 @@ class Stability:
     get discrete Laplace noise of scale 2 k / epsilon, and a graph is released if it has the most noisy votes, at least
     a threshold that a graph with votes of one person alone reaches with probability at most delta.
 
+    A vote must depend on its block alone. It is read as a graph of plain integers, `Edges`, whatever holds them, before
+    it is counted, so that equal votes are one and the same. All else counts as the vote for no edge, as does a vote
+    that raises: a refusal, whatever it said, would tell that some block is odd. Warnings are not heard.
+
     References
     ----------
     Nissim, Raskhodnikova and Smith 2007, "Smooth Sensitivity and Sampling" (subsample and aggregate); Thakurta and
@@ -69,40 +77,50 @@ class Stability:
     ) -> None:
         if not isinstance(records(), Dataset):
             raise TypeError("blocks need the records of a Dataset, a table of counts is not enough")
-        if n_blocks < 1:
-            raise ValueError(f"stability needs at least one block, got {n_blocks}")
+        own = checked_integer("the number of blocks", n_blocks)
+        if not 1 <= own <= MOST_BLOCKS:
+            raise ValueError(f"stability needs at least one block and at most {MOST_BLOCKS}, got {own}")
         self._table = table
         self._vote = vote
-        self._n_blocks = n_blocks
+        self._n_blocks = own
         self._records = records
 
-    def release(self, *, epsilon: Fraction, delta: Fraction) -> Agreement:
+    def release(self, *, epsilon: Number, delta: Number) -> Agreement:
         """Charge, let every block vote, add noise.
 
         Parameters
         ----------
-        epsilon, delta : Fraction
+        epsilon, delta : number
             What it costs, at most, in a pure epsilon and in the probability of failure.
 
         Raises
         ------
         BudgetError
             If the charge does not fit; then nothing was read.
+        ValueError
+            If epsilon is not above 0, or delta not between 0 and 1.
         """
-        table = self._table
+        table, loss, fails = self._table, as_fraction("epsilon", epsilon), as_fraction("delta", delta)
+        if loss <= 0 or not 0 < fails < 1:
+            raise ValueError(f"stability needs an epsilon above 0 and a delta between 0 and 1, got {loss} and {fails}")
         votes_of = Privacy("replace", table.privacy.records_per_person)
+        self._records()  # raises where they are gone
         noise = charge_noise(
             table.ledger,
             votes_of,
             Identity(2),
             "stability",
             f"graphs of {self._n_blocks} blocks",
-            scale=Fraction(votes_of.l1_sensitivity(Identity(2))) / epsilon,
+            scale=Fraction(votes_of.l1_sensitivity(Identity(2))) / loss,
             variance=None,
-            delta=delta,
+            delta=fails,
             words=table._words,
             backend=table._noise,
         )
+        with fixed_errors:
+            return self._agreement(noise)
+
+    def _agreement(self, noise: ChargedNoise) -> Agreement:
         votes = Counter(self._votes())
         graphs = sorted(votes)
         noisy = noise.add(np.array([votes[graph] for graph in graphs], dtype=np.int64))
@@ -121,10 +139,13 @@ class Stability:
 
     def _voted(self, block: Dataset) -> Edges:
         """Return the vote of a block; where there is none, that for no edge: neither errors nor warnings may tell."""
-        with warnings.catch_warnings(), contextlib.suppress(Exception):
-            warnings.simplefilter("ignore")
-            return self._vote(block)
-        return ()
+        return unheard(lambda: _as_graph(self._vote(block)), ())
+
+
+def _as_graph(vote: Iterable[tuple[int, int]]) -> Edges:
+    """Return a graph as the one tuple it is counted and released as: True is 1, and who came first says nothing."""
+    pairs = ((int(operator.index(i)), int(operator.index(j))) for i, j in vote)
+    return tuple(sorted({(min(pair), max(pair)) for pair in pairs if min(pair) >= 0}))
 
 
 def _blocks(n_records: int, n_blocks: int, words: _core.SeededWords | None) -> NDArray[np.int64]:

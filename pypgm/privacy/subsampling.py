@@ -42,7 +42,9 @@ def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
     return min(epsilon, round_up(Fraction(upper.quantize(Decimal("1e-45"), ROUND_CEILING)), _EPSILON_BITS))
 
 
-def poisson_sample(data: Dataset, rate: Fraction, words: _core.SeededWords | None = None) -> Dataset:
+def poisson_sample(data: object, rate: Fraction, words: _core.SeededWords | None = None) -> Dataset:
     """Return the records that an exact coin of probability `rate` keeps, each with its own coin, in their order."""
+    if not isinstance(data, Dataset):
+        raise TypeError("only a Dataset can be sampled")
     kept = _core.flip_coins(data.n_records, rate.numerator, rate.denominator, words).astype(bool)
     return Dataset({name: column[kept] for name, column in data.columns.items()}, data.domain, schema=data.schema)

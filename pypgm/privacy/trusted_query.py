@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
+from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import (
     AllRange,
     Contrasts,
@@ -22,16 +24,20 @@ from pypgm.queries import (
     Union,
 )
 
-__all__ = ["trusted_on", "trusted_query"]
+__all__ = ["Trusted", "named", "own_clique", "trusted_many", "trusted_on", "trusted_query"]
 
-_OWN = {AllRange, Contrasts, Identity, Matrix, Partition, Prefix, RangeList, Subset}
+Trusted = tuple[Clique, LinearQuery | None, LinearQuery]
+"""A clique, the query on it as a measurement has it, and the one to apply."""
+
+_OWN = (AllRange, Contrasts, Identity, Matrix, Partition, Prefix, RangeList, Subset)
 _MAX_CELLS = 4096
 
 
 def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
-    """Return a query of pypgm as it is; of any other one its own matrix, found on unit vectors.
+    """Return a copy of a query of pypgm; of any other one its own matrix, found on unit vectors.
 
-    A query of one's own is then neither asked for its sensitivity nor handed a count. Subclasses are others.
+    A query of one's own is then neither asked for its sensitivity nor handed a count. Subclasses are others. A copy is
+    made anew of what its class makes an equal one of: nobody else holds it, and nothing was put over its methods.
 
     Parameters
     ----------
@@ -51,28 +57,56 @@ def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
         raise TypeError(f"a query needs shape, matvec and rmatvec, got {type(query).__name__}")
     if query.shape[1] != cells:
         raise ValueError(f"the table has {cells} cells, the query is for {query.shape[1]}")
-    if isinstance(query, LinearQuery) and _is_own(query):
-        return query
+    own = _copied(query) if isinstance(query, LinearQuery) else None
+    if own is not None:
+        if own.shape[1] != cells:
+            raise ValueError(f"the table has {cells} cells, the query is for {own.shape[1]}")
+        return own
     if cells > _MAX_CELLS:
         raise ValueError(f"a query of one's own is measured on up to {_MAX_CELLS} cells, got {cells}; pass its Matrix")
     units = np.eye(cells, dtype=np.int64)
     return Matrix(np.stack([np.asarray(query.matvec(unit)).reshape(-1) for unit in units], axis=1))
 
 
-def trusted_on(
-    domain: Domain, clique: str | Sequence[str], query: LinearQuery | Products | None
-) -> tuple[Clique, LinearQuery | None, LinearQuery]:
+def own_clique(domain: Domain, clique: str | Sequence[str]) -> Clique:
+    """Return a clique in the domain's own texts, whatever those given do later; ``ValueError`` for unknown names."""
+    return domain.names(domain.indices(as_clique(clique)))
+
+
+def named(clique: Clique) -> str:
+    """Return a clique as charges name it."""
+    return f"({', '.join(clique)})"
+
+
+def trusted_on(domain: Domain, clique: str | Sequence[str], query: LinearQuery | Products | None) -> Trusted:
     """Return a clique, the trusted query on it as a measurement has it, None for every cell, and the one to apply."""
-    attributes = as_clique(clique)
+    attributes = own_clique(domain, clique)
     cells = domain.size(attributes)
     own = None if query is None else trusted_query(query, cells)
     return attributes, own, Identity(cells) if own is None else own
 
 
-def _is_own(query: LinearQuery) -> bool:
-    kind = type(query)
-    if kind is Kronecker and isinstance(query, Kronecker):
-        return all(map(_is_own, query.factors))
-    if kind is Union and isinstance(query, Union):
-        return all(map(_is_own, query.parts))
-    return kind in _OWN
+def trusted_many(
+    domain: Domain,
+    cliques: Sequence[str | Sequence[str]],
+    queries: Sequence[LinearQuery | Products | None] | None,
+    weights: Sequence[Number] | None,
+) -> tuple[list[Trusted], list[Fraction]]:
+    """Return what `trusted_on` does of each clique, and its weight; ``ValueError`` unless there are as many of each."""
+    given = list(cliques)
+    wanted = [None] * len(given) if queries is None else list(queries)
+    shares = [as_fraction("a weight", w) for w in ([1] * len(given) if weights is None else weights)]
+    if not len(wanted) == len(shares) == len(given) >= 1 or min(shares) <= 0:
+        needed = f"{len(given)} cliques need as many queries and weights above 0"
+        raise ValueError(f"{needed}, and at least one of each")
+    return [trusted_on(domain, clique, query) for clique, query in zip(given, wanted, strict=True)], shares
+
+
+def _copied(query: LinearQuery) -> LinearQuery | None:
+    """Return an equal query made anew of what its class makes one of; None if that is no class of pypgm."""
+    make, arguments = type(query), query._arguments
+    if make is Kronecker or make is Union:
+        parts = [_copied(part) for part in arguments[0]]
+        whole = [part for part in parts if part is not None]
+        return make(whole) if len(whole) == len(parts) else None
+    return make(*arguments) if any(make is own for own in _OWN) else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pypgm.privacy.charged_noise import ChargedNoise
+from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import Identity
@@ -71,6 +73,11 @@ def sparse_histogram(
     if not 0 < fail < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta}")
     noise = column._charge_noise(Identity(2), "histogram", "keys", rho=rho, scale=scale, variance=variance, delta=fail)
+    with fixed_errors:
+        return _released(column, noise)
+
+
+def _released(column: PrivateColumn, noise: ChargedNoise) -> dict[str | int, int]:
     found = column._keys()
     noisy = noise.add(np.array(list(found.values()), dtype=np.int64))
     return {key: int(count) for key, count in zip(found, noisy, strict=True) if count >= noise.threshold}

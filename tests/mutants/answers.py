@@ -52,12 +52,13 @@ crowded_mst, crowded = shaped("mst", CROWDED), shaped("gaussian measurement", CR
 other_backend = shaped("gaussian measurement", SHAPES[:2], noise="opendp")
 other_laplace = shaped("laplace measurement", SHAPES[:2], noise="opendp")
 
-DRAWN = "values = noise.add(_answers(done, records.count([attributes], self._n_threads)[0]))"
+DRAWN = "values = noise.add(_answers(done, self.__records().count([attributes], self._n_threads)[0]))"
 EXACT = (
-    "values = (lambda e: {} if {} else noise.add(e))(_answers(done, records.count([attributes], self._n_threads)[0]))"
+    "values = (lambda e: {} if {} else noise.add(e))"
+    "(_answers(done, self.__records().count([attributes], self._n_threads)[0]))"
 )
 
-SELECTED = "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]"
+SELECTED = " " * 16 + "return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]"
 
 MUTANTS = [
     Mutant(
@@ -79,8 +80,8 @@ MUTANTS = [
     Mutant(
         "scores are kept across tables",
         SELECTOR,
-        "return weighing.applied([self.__scores[i] for i in chosen])",
-        "return weighing.applied(Selector.screen.__dict__.setdefault(len(chosen), [self.__scores[i] for i in chosen]))",
+        "return weighing.applied([now.scores[i] for i in chosen])",
+        "return weighing.applied(Selector.screen.__dict__.setdefault(len(chosen), [now.scores[i] for i in chosen]))",
         selected,
         "wrong scores",
     ),
@@ -139,8 +140,8 @@ MUTANTS = [
     Mutant(
         "scores are computed before the charge",
         SELECTOR,
-        "        self._prepare()\n        ledger, words",
-        "        self._prepare()\n        self._weighted(chosen, weighing)\n        ledger, words",
+        "        self._ask(now)\n        ledger, words",
+        "        self._ask(now)\n        self._weighted(now, chosen, weighing)\n        ledger, words",
         selected,
         "read before the charge",
     ),
@@ -245,7 +246,7 @@ MUTANTS = [
         "later edges of the tree are chosen exactly",
         MST,
         "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]",
-        "        scores = getattr(selector, '_Selector__scores')\n"
+        "        scores = getattr(selector, '_now').scores\n"
         "        best = lambda: max(among, key=lambda i: scores[i])\n"
         "        chosen = pairs[best() if len(tree) > 2 else selector.select(among, rho=rho / (len(domain) - 1))]",
         crowded_mst,
@@ -257,7 +258,7 @@ MUTANTS = [
         "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]",
         "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]\n"
         "        if len(tree) == len(domain) - 2 > 1:\n"
-        "            chosen = pairs[max(among, key=lambda i: getattr(selector, '_Selector__scores')[i])]",
+        "            chosen = pairs[max(among, key=lambda i: getattr(selector, '_now').scores[i])]",
         crowded_mst,
         "path depends on the data",
     ),
@@ -272,8 +273,8 @@ MUTANTS = [
     Mutant(
         "scores are divided by the number of records",
         L1,
-        "return l1_distance(kept, self._compared[number])",
-        "return l1_distance(kept, self._compared[number]) // max(1, int(kept.sum()))",
+        "return l1_distance(kept, now.public[number])",
+        "return l1_distance(kept, now.public[number]) // max(1, int(kept.sum()))",
         selected,
         "wrong scores",
     ),
@@ -288,8 +289,8 @@ MUTANTS = [
     Mutant(
         "the public estimate is scaled to the true number of records",
         L1,
-        "        return l1_distance(kept, self._compared[number])",
-        "        estimate = self._compared[number]\n"
+        "        return l1_distance(kept, now.public[number])",
+        "        estimate = now.public[number]\n"
         "        return l1_distance(kept, estimate * int(kept.sum()) // max(1, int(estimate.sum()) >> GRID_BITS))",
         selected,
         "wrong scores",
@@ -305,16 +306,16 @@ MUTANTS = [
     Mutant(
         "permute-and-flip draws twice as sharply",
         SELECTOR,
-        "return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), rate, self._table._words)]",
-        "return chosen[permute_and_flip(fitted(self._weighted(chosen, weighing)), 2 * rate, self._table._words)]",
+        "return chosen[permute_and_flip(fitted(self._weighted(now, chosen, weighing)), rate, self._table._words)]",
+        "return chosen[permute_and_flip(fitted(self._weighted(now, chosen, weighing)), 2 * rate, self._table._words)]",
         flipped,
         "score sensitivity",
     ),
     Mutant(
         "ranks are of one table for all",
         QUANTILES,
-        "    numbers, counts = column._numbers()\n    found",
-        "    numbers, counts = private_quantiles.__dict__.setdefault('kept', column._numbers())\n    found",
+        "    numbers, counts = column._numbers()\n    return [",
+        "    numbers, counts = private_quantiles.__dict__.setdefault('kept', column._numbers())\n    return [",
         quantiles,
         "answer of another table",
     ),
@@ -428,8 +429,7 @@ MUTANTS = [
     Mutant(
         "equal cliques measured together are charged once",
         TABLE,
-        '                self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)\n'
-        "                for",
+        '                self._charge_noise(done, "measure", named(clique), rho=own, ledger=part)\n                for',
         "                kept.get(clique)\n"
         '                or kept.setdefault(clique, self._charge_noise(done, "measure", "()", rho=own, ledger=part))\n'
         "                for kept in [{}]\n                for",
@@ -440,9 +440,9 @@ MUTANTS = [
         "a selection that is clear takes no draw",
         SELECTOR,
         SELECTED,
-        "            scores = fitted(self._weighted(chosen, weighing))\n"
-        "            if np.ptp(scores) > 2 << GRID_BITS:\n"
-        "                return [chosen[int(scores.argmax())]]\n" + SELECTED,
+        "                scores = fitted(self._weighted(now, chosen, weighing))\n"
+        "                if np.ptp(scores) > 2 << GRID_BITS:\n"
+        "                    return [chosen[int(scores.argmax())]]\n" + SELECTED,
         shaped("selection", CROWDED),
         "noise from elsewhere",
     ),
@@ -457,8 +457,8 @@ MUTANTS = [
     Mutant(
         "records are counted before the charge",
         TABLE,
-        '        noise = self._charge_noise(done, "measure", _named(attributes), ',
-        '        records.count([attributes])\n        noise = self._charge_noise(done, "measure", _named(attributes), ',
+        '        noise = self._charge_noise(done, "measure", named(attributes), ',
+        '        records.count([attributes])\n        noise = self._charge_noise(done, "measure", named(attributes), ',
         measured,
         "read before the charge",
     ),

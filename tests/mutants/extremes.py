@@ -116,9 +116,9 @@ _PLACES = [
     (
         "selections are drawn from given words",
         "privacy.selector",
-        "return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]",
+        "return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]",
         "words = __import__('pypgm')._core.SeededWords(7)\n"
-        "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]",
+        "            return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]",
         selection,
         "seeded by default",
     ),
@@ -149,8 +149,8 @@ _PLACES = [
     (
         "words stand for a seed alone, not for its lack",
         "privacy.private_table",
-        "poisson_sample(records, chance, self._words)",
-        "poisson_sample(records, chance, self._words or __import__('pypgm')._core.SeededWords(0))",
+        "poisson_sample(self.__records(), chance, self._words)",
+        "poisson_sample(self.__records(), chance, self._words or __import__('pypgm')._core.SeededWords(0))",
         check_samples,
         "seeded by default",
     ),

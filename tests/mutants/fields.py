@@ -41,8 +41,8 @@ _PLACES = [
     # name, old, new, check, defect
     (
         "the range of a regression's scores leaves out that both signs are candidates",
-        "return 2 * int(self._responses[-1]) * records",
-        "return int(self._responses[-1]) * records",
+        "return 2 * int(self._responses.max()) * records",
+        "return int(self._responses.max()) * records",
         _pairwise,
         "score sensitivity",
     ),
@@ -62,7 +62,7 @@ _PLACES = [
     ),
     (
         "responses are bounded for half of the radius",
-        "2 * int(self._responses[-1]) * records",
+        "2 * int(self._responses.max()) * records",
         "2 * int(self._responses[_core.LOGISTIC_BINS * 3 // 2]) * records",
         _far_from_zero,
         "score sensitivity",
@@ -125,8 +125,8 @@ _PLACES = [
     ),
     (
         "records are read before the regressions are charged",
-        "rates = self._charged(amounts)\n        codes = self._codes()",
-        "codes = self._codes()\n        rates = self._charged(amounts)",
+        "        rates = self._charged(",
+        "        self._codes()\n        rates = self._charged(",
         _spins,
         "read before the charge",
     ),
@@ -149,7 +149,7 @@ _RUN = [
     ),
     (
         "the number of steps is that for the true number of records",
-        "n_steps = steps or default_steps(plan, amounts, float(total or 0), pure=self._pure)",
+        "n_steps = wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)",
         "n_steps = 2 + len(next(iter(self.table._PrivateTable__data.columns.values()))) % 2",
         _spins,
         "path depends on the data",
@@ -160,7 +160,7 @@ _STABILITY = [
     (
         "the threshold of a stable graph is for twice the delta",
         "if noisy[best] >= noise.threshold else",
-        "if noisy[best] >= 1 + noise.reach(2 * delta) else",
+        "if noisy[best] >= 1 + noise.reach(2 * self._table.ledger.lines[-1].delta) else",
         check_stability,
         "threshold",
     ),
@@ -180,8 +180,8 @@ _STABILITY = [
     ),
     (
         "votes have the noise of one block more or less",
-        "scale=Fraction(votes_of.l1_sensitivity(Identity(2))) / epsilon",
-        "scale=Fraction(votes_of.records_per_person) / epsilon",
+        "scale=Fraction(votes_of.l1_sensitivity(Identity(2))) / loss",
+        "scale=Fraction(votes_of.records_per_person) / loss",
         check_stability,
         "overspent",
     ),

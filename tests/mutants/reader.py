@@ -146,26 +146,26 @@ _PLACES = [
     ),
     (
         "a lookup error of a score of one's own comes out",
-        "selector",
-        "        except Exception:  # an error would tell of the counts, whatever it says\n",
-        "        except (TypeError, ValueError, ArithmeticError):\n",
+        "fixed_errors",
+        "        except BaseException:\n            return otherwise",
+        "        except (TypeError, ValueError, ArithmeticError):\n            return otherwise",
         check_strange_scores,
         "exception tells",
     ),
     (
         "estimates are asked for once the records are counted",
         "l1_selector",
-        "return l1_distance(kept, self._compared[number])",
+        "return l1_distance(kept, now.public[number])",
         "return l1_distance(\n"
-        "            kept, on_grid(self._candidates[number], self._by(self._candidates[number]), kept.size)\n        )",
+        "            kept, on_grid(now.candidates[number], now.by(now.candidates[number]), kept.size)\n        )",
         check_callers,
         "private state kept",
     ),
     (
         "a part has a lock of its own",
         "ledger",
-        "part._parent, part._name, part._lock = self, name, self._lock",
-        "part._parent, part._name = self, name",
+        "part._parent, part._name, part._lock, part._journal = self, str(name), self._lock, self._journal",
+        "part._parent, part._name, part._journal = self, str(name), self._journal",
         check_ledger_threads,
         "ledger race",
     ),
@@ -205,12 +205,12 @@ _PLACES = [
         "noise of many measurements is kept by clique",
         "private_table",
         """            noises = [
-                self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)
+                self._charge_noise(done, "measure", named(clique), rho=own, ledger=part)
                 for (clique, _, done), own in zip(asked, each, strict=True)
             ]
 """,
         """            by_clique = {
-                clique: self._charge_noise(done, "measure", _named(clique), rho=own, ledger=part)
+                clique: self._charge_noise(done, "measure", named(clique), rho=own, ledger=part)
                 for (clique, _, done), own in zip(asked, each, strict=True)
             }
             noises = [by_clique[clique] for clique, _, _ in asked]
@@ -223,7 +223,8 @@ _PLACES = [
         "private_table",
         MARK,
         "        if not attributes and values[0] < 0:\n"
-        "            values = noise.add(_answers(done, records.count([attributes], self._n_threads)[0]))\n" + MARK,
+        "            own = self.__records().count([attributes], self._n_threads)[0]\n"
+        "            values = noise.add(_answers(done, own))\n" + MARK,
         total,
         "uncharged draw",
     ),
@@ -249,9 +250,9 @@ _PLACES = [
     (
         "two samples of a table are of the same records",
         "private_table",
-        "poisson_sample(records, chance, self._words)",
+        "poisson_sample(self.__records(), chance, self._words)",
         'vars(poisson_sample).setdefault("kept", {}).setdefault(\n'
-        "                (self._ledger, chance), poisson_sample(records, chance, self._words)\n            )",
+        "                (self._ledger, chance), poisson_sample(self.__records(), chance, self._words)\n            )",
         check_samples,
         "answer of another table",
     ),

@@ -34,7 +34,7 @@ MUTANTS = [
         CHOICES,
         "candidates[selector.select(among, rho=each)][1]",
         "(selector.select(among, rho=each), "
-        "candidates[max(among, key=lambda i: getattr(selector, '_Selector__scores')[i])])[1][1]",
+        "candidates[max(among, key=lambda i: getattr(selector, '_now').scores[i])])[1][1]",
         choosing,
         "path depends on the data",
     ),

@@ -34,7 +34,7 @@ def follow(name):
 
 whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
 
-SELECTED = "            return [chosen[select_exponential(fitted(self._weighted(chosen, weighing)), rate, words)]]"
+SELECTED = " " * 16 + "return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]"
 ROWS = "(sum(1 for _ in open(arguments.table)) - 1)"
 READ_ALL = "    mechanism_run = _prepared(arguments, schema)\n"
 
@@ -60,8 +60,8 @@ MUTANTS = [
         "exact scores are logged",
         SELECTOR,
         SELECTED,
-        "            import logging\n"
-        "            logging.getLogger('pypgm').debug('%s', self._weighted(chosen, weighing))\n" + SELECTED,
+        "                import logging\n"
+        "                logging.getLogger('pypgm').debug('%s', self._weighted(now, chosen, weighing))\n" + SELECTED,
         selected,
         "text tells",
     ),
@@ -183,7 +183,7 @@ MUTANTS = [
     Mutant(
         "an overdraw says how many records there are",
         TABLE,
-        '        noise = self._charge_noise(done, "measure", _named(attributes), '
+        '        noise = self._charge_noise(done, "measure", named(attributes), '
         "rho=rho, variance=variance, scale=scale)\n",
         "        try:\n"
         '            noise = self._charge_noise(done, "measure", "", rho=rho, variance=variance, scale=scale)\n'
@@ -204,11 +204,11 @@ MUTANTS = [
     Mutant(
         "wrong estimates are found after the charge",
         SELECTOR,
-        "        self._prepare()\n        ledger, words = self._table.ledger, self._table._words\n"
+        "        self._ask(now)\n        ledger, words = self._table.ledger, self._table._words\n"
         "        if count == 1:\n",
         "        ledger, words = self._table.ledger, self._table._words\n"
         "        if count == 1:\n            ledger.charge_exponential('', '', epsilon=used, score_range=1)\n"
-        "            self._prepare()\n",
+        "            self._ask(now)\n",
         check_refusals,
         "charged for nothing",
     ),

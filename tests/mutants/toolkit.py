@@ -66,7 +66,7 @@ _PLACES = [
         "a screen is scored before it is charged",
         "selector",
         "        changes = [self._sensitivity",
-        "        self._weighted(chosen, weighing)\n        changes = [self._sensitivity",
+        "        self._weighted(now, chosen, weighing)\n        changes = [self._sensitivity",
         screened,
         "read before the charge",
     ),
@@ -74,7 +74,7 @@ _PLACES = [
         "the largest score of a screen is exact",
         "selector",
         "        return Screen(values, ",
-        "        exact = fitted(self._weighted(chosen, weighing), screen=True)\n"
+        "        exact = fitted(self._weighted(now, chosen, weighing), screen=True)\n"
         "        values = np.where(exact == exact.max(), exact, values)\n"
         "        return Screen(values, ",
         screened,
@@ -99,16 +99,16 @@ _PLACES = [
     (
         "scores of an earlier model stay",
         "selector",
-        "self.__scores: dict[int, int] = {}",
-        'self.__scores: dict[int, int] = getattr(self, "_Selector__scores", {})',
+        "for c in given))",
+        "for c in given), scores=self._now.scores if hasattr(self, '_now') else {})",
         two_models,
         "wrong scores",
     ),
     (
         "counts that are kept are not those of the table",
         "selector",
-        "self.__fill(at.pop(clique), self.__kept[clique])",
-        "self.__fill(at.pop(clique), self.__kept[clique] + 1)",
+        "self.__fill(now, at.pop(clique), self.__kept[clique])",
+        "self.__fill(now, at.pop(clique), self.__kept[clique] + 1)",
         two_models,
         "wrong scores",
     ),

@@ -1,0 +1,173 @@
+"""Cases: a mechanism with options, a small table, and what one person may change of it, at the worst or at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.audit.finding import Finding, finding
+from pypgm.audit.mechanisms import Runs, change_of, compared_draws, same_run
+from pypgm.audit.pairs import Pair, table
+from pypgm.audit.settings import SETTINGS, Choose, Setting, Subject
+from pypgm.audit.stated import Effort
+from pypgm.audit.trace import observe
+from pypgm.audit.whole import followed
+from pypgm.domain import Domain
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.relation import Privacy
+from pypgm.queries import Neighbours
+
+__all__ = ["Case", "Outcome", "case_of", "run_case"]
+
+Records = NDArray[np.int64]
+
+_Shapes = tuple[tuple[int, ...], ...]
+_SHAPES: _Shapes = ((3, 2, 2), (2, 2), (6, 6), (1,), (2,) * 5, (4, 1, 3), (3,), (12, 5), (3, 3, 3), (30, 2, 2), (4, 4))
+_SMALL: _Shapes = ((3, 3), (2, 2), (3, 2, 2), (1,), (2, 2, 2, 2), (4, 1, 3), (4, 4), (3,))
+_BINARY: _Shapes = ((2, 2), (2,), (2, 2, 2), (2, 2, 2, 2))
+_LARGE: _Shapes = ((40, 20), (12, 5), (24, 10), (30, 2, 2))
+_SIZES = (60, 5, 1, 0, 2, 20, 3, 9)
+_MANY = (300, 2000)
+_AMPLE: tuple[dict[str, str], ...] = ({"rho": "50"}, {"rho": "3"})
+_GAUSSIAN: tuple[dict[str, str], ...] = (
+    {"rho": "2"},
+    {"rho": "50"},
+    {"epsilon": "4", "delta": "1e-9"},
+    {"rho": "1/8"},
+    {"rho": "1/7"},
+)
+_RESERVED = {"epsilon": "1", "delta": "1e-9", "reserved_delta": "1e-10"}
+_PURE: tuple[dict[str, str], ...] = ({"epsilon": "1"}, {"epsilon": "20"}, {"epsilon": "7/3"})
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A mechanism as it is asked, on a table and on its neighbours."""
+
+    subject: str
+    setting: Setting
+    budget: Budget
+    pairs: tuple[Pair, ...]
+
+    def __str__(self) -> str:
+        one = self.pairs[0].one
+        sizes = [pair.other.n_records for pair in self.pairs]
+        options = ", ".join(f"{name}={value!r}" for name, value in self.setting.options.items())
+        where = f"{one.domain!r}, {one.n_records} records ({self.pairs[0].name}) beside {sizes}"
+        return f"{self.subject}({options}) {where}, {self.pairs[0].privacy}, {self.budget!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a case came to: refused, or what was found, which lines it has and how much of them was attained."""
+
+    found: Finding
+    refused: str = ""
+    attained: tuple[tuple[str, float], ...] = ()
+    moved: int = 0
+
+
+def case_of(name: str, choose: Choose, neighbours: int = 1) -> Case:
+    """Choose a table, a relation, a budget and options for a mechanism."""
+    subject = SETTINGS[name]
+    # Some choices are made only where there is much to tell: many records and cells, and budget.
+    is_rich = choose.one_of("much to tell", subject.is_rich)
+    domain = _domain(choose, _shapes(subject, is_rich=is_rich))
+    relations: tuple[Neighbours, Neighbours] = ("replace", "add-remove")
+    relation = choose.one_of("neighbours", relations)
+    privacy = Privacy(relation, choose.one_of("records_per_person", (1, 1, 3, 2)))
+    setting = subject.make(choose, domain, privacy)
+    law = setting.options.get("noise_law")
+    budgets = _PURE * (subject.is_pure and law != "gaussian")
+    budgets += (_AMPLE if is_rich else (*_GAUSSIAN, _RESERVED)) * (law != "laplace")
+    budget = Budget(**choose.one_of("budget", budgets))
+    n = choose.one_of("records", _MANY if is_rich else _SIZES)
+    keeps_order = setting.options.get("sampling", "1") != "1"
+    return Case(name, setting, budget, tuple(_pairs(choose, n, domain, privacy, (neighbours, keeps_order))))
+
+
+def _shapes(subject: Subject, *, is_rich: bool) -> Sequence[tuple[int, ...]]:
+    if subject.is_binary:
+        return _BINARY
+    return _LARGE if is_rich else _SMALL if subject.is_small else _SHAPES
+
+
+def _domain(choose: Choose, shapes: Sequence[tuple[int, ...]]) -> Domain:
+    shape = choose.one_of("shape", shapes)
+    labels = choose.one_of("labels", ("none", "texts", "numbers"))
+    texts, numbers = ([f"v{j}" for j in range(30)], [j / 2 for j in range(30)])
+    made: dict[str, int | list[str] | list[float]] = {}
+    for i, size in enumerate(shape):
+        made[f"x{i}"] = size if labels == "none" else (texts if labels == "texts" else numbers)[:size]
+    return Domain(made)
+
+
+def _pairs(choose: Choose, n: int, domain: Domain, privacy: Privacy, how: tuple[int, bool]) -> Iterator[Pair]:
+    """Yield a table and so many others that one person makes of it; a person is anywhere, or at the end.
+
+    In a sample both tables keep the records of the same positions.
+    """
+    (neighbours, at_end), rng, k = how, choose.rng, privacy.records_per_person
+    kind = choose.one_of("table", ("constant", "skewed", "flat", "crossed"))
+    is_replaced = privacy.neighbours == "replace"
+    base = _records(kind, max(n, k) if is_replaced else n, domain, rng)
+    kept = base[k:] if is_replaced else base
+    at = len(kept) if at_end else int(rng.integers(len(kept) + 1))
+    persons = np.roll(("rare", "frequent", "mixed", "rare", "mixed"), int(rng.integers(5)))[:neighbours].tolist()
+    others = [np.insert(kept, [at] * k, _person(person, k, base, domain, rng), axis=0) for person in persons]
+    if is_replaced:
+        base = np.insert(kept, [at] * k, base[:k], axis=0)
+    if not is_replaced and rng.random() < 0.5:
+        base, others = others[0], [base]
+    one = table(base, domain)
+    for other in others:
+        yield Pair(kind, one, table(other, domain), privacy, neighbours=True)
+
+
+def _records(kind: str, n: int, domain: Domain, rng: np.random.Generator) -> Records:
+    shape = np.array(domain.shape)
+    if kind == "constant":
+        return np.tile(rng.integers(0, shape), (n, 1))
+    if kind == "crossed":  # two heavy cells that differ in every attribute
+        ends = np.stack([np.zeros_like(shape), shape - 1])
+        return ends[np.arange(n) % 2]
+    records = rng.integers(0, shape, size=(n, shape.size))
+    return records if kind == "flat" else records * (rng.random(records.shape) < 0.2)
+
+
+def _person(kind: str, k: int, base: Records, domain: Domain, rng: np.random.Generator) -> Records:
+    """Return a person's records: all where nobody is if there is such a cell, where most are, or here and there."""
+    shape = np.array(domain.shape)
+    if kind == "mixed":
+        return rng.integers(0, shape, size=(k, shape.size))
+    cells, counts = np.unique(base, axis=0, return_counts=True) if len(base) else (base, np.zeros(0))
+    if kind == "frequent" and len(cells):
+        return np.tile(cells[int(counts.argmax())], (k, 1))
+    for _ in range(20):
+        new = rng.integers(0, shape)
+        if not (cells == new).all(axis=1).any():
+            break
+    return np.tile(new, (k, 1))
+
+
+def run_case(case: Case, effort: Effort) -> Outcome:
+    """Run a case and make every check of it."""
+    mechanism, budget, privacy = case.setting, case.budget, case.pairs[0].privacy
+    first = observe(mechanism, case.pairs[0].one, budget, privacy, effort=effort)
+    traces = [(p, first, observe(mechanism, p.other, budget, privacy, like=first)) for p in case.pairs]
+    if first.error and not first.charges:
+        told = [wrong for _, one, other in traces for wrong in same_run(one, other)]
+        return Outcome(finding("case", case.subject, told, "refused", exercised=False), first.error)
+    runs = Runs(case.subject, case.budget, tuple(traces), case.setting.given)
+    attained = [
+        (line.what, float(change / allowed))
+        for _, one, other in traces
+        for draw, twin, line in compared_draws(one, other)
+        for change, allowed in [change_of(draw, twin, line)]
+        if allowed
+    ]
+    attained += [(f"stated {'replace' if m.is_replaced else 'add-remove'}", m.change / m.stated) for m in first.moved]
+    return Outcome(followed("case", case.subject, [runs]), "", tuple(attained), len(first.moved))

@@ -1,0 +1,100 @@
+"""Random cases of every mechanism and learner, as many as there is time for, each made again by its number."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pypgm.audit.cases import Case, Outcome, case_of, run_case
+from pypgm.audit.finding import Finding, finding
+from pypgm.audit.settings import SETTINGS, Choose
+from pypgm.audit.stated import Effort
+
+__all__ = ["Fuzzed", "check_fuzz", "fuzz"]
+
+_EFFORT = Effort(candidates=2, climbs=2, moves=12)
+
+
+@dataclass(slots=True)
+class Fuzzed:
+    """What came of random cases."""
+
+    ran: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    failed: list[tuple[int, Case, Finding]] = field(default_factory=list)
+    attained: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def add(self, seed: int, case: Case, outcome: Outcome) -> None:
+        """Count a case."""
+        (self.refused if outcome.refused else self.ran)[case.subject] += 1
+        if outcome.found.defects:
+            self.failed.append((seed, case, outcome.found))
+        own = self.attained.setdefault(case.subject, {})
+        for kind, part in outcome.attained:
+            own[kind] = max(part, own.get(kind, 0.0))
+
+    def lines(self) -> list[str]:
+        """Return a line for each mechanism: cases, and what part of what is allowed neighbours changed at the most."""
+        told = []
+        for name in sorted(self.attained):
+            worst = ", ".join(f"{kind} {part:.3f}" for kind, part in sorted(self.attained[name].items()))
+            told.append(f"{name:14} {self.ran[name]:6} cases, {self.refused[name]:4} refused; attained: {worst}")
+        return told
+
+
+def fuzz(
+    seeds: range,
+    seconds: float = float("inf"),
+    only: Collection[str] = (),
+    tell: Callable[[int, Case, Finding], object] = lambda *_: None,
+) -> Fuzzed:
+    """Run the cases of some seeds, until time is over.
+
+    A seed stands for one case whatever else is run: that of a failure makes it again.
+
+    Parameters
+    ----------
+    seeds : range
+        Of the cases.
+    seconds : float
+        After which no other case begins.
+    only : collection of str
+        Names of `pypgm.audit.settings.SETTINGS`: cases of others are left out; all by default.
+    tell : callable
+        Called with the seed, the case and the finding of each failure.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
+    """
+    unknown = sorted(set(only) - SETTINGS.keys())
+    if unknown:
+        raise ValueError(f"only takes names among {', '.join(SETTINGS)}, got {unknown[0]!r}")
+    end, names, done = time.monotonic() + seconds, list(SETTINGS), Fuzzed()
+    for seed in seeds:
+        if time.monotonic() > end:
+            break
+        name = names[int(np.random.default_rng(seed).integers(len(names)))]
+        if only and name not in only:
+            continue
+        case = case_of(name, Choose(seed))
+        done.add(seed, case, run_case(case, _EFFORT))
+        if done.failed and done.failed[-1][0] == seed:
+            tell(*done.failed[-1])
+    return done
+
+
+def check_fuzz(cases: int = 300, first: int = 0, only: Collection[str] = ()) -> Finding:
+    """Run a fixed number of random cases; one that is not run again is told by its seed."""
+    done = fuzz(range(first, first + cases), only=only)
+    found = [(d, f"seed {seed}: {case}: {f.detail}") for seed, case, f in done.failed for d in f.defects]
+    idle = [name for name in only or SETTINGS if not done.ran[name]]
+    figures = f"{done.ran.total()} cases, {done.refused.total()} refused"
+    if idle:
+        figures += f", none of {', '.join(idle)}"
+    return finding("fuzz", ", ".join(only) or "all mechanisms", found, figures, exercised=not idle)

@@ -1,0 +1,207 @@
+"""Scores of stated sensitivity: what one record changes of them, sought by brute force on small tables."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.domain import Clique, as_clique
+from pypgm.privacy.selector import StatedSelector
+
+__all__ = ["Effort", "Moved", "largest_move", "watched_scores"]
+
+Counts = NDArray[np.int64]
+Score = Callable[[Counts], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How hard a move is sought.
+
+    Parameters
+    ----------
+    candidates : int
+        Of one selection that are looked at, each time others.
+    climbs : int
+        Changes of a table that are tried, of which those are kept that do not lower the largest move.
+    moves : int
+        Records that are moved on one table.
+    """
+
+    candidates: int = 2
+    climbs: int = 3
+    moves: int = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The most that one record was seen to change a stated score, beside what its author states."""
+
+    on: str
+    change: int
+    stated: int
+    tables: int
+    is_replaced: bool
+
+
+@contextlib.contextmanager
+def watched_scores(note: Callable[[str, Any], object], records: Any, effort: Effort | None) -> Iterator[None]:
+    """Note each stated score that raises, and with an effort what a record changes of those that are drawn from.
+
+    Parameters
+    ----------
+    note : callable
+        Called as note("raised", name of the error) and note("moved", Moved).
+    records : WatchedRecords
+        Whose own counts are one of the tables.
+    effort : Effort or None
+        Without one, nothing is sought.
+    """
+    compare, seeds = StatedSelector.compare, itertools.count()
+    told: WeakKeyDictionary[StatedSelector, tuple[Callable[[int, Counts], int], list[Clique]]] = WeakKeyDictionary()
+
+    def compared(self: StatedSelector, by: Callable[[int, Counts], int], candidates: Any = None) -> None:
+        def noting(number: int, counts: Counts) -> int:
+            try:
+                return operator.index(by(number, counts))
+            except Exception as error:
+                note("raised", type(error).__name__)
+                raise
+
+        told[self] = by, told[self][1] if candidates is None else [as_clique(c) for c in candidates]
+        compare(self, noting, candidates)
+
+    def sought(method: Callable[..., Any]) -> Callable[..., Any]:
+        def select(self: StatedSelector, among: Sequence[int] | None = None, *given: Any, **named: Any) -> Any:
+            by, cliques = told[self]
+            done = method(self, among, *given, **named)
+            numbers = list(dict.fromkeys(range(len(cliques)) if among is None else among))
+            for number in _some(numbers, effort.candidates, next(seeds)) if effort else ():
+                how = effort or Effort(), next(seeds)
+                note("moved", _moved_most(self, partial(by, number), cliques[number], records, how))
+            return done
+
+        return select
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(patch.object(StatedSelector, "compare", compared))
+        for name in ("select_top", "permute_and_flip", "screen"):
+            stack.enter_context(patch.object(StatedSelector, name, sought(getattr(StatedSelector, name))))
+        yield
+
+
+def _some(numbers: list[int], count: int, seed: int) -> list[int]:
+    return numbers if len(numbers) <= count else np.random.default_rng(seed).permutation(numbers)[:count].tolist()
+
+
+def _moved_most(
+    selector: StatedSelector, score: Score, clique: Clique, records: Any, sought: tuple[Effort, int]
+) -> Moved:
+    is_replaced = selector._table.privacy.neighbours == "replace"
+    own = records.recount(clique)
+
+    def checked(counts: Counts) -> int:
+        try:
+            return operator.index(score(counts.copy()))
+        except Exception:  # as behind the ledger
+            return 0
+
+    change, tables = largest_move(checked, own, int(own.sum()) if is_replaced else None, *sought)
+    return Moved(f"{clique}", change, selector._stated[0], tables, is_replaced)
+
+
+def largest_move(score: Score, own: Counts, total: int | None, effort: Effort, seed: int = 0) -> tuple[int, int]:
+    """Return the most that a record changes a score, and on how many tables it was sought.
+
+    Parameters
+    ----------
+    score : callable
+        Of counts.
+    own : ndarray of int64, shape (cells,)
+        Counts of the run's own table, where its estimates are near.
+    total : int or None
+        Number of records where it is public: then every table has as many, and records are replaced.
+    effort : Effort
+    seed : int
+        Of the tables.
+    """
+    rng = np.random.default_rng(seed)
+    best, tables = 0, 0
+    for start in _tables(own, total, rng):
+        table, found = start, _best_move(score, start, total is not None, effort.moves, rng)
+        for _ in range(effort.climbs):
+            other = _changed(table, total is not None, rng)
+            moved = _best_move(score, other, total is not None, effort.moves, rng)
+            if moved >= found:
+                table, found = other, moved
+        best, tables = max(best, found), tables + 1 + effort.climbs
+    return best, tables
+
+
+def _tables(own: Counts, total: int | None, rng: np.random.Generator) -> Iterator[Counts]:
+    """Yield where moves are sought from: as in the run, empty, heavy in one cell or two, skewed, and flat."""
+    cells = own.size
+    yield own
+    heavy = [10, 20_000] if total is None else [total]
+    if total is None:
+        yield np.zeros(cells, dtype=np.int64)
+    for n in heavy:
+        one = np.zeros(cells, dtype=np.int64)
+        one[rng.integers(cells)] = n
+        yield one
+        two = one // 2
+        two[rng.integers(cells)] += n - int(two.sum())
+        yield two
+    for n, skew in itertools.product((20, 3000) if total is None else (total,), (0.1, 0.5, 5.0)):
+        yield rng.multinomial(n, rng.dirichlet(np.full(cells, skew))).astype(np.int64)
+
+
+def _best_move(score: Score, table: Counts, is_replaced: bool, moves: int, rng: np.random.Generator) -> int:
+    """Return the largest change by a record that comes, or by one in the place of another one."""
+    base, cells = score(table), table.size
+    into = rng.permutation(cells)[:moves].tolist()
+    if not is_replaced:
+        return max(abs(score(_moved(table, None, j)) - base) for j in into)
+    full = np.flatnonzero(table)
+    if not full.size or cells < 2:
+        return 0
+    out = rng.permutation(full)[:moves].tolist()
+    # What a record changes that leaves, or that comes, tells which two are worth trying together.
+    leaving = sorted((score(_moved(table, i, None)) - base, i) for i in out)
+    coming = sorted((score(_moved(table, None, j)) - base, j) for j in into)
+    pairs = set(zip(out, into, strict=False))
+    for ends in (slice(3), slice(-3, None)):
+        pairs |= {(i, j) for (_, i), (_, j) in itertools.product(leaving[ends], coming[ends])}
+    return max((abs(score(_moved(table, i, j)) - base) for i, j in pairs if i != j), default=0)
+
+
+def _moved(table: Counts, out: int | None, into: int | None) -> Counts:
+    moved: Counts = table.copy()
+    if out is not None:
+        moved[out] -= 1
+    if into is not None:
+        moved[into] += 1
+    return moved
+
+
+def _changed(table: Counts, is_replaced: bool, rng: np.random.Generator) -> Counts:
+    """Return a table in which a part of a cell is in another one, or is gone, or is many times as much."""
+    changed: Counts = table.copy()
+    a, b = rng.integers(table.size, size=2)
+    part = int(rng.integers(0, int(changed[a]) + 1)) if rng.random() < 0.5 else min(1, int(changed[a]))
+    changed[a] -= part
+    if is_replaced:
+        changed[b] += part
+    elif rng.random() < 0.5:
+        changed[b] += part * int(rng.choice([1, 3, 50])) + int(rng.integers(3))
+    return changed

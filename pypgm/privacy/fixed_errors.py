@@ -1,0 +1,61 @@
+"""What goes wrong behind a charge may depend on the records: it is said in one fixed text."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+from pypgm.errors import ReleaseError
+
+__all__ = ["fixed_errors", "unheard"]
+
+T = TypeVar("T")
+
+_TEXT = (
+    "a step failed after it was charged: it releases nothing, and what went wrong is not told, as it may depend on the "
+    "records"
+)
+
+
+class _FixedErrors:
+    """A context in which every error is the same one, a `ReleaseError` without a cause, a context and their frames.
+
+    `KeyboardInterrupt` and `SystemExit`, which come from outside, stay what they are, without what they interrupted.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        del error, trace  # this frame is in the traceback of what is raised
+        if kind is None:
+            return
+        told = kind() if kind is KeyboardInterrupt or kind is SystemExit else ReleaseError(_TEXT)
+        try:
+            raise told
+        finally:
+            told.__context__ = None  # raising has set it, and with it all frames that hold counts
+
+
+fixed_errors = _FixedErrors()
+
+
+def unheard(work: Callable[[], T], otherwise: T) -> T:
+    """Return what the caller's own code gives that is shown records, or something fixed where it fails.
+
+    Neither errors nor warnings may tell, and an exit is an error; `KeyboardInterrupt` alone comes from outside.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return work()
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return otherwise

@@ -1,0 +1,37 @@
+"""Mutants of evidence in the UAI format."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from mutating import NUMBERS, ODD, data_files, mutated_text
+
+from pypgm.io import read_uai_evidence
+
+SUFFIX = ".evid"
+_OWN = {"two": b"2 0 1 3 0\n", "older": b"1\n2 0 1 3 0\n", "none": b"0\n", "one": b"1 4 2"}
+_TOKENS = [*NUMBERS, *ODD, b"0 1", b"3 0", b"1\n2", b"7"]
+
+
+def seeds() -> dict[str, bytes]:
+    """Return evidence of the repository and of hand."""
+    return _OWN | data_files("uai_small/*.evid", 5000) | data_files("uai/*.evid", 5000)
+
+
+def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
+    """Return a mutant and what was done."""
+    return mutated_text(rng, data, _TOKENS)
+
+
+def use(path: str) -> str:
+    """Read evidence, and compare it with what the words say."""
+    found = read_uai_evidence(path)
+    words = Path(path).read_text(encoding="utf-8-sig").split()
+    told = [f"{word}" for pair in found.items() for word in pair]
+    rest = [word.lstrip("0") or "0" for word in words]
+    heads = ([], ["0"], [str(len(found))], ["1", str(len(found))])
+    if not found:
+        return "" if not rest or rest[0] == "0" or rest[:2] == ["1", "0"] else "no evidence of a file with some"
+    numbers = [str(int(word)) for word in rest]
+    return "" if numbers in [[*head, *told] for head in heads] else f"{told} of {numbers[:20]}"

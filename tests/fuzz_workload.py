@@ -1,0 +1,48 @@
+"""Mutants of workloads: lists of marginals in JSON."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+from mutating import NUMBERS, ODD, mutated_text
+
+import pypgm
+from pypgm.cli.workload import workload_named
+
+SUFFIX = ".json"
+_DOMAIN = pypgm.Domain({"a": 2, "b": 3, "c": 4, "é": 2})
+_TOKENS = [
+    *NUMBERS,
+    *ODD,
+    b'"a"',
+    b'"c"',
+    b'"x"',
+    b"[]",
+    b"[",
+    b"]",
+    b",",
+    b'""',
+    b"null",
+    b"[" * 3000,
+    b'["a"],' * 3000,
+]
+_TOKENS += [b'"\\u00e9"', b'"\\ud800"', b"{}", b'{"a": 1}']
+
+
+def seeds() -> dict[str, bytes]:
+    """Return a list of marginals."""
+    return {"own": '[["a", "b"], ["c"], ["é", "a", "c"]]'.encode()}
+
+
+def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
+    """Return a mutant and what was done."""
+    return mutated_text(rng, data, _TOKENS)
+
+
+def use(path: str) -> str:
+    """Read a workload; its marginals are those of the list."""
+    found = workload_named(_DOMAIN, path)
+    listed = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    return "" if [set(c) for c in found] == [set(c) for c in listed] else "other marginals"

@@ -1,0 +1,84 @@
+"""Mutants of schemas in YAML."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import fuzz_schema
+from mutating import mutated_text
+
+import pypgm
+from pypgm.data.yaml_text import parse_yaml
+
+SUFFIX = ".yaml"
+_OWN = """columns:
+  age: {kind: integer, low: 0, high: 99, width: 10}
+  country: [no, se, 01234, "yes"]
+  day: {kind: date, low: 2020-01-01, high: 2020-12-31, resolution: month}   # a comment
+  q: {kind: real, low: 0, high: 1e2, bins: {quantiles: 4, share: 0.05}}
+  o:
+    kind: open
+    share: 0.1
+    null: ['', "?"]
+drop: [id]
+rules:
+  - {columns: [country, age], forbidden: [[se, 5]]}
+records_per_person: 2
+"""
+_TOKENS = [
+    *fuzz_schema.TOKENS,
+    b"&a ",
+    b"*a",
+    b"!!python/object/apply:os.system ['true']",
+    b"!!binary x",
+    b"? ",
+    b"- ",
+    b"  ",
+]
+_TOKENS += [
+    b"---\n",
+    b"...\n",
+    b"<<: *a\n",
+    b"%YAML 9.9\n",
+    b"yes",
+    b"no",
+    b"2020-01-01",
+    b"1:30",
+    b"0o7",
+    b"01234",
+    b"~",
+]
+_TOKENS += [
+    b"!!set {a}",
+    b"| ",
+    b"> ",
+    b".nan",
+    b"-.inf",
+    b"'",
+    b'"\\U99999999"',
+    b"#",
+    b"a: {<<: {b: 1}}",
+    b"!x ",
+    b"1e5",
+]
+
+
+def seeds() -> dict[str, bytes]:
+    """Return a schema in YAML and one that is JSON as well."""
+    return {"own": _OWN.encode(), "json": json.dumps(fuzz_schema.SCHEMA, indent=1).encode()}
+
+
+def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
+    """Return a mutant and what was done."""
+    return mutated_text(rng, data, _TOKENS)
+
+
+def use(path: str) -> str:
+    """Read a schema; what it holds is the same as JSON."""
+    schema = pypgm.read_schema(path)
+    parsed = parse_yaml(Path(path).read_text(encoding="utf-8-sig"))
+    if pypgm.Schema.from_dict(json.loads(json.dumps(parsed))) != schema:
+        return "another schema as JSON"
+    return fuzz_schema.wrong_with(schema)

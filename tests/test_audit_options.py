@@ -1,0 +1,223 @@
+"""The audit looks at all options of mechanisms, and at stated scores on other tables; it says what it missed."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from mutate import Mutant, planted
+
+import pypgm
+from pypgm import Budget, audit
+from pypgm.audit.__main__ import main
+from pypgm.audit.cases import case_of, run_case
+from pypgm.audit.finding import Finding, finding
+from pypgm.audit.fuzz import check_fuzz, fuzz
+from pypgm.audit.mechanisms import Runs, check_calibration, check_charges
+from pypgm.audit.options import check_options
+from pypgm.audit.settings import SETTINGS, Choose
+from pypgm.audit.stated import Effort, largest_move
+from pypgm.audit.whole import check_claims
+from pypgm.bayes.dependence import dependence, largest_change
+from pypgm.mechanisms.registry import mechanism_names
+
+BUDGET = Budget(rho=2)
+
+
+def results(mechanism, **more):
+    return {f.check: f for f in audit.check(mechanism, BUDGET, **more)}
+
+
+# --- no false alarms ---
+
+
+def test_selections_after_the_best_two_have_lines_of_their_own():
+    def mine(table):
+        selector = table.l1_selector([(a,) for a in table.domain], lambda c: np.zeros(table.domain.size(c)))
+        return selector.select_top(None, 2, rho="1/2"), selector.select(rho=1)
+
+    assert {f.result for f in results(mine).values()} == {"ok"}
+
+
+GIVEN = pypgm.LinearMeasurement([3, 4], "b", stddev=2.0)
+
+
+def test_measurements_that_were_handed_over_are_the_first_of_a_release():
+    def mine(table):
+        return [GIVEN, table.measure("a", rho=2)]
+
+    assert results(mine)["answers"].defects == ("cached answer",)
+    assert results(mine, given=[GIVEN])["answers"].result == "ok"
+    assert results(lambda table: [table.measure("a", rho=2)], given=[GIVEN])["answers"].defects == ("cached answer",)
+
+
+@pytest.mark.parametrize("rho", ["1/7", "1/10", "2", "1/3"])
+def test_a_report_states_the_budget_rounded_up(rho):
+    case = case_of("mst", Choose(1))
+    budget = Budget(rho=rho)
+    release = pypgm.mechanisms.mst(case.pairs[0].one, budget=budget, privacy=case.pairs[0].privacy, iterations=2)
+
+    def claims(asked):
+        trace = audit.mechanisms.observe(lambda *_: release, case.pairs[0].one, asked, case.pairs[0].privacy)
+        trace.entries.extend((release.ledger, line) for line in release.ledger.lines)
+        return check_claims(Runs("mst", asked, ((case.pairs[0], trace, trace),)))
+
+    assert claims(budget).result == "ok"
+    assert claims(Budget(rho=budget.limit + 1)).defects == ("wrong claim",)
+
+
+def test_lines_of_regressions_of_one_epsilon_are_taken_together():
+    # Their steps take turns, so which line a draw belongs to does not show.
+    assert check_fuzz(1, 225).defects == ()
+
+
+# --- nothing is a pass that was not looked at ---
+
+
+def test_what_draws_nothing_is_not_exercised():
+    found = results(lambda table: None)
+    assert [found[name].result for name in ("calibration", "charges", "answers")] == ["not exercised"] * 3
+
+
+def test_a_score_that_raises_is_not_exercised():
+    def mine(table):
+        return table.selector([("a",), ("b",)], lambda i, counts: 1 // 0, sensitivity=1).select(rho=1)
+
+    found = results(mine)["calibration"]
+    assert (found.result, "ZeroDivisionError" in found.detail) == ("not exercised", True)
+
+
+def test_what_was_found_is_told_though_little_was_exercised():
+    assert finding("a", "b", [("overspent", "x")], "", exercised=0).result == "failed"
+    assert finding("a", "b", [], "none", exercised=0) == Finding("a", "b", "not exercised", "none")
+
+
+def test_the_command_does_not_pass_what_was_not_exercised(monkeypatch, capsys, tmp_path):
+    idle = Finding("idle", "x", "not exercised", "nothing")
+    monkeypatch.setattr("pypgm.audit.__main__.suite", lambda _: [lambda: idle])
+    assert main(["--report", str(tmp_path / "report.md")]) == 1
+    assert "0 failed, 1 not exercised, 0 skipped" in capsys.readouterr().out
+    assert "- not exercised: 1" in (tmp_path / "report.md").read_text()
+
+
+def test_a_mechanism_that_is_refused_with_an_option_is_not_exercised(monkeypatch):
+    def refusing(data, *, compress, **more):
+        if not compress:
+            raise ValueError("not today")
+        return pypgm.mechanisms.mst(data, **more)
+
+    monkeypatch.setattr("pypgm.mechanisms.mst", refusing)
+    found = check_options("mst", 4, 6)
+    assert (found.result, "compress=False" in found.detail) == ("not exercised", True)
+
+
+# --- stated scores ---
+
+
+def test_scores_are_looked_at_beyond_the_tables_of_the_run():
+    def steep(number, counts):
+        return 3 * max(0, int(counts[0]) - 1000) + number
+
+    def mine(table):
+        return table.selector([("a",), ("b",)], steep, sensitivity=2).select(rho=1)
+
+    found = results(mine)["calibration"]
+    assert found.defects == ("score sensitivity",)
+    assert "a record more or less changes it by 3, 2 is stated" in found.detail
+
+
+def every_table(cells, total):
+    return [np.array(t) for t in itertools.product(range(total + 1), repeat=cells) if sum(t) == total]
+
+
+@pytest.mark.parametrize("total", [2, 4])
+@pytest.mark.parametrize("score", ["R", "MI"])
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2)])
+def test_the_largest_move_is_that_of_all_tables(score, shape, total):
+    def of(counts):
+        return dependence(score, counts.reshape(shape))
+
+    size = shape[0] * shape[1]
+    tables = {t.tobytes(): of(t) for t in every_table(size, total)}
+    steps = [a - b for a, b in itertools.permutations(np.eye(size, dtype=np.int64), 2)]
+    moved = [(t, t + s) for t in every_table(size, total) for s in steps if (t + s).min() >= 0]
+    brute = max(abs(tables[a.tobytes()] - tables[b.tobytes()]) for a, b in moved)
+    own = every_table(size, total)[0]
+    found = max(largest_move(of, own, total, Effort(climbs=8), seed)[0] for seed in range(4))
+    assert found == brute <= largest_change(score, "replace", total, binary=shape == (2, 2))
+
+
+# --- options and random cases ---
+
+
+def test_every_mechanism_has_settings():
+    assert set(mechanism_names()) <= SETTINGS.keys()
+
+
+def test_values_that_ran_less_often_go_first():
+    choose = Choose(0, evenly=True)
+    seen = []
+    for ran in (True, True, True, False, True, True):
+        seen.append(choose.one_of("x", "abc"))
+        choose.tried(ran=ran)
+    assert sorted(seen[:3]) == ["a", "b", "c"]
+    assert choose.ran == {"x='a'", "x='b'", "x='c'"}
+    assert seen[3] != seen[4]
+
+
+@pytest.mark.slow
+def test_lines_are_attained():
+    """Cases are at the worst: what is charged for does change by that much in some."""
+    done = fuzz(range(200), only=["questions", "mwem"])
+    for kind in ("measure", "select"):
+        assert done.attained["mwem"][kind] == done.attained["questions"][kind] == 1.0
+    assert done.attained["questions"]["screen"] > 0.9
+    assert done.attained["mwem"]["stated add-remove"] == done.attained["mwem"]["stated replace"] == 1.0
+
+
+def test_a_seed_makes_its_case_again_whatever_else_is_run():
+    one, other = (fuzz(range(80), only=only) for only in (["hdmm", "mst"], ["mst"]))
+    assert one.ran["mst"] == other.ran["mst"] > 0
+    assert one.attained["mst"] == other.attained["mst"]
+    with pytest.raises(ValueError, match=r"only takes names among mst, .* got 'msst'"):
+        fuzz(range(1), only=["msst"])
+
+
+CHANGES = Mutant(
+    "what an estimate would save changes under replace as under add-remove",
+    "pypgm.mechanisms._aim",
+    "changes = GRID * (2 if table.privacy.total_is_public else 1)",
+    "changes = GRID",
+    list,
+    "score sensitivity",
+)
+
+
+def test_the_command_fuzzes_and_tells_the_seed_of_a_failure(capsys):
+    assert main(["--fuzz", "1", "--only", "hdmm", "--cases", "40"]) == 0
+    assert "0 failed" in capsys.readouterr().out
+    with planted(CHANGES):
+        assert main(["--fuzz", "1", "--only", "aim", "--cases", "200"]) == 1
+        said = capsys.readouterr().out
+        seed = said[said.index("seed ") + 5 : said.index(":")]
+        assert main(["--fuzz", "1", "--seed", seed, "--cases", "1"]) == 1
+        assert said.splitlines()[0] in capsys.readouterr().out
+    assert main(["--fuzz", "1", "--seed", seed, "--cases", "1"]) == 0
+
+
+@pytest.mark.slow
+def test_options_find_what_no_pair_of_tables_shows():
+    """Neither of the runs' own tables need be where a score moves most."""
+    with planted(CHANGES):
+        assert "score sensitivity" in check_options("aim").defects
+
+
+def test_outcomes_of_a_case():
+    case = case_of("mst", Choose(4))
+    outcome = run_case(case, Effort())
+    assert (outcome.found.defects, outcome.refused) == ((), "")
+    assert max(part for _, part in outcome.attained) <= 1
+    assert str(case).startswith("mst(")
+    runs = Runs("none", BUDGET, ())
+    assert [check(runs).result for check in (check_calibration, check_charges)] == ["not exercised"] * 2
