@@ -188,6 +188,7 @@ class Ledger(LedgerReport):
         )
         self._check_process(f"allocation {name!r}")
         part._parent, part._name, part._lock, part._journal = self, str(name), self._lock, self._journal
+        part._sums = (len(self._journal), Fraction(0), Fraction(0))  # no line of it stands there yet
         try:
             with self._lock:
                 self._check(f"allocation {name!r}", wanted, delta)
