@@ -92,7 +92,10 @@ def _float_of(name: str, value: object) -> float:
     ambiguous = isinstance(value, bool | np.bool_ | str) or getattr(value, "shape", ()) != ()
     if ambiguous or not isinstance(value, SupportsFloat):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # of an integer or a fraction beyond the doubles
+        return math.inf if operator.gt(value, 0) else -math.inf
 
 
 def real_array(name: str, values: ArrayLike) -> NDArray[Any]:

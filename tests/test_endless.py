@@ -168,3 +168,15 @@ def test_json_of_huge_numbers(tmp_path, text):
     (tmp_path / "s.json").write_text(text)
     with pytest.raises(ValueError, match=r"s\.json"):
         pypgm.read_schema(tmp_path / "s.json")
+
+
+def test_numbers_beyond_doubles_are_refused_like_infinite_ones():
+    potentials = pypgm.CliqueVector(pypgm.Domain({"a": 2}), ["a"])
+    for total in (10**400, -(10**400), Fraction(10**400, 3)):
+        with pytest.raises(ValueError, match="total must be positive and finite"):
+            pypgm.GraphicalModel(potentials, total)
+
+
+def test_more_records_than_can_be_counted():
+    with pytest.raises(pypgm.ModelTooLargeError, match="records of 1 attributes"):
+        pypgm.GraphicalModel(pypgm.CliqueVector(pypgm.Domain({"a": 2}), ["a"]), 1e300).synthetic_data(rng=0)

@@ -93,10 +93,9 @@ def draw_records(
     n_rows = checked_integer("rows", rows)
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
+    told = f"{n_rows} records of {len(domain)} attributes"
+    check_fits(_CODE_BYTES * n_rows * len(domain), None, told, "ask for fewer")
     sampler = _core.RecordSampler(n_rows, len(domain), seed)
-    check_fits(
-        _CODE_BYTES * n_rows * len(domain), None, f"{n_rows} records of {len(domain)} attributes", "ask for fewer"
-    )
     margins = _margins(tree)
     for node, margin in zip(nodes, margins, strict=True):
         for draw in _draws(node, margin):
