@@ -9,7 +9,7 @@ import sys
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
-from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeGuard
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeGuard, cast
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def _float_of(name: str, value: object) -> float:
     try:
         return float(value)
     except OverflowError:  # of an integer or a fraction beyond the doubles
-        return math.inf if operator.gt(value, 0) else -math.inf
+        return math.copysign(math.inf, cast("Any", value) > 0 or -1)
 
 
 def real_array(name: str, values: ArrayLike) -> NDArray[Any]:

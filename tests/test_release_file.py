@@ -59,7 +59,7 @@ def test_a_release_is_never_written_over(folder, capsys):
     before = Path("out.pgm").read_bytes()
     Path("out.csv").unlink()
     assert cli.main(SYNTH) == 2
-    assert "out.pgm is there already, and no release is written over" in capsys.readouterr().err
+    assert "out.pgm is there already, and is not written over" in capsys.readouterr().err
     assert Path("out.pgm").read_bytes() == before
 
 

@@ -13,6 +13,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from pypgm.cli import command
     except KeyboardInterrupt:
-        sys.stderr.write("pypgm: interrupted\n")
+        if sys.stderr is not None:
+            sys.stderr.write("pypgm: interrupted\n")
         return 130
     return command.main(argv)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -200,8 +201,19 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
             raise ValueError(f"{path}: there is no directory {place.parent}")
         if suffixes and not (path.endswith(tuple(suffixes)) or _has_no_format(path)):
             raise ValueError(f"{path} has a name of no format that is written here: {', '.join(suffixes)}")
-        if suffixes and open_stream(path) is None and place.is_file() and place.stat().st_size > 0:
+        stream = open_stream(path)
+        if stream is not None:
+            _check_stream(path, stream)
+        elif suffixes and place.is_file() and place.stat().st_size > 0:
             raise ValueError(f"{path} is there already, and is not written over: name another file, or move it away")
+
+
+def _check_stream(path: str, stream: int) -> None:
+    """Raise ``OSError`` where an open stream takes no bytes, because it was closed."""
+    try:
+        os.write(stream, b"")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
 
 
 def _has_no_format(path: str) -> bool:

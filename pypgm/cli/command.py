@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import re
 import sys
 import traceback
@@ -16,6 +14,8 @@ from pypgm import __version__
 from pypgm.cli import compare, demo, info, plan, query, sample, schema, synth
 from pypgm.cli.arguments import Parser
 from pypgm.cli.printing import tell
+from pypgm.cli.stopping import STOPPING
+from pypgm.cli.streams import open_streams
 from pypgm.cli.synth import PaidError
 from pypgm.errors import EstimateInterruptedWarning, ImpossibleEvidenceError
 
@@ -44,7 +44,7 @@ examples:
   pypgm info people.pgm
       what a release guarantees, measured and holds
 
-exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted
+exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted, 143 terminated, 129 hung up
 """
 _EXPONENT = re.compile(r"-[\d.]+[eE][+-]?\d+")  # a negative number with one
 _VERBS = (schema, plan, synth, sample, query, info, compare, demo)
@@ -61,28 +61,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted.
+        0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted, 143 terminated, 129 hung up.
 
     Examples
     --------
     >>> main(["query", "no-such-model", "age"])
     2
     """
-    try:
-        arguments = _parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: _told(message)
-            # A command that Ctrl-C ends hands out nothing, and says so.
-            warnings.simplefilter("ignore", EstimateInterruptedWarning)
-            arguments.run(arguments)
-        sys.stdout.flush()
-    except (Exception, KeyboardInterrupt) as error:
-        status, message = _verdict(error.cause if isinstance(error, PaidError) else error)
-        if message and isinstance(error, PaidError):
-            message = f"{message}; {error}"
-        if message:
-            _told(message)
-        return status
+    with open_streams(), STOPPING.listening():
+        try:
+            arguments = _parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_, **__: _told(message)
+                # A command that Ctrl-C ends hands out nothing, and says so.
+                warnings.simplefilter("ignore", EstimateInterruptedWarning)
+                arguments.run(arguments)
+            sys.stdout.flush()
+        except (Exception, KeyboardInterrupt) as error:
+            status, message = _verdict(error.cause if isinstance(error, PaidError) else error)
+            if isinstance(error, PaidError):
+                message = f"{message or 'nobody reads the output any more'}; {error}"
+            if message:
+                _told(message)
+            return status
     return 0
 
 
@@ -111,11 +112,8 @@ def _told(message: Warning | str) -> None:
 def _verdict(error: BaseException) -> tuple[int, str]:
     """Return the exit status that an error means, and what to say about it."""
     if isinstance(error, KeyboardInterrupt):
-        return 130, f"interrupted; {str(error) or 'no unfinished file was left'}"
-    if isinstance(error, BrokenPipeError):
-        # Whoever read the output has left; point the rest nowhere, so that closing it does not complain.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return STOPPING.status, f"{STOPPING.word}; {str(error) or 'no unfinished file was left'}"
+    if isinstance(error, BrokenPipeError):  # whoever read the output has left
         return 1, ""
     if isinstance(error, OSError) and error.filename is not None:
         return 2, f"{error.filename}: {error.strerror}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
+import io
 import itertools
 import json
 import sys
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, clique_named, evidence_given, model_in
+from pypgm.cli.claim import Claim
 from pypgm.data.files import replacing_text, write_rows
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.report import cells
@@ -99,16 +100,21 @@ def _query(arguments: argparse.Namespace) -> None:
         errors = [*model.expected_errors(cliques, evidence or None, draws=arguments.draws, progress=talks)]
         bases = [model.basis(tuple(dict.fromkeys([*clique, *evidence]))) for clique in cliques]
     as_json = arguments.format == "json" or (arguments.format is None and (arguments.out or "").endswith(".json"))
-    with contextlib.nullcontext(sys.stdout) if arguments.out is None else replacing_text(arguments.out) as file:
-        if as_json:
-            tables = zip(answers, errors, bases, strict=True)
-            listed = [_json_table(*table, unit, evidence) for table in tables]
-            file.write(escaped_json(json.dumps(listed, ensure_ascii=False, indent=1)) + "\n")
-            return
+    file = io.StringIO()  # written whole or not at all
+    if as_json:
+        tables = zip(answers, errors, bases, strict=True)
+        listed = [_json_table(*table, unit, evidence) for table in tables]
+        file.write(escaped_json(json.dumps(listed, ensure_ascii=False, indent=1)) + "\n")
+    else:
         for i, answer in enumerate(answers):
             file.write("\n" if i else "")
             rows = _rows(answer, unit, errors[i], bases[i])
             write_rows(file, rows if arguments.out else (map(escaped, row) for row in rows))
+    if arguments.out is None:
+        sys.stdout.write(file.getvalue())
+        return
+    with Claim(arguments.out), replacing_text(arguments.out) as out:
+        out.write(file.getvalue())
 
 
 def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, evidence: Evidence) -> dict[str, Any]:

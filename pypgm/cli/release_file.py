@@ -8,9 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pypgm.cli.claim import Claim
 from pypgm.models.archive import archive_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from pypgm.release import Release
@@ -47,27 +49,23 @@ class Place:
     expected : int
         Bytes the release may take; what is set aside lies between 1 and 64 MiB.
 
+    go_on : callable, optional
+        What says how to go on with a release that is in a file.
+
     Raises
     ------
     ValueError
-        If there is a file already.
+        If there is a file already, or another run makes it.
     OSError
         If the file cannot be made, or the disk has no space for it.
     """
 
-    def __init__(self, path: str, expected: int = 0) -> None:
-        self.path = Path(path)
-        self._draft = self.path.with_name(f".{self.path.name}.{os.urandom(4).hex()}.part")
-        self._kept = False
+    def __init__(self, path: str, expected: int = 0, go_on: Callable[[Path], str] = lambda _: "") -> None:
+        self._claim = Claim(path)
+        self.path, self._go_on = Path(path), go_on
+        self._draft = self._claim.path.with_name(f".{self._claim.path.name}.part")
         try:
-            with self.path.open("xb"):
-                pass
-        except FileExistsError:
-            empty = ", empty, from a run that was killed or is at work" if self.path.stat().st_size == 0 else ""
-            raise ValueError(
-                f"{path} is there already{empty}, and no release is written over: name another file, or move it away"
-            ) from None
-        try:
+            self._draft.unlink(missing_ok=True)  # of a run that was killed: no other has it while this one has the name
             with self._draft.open("xb") as file:
                 left = min(max(expected, _LEAST), _MOST)
                 for _ in range(0, left, _LEAST):
@@ -87,8 +85,7 @@ class Place:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._kept:
-            self._clear()
+        self._clear()
 
     def keep(self, release: Release) -> Path:
         """Write a release, whole and flushed to the disk, and return where it is.
@@ -104,17 +101,29 @@ class Place:
         packed = archive_bytes(release.archive())
         try:
             _fill(self._draft, packed)
-            self._draft.replace(self.path)
+            self._draft.replace(self._claim.path)
         except OSError as error:
             self._clear()
-            raise OSError(f"{self.path}: {error.strerror}; {_elsewhere(self.path.name, packed, release)}") from None
-        self._kept = True
+            raise OSError(f"{self.path}: {error.strerror}; {self._elsewhere(packed, release)}") from None
         return self.path
 
+    def _elsewhere(self, packed: bytes, release: Release) -> str:
+        """Keep a release somewhere else, and return what to say."""
+        for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
+            path = folder / f"{self.path.stem}-{os.urandom(4).hex()}.pgm"
+            try:
+                _fill(path, packed)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+            else:
+                return f"the release, paid for with {release.guarantee}, is whole in {path}{self._go_on(path)}"
+        return f"no other disk takes the release either, for which {release.guarantee} is spent"
+
     def _clear(self) -> None:
-        for path in (self._draft, self.path):
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._draft.unlink(missing_ok=True)
+        self._claim.close()
 
 
 def _fill(path: Path, packed: bytes) -> None:
@@ -124,17 +133,3 @@ def _fill(path: Path, packed: bytes) -> None:
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
-
-
-def _elsewhere(name: str, packed: bytes, release: Release) -> str:
-    """Keep a release somewhere else, and return what to say."""
-    for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
-        path = folder / f"{Path(name).stem}-{os.urandom(4).hex()}.pgm"
-        try:
-            _fill(path, packed)
-        except OSError:
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
-        else:
-            return f"the release, paid for with {release.guarantee}, is whole in {path}"
-    return f"no other disk takes the release either, for which {release.guarantee} is spent"

@@ -17,6 +17,7 @@ from pypgm.cli.arguments import (
     evidence_given,
     model_in,
 )
+from pypgm.cli.claim import Claim
 from pypgm.cli.printing import tell
 from pypgm.data import write_table
 
@@ -72,8 +73,9 @@ def _sample(arguments: argparse.Namespace) -> None:
     rows = _expected(model, evidence) if evidence and arguments.rows is None else arguments.rows
     if rows == 0 and arguments.rows is None:
         tell(["warning: the release expects fewer than one such record; --rows N draws N of them"])
-    records = model.synthetic_data(rows, arguments.seed, evidence=evidence)
-    write_table(records, arguments.out, schema, arguments.seed)
+    with Claim(arguments.out):
+        records = model.synthetic_data(rows, arguments.seed, evidence=evidence)
+        write_table(records, arguments.out, schema, arguments.seed)
     if not arguments.quiet:
         tell([f"wrote {records.n_records:,} records to {arguments.out}"])
 

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pypgm.cli.arguments import add_dialect, add_verb, check_places, dialect
+from pypgm.cli.claim import Claim
 from pypgm.cli.printing import tell
 from pypgm.data.draft import draft_schema
 from pypgm.data.files import replacing_text
@@ -47,7 +48,7 @@ def _init(arguments: argparse.Namespace) -> None:
     if arguments.out is None:
         sys.stdout.write(text)
         return
-    with replacing_text(arguments.out) as file:
+    with Claim(arguments.out), replacing_text(arguments.out) as file:
         file.write(text)
     warned = [name for name, column in draft["columns"].items() if "warning" in column]
     lines = [f"wrote {arguments.out}, NOT private: edit what has a warning: {', '.join(warned)}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,8 +21,10 @@ from pypgm.cli.arguments import (
     reading,
     schema_in,
 )
+from pypgm.cli.claim import Claim
 from pypgm.cli.printing import tell
 from pypgm.cli.release_file import Place, default_place
+from pypgm.cli.stopping import STOPPING
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import write_table
 from pypgm.data.unsettled import OpenSet
@@ -106,9 +109,8 @@ def add_to(commands: Verbs) -> None:
 class PaidError(Exception):
     """What went wrong after the release was paid for and kept, and how to go on."""
 
-    def __init__(self, cause: BaseException, kept: Path, guarantee: str, out: str) -> None:
-        ways = f"go on with: pypgm sample {kept} --out {out}"
-        super().__init__(f"the release, paid for with {guarantee}, is whole in {kept}, its ledger too; {ways}")
+    def __init__(self, cause: BaseException, kept: Path, guarantee: str, way_on: str) -> None:
+        super().__init__(f"the release, paid for with {guarantee}, is whole in {kept}, its ledger too{way_on}")
         self.cause = cause
 
 
@@ -120,20 +122,29 @@ def _synth(arguments: argparse.Namespace) -> None:
     domain = schema.provisional.domain
     check_rows(domain, arguments.rows or 0)
     mechanism_run = _prepared(arguments, schema)
-    with Place(file, _bytes_of_pairs(domain)) as place:
+    with Claim(arguments.out), Place(file, _bytes_of_pairs(domain), partial(_way_on, arguments)) as place:
         release = mechanism_run()
         # From here on nothing depends on the records but through the release.
         del mechanism_run
         stop_if_interrupted(release)
-        kept = place.keep(release)
-    try:
-        synthetic = release.synthetic_data(arguments.rows)
-        write_table(synthetic, arguments.out, release.schema, layout=release.layout)
-    except (Exception, KeyboardInterrupt) as error:
-        raise PaidError(error, kept, release.guarantee, arguments.out) from error
+        with STOPPING.held():
+            kept = place.keep(release)
+        try:
+            STOPPING.check()
+            synthetic = release.synthetic_data(arguments.rows)
+            write_table(synthetic, arguments.out, release.schema, layout=release.layout)
+        except (Exception, KeyboardInterrupt) as error:
+            raise PaidError(error, kept, release.guarantee, _way_on(arguments, kept)) from error
     lines = [*_summary(release, schema, synthetic.n_records), f"wrote {arguments.out}", f"wrote {kept}"]
     shown = [line for line in lines if line.startswith(_WARNING)] if arguments.quiet else lines
     tell(shown)
+
+
+def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
+    """Return how to get the records that were asked for from a release that is in a file, as the end of a sentence."""
+    rest = [] if arguments.rows is None else ["--rows", str(arguments.rows)]
+    words = ["pypgm", "sample", str(kept), "--out", arguments.out, *rest, *(["--quiet"] if arguments.quiet else [])]
+    return f"; go on with: {shlex.join(words)}"
 
 
 def _summary(release: Release, schema: Schema, n_records: int) -> list[str]:
@@ -179,5 +190,5 @@ def _bytes_of_pairs(domain: Domain) -> int:
 
 def stop_if_interrupted(release: Release) -> None:
     """Turn an estimate that Ctrl-C ended early into the end of the command: the release is discarded unseen."""
-    if release.model.fit is not None and release.model.fit.status == "interrupted":
+    if STOPPING.number or (release.model.fit is not None and release.model.fit.status == "interrupted"):
         raise KeyboardInterrupt("the release was discarded, and no file was left")

@@ -1,0 +1,123 @@
+"""A file name that one run holds from its start: no other run writes there, and what it leaves is whole or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pypgm.data.files import open_stream
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where the name alone tells that it is taken
+    _HAS_LOCKS = False
+else:
+    _HAS_LOCKS = True
+
+__all__ = ["Claim", "TakenError"]
+
+
+class TakenError(ValueError):
+    """A file is there already, or another run writes it."""
+
+
+class Claim:
+    """The name of a file to be: an empty file of this name is made at once, and locked while the context lasts.
+
+    Whoever makes the file puts it in the place of the empty one. What is still empty at the end is removed, if it was
+    not there before. A run that was killed leaves an empty file without a lock, which the next run takes over. What is
+    no regular file, a pipe or an open stream, is nobody's.
+
+    Parameters
+    ----------
+    path : str
+        In a folder that exists.
+
+    Raises
+    ------
+    TakenError
+        If there is a file that holds something, or another run holds the name.
+    OSError
+        If no file can be made there.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(os.path.realpath(path))
+        self._shown = path
+        self._file: int | None = None
+        self._made: os.stat_result | None = None
+        if open_stream(path) is None and (self.path.is_file() or not self.path.exists()):
+            self._take()
+
+    def _take(self) -> None:
+        # Between two looks another run may have finished and replaced the file, or given it up.
+        while self._file is None:
+            try:
+                file, is_new = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), True
+            except FileExistsError:
+                found = self._opened()
+                if found is None:
+                    continue
+                file, is_new = found, False
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, self._shown) from None
+            if self._locked(file, is_new):
+                self._file, self._made = file, os.fstat(file) if is_new else None
+            else:
+                os.close(file)
+        if not _HAS_LOCKS:  # nor can a file be replaced there that is open
+            os.close(self._file)
+
+    def _opened(self) -> int | None:
+        """Return a file that is there, None where it is gone again; refuse one that holds something."""
+        with contextlib.suppress(FileNotFoundError):
+            size = self.path.stat().st_size
+            if size > 0 or not _HAS_LOCKS:
+                why = "" if size > 0 else ", empty, from a run that was killed or is at work"
+                way_out = "and is not written over: name another file, or move it away"
+                raise TakenError(f"{self._shown} is there already{why}, {way_out}")
+            return os.open(self.path, os.O_RDWR)
+        return None
+
+    def _locked(self, file: int, is_new: bool) -> bool:
+        """Lock an open file; return whether it is empty and still has the name. ``TakenError`` if another holds it."""
+        if _HAS_LOCKS:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(file)
+                raise TakenError(f"another run writes {self._shown}: name another file, or wait for its end") from None
+            except OSError:  # a file system without locks, on which the name alone tells that it is taken
+                if not is_new:
+                    os.close(file)
+                    raise TakenError(f"{self._shown} is there already, empty: move it away") from None
+        own = os.fstat(file)
+        return own.st_size == 0 and self._is_named(own)
+
+    def _is_named(self, own: os.stat_result) -> bool:
+        with contextlib.suppress(FileNotFoundError):
+            found = self.path.stat()
+            return (own.st_dev, own.st_ino, own.st_size) == (found.st_dev, found.st_ino, found.st_size)
+        return False
+
+    def close(self) -> None:
+        """Give the name up, and remove the file if this run made it and it is empty still."""
+        file, made, self._file, self._made = self._file, self._made, None, None
+        with contextlib.suppress(OSError):
+            if made is not None and self._is_named(made):
+                self.path.unlink()
+        if file is not None and _HAS_LOCKS:
+            os.close(file)
+
+    def __enter__(self) -> Claim:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

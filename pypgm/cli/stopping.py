@@ -1,0 +1,79 @@
+"""How a command ends that is told to: Ctrl-C, SIGTERM and SIGHUP all end it as `KeyboardInterrupt` does."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+__all__ = ["STOPPING", "Stopping"]
+
+_WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+_BEFORE = (signal.SIG_DFL, signal.default_int_handler)  # an ignored signal stays ignored, and others' handlers stay
+
+
+class Stopping:
+    """What signals said while a command ran.
+
+    Attributes
+    ----------
+    number : int
+        Of the signal that came first; 0 if none did.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._is_held = False
+
+    @property
+    def status(self) -> int:
+        """The exit status by convention."""
+        return 128 + (self.number or signal.SIGINT)
+
+    @property
+    def word(self) -> str:
+        """What the signal did."""
+        return _WORDS[signal.Signals(self.number or signal.SIGINT).name]
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Turn the signals into `KeyboardInterrupt` in this context; threads but the main one hear none."""
+        self.number, self._is_held = 0, False
+        own = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
+        is_main = threading.current_thread() is threading.main_thread()
+        before = {s: signal.getsignal(s) for s in own if is_main and signal.getsignal(s) in _BEFORE}
+        for number in before:
+            signal.signal(number, self._heard)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Let a step that must not be half done end first; `check` then ends the command."""
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+
+    def check(self) -> None:
+        """Raise `KeyboardInterrupt` if a signal came: what caught it may have gone on."""
+        if self.number:
+            raise KeyboardInterrupt
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        is_first = not self.number
+        self.number = self.number or number
+        # A second SIGTERM does not cut short what cleans up after the first; a second Ctrl-C is meant.
+        if not self._is_held and (is_first or number == signal.SIGINT):
+            raise KeyboardInterrupt
+
+
+STOPPING = Stopping()
+"""Of the process: signals are no command's alone."""

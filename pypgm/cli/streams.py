@@ -1,0 +1,96 @@
+"""Standard output and error of the command, which may be closed, full, at their end, or unable to hold a text."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
+
+__all__ = ["open_streams"]
+
+_FLAGS = (os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)  # what is written to a closed output is missed, to a closed error not
+
+
+@contextlib.contextmanager
+def open_streams() -> Iterator[None]:
+    """Have both streams in this context, whatever was closed.
+
+    An output that takes no more raises ``OSError`` that names it, or `BrokenPipeError`. An error stream that takes no
+    more never ends anything: what was paid for is not lost for a line about it.
+    """
+    for number, flags in enumerate(_FLAGS):
+        if _is_closed(number):  # the next file that is opened would get the number, and what is meant for the terminal
+            os.open(os.devnull, flags)
+    out = cast("TextIO | None", sys.stdout) or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    error = cast("TextIO | None", sys.stderr) or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    with contextlib.redirect_stdout(_Output(out)), contextlib.redirect_stderr(_Error(error)):
+        yield
+
+
+def _is_closed(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return True
+    return False
+
+
+class _Stream:
+    """A stream that is written to, and otherwise another."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
+        return getattr(self._stream, name)
+
+    def _abandon(self) -> None:
+        """Point the stream nowhere, so that what it holds still is not complained about when the process ends."""
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+
+class _Output(_Stream):
+    def write(self, text: str) -> int:
+        with self._told():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with self._told():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeEncodeError as error:
+            way_out = "--out FILE writes UTF-8, and so does PYTHONIOENCODING=utf-8"
+            raise ValueError(f"standard output is {error.encoding} and cannot hold a label: {way_out}") from None
+        except BrokenPipeError:
+            self._abandon()
+            raise
+        except OSError as error:
+            self._abandon()
+            raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+class _Error(_Stream):
+    def write(self, text: str) -> int:
+        with self._unheard():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._unheard():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _unheard(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            self._abandon()
