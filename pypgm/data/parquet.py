@@ -122,13 +122,19 @@ class _Parquet:
         self._name = name
         self._file: Any = self.step(lambda: parquet.ParquetFile(source))
         self.names: list[str] = self.step(lambda: list(self._file.schema_arrow.names))
+        if any("\0" in name for name in self.names):  # by which columns are not found
+            raise self._damaged()
 
     def pieces(self, columns: list[str] | None = None, rows: int = _ROWS) -> Iterator[Any]:
         """Yield about so many rows at a time."""
         found = self.step(lambda: self._file.iter_batches(rows, columns=columns))
+        left = self.step(lambda: self._file.metadata.num_rows)
         while (piece := self.step(lambda: next(found, None))) is not None:
             self.step(lambda: piece.validate(full=True))
+            left -= piece.num_rows
             yield piece
+        if left != 0:  # a column that ends early ends all, without a word
+            raise self._damaged()
 
     @property
     def types(self) -> Any:  # noqa: ANN401
@@ -143,7 +149,10 @@ class _Parquet:
         """Return what a step of the reader gives; what its errors quote may be records, and is not kept."""
         with contextlib.suppress(Exception):
             return read()
-        raise ValueError(f"{self._name} is damaged, or a piece of it does not fit in memory")
+        raise self._damaged()
+
+    def _damaged(self) -> ValueError:
+        return ValueError(f"{self._name} is damaged, or a piece of it does not fit in memory")
 
 
 def _column_texts(piece: Any) -> list[list[str]]:  # noqa: ANN401 - of a package that may be missing
