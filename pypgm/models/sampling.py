@@ -93,8 +93,8 @@ def draw_records(
     n_rows = checked_integer("rows", rows)
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
-    told = f"{n_rows} records of {len(domain)} attributes"
-    check_fits(_CODE_BYTES * n_rows * len(domain), None, told, "ask for fewer")
+    asked = f"{n_rows} records of {len(domain)} attributes"
+    check_fits(_CODE_BYTES * n_rows * len(domain), None, asked, "ask for fewer")
     sampler = _core.RecordSampler(n_rows, len(domain), seed)
     margins = _margins(tree)
     for node, margin in zip(nodes, margins, strict=True):
