@@ -57,7 +57,10 @@ void for_level(std::span<const int> steps, int n_threads, const Work& work, cons
   }
   const int threads = threads_for(total, n_threads);
   if (threads <= 1 || 2 * largest > total) {
-    for (const int s : steps) body(s, threads);
+    for (const int s : steps) {
+      leave_if_abandoned();
+      body(s, threads);
+    }
     return;
   }
   // In blocks, so that a step of a microsecond does not pay for being handed out.
