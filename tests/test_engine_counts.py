@@ -150,7 +150,10 @@ def kinds(engine):
             "DATE": of_dates(),
             "TIMESTAMP": of_times("TIMESTAMP"),
             "TIMESTAMP_S": of_times("TIMESTAMP_S", -1),
-            "TIMESTAMP_NS": [p for p in of_times("TIMESTAMP_NS") if 1677 < p[1].year < 2262],
+            "TIMESTAMP_NS": [
+                *(p for p in of_times("TIMESTAMP_NS") if 1677 < p[1].year < 2262),
+                ("'1969-12-31 23:59:59.999999999'", datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)),
+            ],
             **dict.fromkeys(
                 ["TIMESTAMPTZ", "INTERVAL", "TIME", "BLOB", "UUID", "BIT", "INTEGER[]", "JSON", "UHUGEINT"]
             ),
@@ -239,8 +242,9 @@ def engines():
 
 def takes(column, value):
     """Return whether a column takes a value; None where an engine's may refuse it: a fraction beside a whole double."""
-    if isinstance(column, Integer) and isinstance(value, Decimal) and value.is_finite() and value % 1 != 0:
-        return None if len(value.as_tuple().digits) > 15 else column.encode([value])[1] is None
+    if isinstance(column, Integer) and isinstance(value, Decimal) and value.is_finite() and int(value) != value:
+        is_long = len(value.as_tuple().digits) > 15 or value.as_tuple().exponent < -15
+        return None if is_long else column.encode([value])[1] is None
     return value is not REFUSED and column.encode([value])[1] is None
 
 

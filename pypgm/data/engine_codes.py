@@ -161,13 +161,21 @@ def _of_dates(ibis: Any, value: Expression, column: Date) -> Expression:  # noqa
     has_times = column.resolution == "hour"
     if has_times and value.type().is_date():
         return ibis.literal(_code(column, _EPOCH.date()))
-    if value.type().is_timestamp() and value.type().scale in range(6):  # of which DuckDB makes nanoseconds: too many
-        value = value.cast(value.type().copy(scale=6))
+    if value.type().is_timestamp() and value.get_backend().name == "duckdb":
+        value = _in_microseconds(value)
     unit: Step = "second" if has_times else "day"
     place = _steps(value, unit) - _steps(_EPOCH, unit)
     first = _EPOCH + datetime.timedelta(**{f"{unit}s": column.bounds_and_starts()[0]})
     inside = _steps(value, column.resolution) - _steps(first, column.resolution)
     return _on_line(ibis, lambda start: place >= int(start), lambda start: start + 1, column, inside)
+
+
+def _in_microseconds(value: Expression) -> Expression:
+    """Return times of DuckDB in its common type: of others it takes parts wrongly, by way of nanoseconds."""
+    micro = value.type().copy(scale=6)
+    if value.type().scale == 9:  # a cast would round to the nearest microsecond, which may be of the next day
+        return value.strftime("%Y-%m-%d %H:%M:%S").cast(micro)
+    return value.cast(micro)
 
 
 def _steps(time: Any, step: Step) -> Any:  # noqa: ANN401 - the same of a date and of an expression of dates

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
+from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, as_columns, imported
 from pypgm.data.layout import Layout
 from pypgm.data.parquet import is_parquet, raw_columns, read_parquet
@@ -96,8 +97,9 @@ def opened(
         return _parquet(source, schema, ignore_extra)
     if is_path:
         imported("pyarrow", "a DuckDB file", "duckdb")
-        file = imported("duckdb", "a DuckDB file", "duckdb").connect(os.fspath(source), read_only=True)
-        return _relation(file.table(table), schema, ignore_extra)
+        connect = imported("duckdb", "a DuckDB file", "duckdb").connect
+        relation = guarded(os.fspath(source), lambda: connect(os.fspath(source), read_only=True).table(table))
+        return _relation(relation, schema, ignore_extra)
     if isinstance(source, Dataset):
         schema.check_domain(source.domain)
         return Opened(lambda _: source)
@@ -123,7 +125,8 @@ def _held(codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layou
 
 
 def _frame(source: Frame, schema: Schema, ignore_extra: bool) -> Opened:
-    frame = source.collect() if hasattr(source, "collect_schema") and hasattr(source, "collect") else source
+    is_lazy = hasattr(source, "collect_schema") and hasattr(source, "collect")
+    frame = guarded("collecting the frame", source.collect) if is_lazy else source
     columns = as_columns(frame)
     before = schema.provisional
     codes = encoded(before.columns, columns, drop=schema.drop, ignore_extra=ignore_extra)
@@ -142,13 +145,17 @@ def _parquet(path: str | os.PathLike[str], schema: Schema, ignore_extra: bool) -
 
 def _relation(source: Any, schema: Schema, ignore_extra: bool) -> Opened:  # noqa: ANN401
     scan(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
-    values = as_columns(source.select(*schema.open).to_arrow_table()) if schema.open else {}
-    layout = Layout.of(source.limit(0).to_arrow_table())
+    read = guarded("reading the relation", lambda: source.select(*schema.open).to_arrow_table()) if schema.open else {}
+    values = as_columns(read)
+    layout = Layout.of(guarded("reading the relation", lambda: source.limit(0).to_arrow_table()))
     return Opened(lambda found: scan(source, found, ignore_extra=ignore_extra), values, layout)
 
 
 def _engine(source: Any, schema: Schema, ignore_extra: bool) -> Opened:  # noqa: ANN401
     EngineTable(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
-    values = as_columns(source.select(*schema.open).to_pyarrow()) if schema.open else {}
-    layout = Layout.of_arrow(source.schema().to_pyarrow())
+    read = (
+        guarded("reading the engine's table", lambda: source.select(*schema.open).to_pyarrow()) if schema.open else {}
+    )
+    values = as_columns(read)
+    layout = Layout.of_arrow(guarded("asking the engine for its types", lambda: source.schema().to_pyarrow()))
     return Opened(lambda found: EngineTable(source, found, ignore_extra=ignore_extra), values, layout)
