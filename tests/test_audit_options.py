@@ -13,7 +13,7 @@ from pypgm import Budget, audit
 from pypgm.audit.__main__ import main
 from pypgm.audit.cases import case_of, run_case
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.fuzz import check_fuzz, fuzz
+from pypgm.audit.fuzz import fuzz
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges
 from pypgm.audit.options import check_options
 from pypgm.audit.settings import SETTINGS, Choose
@@ -65,11 +65,6 @@ def test_a_report_states_the_budget_rounded_up(rho):
 
     assert claims(budget).result == "ok"
     assert claims(Budget(rho=budget.limit + 1)).defects == ("wrong claim",)
-
-
-def test_lines_of_regressions_of_one_epsilon_are_taken_together():
-    # Their steps take turns, so which line a draw belongs to does not show.
-    assert check_fuzz(1, 225).defects == ()
 
 
 # --- nothing is a pass that was not looked at ---

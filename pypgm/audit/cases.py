@@ -28,7 +28,7 @@ _Shapes = tuple[tuple[int, ...], ...]
 _SHAPES: _Shapes = ((3, 2, 2), (2, 2), (6, 6), (1,), (2,) * 5, (4, 1, 3), (3,), (12, 5), (3, 3, 3), (30, 2, 2), (4, 4))
 _SMALL: _Shapes = ((3, 3), (2, 2), (3, 2, 2), (1,), (2, 2, 2, 2), (4, 1, 3), (4, 4), (3,))
 _BINARY: _Shapes = ((2, 2), (2,), (2, 2, 2), (2, 2, 2, 2))
-_LARGE: _Shapes = ((40, 20), (12, 5), (24, 10), (30, 2, 2))
+_LARGE: _Shapes = ((40, 20), (24, 20), (30, 2, 2), (60, 8))
 _SIZES = (60, 5, 1, 0, 2, 20, 3, 9)
 _MANY = (300, 2000)
 _AMPLE: tuple[dict[str, str], ...] = ({"rho": "50"}, {"rho": "3"})
@@ -98,7 +98,7 @@ def _shapes(subject: Subject, *, is_rich: bool) -> Sequence[tuple[int, ...]]:
 def _domain(choose: Choose, shapes: Sequence[tuple[int, ...]]) -> Domain:
     shape = choose.one_of("shape", shapes)
     labels = choose.one_of("labels", ("none", "texts", "numbers"))
-    texts, numbers = ([f"v{j}" for j in range(30)], [j / 2 for j in range(30)])
+    texts, numbers = ([f"v{j}" for j in range(60)], [j / 2 for j in range(60)])
     made: dict[str, int | list[str] | list[float]] = {}
     for i, size in enumerate(shape):
         made[f"x{i}"] = size if labels == "none" else (texts if labels == "texts" else numbers)[:size]

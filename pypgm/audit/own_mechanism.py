@@ -41,14 +41,18 @@ def check(
     pairs : sequence of Pair, optional
         Tables to run on, as `pypgm.audit.Pair` names them; by default those of the audit, over the attributes
         a (3 values), b and c (2 values), under either relation, with one record a person and with several.
+    given : sequence of LinearMeasurement, optional
+        Measurements that the mechanism was handed: what it returns begins with them.
 
     Returns
     -------
     list of Finding
-        Four checks. *calibration*: exact counts and scores of neighbours differ by no more than was charged for.
+        Four checks. *calibration*: exact counts and scores of neighbours differ by no more than was charged for;
+        stated scores on other tables too.
         *charges*: each line before its read and with its own draw, the sum within the budget. *answers*: each
         measurement was drawn in its run, from the counts of its table. *non-interference*: on the same outcomes
-        the result, all text and every exception are the same bytes, and later use reads and charges nothing.
+        the result, all text and every exception are the same bytes, and later use reads and charges nothing. What met
+        nothing to look at (no draw, no measurement, a score that raises) is "not exercised", which is no pass.
 
     Raises
     ------

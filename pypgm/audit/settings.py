@@ -113,7 +113,7 @@ def _workload(choose: Choose, domain: Domain, ask: str = "cells") -> dict[str, A
     kind = choose.one_of("workload", ("none", "plain", "weighted", *(() if ask == "cells" else ("queries",))))
     if kind == "none":
         return {}
-    every = [c for k in (1, 2, 3) for c in itertools.combinations(domain, k) if domain.size(c) <= 400]
+    every = [c for k in (1, 2, 3) for c in itertools.combinations(domain, k) if domain.size(c) <= 1000]
     count = min(len(every), int(choose.rng.integers(1, 5)))
     cliques = [every[i] for i in choose.rng.permutation(len(every))[:count]]
     weights = None

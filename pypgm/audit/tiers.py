@@ -116,7 +116,7 @@ def suite(tier: int) -> list[Check]:
         raise ValueError(f"tier must be 0, 1 or 2, got {tier}")
     checks = _deterministic()
     if tier == 1:
-        checks += _statistical(cases=150, draws=1_000_000, others=100_000, runs=200_000, releases=2000)
+        checks += _statistical(cases=260, draws=1_000_000, others=100_000, runs=200_000, releases=2000)
     elif tier == 2:
         checks += _statistical(cases=5000, draws=100_000_000, others=1_000_000, runs=2_000_000, releases=20_000)
     return checks
