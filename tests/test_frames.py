@@ -186,3 +186,16 @@ def test_names_of_pandas_that_are_no_names_of_columns_are_refused(names, error, 
     index = pandas.MultiIndex.from_tuples(names) if isinstance(names[0], tuple) else names
     with pytest.raises(error, match=message):
         pypgm.Dataset.from_frame(pandas.DataFrame([[0, 1]], columns=index), pypgm.Domain({"a": 2, "b": 2}))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_objects_are_of_one_kind(library):
+    pytest.importorskip(library)
+    columns = {"mixed": [1, "other", None], "whole": [1, None, 2], "truth": [True, None, False]}
+    frame = as_frame({name: np.array(column, dtype=object) for name, column in columns.items()}, library)
+    types = {n: str(frame[n].type if library == "pyarrow" else frame[n].dtype).lower() for n in columns}
+    assert types["mixed"] in {"str", "string", "object"}
+    assert types["whole"] == "int64"
+    assert types["truth"] in {"bool", "boolean"}
+    found = {n: frame[n].to_pylist() if library == "pyarrow" else frame[n].to_list() for n in columns}
+    assert found["mixed"][:2] == ["1", "other"]

@@ -40,6 +40,7 @@ PANDAS = [
     ("datetime64[us, Europe/Berlin]", DAYS, HOUR),
     ("datetime64[ns, UTC+05:30]", DAYS, DAY),
     ("timestamp[us][pyarrow]", DAYS, DAY),
+    ("int64", [20240131], Date("2024-01-01", "2024-12-31", format="%Y%m%d")),
 ]
 POLARS = [
     ("Int8", HOLES, Integer(0, 9, null=True)),

@@ -74,11 +74,12 @@ def _check_names(names: Iterable[object]) -> None:
 
 
 def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -> Frame:
-    """Return columns as a data frame.
+    """Return columns as a data frame; one of texts and other values, such as "other" and numbers, has texts alone.
 
     Parameters
     ----------
     columns : mapping of str to ndarray
+        None, NaN and NaT are nulls.
     library : {"pandas", "polars", "pyarrow"}
         Whose frame; it must be installed.
 
@@ -93,9 +94,19 @@ def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -
         raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
     module = imported(library, "such a frame", "frames")
     make = module.table if library == "pyarrow" else module.DataFrame
-    # Arrow and polars take a column of one kind of object for what it is from a list alone.
-    plain = columns if library == "pandas" else {n: c.tolist() if c.dtype == object else c for n, c in columns.items()}
-    return make(plain)
+    return make({n: _of_objects(module, c) if c.dtype == object else c for n, c in columns.items()})
+
+
+def _of_objects(module: Any, column: NDArray[Any]) -> Any:  # noqa: ANN401 - of a package that may be missing
+    """Return objects as what a frame makes a column of their kind from."""
+    values = column.tolist()
+    kinds = {type(value) for value in values if value is not None}
+    if str in kinds and len(kinds) > 1:
+        values = [value if value is None else str(value) for value in values]
+    if module.__name__ != "pandas":
+        return values  # Arrow and polars take objects for what they are from a list alone
+    nullable = {int: "Int64", bool: "boolean"}.get(*kinds) if len(kinds) == 1 else None
+    return module.array(values, nullable) if nullable else module.Series(values, dtype=object).infer_objects()
 
 
 def imported(module: str, what: str, extra: str) -> Any:  # noqa: ANN401 - a module that may be missing has no type
