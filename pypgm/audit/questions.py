@@ -70,8 +70,9 @@ class _Asker:
             lambda: AllRange(cells),
             lambda: Partition(np.sort(self.rng.integers(0, 2, size=cells)).tolist(), 2),
             lambda: Matrix(self.rng.integers(-3, 4, size=(2, cells))),
-            lambda: Contrasts(self.table.domain.sizes(clique)),
         ]
+        if min(sizes := self.table.domain.sizes(clique)) > 1:
+            made.append(lambda: Contrasts(sizes))
         return made[int(self.rng.integers(len(made)))]()
 
 
