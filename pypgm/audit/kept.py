@@ -37,8 +37,8 @@ def check_kept(subject: str, function: Callable[..., Any]) -> Finding:
         for seed in (None, 3):
             release = function(data, budget=_BUDGET, privacy=privacy, unsafe_seed=seed)
             count += 1
-            for way, again in (("a file", _saved(release)), ("a pickle", pickle.loads(pickle.dumps(release)))):
-                found += [(name, f"{way}: {what}") for name, what in _compared(release, again)]
+            for way, keep in (("a file", _saved), ("a pickle", lambda kept: pickle.loads(pickle.dumps(kept)))):
+                found += [(name, f"{way}: {what}") for name, what in _kept(release, keep)]
             found.extend(_resumed(release, data))
     return finding("kept releases", subject, found, f"{count} releases saved, pickled and resumed")
 
@@ -48,6 +48,15 @@ def _saved(release: Any) -> Any:
         path = Path(folder) / "release.pgm"
         release.save(path)
         return pypgm.load(path)
+
+
+def _kept(release: Any, keep: Callable[[Any], Any]) -> Found:
+    try:
+        again = keep(release)
+    except ValueError as error:
+        yield "wrong claim", f"what was kept is refused: {error}"
+    else:
+        yield from _compared(release, again)
 
 
 def _compared(release: Any, again: Any) -> Found:
@@ -83,6 +92,8 @@ def _resumed(release: Any, data: Dataset) -> Found:
     earlier = [(line.noise, line.cost, line.delta) for line in release.ledger.lines]
     if [(line.noise, line.cost, line.delta) for line in resumed.ledger.lines] != earlier:
         yield "ledger sums", "a resumed ledger does not open with what was spent"
+    if any(line.within.partition(" / ")[0] != release.mechanism for line in resumed.ledger.lines):
+        yield "wrong claim", "lines of a resumed ledger do not say which release they are of"
     if resumed.ledger.remaining() != more.limit - sum((cost for _, cost, _ in earlier), Fraction(0)):
         yield "ledger sums", "a resumed ledger leaves more than the total less what was spent"
     if resumed.privacy != release.privacy or resumed.ledger.privacy != release.privacy:

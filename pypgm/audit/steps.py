@@ -207,7 +207,9 @@ def asked_checks(name: str) -> list[Check]:
     """Return the checks of one thing that is asked, which share their runs."""
     runs = functools.cache(lambda: _runs(name))
     checks = [check_noninterference, _check_cost]
-    if name not in _REFUSED:
+    if name in _REFUSED:
+        checks += [_check_refused]
+    else:
         checks += [check_calibration, check_charges]
         checks += [check_selection_loss] if name in _CHOSEN else [_check_changes]
         checks += [] if name in _NOT_RECOUNTED else [check_answers]
@@ -244,6 +246,15 @@ def _check_cost(runs: Runs) -> Finding:
         if one.spent > runs.budget.limit / _SPARE
     ]
     return finding("cost asked for", runs.subject, found, f"{len(runs.traces)} runs, none costs more")
+
+
+def _check_refused(runs: Runs) -> Finding:
+    found = [
+        ("score sensitivity", f"tables {pair.name}: it is answered, and no range of its scores is known")
+        for pair, one, _ in runs.traces
+        if one.release is not None and one.release.found != "refused"
+    ]
+    return finding("refusal", runs.subject, found, f"{len(runs.traces)} runs, each refused")
 
 
 def _check_changes(runs: Runs) -> Finding:

@@ -156,7 +156,7 @@ class Date(Binned):
             return iso_date(text)
         try:
             return datetime.datetime.strptime(text, self.format)
-        except ValueError:
+        except (ValueError, re.error):  # a directive that comes twice is an error of regular expressions
             raise UnreadableError from None
 
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:

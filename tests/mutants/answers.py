@@ -458,7 +458,8 @@ MUTANTS = [
         "records are counted before the charge",
         TABLE,
         '        noise = self._charge_noise(done, "measure", named(attributes), ',
-        '        records.count([attributes])\n        noise = self._charge_noise(done, "measure", named(attributes), ',
+        "        self.__records().count([attributes])\n"
+        '        noise = self._charge_noise(done, "measure", named(attributes), ',
         measured,
         "read before the charge",
     ),

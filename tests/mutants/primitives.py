@@ -132,14 +132,6 @@ _PLACES = [
         "rounding",
     ),
     (
-        "a float is its binary value",
-        "rational",
-        "return Fraction(str(value))",
-        "return Fraction(value) if not isinstance(value, Decimal) else Fraction(str(value))",
-        check_roundings,
-        "rounding",
-    ),
-    (
         "a scale is drawn by the bits of a variance",
         "noise",
         'return round_up(_positive("scale", scale), _core.SCALE_BITS)',
@@ -341,5 +333,16 @@ _PLACES = [
     ),
 ]
 MUTANTS = [
-    Mutant(name, f"pypgm.privacy.{home}", old, new, check, defect) for name, home, old, new, check, defect in _PLACES
+    *(
+        Mutant(name, f"pypgm.privacy.{home}", old, new, check, defect)
+        for name, home, old, new, check, defect in _PLACES
+    ),
+    Mutant(
+        "a float is its binary value",
+        "pypgm.numeric",
+        "        value = str(value)\n",
+        "        value = str(value) if isinstance(value, Decimal) else str(Fraction(value))\n",
+        check_roundings,
+        "rounding",
+    ),
 ]

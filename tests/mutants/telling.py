@@ -78,7 +78,8 @@ MUTANTS = [
         "the summary tells the records read",
         TABLE,
         "        mark = self._ledger.not_private\n        return LinearMeasurement(",
-        "        mark = self._ledger.not_private or str(records.n_records % 7)\n        return LinearMeasurement(",
+        "        mark = self._ledger.not_private or str(self.__records().n_records % 7)\n"
+        "        return LinearMeasurement(",
         measured,
         "records counted exactly",
     ),
@@ -188,7 +189,7 @@ MUTANTS = [
         "        try:\n"
         '            noise = self._charge_noise(done, "measure", "", rho=rho, variance=variance, scale=scale)\n'
         "        except ValueError as error:\n"
-        "            raise type(error)(f'{error}: {records.count([()])[0]}') from None\n",
+        "            raise type(error)(f'{error}: {self.__records().count([()])[0]}') from None\n",
         check_refusals,
         "read before the charge",
     ),
@@ -197,7 +198,7 @@ MUTANTS = [
         TABLE,
         "        each = [unit * share for share in shares]\n",
         "        each = [unit * share for share in shares]\n"
-        "        records.count([clique for clique, _, _ in asked])\n",
+        "        self.__records().count([clique for clique, _, _ in asked])\n",
         check_refusals,
         "read before the charge",
     ),
