@@ -17,6 +17,7 @@ import pytest
 import pypgm
 from pypgm import cli, mechanisms
 from pypgm.cli import synth as verb
+from pypgm.data import opened
 
 DOMAIN = {"age": 5, "sex": ["F", "M"], "income": ["low", "high"]}
 BUDGET = ["--epsilon", "1", "--delta", "1e-9"]
@@ -240,7 +241,7 @@ def test_a_flipped_byte_is_found_or_changes_nothing(folder, release):
     assert found < 30  # bytes that no reader looks at, such as the times of members
 
 
-@pytest.mark.parametrize("moment", ["read_table", "mechanism", "synthetic_data", "write_table"])
+@pytest.mark.parametrize("moment", ["read_open_table", "mechanism", "synthetic_data", "write_table"])
 def test_ctrl_c(folder, capsys, monkeypatch, moment):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -249,6 +250,7 @@ def test_ctrl_c(folder, capsys, monkeypatch, moment):
         interrupted()
 
     places = {"mechanism": (mechanisms, "wide", wide), "synthetic_data": (pypgm.Release, moment, interrupted)}
+    places["read_open_table"] = (opened, moment, interrupted)
     monkeypatch.setattr(*places.get(moment, (verb, moment, interrupted)))
     assert cli.main(synth()) == 130
     said = capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import threading
 import warnings
@@ -79,7 +78,7 @@ def _silence() -> Iterator[None]:
         if len(_everywhere) == 1:
             _everywhere[0].enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
-            _watch_records()
+            _everywhere[0].callback(_watched_records())
     _HERE.steps += 1
     try:
         yield
@@ -91,11 +90,11 @@ def _silence() -> Iterator[None]:
             del _everywhere[-1]
 
 
-def _watch_records() -> None:
-    """Have records that are made in a guarded step below the level of every handler."""
+def _watched_records() -> Callable[[], None]:
+    """Have records that are made in a guarded step below the level of every handler; return what undoes it."""
+    import logging  # a mebibyte, of use here alone
+
     make = logging.getLogRecordFactory()
-    if getattr(make, "is_ours", False):
-        return
 
     def watched(*args: Any, **kwargs: Any) -> logging.LogRecord:  # noqa: ANN401 - those of any record
         record = make(*args, **kwargs)
@@ -103,5 +102,5 @@ def _watch_records() -> None:
             record.levelno = -1
         return record
 
-    watched.is_ours = True  # type: ignore[attr-defined]
     logging.setLogRecordFactory(watched)
+    return lambda: logging.setLogRecordFactory(make)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_records", "drawing_bytes"]
 
+_MOST_RECORDS = 2**31 - 1  # that the core counts
 _CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
 _CELL_BYTES = 48  # of a cell of a table drawn from: its weight and count, its fraction and links while it is rounded
 _COLUMN_BYTES = 56  # of a new value whose count is kept close: its mean, and its slack and links as those of a cell
@@ -91,6 +92,8 @@ def draw_records(
     [100, 200, 300, 400]
     """
     n_rows = checked_integer("rows", rows)
+    if n_rows > _MOST_RECORDS:
+        raise ValueError(f"at most {_MOST_RECORDS} records can be drawn, got {n_rows}")
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     asked = f"{n_rows} records of {len(domain)} attributes"

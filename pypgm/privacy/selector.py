@@ -163,8 +163,8 @@ class Selector(ABC, Generic[By]):
             If the charges do not fit; then nothing was read or charged.
         """
         now, chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
-        count = checked_integer("count", count, 1)
-        if count > len(chosen):
+        count = checked_integer("count", count)
+        if not 1 <= count <= len(chosen):
             raise ValueError(f"a selection takes 1..{len(chosen)} of {len(chosen)} candidates, got {count}")
         rate, used = self._rate(selection_epsilon(rho, epsilon, 8, count))
         self._ask(now)
