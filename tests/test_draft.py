@@ -65,7 +65,9 @@ def test_kinds_are_guessed(write):
     assert found["tiny"] == {"kind": "real", "low": 0, "high": 2e-7, "bins": 40}
     assert found["same"] == {"kind": "real", "low": 5, "high": 6, "bins": 1, "decimals": 1}
     assert found["born"] == {"kind": "date", "low": "1950-01-01", "high": "1999-12-31", "resolution": "year"}
-    assert found["seen"] == {"kind": "date", "low": "2024-01-01", "high": "2024-01-01", "resolution": "hour"}
+    form = "%Y-%m-%d %H:%M:%S"  # a space, where ISO has a T
+    seen = {"kind": "date", "low": "2024-01-01", "high": "2024-01-01", "resolution": "hour", "format": form}
+    assert found["seen"] == seen
     assert found["day"] == {
         "kind": "date",
         "low": "2024-01-01",
@@ -75,7 +77,7 @@ def test_kinds_are_guessed(write):
     }
     assert found["us"]["format"] == "%d/%m/%Y"
     assert "the format may be %d/%m/%Y or %m/%d/%Y" in draft["columns"]["us"]["warning"]
-    assert found["active"] == {"kind": "boolean", "values": ["no", "yes"]}
+    assert found["active"] == {"kind": "boolean", "values": ["No", "Yes"]}
     assert found["bit"] == {"kind": "boolean", "values": ["0", "1"]}
     assert found["job"] == {"kind": "categorical", "values": ["clerk", "cook"], "null": ["?"]}
     assert found["zip"]["kind"] == "categorical"
@@ -254,3 +256,40 @@ def test_values_far_from_all_others_are_pointed_out(values, told, tmp_path):
     warning = draft_schema(path)["columns"]["wage"]["warning"]
     assert told in warning
     assert ("far from" in warning) == bool(told)
+
+
+def drafted(tmp_path, values, name="a"):
+    """Return what a draft says of a column of texts, after the table has been read by it."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,k\n" + "".join(f"{value},{'xyz'[i % 3]}\n" for i, value in enumerate(values)))
+    draft = draft_schema(path)
+    read_table(path, Schema.from_dict(draft))
+    return draft["columns"][name]
+
+
+def test_whole_numbers_that_are_all_days_are_dates(tmp_path):
+    days = [f"{datetime.date(2022, 1, 1) + datetime.timedelta(i):%Y%m%d}" for i in range(900)]
+    told = drafted(tmp_path, days)
+    assert (told["kind"], told["format"], told["low"]) == ("date", "%Y%m%d", "2022-01-01")
+    assert drafted(tmp_path, [*days, "20221301"])["kind"] == "integer"  # no such month
+
+
+@pytest.mark.parametrize("pair", [["FALSE", "TRUE"], ["No", "Yes"], ["n", "Y"]])
+def test_booleans_are_spelled_as_in_the_table(tmp_path, pair):
+    assert drafted(tmp_path, pair[::-1] * 40)["values"] == pair
+
+
+def test_numbers_with_a_zero_after_the_point_are_whole(tmp_path):
+    assert drafted(tmp_path, ["1.0", "2.0", "3.0", ""] * 50)["kind"] == "integer"
+    assert drafted(tmp_path, ["1.0", "2.5", "3.0", ""] * 50)["kind"] == "real"
+
+
+def test_words_that_may_be_values_are_named_where_they_are_taken_for_none(tmp_path):
+    assert "'NA' is taken for a missing value" in drafted(tmp_path, ["NA", "DE", "FR", ""] * 50)["warning"]
+    assert "taken" not in drafted(tmp_path, ["7", "8", "NA"] * 50)["warning"]
+
+
+def test_times_with_a_space_keep_it(tmp_path):
+    told = drafted(tmp_path, [f"2024-01-0{i % 2 + 1} {i % 24:02}:30:00" for i in range(200)])
+    assert told["format"] == "%Y-%m-%d %H:%M:%S"
+    assert "format" not in drafted(tmp_path, [f"2024-01-0{i % 2 + 1}T{i % 24:02}:30:00" for i in range(200)])

@@ -196,7 +196,7 @@ def test_comparisons_forbid_bins_of_which_no_values_fit(pair, order):
     [
         ("low <= kind", "names 'kind', and must name a declared column of numbers or dates"),
         ("low <= from", "'low' is integer, 'from' is date"),
-        ("at > to", "two of dates alike"),
+        ("at > to", "two of dates, both with hours or both without"),
         ("low <= low", "two different columns with <=, <, >= or > between them"),
         ("low = high", "two different columns with <=, <, >= or > between them"),
         ("late < early", "leaves no record possible"),
@@ -247,3 +247,11 @@ def test_a_comparison_of_a_column_in_quantiles_names_it():
     columns = {"a": Integer(0, 9), "b": QuantileBins(Integer(0, 9), 4, "0.05")}
     with pytest.raises(ValueError, match=r"'a <= b' names 'b', and must name .* not in bins of quantiles"):
         Schema(columns, rules=["a <= b"])
+
+
+def test_days_are_not_compared_with_hours():
+    columns = {"from": Date("2024-01-01", "2024-01-05", "hour"), "to": Date("2024-01-01", "2024-01-05")}
+    with pytest.raises(
+        ValueError, match="both with hours or both without: 'from' is date with resolution hour, 'to' is"
+    ):
+        Schema(columns, rules=["from <= to"])

@@ -253,3 +253,18 @@ def test_booleans_of_an_open_set_are_found_and_encoded(values):
     settled = settle(Schema({"x": OpenSet(0.5)}), {"x": values}, Privacy(), ledger)
     assert settled.columns["x"].labels == ("False", "True", "other")
     assert settled.encode({"x": values}).count(["x"])[0].tolist() == [300, 900, 0]
+
+
+@pytest.mark.parametrize(
+    ("column", "found", "edges"),
+    [
+        (Integer(0, 9), [3, 3, 5], (3, 4, 5)),
+        (Integer(0, 9), [3, 4, 5], (3, 4, 5)),
+        (Integer(0, 9), [9, 9], (9,)),
+        (Real(0, 9, bins=1, decimals=1), [0.5, 0.5], (0.5, 0.6)),
+        (Real(0, 9, bins=1), [4.0, 4.0], (4.0,)),  # numbers lie between any two points of the grid
+        (Integer(0, 10**6, width=10), [999, 999], (999,)),
+    ],
+)
+def test_a_number_that_is_several_quantiles_is_a_bin_of_its_own(column, found, edges):
+    assert QuantileBins(column, 4, 0.1).closed(found).edges == edges

@@ -32,7 +32,10 @@ _EXACT = 2.0**52  # below it a double, and the bound above it, hold every number
 _BINS = 50  # of a column of numbers, about
 _NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
+_DIGITS = "%Y%m%d"  # a date as a whole number, of a year with this century's digits or the last's
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
+_DAY = re.compile(r"(19|20)[0-9]{6}")
+_CLOCK = re.compile(r"[0-9-]{10} [0-9]{2}:[0-9]{2}:[0-9]{2}")  # ISO, but for the space
 _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})")  # what begins with a zero, such as a postcode, is a text
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
 _COMMENT = (
@@ -143,8 +146,9 @@ class _Seen:
         self.rows = 0
         self.decimal = decimal
         self.decimals = 0
+        self.is_whole = True  # each number, as 1.0 is
         readers: dict[str, Callable[[str], Any]] = {"integer": self._whole, "real": self._number, "": _iso}
-        readers |= {form: partial(_of_format, form) for form in _FORMATS}
+        readers |= {form: partial(_of_format, form) for form in (*_FORMATS, _DIGITS)}
         self.readers = readers
         self.ranges: dict[str, tuple[Any, Any]] = {}
 
@@ -178,16 +182,21 @@ class _Seen:
         able = [kind for kind in self.readers if kind in self.ranges]
         pair = {text.casefold() for text in values}
         found = next(([f, t] for f, t in _FALSE_TRUE if pair == {f, t}), None)
+        maybe = [text for text in nulls if text.isalpha()]
         if not values:
             return None
         if found is not None and len(values) == 2:
-            told: dict[str, Any] = {"kind": "boolean", "values": found}
+            spelled = sorted(values, key=lambda text: found.index(text.casefold()))
+            told: dict[str, Any] = {"kind": "boolean", "values": spelled}
         elif able and (binned := self._binned(able, len(values))):
             told = binned
         elif len(values) > _LISTED and 2 * len(values) > self.rows - sum(self.counts[n] for n in nulls):
             return None  # about a value a record: names, numbers of persons, free text
         else:
             told = self._listed(values)
+        if maybe and (len(nulls) > len(maybe) or told["kind"] in {"categorical", "open"}):
+            taken = f"{listed([repr(text) for text in maybe])} is taken for a missing value: if it is one of its own, "
+            told["warning"] = "; ".join([*filter(None, [told.get("warning")]), f"{taken}take it out of null"])
         return told | ({"null": sorted(nulls)} if nulls else {})
 
     def _listed(self, values: list[str]) -> dict[str, Any]:
@@ -198,15 +207,16 @@ class _Seen:
 
     def _binned(self, able: Sequence[str], distinct: int) -> dict[str, Any] | None:
         """Return bins between about the least and the largest value; None where bounds of 12 digits are one number."""
-        kind = able[0]
-        low, high = self.ranges[kind]
+        kind = _DIGITS if _DIGITS in able else "integer" if able[0] == "real" and self.is_whole else able[0]
+        low, high = self.ranges["real" if kind == "integer" and kind not in able else kind]
         warning = _BOUNDS
         if distinct == self.rows > _LISTED:
             warning += "; no value comes twice: if it is the number of a person, drop the column"
         if kind in {"integer", "real"}:
-            read = self.readers[kind]
+            read = self.readers["real" if kind not in able else kind]
             warning += _apart(sorted({read(text) for text in self.counts if text not in _NULLS}))
         if kind == "integer":
+            low, high = int(low), int(high)
             width = max(1, _nice((high - low) / _BINS)) if high - low > 2 * _BINS else 1
             low, high = math.floor(low / width) * width, math.ceil((high + 1) / width) * width - 1
             return {"kind": kind, "low": low, "high": high, "width": width, "warning": warning}
@@ -224,6 +234,8 @@ class _Seen:
         if len(dates) > 1:
             warning += f"; the format may be {' or '.join(dates)}"
         ends = _date_ends(low, high)
+        if not kind and all(_CLOCK.fullmatch(text) for text in self.counts if text not in _NULLS):
+            kind = "%Y-%m-%d %H:%M:%S"
         return {"kind": "date", **ends, **({"format": kind} if kind else {}), "warning": warning}
 
     def _whole(self, text: str) -> int:
@@ -238,6 +250,7 @@ class _Seen:
         number = float(found[0])
         if abs(number) >= _EXACT and not found[3]:
             raise ValueError  # a double may not be this number, which may be that of a person
+        self.is_whole &= number.is_integer()
         self.decimals = max(self.decimals, 7 if found[3] else len(found[2] or ".") - 1)
         return number
 
@@ -269,6 +282,8 @@ def _apart(values: Sequence[float]) -> str:
 
 
 def _of_format(form: str, text: str) -> datetime.datetime:
+    if form == _DIGITS and not _DAY.fullmatch(text):
+        raise ValueError
     return datetime.datetime.strptime(text, form)
 
 

@@ -81,8 +81,10 @@ class Comparison:
         """
         low, high = (_line(columns, name, self.text) for name in self.columns)
         if _scale(low) != _scale(high):
-            kinds = f"{self.columns[0]!r} is {low.kind}, {self.columns[1]!r} is {high.kind}"
-            raise ValueError(f"the rule {self.text!r} needs two columns of numbers, or two of dates alike: {kinds}")
+            fine = [f" with resolution {c.resolution}" if isinstance(c, Date) else "" for c in (low, high)]
+            kinds = f"{self.columns[0]!r} is {low.kind}{fine[0]}, {self.columns[1]!r} is {high.kind}{fine[1]}"
+            needed = "two columns of numbers, or two of dates, both with hours or both without"
+            raise ValueError(f"the rule {self.text!r} needs {needed}: {kinds}")
         told = f"the rule {self.text!r} needs {low.size * high.size:.3g} pairs of bins"
         check_fits(low.size * high.size, MOST_CELLS, told, "make bins wider")
         (_, _, first), (_, highest, starts) = low.bounds_and_starts(), high.bounds_and_starts()

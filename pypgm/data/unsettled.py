@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -81,7 +82,8 @@ class QuantileBins:
         Bounds, nulls and all else; its own bins do not matter. Its ``within="tapered"``, the default in schema files,
         spreads the largest numbers as those beside them, not evenly up to the bound.
     quantiles : int
-        Number of bins at most: some become one where many records have one number.
+        Number of bins, about: fewer where many records have one number, which is a bin of its own where it is several
+        quantiles at once and the grid has each number.
     share : number
         Of the budget, more than 0: what it costs to find them.
 
@@ -123,9 +125,21 @@ class QuantileBins:
         within = rounded[(rounded > column.low) & (rounded >= least) & (rounded < column.high)]
         return within if within.size else np.array([(column.low + column.high) / 2])
 
+    def _numbers(self) -> list[float]:
+        """Return the lowest value and the points of the grid, if no number lies between any two; else none."""
+        decimals = 0 if isinstance(self.column, Integer) else self.column.decimals
+        points = [float(self.column.low), *self.grid.tolist()]
+        if decimals is None or round((points[-1] - points[0]) * 10**decimals) != len(points) - 1:
+            return []
+        return points
+
     def closed(self, found: ArrayLike) -> Integer | Real:
         """Return the column with bins that begin at points of the grid."""
-        points = [p for p in np.unique(np.asarray(found, dtype=np.float64)).tolist() if p > self.column.low]
+        values, times = np.unique(np.asarray(found, dtype=np.float64), return_counts=True)
+        heaps = set(values[times > 1].tolist())
+        # The next number, after one that many records have.
+        after = {n for p, n in itertools.pairwise(self._numbers()) if p in heaps}
+        points = [p for p in sorted({*values.tolist(), *after}) if p > self.column.low]
         if not points:
             return self.provisional
         if isinstance(self.column, Integer):
