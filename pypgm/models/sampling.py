@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pypgm import _core
 from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
-from pypgm.memory import check_fits
+from pypgm.memory import check_fits, short
 from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def draw_records(
     """
     n_rows = checked_integer("rows", rows)
     if n_rows > _MOST_RECORDS:
-        raise ValueError(f"at most {_MOST_RECORDS} records can be drawn, got {n_rows}")
+        raise ValueError(f"at most {_MOST_RECORDS} records can be drawn, got {short(n_rows)}")
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     asked = f"{n_rows} records of {len(domain)} attributes"
