@@ -77,6 +77,18 @@ def test_synth_writes_records_and_a_model(folder, capsys):
     assert sorted(os.listdir()) == ["domain.json", "out.csv.gz", "people.csv", "people.pgm"]
 
 
+def test_names_as_long_as_a_system_takes(folder):
+    name = f"{'n' * 245}.csv"
+    assert synth("--rows", "5", "--model", "people.pgm", out=name) == 0
+    assert (folder / name).read_text().count("\n") == 6
+
+
+def test_a_loop_of_links_is_no_defect(folder, capsys):
+    (folder / "loop.csv").symlink_to("loop.csv")
+    assert synth(out="loop.csv") == 2
+    assert "loop.csv: Too many levels" in one_line(capsys)
+
+
 def test_quiet_says_nothing(folder, capsys):
     assert synth("--quiet", "--mechanism", "mst", "--epsilon", "9") == 0
     assert capsys.readouterr() == ("", "")
@@ -227,6 +239,10 @@ def test_what_does_not_fit_memory_is_told(folder, monkeypatch, capsys):
         (["--model", "out.csv"], "out.csv would be written over"),
         (["--out", "none/out.csv"], "there is no directory"),
         (["--out", "."], "is a directory"),
+        (["--out", "/dev/fd/99999999999999999999"], "99999999999999999999: No such file"),
+        (["--out", "/dev/fd/²"], "/dev/fd/²: No such file"),
+        (["--encoding", ""], "no text encoding is called ''"),
+        (["--encoding", "undefined"], "no text encoding is called 'undefined'"),
         (["--colour"], "unrecognized arguments: --colour"),
     ],
 )

@@ -283,6 +283,13 @@ BAD = {
 }
 
 
+def test_attributes_of_no_region_count_as_well():
+    domain = pypgm.Domain({"a": 2, "b": 2, "wide": 10**6})
+    measured = [pypgm.LinearMeasurement(np.ones((2, 2)), ("a", "b"), 1.0)]
+    with pytest.raises(pypgm.ModelTooLargeError, match=r"the attributes have 1e\+06 values"):
+        pypgm.estimate(domain, measured, oracle="region_graph", max_bytes=10**6)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_refusals(name):
     options, message = BAD[name]

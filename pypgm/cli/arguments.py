@@ -189,9 +189,9 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
         check_parquet([*inputs, *given])
     except ImportError as error:
         raise ValueError(str(error)) from None
-    taken = [Path(path).resolve() for path in inputs]
+    taken = [Path(os.path.realpath(path)) for path in inputs]
     for path in given:
-        place = Path(path).resolve()
+        place = Path(os.path.realpath(path))
         if place in taken:
             raise ValueError(f"{path} would be written over; give the result another name")
         taken.append(place)

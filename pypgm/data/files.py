@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -95,7 +96,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
     >>> with open_text("table.csv.gz") as file:  # doctest: +SKIP
     ...     header = file.readline()
     """
-    codec = _codec(encoding or "utf-8")
+    codec = _codec("utf-8" if encoding is None else encoding)
     with Path(path).open("rb") as file:
         packed = file.peek(START).startswith(_GZIP_MAGIC)
         raw = gzip.GzipFile(fileobj=file) if packed else file
@@ -128,7 +129,7 @@ def _codec(encoding: str) -> str:
     try:
         found = codecs.lookup(encoding)
         "".encode(found.name)
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, ValueError):
         raise ValueError(f"no text encoding is called {encoding!r}; latin-1, cp1252 and utf-16 are some") from None
     return found.name
 
@@ -162,7 +163,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     stream = open_stream(path)
     target = Path(os.path.realpath(path))
     is_replaced = stream is None and (not Path(path).exists() or target.is_file())
-    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+    draft = target.with_name(f".{os.urandom(8).hex()}.part")  # not longer than a system allows, whatever the name
     try:
         if is_replaced:
             with draft.open("xb") as file:
@@ -188,7 +189,7 @@ def open_stream(path: str | os.PathLike[str]) -> int | None:
     streams = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
     place = Path(path)
     for _ in range(_LINKS):
-        if place.name.isdigit() and os.path.realpath(place.parent) in streams:
+        if re.fullmatch("[0-9]{1,9}", place.name) and os.path.realpath(place.parent) in streams:
             return int(place.name)
         if not place.is_symlink():
             break

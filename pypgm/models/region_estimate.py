@@ -12,6 +12,7 @@ from pypgm.domain import Clique, Domain, other_labels
 from pypgm.estimation.region_problem import RegionProblem
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.region_index import RegionIndex
+from pypgm.memory import check_fits, short
 from pypgm.models.request import Request
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ __all__ = ["REGION_TOLERANCE", "RegionOracle", "region_problem"]
 RegionOracle = Literal["region_graph", "factor_graph"] | RegionGraph
 
 REGION_TOLERANCE = 1e-6  # of the loss, over 50 iterations
+_START_BYTES = 16  # a cell: the start, and with what is ruled out
+_WAY_OUT = "fewer values, or max_bytes"
 _LEAST = 1e-30  # of a probability of a model to start from: nothing is ruled out that it merely found very rare
 
 
@@ -52,6 +55,8 @@ def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
         raise ValueError(f"{needed}, {request.loss!r} is not; oracle='exact' takes it")
     graph = _graph(request.domain, request.cliques, oracle, request.options.max_bytes)
     first = request.first
+    cells = sum(request.domain.shape)  # the start has a table of each attribute, also of those in no region
+    check_fits(_START_BYTES * cells, request.options.max_bytes, f"the attributes have {short(cells)} values", _WAY_OUT)
     if isinstance(first, CliqueVector):
         start = first
     else:
