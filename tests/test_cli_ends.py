@@ -252,6 +252,16 @@ def test_what_is_no_file_is_not_claimed(folder):
             pass
 
 
+@pytest.mark.parametrize("place", ["pipe", "link", "/dev/stdout"])
+def test_a_release_never_takes_the_place_of_what_is_no_file(folder, capsys, place):
+    os.mkfifo("pipe")
+    Path("link").symlink_to("pipe")
+    assert cli.main([*SYNTH, "--model", place]) == 2
+    assert f"{place} must be a regular file" in capsys.readouterr().err
+    assert Path("pipe").is_fifo()
+    assert sorted(os.listdir()) == sorted(["pipe", "link", *INPUTS])
+
+
 def test_a_claim_where_nothing_can_be_made(folder):
     with pytest.raises(OSError, match=r"No such file or directory: 'none/x\.csv'"):
         Claim("none/x.csv")

@@ -54,6 +54,11 @@ class Claim:
         if open_stream(path) is None and (self.path.is_file() or not self.path.exists()):
             self._take()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this run has the name: not of what is nobody's."""
+        return self._file is not None
+
     def _take(self) -> None:
         # Between two looks another run may have finished and replaced the file, or given it up.
         while self._file is None:
