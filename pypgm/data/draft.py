@@ -146,7 +146,7 @@ class _Seen:
         self.rows = 0
         self.decimal = decimal
         self.decimals = 0
-        self.is_whole = True  # each number, as 1.0 is
+        self.is_whole = True  # each number, as 1.0 is, and small enough for an integer
         readers: dict[str, Callable[[str], Any]] = {"integer": self._whole, "real": self._number, "": _iso}
         readers |= {form: partial(_of_format, form) for form in (*_FORMATS, _DIGITS)}
         self.readers = readers
@@ -250,7 +250,7 @@ class _Seen:
         number = float(found[0])
         if abs(number) >= _EXACT and not found[3]:
             raise ValueError  # a double may not be this number, which may be that of a person
-        self.is_whole &= number.is_integer()
+        self.is_whole &= number.is_integer() and abs(number) < _EXACT
         self.decimals = max(self.decimals, 7 if found[3] else len(found[2] or ".") - 1)
         return number
 
