@@ -186,7 +186,7 @@ def test_archives_that_pypgm_does_not_write_are_refused(whole, how):
     [
         b'{"format": "pypgm model", "version": 3, "version": 3}',
         b"[" * 100_000,
-        b'{"format": "pypgm model", "a": ' + b'{"b":' * 5_000 + b"1" + b"}" * 5_001,
+        b'{"format": "pypgm model", "version": 3, "a": ' + b'{"b":' * 5_000 + b"1" + b"}" * 5_001,
         b'\xef\xbb\xbf{"format": "pypgm model"}',
         b'{"format": "pypgm model", "x": "\xe9"}',
         '{"format": "pypgm model"}'.encode("utf-16"),

@@ -194,7 +194,7 @@ def kinds(engine):
             "decimal(10,2)": [("1.5", 1.5), ("2", 2), ("-999", -999), ("0.3", 0.3)],
         },
         "spark": {
-            **{f"string COLLATE {c}": of_texts(engine) for c in ("UTF8_LCASE", "UNICODE_CI_RTRIM")},
+            **{f"string COLLATE {c}": of_texts(engine) for c in ("UTF8_LCASE", "UNICODE_CI")},
             "char(30)": of_texts(engine),
             "tinyint": of_integers(-128, 127),
             "bigint": of_integers(-(2**63) + 1, 2**63 - 1),

@@ -281,7 +281,7 @@ def test_nulls_of_open_columns_are_numbers_too():
     assert list(_Values([-999, "-999", -999.0, " 3 ", True, None], column)) == [None, None, None, "3", "True", None]
 
 
-@pytest.mark.parametrize("wrong", ["%d %d", "%Y%Y-%m-%d"])
+@pytest.mark.parametrize("wrong", ["%Y-%m-%d %d", "%Y%Y-%m-%d"])
 def test_a_format_with_a_directive_twice_is_refused(wrong):
     with pytest.raises(ValueError, match="does not tell one day from another"):
         Date("2024-01-01", "2024-12-31", format=wrong)
