@@ -26,6 +26,7 @@ from pypgm.audit.attacks import (
     lower_bound,
 )
 from pypgm.audit.contents import contents, differences, reaches
+from pypgm.audit.engines import check_engine
 from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.audit.report import failures, row, write_report
 from pypgm.audit.samplers import check_chi_square
@@ -79,13 +80,13 @@ def test_what_is_not_installed_is_skipped_with_a_reason(monkeypatch):
     real = builtins.__import__
 
     def without(name, *arguments, **named):
-        if name.startswith(("opendp", "dp_accounting")):
+        if name.startswith(("opendp", "dp_accounting", "ibis")):
             raise ImportError(name)
         return real(name, *arguments, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
     monkeypatch.setattr("importlib.import_module", without)
-    for found in (check_other_sampler("laplace", Fraction(2), 10), check_accounting_library()):
+    for found in (check_other_sampler("laplace", Fraction(2), 10), check_accounting_library(), check_engine("sqlite")):
         assert found.result == "skipped"
         assert "is not installed" in found.detail
 

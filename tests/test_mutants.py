@@ -21,8 +21,10 @@ def found(check):
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[m.name for m in MUTANTS])
 def test_it_is_reported_by_name(mutant):
     with planted(mutant):
-        defects = [name for finding in found(mutant.check) for name in finding.defects]
-    assert mutant.defect in defects
+        findings = found(mutant.check)
+    if {finding.result for finding in findings} == {"skipped"}:
+        pytest.skip(findings[0].detail)
+    assert mutant.defect in [name for finding in findings for name in finding.defects]
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(m.check for m in MUTANTS))

@@ -27,6 +27,7 @@ Records = NDArray[np.int64]
 _Shapes = tuple[tuple[int, ...], ...]
 _SHAPES: _Shapes = ((3, 2, 2), (2, 2), (6, 6), (1,), (2,) * 5, (4, 1, 3), (3,), (12, 5), (3, 3, 3), (30, 2, 2), (4, 4))
 _SMALL: _Shapes = ((3, 3), (2, 2), (3, 2, 2), (1,), (2, 2, 2, 2), (4, 1, 3), (4, 4), (3,))
+_SEVERAL: _Shapes = ((2,) * 5, (3, 2, 2), (2, 3, 2, 2), (2, 2), (3, 1, 2, 2), (6, 6), (1,), (2, 2, 2, 3))
 _BINARY: _Shapes = ((2, 2), (2,), (2, 2, 2), (2, 2, 2, 2))
 _LARGE: _Shapes = ((40, 20), (24, 20), (30, 2, 2), (60, 8))
 _SIZES = (60, 5, 1, 0, 2, 20, 3, 9)
@@ -92,7 +93,9 @@ def case_of(name: str, choose: Choose, neighbours: int = 1) -> Case:
 def _shapes(subject: Subject, *, is_rich: bool) -> Sequence[tuple[int, ...]]:
     if subject.is_binary:
         return _BINARY
-    return _LARGE if is_rich else _SMALL if subject.is_small else _SHAPES
+    if is_rich:
+        return _LARGE
+    return _SMALL if subject.is_small else _SEVERAL if subject.is_wide else _SHAPES
 
 
 def _domain(choose: Choose, shapes: Sequence[tuple[int, ...]]) -> Domain:

@@ -33,6 +33,7 @@ DEFECTS = {
     "domain from the data": "sizes of what is asked or released depend on the records",
     "unnoised answer": "a released measurement holds the exact counts, and no sampler drew it",
     "cached answer": "a released measurement holds values that no sampler drew in this run",
+    "wrong counts": "a source of records counts other cells than its values have in memory",
     "answer of another table": "a released measurement was drawn from other counts than those of the table entered",
     "wrong scores": "the scores of a selection are not the distances of its candidates on the table entered",
     "noise added outside the sampler": "released values depend on the records beyond what the samplers gave",

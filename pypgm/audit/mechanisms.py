@@ -320,6 +320,12 @@ def same_run(one: Trace, other: Trace, mine: dict[str, Any] | None = None) -> Fo
         yield "exception tells", "the runs end in different exceptions"
     if one.text != other.text:
         yield "text tells", "the runs print, log or warn differently"
+    for path in differences(contents(one.handed), contents(other.handed))[:1]:
+        told = f"handed{path.removeprefix('release')}"
+        yield (
+            "path depends on the data",
+            f"what steps are handed as public differs though the noise is the same: {told}",
+        )
     yield from _same_release(contents(one.release) if mine is None else mine, contents(other.release))
 
 

@@ -47,10 +47,14 @@ class Choose:
         labels = [f"{name}={value!r}" for value in values]
         least = min(self._tried[label] for label in labels) if self._evenly else 0
         among = [i for i, label in enumerate(labels) if not self._evenly or self._tried[label] == least]
-        found = among[int(self.rng.integers(len(among)))]
-        self.offered |= dict.fromkeys(labels)
-        self._now.append(labels[found])
-        return values[found]
+        found = values[among[int(self.rng.integers(len(among)))]]
+        self.meets(name, found, values)
+        return found
+
+    def meets(self, name: str, value: object, values: Sequence[object]) -> None:
+        """Take down a value that follows from others, such as of two options together, and all that there are."""
+        self.offered |= dict.fromkeys(f"{name}={each!r}" for each in values)
+        self._now.append(f"{name}={value!r}")
 
     def tried(self, *, ran: bool) -> None:
         """Keep what was chosen since the last call: it ran, or was refused."""
@@ -81,7 +85,8 @@ class Setting:
 class Subject:
     """What is asked for with options, what it draws for if it does all it can, and of which budgets and tables.
 
-    It is `is_rich`, one or another, whether there is much to tell: many records and cells, and budget.
+    It is `is_rich`, one or another, whether there is much to tell: many records and cells, and budget. Tables that are
+    `is_wide` have four attributes or more about as often as fewer.
     """
 
     make: Callable[[Choose, Domain, Privacy], Setting]
@@ -89,6 +94,7 @@ class Subject:
     is_pure: bool = False
     is_binary: bool = False
     is_small: bool = False
+    is_wide: bool = False
     is_rich: tuple[bool, ...] = (False, True, False)
 
 
@@ -149,8 +155,11 @@ def _aim(choose: Choose, domain: Domain, _: Privacy) -> Setting:
 
 
 def _adaptive_grid(choose: Choose, domain: Domain, _: Privacy) -> Setting:
+    targets = choose.one_of("targets", (0, 1, 2))
+    met = targets, len(domain) - targets > 2
+    choose.meets("targets, a tree beside them", met, list(itertools.product((0, 1, 2), (False, True))))
     own = {
-        "targets": domain.attributes[: choose.one_of("targets", (0, 1, 2))],
+        "targets": domain.attributes[:targets],
         "split": choose.one_of("split", ((0.1, 0.1, 0.8), ("1/3", "1/3", "1/3"), (0.7, 0.2, 0.1))),
         "threshold": choose.one_of("threshold", (0.0, 3.0, 9.0)),
     }
@@ -281,7 +290,7 @@ _NEVER = (False,)
 SETTINGS: dict[str, Subject] = {
     "mst": Subject(_mst, ("measure", "select")),
     "aim": Subject(_aim, ("measure", "select", *_STATED)),
-    "adaptive_grid": Subject(_adaptive_grid, ("measure", "select")),
+    "adaptive_grid": Subject(_adaptive_grid, ("measure", "select"), is_wide=True),
     "hdmm": Subject(_hdmm, ("measure",)),
     "jam": Subject(_jam, ("measure", "select", *_STATED)),
     "screen": Subject(_screen, ("measure", "screen")),

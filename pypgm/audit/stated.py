@@ -23,6 +23,8 @@ __all__ = ["Effort", "Moved", "largest_move", "watched_scores"]
 Counts = NDArray[np.int64]
 Score = Callable[[Counts], int]
 
+_PROBED = 8  # candidates of one selection that are looked at on fixed counts
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
@@ -56,12 +58,12 @@ class Moved:
 
 @contextlib.contextmanager
 def watched_scores(note: Callable[[str, Any], object], records: Any, effort: Effort | None) -> Iterator[None]:
-    """Note each stated score that raises, and with an effort what a record changes of those that are drawn from.
+    """Note each stated score that raises, what it is on fixed counts, and with an effort what a record changes of it.
 
     Parameters
     ----------
     note : callable
-        Called as note("raised", name of the error) and note("moved", Moved).
+        Called as note("raised", name of the error), note("handed", what a step is handed), and note("moved", Moved).
     records : WatchedRecords
         Whose own counts are one of the tables.
     effort : Effort or None
@@ -86,6 +88,8 @@ def watched_scores(note: Callable[[str, Any], object], records: Any, effort: Eff
             by, cliques = told[self]
             done = method(self, among, *given, **named)
             numbers = list(dict.fromkeys(range(len(cliques)) if among is None else among))
+            scored = _on_fixed_counts(by, [(i, self._table.domain.size(cliques[i])) for i in numbers])
+            note("handed", (cliques, numbers, scored, named.get("weights"), named.get("offsets")))
             for number in _some(numbers, effort.candidates, next(seeds)) if effort else ():
                 how = effort or Effort(), next(seeds)
                 note("moved", _moved_most(self, partial(by, number), cliques[number], records, how))
@@ -98,6 +102,19 @@ def watched_scores(note: Callable[[str, Any], object], records: Any, effort: Eff
         for name in ("select_top", "permute_and_flip", "screen"):
             stack.enter_context(patch.object(StatedSelector, name, sought(getattr(StatedSelector, name))))
         yield
+
+
+def _on_fixed_counts(by: Callable[[int, Counts], int], sizes: Sequence[tuple[int, int]]) -> list[object]:
+    """Return what a score is of some candidates on tables that are always the same."""
+
+    def scored(number: int, counts: Counts) -> object:
+        try:
+            return by(number, counts)
+        except Exception as error:
+            return type(error).__name__
+
+    some = sizes[:: max(1, len(sizes) // _PROBED)]
+    return [scored(i, counts) for i, n in some for counts in (np.zeros(n, np.int64), np.arange(n) * 7 % 11 + 2)]
 
 
 def _some(numbers: list[int], count: int, seed: int) -> list[int]:

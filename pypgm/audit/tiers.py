@@ -32,6 +32,7 @@ from pypgm.audit.budgets import check_budgets
 from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
 from pypgm.audit.command import check_command, check_table_errors
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
+from pypgm.audit.engines import ENGINES, check_engine
 from pypgm.audit.extremes import (
     check_contexts,
     check_large_entries,
@@ -61,6 +62,7 @@ from pypgm.audit.refusals import check_failures, check_refusals
 from pypgm.audit.related import check_related
 from pypgm.audit.roundings import check_amplification, check_roundings, check_tails
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
+from pypgm.audit.scores import check_scores
 from pypgm.audit.selection import check_parameters, check_selection_laws, check_selection_loss
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
 from pypgm.audit.settings import SETTINGS
@@ -126,10 +128,11 @@ def _deterministic() -> list[Check]:
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches, check_related]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
     checks += [check_composed_loss, check_guarantees, check_exported_events]
+    checks += [partial(check_engine, name) for name in ENGINES]
     checks += [check_large_entries, check_large_scores, check_large_stated, check_contexts, check_odd_laws]
     checks += [check_strange_values, check_strange_scores, check_record_order, check_callers, check_marks]
     checks += [check_unknown_keys, check_open_sets, check_samples, check_stability, check_closed]
-    checks += [check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
+    checks += [check_scores, check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
     checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]

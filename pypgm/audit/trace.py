@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -24,6 +26,7 @@ from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings, op
 from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.ledger import Charge, Ledger
 from pypgm.privacy.private_table import L1Selector, PrivateTable
 from pypgm.privacy.rational import round_up
@@ -114,6 +117,11 @@ class Trace:
             elif kind == "draw":
                 asked.append(at)
         return asked
+
+    @property
+    def handed(self) -> list[Any]:
+        """What steps were handed as public: candidates, estimates, weights, offsets, and scores of fixed counts."""
+        return [event for kind, event in self.events if kind in {"asked", "handed"} and event is not None]
 
     @property
     def moved(self) -> list[Moved]:
@@ -285,6 +293,7 @@ def observe(
         stack.enter_context(patch.object(_core, "flip_coins", sampler.coins(_core.flip_coins)))
         stack.enter_context(watched_charges(trace))
         stack.enter_context(_watched_selections(trace))
+        stack.enter_context(_watched_draws(trace))
         stack.enter_context(watched_scores(lambda kind, event: trace.events.append((kind, event)), records, effort))
         stack.enter_context(fixed_surroundings())
         said = stack.enter_context(all_output())
@@ -377,3 +386,14 @@ def _watched_selections(trace: Trace) -> Iterator[None]:
         for name in ("select_top", "permute_and_flip", "screen"):
             stack.enter_context(patch.object(L1Selector, name, noted(getattr(L1Selector, name))))
         yield
+
+
+def _watched_draws(trace: Trace) -> AbstractContextManager[Any]:
+    """Note what draws of counts are handed."""
+    method = CellSelector.draw
+
+    def draw(self: CellSelector, *given: Any, **named: Any) -> Any:
+        trace.events.append(("handed", deepcopy((given, named))))
+        return method(self, *given, **named)
+
+    return patch.object(CellSelector, "draw", draw)

@@ -8,11 +8,16 @@ from mutate import Mutant
 
 from pypgm.audit.fuzz import check_fuzz
 from pypgm.audit.options import check_options
+from pypgm.audit.scores import check_scores
 
-options = {name: partial(check_options, name) for name in ("wide", "privbayes")}
+options = {name: partial(check_options, name) for name in ("wide", "privbayes", "adaptive_grid", "jam", "fem")}
 few = {name: partial(check_fuzz, 60, only=(name,)) for name in ("aim", "jam", "mst", "mwem", "learn_ising")}
 
 _RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
+_UNSEEN = "_data"  # of the table under observation: what is read there is no event
+DEPENDENCE, RESOLUTION, RISKS = (
+    f"pypgm.{name}" for name in ("bayes.dependence", "mechanisms.resolution", "mechanisms.risk_score")
+)
 
 MUTANTS = [
     Mutant(
@@ -96,5 +101,87 @@ MUTANTS = [
         "1",
         few["learn_ising"],
         "score sensitivity",
+    ),
+    Mutant(
+        "a distance from independence changes under replace as under add-remove",
+        DEPENDENCE,
+        '(2 if neighbours == "add-remove" else 3) * _FINE',
+        "2 * _FINE",
+        check_scores,
+        "score sensitivity",
+    ),
+    Mutant(
+        "a record counts half in a shortfall",
+        DEPENDENCE,
+        'if score == "F":\n        return 2',
+        'if score == "F":\n        return 1',
+        check_scores,
+        "score sensitivity",
+    ),
+    Mutant(
+        "the mutual information of binary attributes changes by a tenth less",
+        DEPENDENCE,
+        "bound = math.log2(n) +",
+        "bound = 0.9 * math.log2(n) +",
+        check_scores,
+        "score sensitivity",
+    ),
+    Mutant(
+        "the mutual information of attributes of three values changes by a hundredth less",
+        DEPENDENCE,
+        "bound = 2 * math.log2",
+        "bound = 1.98 * math.log2",
+        check_scores,
+        "score sensitivity",
+    ),
+    Mutant(
+        "a risk is said to change by one record and nine tenths",
+        RESOLUTION,
+        "RISK_SENSITIVITY = 2 ",
+        "RISK_SENSITIVITY = 1.9 ",
+        check_scores,
+        "score sensitivity",
+    ),
+    Mutant(
+        "parts of a group sum to more than one",
+        RESOLUTION,
+        "* ((1 << _PARTS) - 1))",
+        "* (33 << _PARTS - 5))",
+        check_scores,
+        "score sensitivity",
+    ),
+    Mutant(
+        "a saving rises faster than the distance",
+        RISKS,
+        "distance = l1_distance(counts, expected)",
+        "distance = l1_distance(counts, expected) * 21 // 20",
+        check_scores,
+        "score sensitivity",
+    ),
+    Mutant(
+        "a tree beside targets is compared with the exact counts",
+        "pypgm.mechanisms._adaptive_grid",
+        "model.project(clique).datavector(), query",
+        f"getattr(getattr(table, '{_RECORDS}'), '{_UNSEEN}').count([clique])[0] if targets else "
+        "model.project(clique).datavector(), query",
+        options["adaptive_grid"],
+        "path depends on the data",
+    ),
+    Mutant(
+        "public records are scaled to the exact number of private ones",
+        "pypgm.mechanisms._jam",
+        "_on_grid(c, self.total * p) for c, p",
+        f"_on_grid(c, getattr(getattr(self.run.table, '{_RECORDS}'), '{_UNSEEN}').n_records * p) for c, p",
+        options["jam"],
+        "path depends on the data",
+    ),
+    Mutant(
+        "answers of leaders are of the exact number of records",
+        "pypgm.mechanisms._fem",
+        "self.queries.split(-self.total * answered), self.total, epsilon",
+        f"self.queries.split(-getattr(getattr(table, '{_RECORDS}'), '{_UNSEEN}').n_records * answered), "
+        "self.total, epsilon",
+        options["fem"],
+        "path depends on the data",
     ),
 ]

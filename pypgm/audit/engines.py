@@ -1,0 +1,114 @@
+"""Tables of engines against the same records in memory: equal counts, and nothing is taken that encoding refuses."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pypgm.audit.finding import Finding, finding, skipped
+from pypgm.data import Boolean, Categorical, Column, Date, EngineTable, Integer, Real, Schema
+
+__all__ = ["ENGINES", "check_engine"]
+
+ENGINES: dict[str, Callable[[Any], Any]] = {
+    "duckdb": lambda ibis: ibis.duckdb.connect(),
+    "sqlite": lambda ibis: ibis.sqlite.connect(),
+}
+"""Engines that need no server, and how a connection of each is opened."""
+
+_NULLS = ("", "-1")
+_SCHEMA: dict[str, Column] = {
+    "text": Categorical(["a", "A", "b"], null=_NULLS, other=True),
+    "flag": Boolean(["no", "yes"], null=_NULLS),
+    "whole": Integer(0, 9, width=5, null=_NULLS),
+    "share": Real(0, 1, edges=[0.1, 0.3], outside="clip", null=_NULLS),
+    "day": Date("2020-01-15", "2020-03-31", "month", null=_NULLS),
+}
+_TYPES = {
+    "duckdb": ("VARCHAR COLLATE NOCASE", "VARCHAR COLLATE NOACCENT", "DOUBLE", "DOUBLE", "DATE"),
+    "sqlite": ("text COLLATE NOCASE", "text COLLATE RTRIM", "real", "real", "text"),
+}
+_RECORDS: list[tuple[Any, ...]] = [
+    ("a", "no", 0, 0.0, "2020-01-15"),
+    ("A", "yes", 4, 0.1, "2020-01-31"),
+    ("B", "yes", 5, 0.3, "2020-02-01"),
+    ("b", None, 9, 0.29999999999999993, "2020-02-29"),
+    ("ä", "", None, 0.30000000000000004, "2020-03-01"),
+    (None, "no", -1, None, None),
+    ("a ", "NO", 4, 1.5, "2020-03-31"),
+    ("", "yes", 5, -0.5, "2020-03-01"),
+]
+_UNFIT = {"flag": "maybe", "whole": 4.5, "day": "2020-04-01"}  # refused in memory
+
+
+def check_engine(engine: str) -> Finding:
+    """Compare the counts of a table in an engine with those of the same records in memory.
+
+    Among them are texts that the engine takes for equal, what is missing, and numbers beside those that bins begin
+    with. What encoding refuses is to be refused.
+
+    Parameters
+    ----------
+    engine : {"duckdb", "sqlite"}
+    """
+    missing = [name for name in ("ibis", engine.replace("sqlite", "sqlite3"), "pyarrow", "pandas") if _is_missing(name)]
+    if missing:
+        return skipped("engine", engine, f"{missing[0]} is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of the engine's own driver
+        connection = ENGINES[engine](importlib.import_module("ibis"))
+        try:
+            found = [*_wrong_counts(engine, connection), *_taken(engine, connection)]
+        finally:
+            connection.disconnect()
+    return finding("engine", engine, found, f"counts of {len(_SCHEMA)} columns and all pairs, {len(_UNFIT)} refusals")
+
+
+def _is_missing(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return True
+    return False
+
+
+def _wrong_counts(engine: str, connection: Any) -> Iterator[tuple[str, str]]:
+    schema = Schema(_SCHEMA)
+    cliques = [c for k in (0, 1, 2) for c in itertools.combinations(_SCHEMA, k)]
+    records = [row for i, row in enumerate(_RECORDS) for _ in range(1 + i % 3)]
+    held = zip(*records, strict=True)
+    own = schema.encode({name: list(values) for name, values in zip(_SCHEMA, held, strict=True)}).count(cliques)
+    try:
+        counts = EngineTable(_table(engine, connection, records), schema).count(cliques)
+    except ValueError as error:
+        yield "wrong counts", f"records that are encoded in memory are refused: {error}"
+        return
+    for clique, one, other in zip(cliques, counts, own, strict=True):
+        if not np.array_equal(one, other):
+            yield "wrong counts", f"{clique} has {one.tolist()}, {other.tolist()} in memory"
+
+
+def _taken(engine: str, connection: Any) -> Iterator[tuple[str, str]]:
+    """Yield the columns that take a value which encoding refuses."""
+    for name, value in _UNFIT.items():
+        row = tuple(value if own == name else None for own in _SCHEMA)
+        try:
+            EngineTable(_table(engine, connection, [row]), Schema(_SCHEMA))
+        except ValueError:
+            continue
+        yield "not refused", f"column {name!r} takes {value!r}, which is refused in memory"
+
+
+def _table(engine: str, connection: Any, records: list[tuple[Any, ...]]) -> Any:
+    """Return a table of records in an engine; texts are compared there as its collations do."""
+    columns = ", ".join(f"{name} {kind}" for name, kind in zip(_SCHEMA, _TYPES[engine], strict=True))
+    connection.con.execute("DROP TABLE IF EXISTS records")
+    connection.con.execute(f"CREATE TABLE records ({columns})")
+    places = ", ".join("?" * len(_SCHEMA))
+    connection.con.executemany(f"INSERT INTO records VALUES ({places})", records)
+    return connection.table("records")
