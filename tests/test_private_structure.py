@@ -93,6 +93,27 @@ def test_the_bound_of_mutual_information_is_reached(binary, shape):
     assert largest == pytest.approx(largest_change("MI", "replace", n, binary=binary), rel=0.005)
 
 
+def test_a_replaced_record_changes_a_distance_by_more_than_one_that_comes():
+    counts = np.array([[85, 0, 0, 279], [0, 0, 0, 14], [0, 8, 3, 6], [5, 0, 0, 0]])  # found by a search
+    moved = counts.copy()
+    moved[2, 2], moved[1, 0] = 2, 1
+    change = abs(dependence("R", moved) - dependence("R", counts))
+    assert 2.6 * UNIT["R"] < change <= largest_change("R", "replace", 400, binary=False)
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (2, 3, 4), (3, 2, 2), (3, 3, 2)], ids=str)
+@pytest.mark.parametrize("score", ["R", "MI"])
+def test_the_bound_of_a_choice_is_that_of_its_widest_attribute(score, shape):
+    rng = np.random.default_rng(0)
+    data = Dataset(
+        {a: rng.integers(n, size=30) for a, n in zip("abc", shape, strict=True)}, Domain(tuple("abc"), shape)
+    )
+    table = opened(data, privacy=Privacy("replace", records_per_person=2))
+    select_parents(table, PrivateStructure(score))
+    change = 2 * largest_change(score, "replace", 30, binary=set(shape) == {2})
+    assert {line.parameters["score_range"] for line in table.ledger.lines} == {2 * change}
+
+
 def test_parent_sets_are_the_largest_that_fit():
     rng = np.random.default_rng(0)
     for _ in range(20):

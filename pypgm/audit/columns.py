@@ -225,6 +225,7 @@ def check_closed() -> Finding:
         "a fresh selection": lambda made: made["unused"].permute_and_flip([0, 1], rho=1),
         "a screen": lambda made: made["selector"].screen(rho=1),
         "scores of one's own": lambda made: made["stated"].select(rho=1),
+        "a draw among cells": lambda made: made["cells"].draw(1, [[0, 0, 0]], 9, rho=1),
         "unknown keys": lambda made: sparse_histogram(made["column"], delta=_DELTA, variance=9),
         "a measurement of a sample": lambda made: made["sample"].measure("a", scale=9),
         "many measurements": lambda made: made["table"].measure_many(["a", "b"], rho=1),
@@ -245,9 +246,7 @@ def check_closed() -> Finding:
             found.append(("open after the end", f"{name} is answered once the table is closed"))
         if before != [made["table"].ledger.lines, made["sample"].ledger.lines]:
             found.append(("open after the end", "a step is charged once the table is closed"))
-        held.append(
-            contents({name: made[name] for name in ("table", "selector", "unused", "stated", "column", "sample")})
-        )
+        held.append(contents(made))
     kept = differences(*held)
     if kept:
         found.append(("open after the end", f"{kept[0]} depends on the records of a closed table"))
@@ -262,8 +261,10 @@ def _made(records: list[list[int]]) -> dict[str, Any]:
         selectors[0].select([0, 1], rho=1)
         stated = own.selector([("a",), ("b",)], lambda _, counts: int(counts[0]), sensitivity=1)
         stated.select(rho=1)
+        cells = own.cell_selector([("a",)])
+        cells.draw(1, [[0, 0, 0]], 9, rho=1)
     sample = own.subsample("1/2", epsilon=1)
     made = {"table": own, "selector": selectors[0], "unused": selectors[1], "column": own.column("a"), "sample": sample}
-    made["stated"] = stated
+    made |= {"stated": stated, "cells": cells}
     own.close()
     return made

@@ -32,6 +32,7 @@ Found = Iterator[tuple[str, str]]
 _LIMIT, _RESERVED = Fraction(3), Fraction(1, 100)
 _AMOUNTS = [Fraction(n, d) for n in (0, 1, 2, 7) for d in (1, 3, 1009)]
 _DELTAS = [Fraction(0), Fraction(0), Fraction(1, 1000), Fraction(1, 101), Fraction(1, 50)]
+_BIT = Fraction(1, 1 << 100)  # far less than floats tell
 _RELATIONS = [Privacy(), Privacy("replace"), Privacy(records_per_person=2)]
 
 
@@ -161,11 +162,25 @@ class _Sequence:
                 yield "ledger sums", f"{ledger.spent()} is said to be spent, {book.spent()[0]} was"
             if (ledger.remaining(), ledger.remaining_delta()) != book.left():
                 yield "ledger sums", f"{ledger.remaining()} is said to be left, {book.left()[0]} is"
+            if _takes_more(ledger, book):
+                yield "overdrawn ledger", f"the least bit more than the {book.left()[0]} that are left is taken"
             if (ledger.privacy, ledger.not_private) != (self.bound, self.mark):
                 yield "mark lost", f"{ledger.privacy}, {ledger.not_private!r}: it is {self.bound}, {self.mark!r}"
 
     def one_of(self, things: Sequence[Any]) -> Any:
         return things[int(self.rng.integers(len(things)))]
+
+
+def _takes_more(ledger: Ledger, book: _Book) -> bool:
+    """Return whether a charge is taken of more than is left, or of more delta, by `_BIT`."""
+    left, reserved = book.left()
+    for cost, delta in ((left + _BIT, Fraction(0)), (Fraction(0), reserved + _BIT)):
+        try:
+            ledger.charge(Charge("do", "it", "stated", {"rho": cost}, delta=delta))
+        except BudgetError:
+            continue
+        return True
+    return False
 
 
 def check_ledger(sequences: int = 60, steps: int = 40) -> Finding:
@@ -199,6 +214,8 @@ def check_ledger_threads(threads: int = 3) -> Finding:
                     found.append(("ledger race", f"{passed} of {threads} threads pass with a {name} of all there is"))
     if _part_and_whole() > 1:
         found.append(("ledger race", "a part and what it was taken from are both charged all there is"))
+    if _spent_of_two_lines() != 2:
+        found.append(("ledger race", "a line that comes while others are summed is in no sum"))
     return finding("ledger threads", "Ledger", found, f"{threads} threads at once, one of them is let through")
 
 
@@ -234,6 +251,23 @@ def _part_and_whole() -> int:
         for worker in workers:
             worker.join()
     return len(passed)
+
+
+def _spent_of_two_lines() -> Fraction:
+    """Return what is spent of a line that comes again while it is summed."""
+    ledger = Ledger(Budget(rho=2))
+
+    class Journal(list[Any]):
+        def __getitem__(self, key: Any) -> Any:
+            found = super().__getitem__(key)
+            if len(self) == 1:
+                self.append(super().__getitem__(0))
+            return found
+
+    ledger.charge_stated("do", "it", rho=1)
+    ledger._journal = Journal(ledger._journal)
+    ledger.spent()
+    return ledger.spent()
 
 
 def _together(act: Callable[[Ledger], object], ledger: Ledger, threads: int) -> int:

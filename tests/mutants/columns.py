@@ -168,6 +168,12 @@ _ENDS = [
     ("views outlive their table", "private_table", "            view.close()", "            hash(view)"),
     ("scores survive the end", "selector", "self._now = Comparison(self._now.by, ", "Comparison(self._now.by, "),
     ("counts survive the end", "selector", "        self.__kept = {}", "        self.__kept = self.__kept"),
+    (
+        "counts of cells survive the end",
+        "cell_selector",
+        '        """Forget the counts, as the table does its records."""\n        self.__counts = None',
+        '        """Forget the counts, as the table does its records."""',
+    ),
     ("selections are charged after the end", "selector", "if self._table.closed:", "if not self._now.candidates:"),
     ("columns are charged after the end", "private_column", "self.__values.check_open()", "len(self.__values.levels)"),
     (

@@ -24,6 +24,22 @@ MUTANTS = [
         "overdrawn ledger",
     ),
     Mutant(
+        "costs are compared as floats",
+        LEDGER,
+        "        if cost > left:",
+        "        if float(cost) > float(left):",
+        model,
+        "overdrawn ledger",
+    ),
+    Mutant(
+        "sums are kept for more lines than were summed",
+        LEDGER,
+        "        self._sums = seen, cost, fails",
+        "        self._sums = len(self._journal), cost, fails",
+        check_ledger_threads,
+        "ledger race",
+    ),
+    Mutant(
         "what a part spent is held as well",
         LEDGER,
         "amounts = (part._budget.limit - part.spent() for part in parts)",
