@@ -47,6 +47,15 @@ def test_a_frame_becomes_records_and_a_frame_again(library):
     assert list(back["sex"] if library != "pyarrow" else back["sex"].to_pylist()) == COLUMNS["sex"]
 
 
+def test_a_missing_half_float_is_missing():
+    pyarrow = pytest.importorskip("pyarrow")
+    schema = pypgm.Schema.from_dict({"x": {"kind": "real", "low": 0, "high": 1, "bins": 4, "null": ""}})
+    halves = [np.float16(0.25), np.float16(0.75)]
+    for column in (halves, [*halves, None]):
+        found = schema.encode({"x": pyarrow.array(column, pyarrow.float16())}).columns["x"]
+        assert found.tolist() == [1, 3, 4][: len(column)]
+
+
 def test_the_arrow_stream_and_categories():
     pandas = pytest.importorskip("pandas")
     table = framed("pyarrow", COLUMNS)

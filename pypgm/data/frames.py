@@ -174,7 +174,7 @@ def _decoded(native: Any) -> Values | None:  # noqa: ANN401 - a column of any li
 def _are_doubles(series: Any) -> bool:  # noqa: ANN401 - a column of any library
     """Return whether a column, which has nulls, holds numbers of which a double tells each from all others."""
     if series.dtype.is_float():
-        return True
+        return str(series.dtype) != "Float16"  # Arrow multiplies no halves
     lowest, highest = (series.min(), series.max()) if series.dtype.is_integer() else (None, None)
     return lowest is not None and highest is not None and lowest > -EXACT and highest < EXACT
 
