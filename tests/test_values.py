@@ -49,7 +49,7 @@ VALUES = {
     "day": [20200131, 20200201],
 }
 ODD = [
-    *(None, float("nan"), Decimal("NaN"), Decimal("sNaN"), float("inf"), np.datetime64("NaT")),
+    *(None, float("nan"), Decimal("NaN"), Decimal("sNaN"), float("inf"), np.datetime64("NaT", "D")),
     *(1, True, 0, False, 1.0, 2.5, Decimal("1.0"), Fraction(5, 2), np.float32(0.1), np.int8(1), np.bool_(True)),
     *(2**53 + 1, float(2**53), 10**30, -1, 1 + 0j, 1j, -999.0),
     *("1", "1.0", "x", "", " 1 ", "-999", "2020-01-31T05:00:00+02:00", b"1", b"\xff", [1]),
@@ -263,7 +263,7 @@ KEYS = [1, 2**53 + 1, 2.5, "1", "a", True, dt.date(2020, 1, 1), dt.datetime(2020
 def test_a_key_moves_no_other():
     expected = list(range(len(KEYS)))
     assert parent_rows(KEYS, KEYS).tolist() == expected
-    for odd in (None, float("nan"), 0.5, 1.0, Decimal("2.5"), "x", np.datetime64("NaT"), dt.datetime(2020, 1, 1)):
+    for odd in (None, float("nan"), 0.5, 1.0, Decimal("2.5"), "x", np.datetime64("NaT", "D"), dt.datetime(2020, 1, 1)):
         assert parent_rows(KEYS, [*KEYS, odd]).tolist()[:-1] == expected
         assert parent_rows(KEYS, [odd, *KEYS]).tolist()[1:] == expected
     assert parent_rows([None, 1, float("nan")], [None, 1.0, float("nan")]).tolist() == [-1, 1, -1]
