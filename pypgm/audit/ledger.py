@@ -173,7 +173,7 @@ class _Sequence:
 
 def _takes_more(ledger: Ledger, book: _Book) -> bool:
     """Return whether a charge is taken of more than is left, or of more delta, by `_BIT`."""
-    left, reserved = book.left()
+    left, reserved = (max(amount, Fraction(0)) for amount in book.left())
     for cost, delta in ((left + _BIT, Fraction(0)), (Fraction(0), reserved + _BIT)):
         try:
             ledger.charge(Charge("do", "it", "stated", {"rho": cost}, delta=delta))
