@@ -285,3 +285,22 @@ def test_nulls_of_open_columns_are_numbers_too():
 def test_a_format_with_a_directive_twice_is_refused(wrong):
     with pytest.raises(ValueError, match="does not tell one day from another"):
         Date("2024-01-01", "2024-12-31", format=wrong)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "labels"),
+    [
+        (
+            dt.datetime(2020, 1, 1, 5, tzinfo=dt.timezone.utc),
+            dt.datetime(2020, 1, 1, 7, tzinfo=dt.timezone(dt.timedelta(hours=2))),
+            ["2020-01-01 05:00:00", "2020-01-01 07:00:00"],
+        ),
+        (np.timedelta64(1, "D"), np.timedelta64(24, "h"), ["1 days", "24 hours"]),
+        (1, True, ["1", "True"]),
+    ],
+)
+def test_equal_objects_that_are_two_values_have_two_codes(one, other, labels):
+    """What Python calls equal may be read in two ways: a cache by equality would give both the code of the first."""
+    assert one == other
+    for values, wanted in (([one, other, one], [0, 1, 0]), ([other, one, other], [1, 0, 1])):
+        assert Categorical(labels).encode(values)[0].tolist() == wanted
