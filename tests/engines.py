@@ -35,6 +35,10 @@ class Engine:
     def opened(self, name):
         return self.connection.table(name)
 
+    def close(self):
+        if self.name != "spark":  # whose session serves all tests
+            self.connection.disconnect()
+
 
 def duckdb(ibis):
     pytest.importorskip("duckdb")

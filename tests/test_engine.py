@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -59,7 +60,8 @@ def raw():
 
 @pytest.fixture(params=ENGINES)
 def own(request):
-    return ENGINES[request.param](ibis)
+    with closing(ENGINES[request.param](ibis)) as engine:
+        yield engine
 
 
 def of_records(own, raw):
@@ -112,8 +114,8 @@ def test_counts_and_releases_of_memory(own, raw):
         EngineTable(table, pypgm.Schema({**SCHEMA.columns, "more": 3}))
 
 
-def test_sets_of_an_engine_without_grouping_sets(monkeypatch):
-    own = ENGINES["sqlite"](ibis)
+@pytest.mark.parametrize("own", ["sqlite"], indirect=True)
+def test_sets_of_an_engine_without_grouping_sets(own, monkeypatch):
     name = own.table("integer", [["1", "0", "NULL"], ["0", "1", "2"], ["1", "0", "2"]], "abc")
     schema = pypgm.Schema({"a": 2, "b": 2, "c": Categorical([2, 3], null=True)})
     source = EngineTable(own.opened(name), schema)

@@ -237,7 +237,9 @@ def engines():
                 made[name].run(statement)
         return made[name]
 
-    return engine
+    yield engine
+    for opened in made.values():
+        opened.close()
 
 
 def takes(column, value):
