@@ -164,12 +164,11 @@ def test_values_that_ran_less_often_go_first():
 @pytest.mark.slow
 def test_lines_are_attained():
     """Cases are at the worst: what is charged for does change by that much in some."""
-    done = fuzz(range(400), only=["questions", "mwem"])
-    own, asked = done.attained["mwem"], done.attained["questions"]
-    assert own["measure"] == asked["measure"] == asked["select"] == 1.0
-    assert own["select"] >= 0.5  # its range is that of changes of either sign, which one record of a round hardly has
-    assert asked["screen"] > 0.9
-    assert own["stated add-remove"] == own["stated replace"] == 1.0
+    done = fuzz(range(400), only=["questions", "mwem"])  # some fifty cases
+    for kind in ("measure", "select"):
+        assert done.attained["mwem"][kind] == done.attained["questions"][kind] == 1.0
+    assert done.attained["questions"]["screen"] > 0.9
+    assert done.attained["mwem"]["stated add-remove"] == done.attained["mwem"]["stated replace"] == 1.0
 
 
 def test_a_seed_makes_its_case_again_whatever_else_is_run():

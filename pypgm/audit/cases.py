@@ -30,7 +30,7 @@ _SMALL: _Shapes = ((3, 3), (2, 2), (3, 2, 2), (1,), (2, 2, 2, 2), (4, 1, 3), (4,
 _SEVERAL: _Shapes = ((2,) * 5, (3, 2, 2), (2, 3, 2, 2), (2, 2), (3, 1, 2, 2), (6, 6), (1,), (2, 2, 2, 3))
 _BINARY: _Shapes = ((2, 2), (2,), (2, 2, 2), (2, 2, 2, 2))
 _LARGE: _Shapes = ((40, 20), (24, 20), (30, 2, 2), (60, 8))
-_SIZES = (60, 5, 1, 0, 2, 20, 3, 9)
+_SIZES = (60, 5, 1, 0, 2, 20, 3, 9, 60, 20)
 _MANY = (300, 2000)
 _AMPLE: tuple[dict[str, str], ...] = ({"rho": "50"}, {"rho": "3"})
 _GAUSSIAN: tuple[dict[str, str], ...] = (
@@ -119,10 +119,11 @@ def _pairs(choose: Choose, n: int, domain: Domain, privacy: Privacy, how: tuple[
     base = _records(kind, max(n, k) if is_replaced else n, domain, rng)
     kept = base[k:] if is_replaced else base
     at = len(kept) if at_end else int(rng.integers(len(kept) + 1))
-    persons = np.roll(("rare", "frequent", "mixed", "rare", "mixed"), int(rng.integers(5)))[:neighbours].tolist()
-    others = [np.insert(kept, [at] * k, _person(person, k, base, domain, rng), axis=0) for person in persons]
+    persons = np.roll(("rare", "partly", "frequent", "partly", "mixed"), int(rng.integers(5)))[:neighbours].tolist()
+    others = [np.insert(kept, [at] * k, _person(person, k, kept, domain, rng), axis=0) for person in persons]
     if is_replaced:
-        base = np.insert(kept, [at] * k, base[:k], axis=0)
+        own = _person("partly", k, kept, domain, rng) if rng.random() < 0.5 else base[:k]
+        base = np.insert(kept, [at] * k, own, axis=0)
     if not is_replaced and rng.random() < 0.5:
         base, others = others[0], [base]
     one = table(base, domain)
@@ -142,13 +143,19 @@ def _records(kind: str, n: int, domain: Domain, rng: np.random.Generator) -> Rec
 
 
 def _person(kind: str, k: int, base: Records, domain: Domain, rng: np.random.Generator) -> Records:
-    """Return a person's records: all where nobody is if there is such a cell, where most are, or here and there."""
+    """Return a person's records: where nobody is if there is such a cell, where most are, between these, or anywhere.
+
+    Records that are where most are but in some attributes are in full cells of some marginals and in empty ones of
+    others: scores that compare these with an estimate change in opposite directions, which is the most of a selection.
+    """
     shape = np.array(domain.shape)
     if kind == "mixed":
         return rng.integers(0, shape, size=(k, shape.size))
     cells, counts = np.unique(base, axis=0, return_counts=True) if len(base) else (base, np.zeros(0))
-    if kind == "frequent" and len(cells):
-        return np.tile(cells[int(counts.argmax())], (k, 1))
+    if kind != "rare" and len(cells):
+        most = cells[int(counts.argmax())]
+        apart = rng.random(shape.size) < 0.5 * (kind == "partly")
+        return np.tile((most + apart * rng.integers(1, np.maximum(shape, 2))) % shape, (k, 1))
     for _ in range(20):
         new = rng.integers(0, shape)
         if not (cells == new).all(axis=1).any():

@@ -82,7 +82,7 @@ def fuzz(
         name = names[int(np.random.default_rng([seed, 1]).integers(len(names)))]  # another stream than that of its case
         if only and name not in only:
             continue
-        case = case_of(name, Choose(seed))
+        case = case_of(name, Choose(seed), neighbours=2)
         done.add(seed, case, run_case(case, _EFFORT))
         if done.failed and done.failed[-1][0] == seed:
             tell(*done.failed[-1])
