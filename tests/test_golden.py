@@ -1,0 +1,58 @@
+"""Files of every version of the format are read, and say what the version that wrote them read from them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+import pypgm
+
+HERE = Path(__file__).parent / "golden"
+FOLDERS = {folder.name: json.loads((folder / "answers.json").read_text()) for folder in sorted(HERE.glob("[0-9]*"))}
+FILES = [(version, name) for version, told in FOLDERS.items() for name in told]
+
+
+def of_script():
+    spec = importlib.util.spec_from_file_location("make_golden", HERE / "make.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+SCRIPT = of_script()
+
+
+def same(value, stored):
+    """Return whether a value is what is stored, numbers but for their last digits."""
+    if isinstance(stored, dict):
+        return (
+            isinstance(value, dict) and value.keys() == stored.keys() and all(same(value[k], stored[k]) for k in value)
+        )
+    if isinstance(stored, list):
+        return len(value) == len(stored) and all(map(same, value, stored))
+    if isinstance(stored, float):
+        return value == pytest.approx(stored, rel=1e-6, abs=1e-9)
+    return value == stored
+
+
+@pytest.mark.filterwarnings("ignore::pypgm.errors.OlderFileWarning")
+@pytest.mark.parametrize(("version", "name"), FILES)
+def test_a_file_says_what_it_said(version, name, tmp_path):
+    found = pypgm.load(HERE / version / f"{name}.pgm")
+    stored = FOLDERS[version][name]
+    told = json.loads(json.dumps(SCRIPT.answers(found)))
+    assert {k for k in stored if not same(told[k], stored[k])} == set()
+    found.save(tmp_path / "again.pgm")
+    again = json.loads(json.dumps(SCRIPT.answers(pypgm.load(tmp_path / "again.pgm"))))
+    assert again == told
+
+
+def test_each_folder_has_each_kind():
+    newest = FOLDERS[max(FOLDERS, key=int)]
+    assert newest.keys() == SCRIPT.made().keys()
+    for version, told in FOLDERS.items():
+        assert told.keys() == newest.keys()
+        assert {path.stem for path in (HERE / version).glob("*.pgm")} == told.keys()
