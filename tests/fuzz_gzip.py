@@ -12,7 +12,7 @@ from pathlib import Path
 import fuzz_bif
 import fuzz_csv
 import numpy as np
-from mutating import mutated_bytes
+from mutating import mutated_bytes, mutated_text
 
 import pypgm
 from pypgm.bayes import BayesianNetwork
@@ -22,17 +22,16 @@ SUFFIX = ".gz"
 
 def seeds() -> dict[str, bytes]:
     """Return a table and a network, and a table in two members."""
-    table, net = fuzz_csv.table(40), fuzz_bif.seeds()["own"]
-    parts = gzip.compress(table[:500], mtime=0) + gzip.compress(table[500:], mtime=0)
+    table, net = fuzz_csv.table(10), fuzz_bif.seeds()["own"]
+    parts = gzip.compress(table[:200], mtime=0) + gzip.compress(table[200:], mtime=0)
     return {"table": gzip.compress(table, mtime=0), "network": gzip.compress(net, mtime=0), "members": parts}
 
 
 def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
     """Return a mutant of the bytes, or one of what is in them, packed again."""
-    if rng.random() < 0.3:
-        with contextlib.suppress(OSError, EOFError, zlib.error):
-            inner, told = mutated_bytes(rng, gzip.decompress(data))
-            return gzip.compress(inner, mtime=0), f"inside: {told}"
+    if rng.random() < 0.5:
+        inner, told = mutated_text(rng, gzip.decompress(data), fuzz_csv.TOKENS)
+        return gzip.compress(inner, mtime=0), f"inside: {told}"
     return mutated_bytes(rng, data)
 
 

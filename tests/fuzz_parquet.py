@@ -23,7 +23,7 @@ SUFFIX = ".parquet"
 def seeds() -> dict[str, bytes]:
     """Return tables of several lengths, packed and not, with numbers, texts, dates, truth values and nulls."""
     made = {}
-    for n, packing in ((5, "none"), (40, "snappy"), (40, "gzip")):
+    for n, packing in ((5, "none"), (20, "snappy"), (20, "gzip")):
         table, buffer = pyarrow.csv.read_csv(io.BytesIO(fuzz_csv.table(n))), io.BytesIO()
         pyarrow.parquet.write_table(table, buffer, compression=packing)
         made[f"{n} rows, {packing}"] = buffer.getvalue()

@@ -16,14 +16,14 @@ def seeds() -> dict[str, bytes]:
 
 
 def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """Return another text."""
+    """Return another text, and a number that nothing reads."""
     text = rng.choice(["read", "refused", "wrong"])
-    return text.encode(), f"{data.decode()} to {text}"
+    return f"{text} {rng.random()}".encode(), f"{data.decode()} to {text}"
 
 
 def use(path: str) -> str:
     """Do what the file says."""
-    text = Path(path).read_text(encoding="ascii")
+    text = Path(path).read_text(encoding="ascii").split()[0]
     if text == "refused":
         raise ValueError("not today")
     if text == "foreign":

@@ -32,8 +32,9 @@ _TOKENS += [b'"\\u00e9"', b'"\\ud800"', b"{}", b'{"a": 1}']
 
 
 def seeds() -> dict[str, bytes]:
-    """Return a list of marginals."""
-    return {"own": '[["a", "b"], ["c"], ["é", "a", "c"]]'.encode()}
+    """Return lists of marginals."""
+    lists = ['[["a", "b"], ["c"], ["é", "a", "c"]]', '[["a"]]', '[\n ["a", "b"],\n ["c", "é"],\n ["b"],\n ["a"]\n]\n']
+    return {f"list {i}": text.encode() for i, text in enumerate(lists)}
 
 
 def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:

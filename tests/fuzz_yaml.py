@@ -27,6 +27,7 @@ rules:
   - {columns: [country, age], forbidden: [[se, 5]]}
 records_per_person: 2
 """
+_SHORT = "age: 85\nsex:\n- F\n- M  # a comment\nn: [1, 2.5, 'no']\n"
 _TOKENS = [
     *fuzz_schema.TOKENS,
     b"&a ",
@@ -66,8 +67,14 @@ _TOKENS += [
 
 
 def seeds() -> dict[str, bytes]:
-    """Return a schema in YAML and one that is JSON as well."""
-    return {"own": _OWN.encode(), "json": json.dumps(fuzz_schema.SCHEMA, indent=1).encode()}
+    """Return schemas in YAML and one that is JSON as well."""
+    own = {
+        "own": _OWN,
+        "short": _SHORT,
+        "flow": "{a: 3, b: ['x', y z]}",
+        "json": json.dumps(fuzz_schema.SCHEMA, indent=1),
+    }
+    return {name: text.encode() for name, text in own.items()}
 
 
 def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:

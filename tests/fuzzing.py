@@ -41,6 +41,7 @@ SECONDS = 5.0  # of the processor, for one input
 WALL = 60.0  # seconds, for an input that sleeps
 MEMORY = 1 << 30  # bytes, beyond what a worker has once the package is imported
 _FRESH = 2000  # inputs of one worker
+_SHORT = 300  # bytes: files that are shorter by far are drawn equally often
 
 
 class Answer(NamedTuple):
@@ -159,13 +160,22 @@ class Found:
 
 
 def inputs(format_name: str, seed: int) -> Iterator[tuple[str, bytes]]:
-    """Yield mutants of a format's seeds without end, and what each is."""
+    """Yield mutants of a format's seeds without end, none twice, and what each is.
+
+    Short files are drawn more often than long ones, for as many bytes of each, so that most inputs are used quickly
+    and a mutant is seldom broken in many places.
+    """
     module: Any = importlib.import_module(f"fuzz_{format_name}")
     rng, whole = random.Random(seed), module.seeds()
+    names = sorted(whole)
+    weights = [1 / (_SHORT + len(whole[name])) for name in names]
+    seen = {hash(data) for data in whole.values()}
     while True:
-        name = rng.choice(sorted(whole))
+        (name,) = rng.choices(names, weights)
         data, how = module.mutated(rng, whole[name])
-        yield f"{name}: {how}", data
+        if hash(data) not in seen:
+            seen.add(hash(data))
+            yield f"{name}: {how}", data
 
 
 def fuzz(format_name: str, seed: int, *, most: int | None = None, minutes: float = float("inf")) -> Found:

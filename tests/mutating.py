@@ -40,23 +40,33 @@ def data_files(pattern: str, most: int) -> dict[str, bytes]:
     for path in sorted(Path(folder).glob(pattern)) if folder else ():
         data = path.read_bytes()
         data = gzip.decompress(data) if path.suffix == ".gz" else data
-        if len(data) <= most:
+        if len(data) <= most and data not in found.values():
             found[path.name] = data
     return found
 
 
 def mutated_text(rng: random.Random, data: bytes, tokens: Sequence[bytes]) -> tuple[bytes, str]:
-    """Return a text with words replaced, and parts put in, left out, repeated or moved; and what was done."""
+    """Return a text with words replaced, and parts put in, left out, repeated or moved; and what was done.
+
+    A word becomes a token or, as often, another word of the text: many such texts are files of their format.
+    """
     told = []
     for _ in range(rng.choice([1, 1, 1, 2, 3, 6])):
         token = rng.choice(tokens)
-        how = rng.choice(["word", "word", "word", "insert", "insert", "move", "bytes"])
-        words = list(_WORD.finditer(data)) if how == "word" else []
+        how = rng.choice(["word", "word", "own word", "own word", "line", "insert", "move", "bytes"])
+        words = list(_WORD.finditer(data)) if "word" in how else []
         place = rng.randrange(len(data) + 1)
         if words:
             word = rng.choice(words)
+            token = rng.choice(words)[0] if how == "own word" else token
             data = data[: word.start()] + token + data[word.end() :]
             told.append(f"{word[0][:15]!r} is {token[:20]!r}")
+        elif how == "line":
+            lines = data.splitlines(keepends=True) or [b""]
+            first, second = rng.randrange(len(lines)), rng.randrange(len(lines))
+            lines[first : first + 1] = rng.choice([[], [lines[second]], [lines[second], lines[first]]])
+            data = b"".join(lines)
+            told.append(f"line {first} gone, or line {second}")
         elif how == "insert":
             data = data[:place] + token + data[place:]
             told.append(f"{token[:20]!r} at {place}")

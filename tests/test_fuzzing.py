@@ -52,4 +52,4 @@ def test_mutants_of_files_that_are_read(name, most):
         pytest.importorskip(module)
     found = fuzzing.fuzz(name, 0, most=most)
     assert not found.faults, str(found)
-    assert found.counts["read"] > most / 100  # mutants of the networks of `PYPGM_DATA` are nearly all broken
+    assert found.counts["read"] >= most / 40
