@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import itertools
 import json
 import os
 import random
@@ -32,7 +33,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +42,7 @@ SECONDS = 5.0  # of the processor, for one input
 WALL = 60.0  # seconds, for an input that sleeps
 MEMORY = 1 << 30  # bytes, beyond what a worker has once the package is imported
 _FRESH = 2000  # inputs of one worker
+_AT_ONCE = 50  # inputs that a worker is asked for together
 _SHORT = 300  # bytes: files that are shorter by far are drawn equally often
 
 
@@ -63,6 +65,7 @@ class Worker:
         self._command = [sys.executable, __file__, format_name, "--serve", str(seconds)]
         self._seconds, self._wall, self._asked = seconds, wall, 0
         self._process: subprocess.Popen[bytes] | None = None
+        self._told = b""  # by the process, and not yet heard
 
     def __enter__(self) -> Worker:
         return self
@@ -79,21 +82,34 @@ class Worker:
 
     def ask(self, path: Path) -> Answer:
         """Return what becomes of a file."""
-        if self._process is None or self._asked >= _FRESH:
-            self.stop()
-            self._start()
-        self._asked += 1
-        process = self._process
-        assert process is not None
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(str(path)).encode() + b"\n")
-        process.stdin.flush()
+        (answer,) = self.ask_all([path])
+        return answer
+
+    def ask_all(self, paths: Sequence[Path]) -> list[Answer]:
+        """Return what becomes of each of some files: they are named at once, so that no process waits for the other."""
+        answers: list[Answer] = []
+        while left := paths[len(answers) :]:
+            if self._process is None or self._asked >= _FRESH:
+                self.stop()
+                self._start()
+            process = self._process
+            assert process is not None
+            assert process.stdin is not None
+            process.stdin.write(json.dumps([*map(str, left)]).encode() + b"\n")
+            process.stdin.flush()
+            self._asked += len(left)
+            while len(answers) < len(paths) and self._process is not None:
+                answers.append(self._answer(process))
+        return answers
+
+    def _answer(self, process: subprocess.Popen[bytes]) -> Answer:
+        """Return the next answer of the process, which is stopped where it gives none."""
         line = self._line(self._wall)
+        if line:
+            return Answer(*json.loads(line))
         if line is None:
             self.stop()
             return Answer("hang", f"more than {self._wall:g} s")
-        if line:
-            return Answer(*json.loads(line))
         status = process.wait()
         self.stop()
         if status == -signal.SIGPROF:
@@ -102,7 +118,7 @@ class Worker:
 
     def _start(self) -> None:
         quiet = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)}
-        own, self._asked = dict(os.environ) | quiet, 0
+        own, self._asked, self._told = dict(os.environ) | quiet, 0, b""
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self._process = subprocess.Popen(self._command, env=own, **pipes)
         if self._line(10 * self._wall) != b"ready\n":
@@ -112,22 +128,28 @@ class Worker:
         """Return the next line of the process, empty where it has ended; None where none comes."""
         assert self._process is not None
         assert self._process.stdout is not None
-        if not select.select([self._process.stdout], [], [], seconds)[0]:
-            return None
-        return self._process.stdout.readline()
+        while b"\n" not in self._told:
+            if not select.select([self._process.stdout], [], [], seconds)[0]:
+                return None
+            more = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not more:
+                return b""
+            self._told += more
+        line, _, self._told = self._told.partition(b"\n")
+        return line + b"\n"
 
 
 def serve(use: Callable[[str], str], seconds: float) -> None:
-    """Answer for each path that a line of the standard input names, within the limits."""
+    """Answer for each path that the lines of the standard input list, within the limits."""
     answers = os.fdopen(os.dup(1), "w", buffering=1, encoding="ascii")
     os.dup2(2, 1)  # what a reader prints is no answer
     had = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (had + MEMORY, had + MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     print("ready", file=answers)
-    for line in sys.stdin:
+    for path in (path for line in sys.stdin for path in json.loads(line)):
         signal.setitimer(signal.ITIMER_PROF, seconds)  # whose signal ends the process
-        answer = _answer(use, json.loads(line))
+        answer = _answer(use, path)
         signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps(answer), file=answers)
 
@@ -183,19 +205,19 @@ def fuzz(format_name: str, seed: int, *, most: int | None = None, minutes: float
     module: Any = importlib.import_module(f"fuzz_{format_name}")
     found, end = Found(), time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory() as folder, Worker(format_name) as worker:
-        path = Path(folder) / f"input{module.SUFFIX}"
+        paths = [Path(folder) / f"input-{i}{module.SUFFIX}" for i in range(_AT_ONCE)]
         for name, data in module.seeds().items():
-            path.write_bytes(data)
-            if (answer := worker.ask(path)).kind != "read":
+            paths[0].write_bytes(data)
+            if (answer := worker.ask(paths[0])).kind != "read":
                 found.faults.append((f"{name}, whole", answer, data))
-        for number, (how, data) in enumerate(inputs(format_name, seed)):
-            if number == most or time.monotonic() > end:
-                return found
-            path.write_bytes(data)
-            answer = worker.ask(path)
-            found.counts[answer.kind] += 1
-            if answer.is_fault:
-                found.faults.append((how, answer, data))
+        mutants = itertools.islice(inputs(format_name, seed), most)
+        while time.monotonic() < end and (drawn := list(itertools.islice(mutants, _AT_ONCE))):
+            for path, (_, data) in zip(paths, drawn, strict=False):
+                path.write_bytes(data)
+            for (how, data), answer in zip(drawn, worker.ask_all(paths[: len(drawn)]), strict=True):
+                found.counts[answer.kind] += 1
+                if answer.is_fault:
+                    found.faults.append((how, answer, data))
     return found
 
 

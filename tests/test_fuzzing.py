@@ -21,6 +21,10 @@ def test_each_kind_of_fault_is_noticed_and_the_next_input_is_read(tmp_path):
             for told, expected in ((text, kind), ("read", "read")):
                 (tmp_path / "one.toy").write_text(told)
                 assert worker.ask(tmp_path / "one.toy").kind == expected, told
+        paths = [tmp_path / f"{text}.toy" for text in kinds]
+        for path in paths:
+            path.write_text(path.stem)
+        assert [answer.kind for answer in worker.ask_all(paths)] == [*kinds.values()]
 
 
 def test_the_same_seed_gives_the_same_inputs():
