@@ -196,6 +196,14 @@ def test_an_output_that_takes_nothing_is_named(kept, command, status, said):
     assert (done.returncode, done.stderr) == (status, said)
 
 
+@pytest.mark.parametrize("asked", [["--help"], ["--version"], ["query", "--help"]], ids=" ".join)
+def test_help_that_the_output_does_not_take_is_an_error(asked):
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    done = shell('"$@" >/dev/full', *asked)
+    assert (done.returncode, done.stderr) == (2, "pypgm: standard output: No space left on device\n")
+
+
 def test_a_label_that_the_output_cannot_hold(folder):
     domain = pypgm.Domain({"é": ["à", "b"]})
     pypgm.GraphicalModel(pypgm.CliqueVector(domain, ["é"], np.zeros(2)), 2.0).save("m.pgm")

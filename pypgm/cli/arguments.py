@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import csv
 import os
+import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,7 @@ from pypgm import load
 from pypgm.data.bins import Binned
 from pypgm.data.codebook import Codebook
 from pypgm.data.columns import Column
-from pypgm.data.files import open_stream
+from pypgm.data.files import as_path, open_stream
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import check_parquet
 from pypgm.data.schema import Schema, read_schema
@@ -28,6 +29,8 @@ from pypgm.numeric import fraction_of, whole_of
 from pypgm.release import Release
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
     from pypgm.models.stored_model import ReleasedModel
 
     Verbs = argparse._SubParsersAction[Any]
@@ -63,6 +66,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise what the command answers with status 2."""
         raise ValueError(f"{message} (see {self.prog} --help)")
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Write help or the version: an output that takes none is an error, which argparse drops."""
+        (file or sys.stdout).write(message)
 
 
 RUNNABLE = [name for name in mechanism_names() if not needs_more(name)]
@@ -189,9 +196,9 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
         check_parquet([*inputs, *given])
     except ImportError as error:
         raise ValueError(str(error)) from None
-    taken = [Path(os.path.realpath(path)) for path in inputs]
+    taken = [Path(os.path.realpath(as_path(path))) for path in inputs]
     for path in given:
-        place = Path(os.path.realpath(path))
+        place = Path(os.path.realpath(as_path(path)))
         if place in taken:
             raise ValueError(f"{path} would be written over; give the result another name")
         taken.append(place)

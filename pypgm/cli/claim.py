@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pypgm.data.files import open_stream
+from pypgm.data.files import as_path, open_stream
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -47,7 +47,7 @@ class Claim:
     """
 
     def __init__(self, path: str) -> None:
-        self.path = Path(os.path.realpath(path))
+        self.path = Path(os.path.realpath(as_path(path)))
         self._shown = path
         self._file: int | None = None
         self._made: os.stat_result | None = None

@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with open_streams(), STOPPING.listening():
         try:
-            arguments = _parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
+            arguments = _parsed(sys.argv[1:] if argv is None else argv)
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_, **__: _told(message)
                 # A command that Ctrl-C ends hands out nothing, and says so.
@@ -85,6 +85,15 @@ def main(argv: Sequence[str] | None = None) -> int:
                 _told(message)
             return status
     return 0
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """Return what the arguments say; ``SystemExit`` where that is help or the version, which is out then."""
+    try:
+        return _parser().parse_args(_joined(argv))
+    except SystemExit:
+        sys.stdout.flush()
+        raise
 
 
 def _joined(argv: Sequence[str]) -> list[str]:

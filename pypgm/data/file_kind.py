@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ARCHIVE", "RELEASE", "START", "TABLE", "binary_kind", "file_kind", "it_looks_like", "text_kind"]
+__all__ = ["ARCHIVE", "DATABASE", "RELEASE", "START", "TABLE", "binary_kind", "file_kind", "it_looks_like", "text_kind"]
 
 START = 1024
 """Bytes of a file that tell what it is."""
@@ -15,6 +15,9 @@ RELEASE = "a release or model of pypgm"
 TABLE = "a CSV table"
 """What has two lines with as many commas, semicolons or tabs."""
 
+DATABASE = "a DuckDB database"
+"""By the mark in its first block."""
+
 ARCHIVE = "a zip archive"
 """One with any members."""
 
@@ -23,7 +26,7 @@ _MAGIC = (
     (0, b"ARROW1", "an Arrow or Feather file"),
     (0, b"FEA1", "a Feather file"),
     (0, b"SQLite format 3\x00", "an SQLite database"),
-    (8, b"DUCK", "a DuckDB database"),
+    (8, b"DUCK", DATABASE),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook of Excel (.xls), or another file of old Office"),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
     (0, b"\x93NUMPY", "an array of NumPy (.npy)"),

@@ -18,6 +18,7 @@ from pypgm.data.file_kind import START, binary_kind
 
 __all__ = [
     "ZIP_MAGIC",
+    "as_path",
     "csv_rows",
     "is_weight",
     "open_stream",
@@ -31,6 +32,34 @@ ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
 NO_TEXT = "a text has half a surrogate pair, which no file of text can hold"
 _GZIP_MAGIC = b"\x1f\x8b"
 _LINKS = 40  # that are followed from one name, as the system does
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    r"""Return a path, of a name that the system takes.
+
+    Raises
+    ------
+    ValueError
+        If the name has a NUL, or half a surrogate pair that stands for no byte.
+    TypeError
+        If it is no path.
+
+    Examples
+    --------
+    >>> as_path("a\0b")
+    Traceback (most recent call last):
+    ValueError: a path must have no NUL, got 'a\x00b'
+    """
+    try:
+        found = Path(path)
+        os.fsencode(found)
+    except UnicodeEncodeError:
+        raise ValueError(f"a path must have no half of a surrogate pair, got {os.fspath(path)!a}") from None
+    except TypeError:
+        raise TypeError(f"a path must be a text or path-like, got {type(path).__name__}") from None
+    if "\0" in str(found):
+        raise ValueError(f"a path must have no NUL, got {str(found)!r}")
+    return found
 
 
 def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iterator[list[str]]:
@@ -97,7 +126,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
     ...     header = file.readline()
     """
     codec = _codec("utf-8" if encoding is None else encoding)
-    with Path(path).open("rb") as file:
+    with as_path(path).open("rb") as file:
         packed = file.peek(START).startswith(_GZIP_MAGIC)
         raw = gzip.GzipFile(fileobj=file) if packed else file
         try:
@@ -187,7 +216,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def open_stream(path: str | os.PathLike[str]) -> int | None:
     """Return the number of the open file of this process that a path names, as ``/dev/stdout`` does."""
     streams = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
-    place = Path(path)
+    place = as_path(path)
     for _ in range(_LINKS):
         if re.fullmatch("[0-9]{1,9}", place.name) and os.path.realpath(place.parent) in streams:
             return int(place.name)

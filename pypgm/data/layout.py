@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 import re
 import zoneinfo
 from collections.abc import Iterable, Mapping
@@ -151,13 +150,10 @@ class Layout:
 
 
 def layout_of(source: Frame) -> tuple[Layout, dict[str, list[Any]]]:
-    """Return the layout of a frame, a relation, an engine's table or a Parquet file, and the declared categories.
+    """Return the layout of a frame, a relation or an engine's table, and the declared categories.
 
     No record is read.
     """
-    if isinstance(source, str | os.PathLike):
-        parquet = imported("pyarrow.parquet", "the types of a Parquet file", "parquet")
-        return Layout.of_arrow(parquet.read_schema(os.fspath(source))), {}
     package = type(source).__module__.partition(".")[0]
     if package == "ibis":
         return Layout.of_arrow(source.schema().to_pyarrow()), {}

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
+from pypgm.data.file_kind import DATABASE, START, file_kind
+from pypgm.data.files import as_path
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, as_columns, imported
 from pypgm.data.layout import Layout
@@ -96,10 +98,7 @@ def opened(
     if is_path and is_parquet(source):
         return _parquet(source, schema, ignore_extra)
     if is_path:
-        imported("pyarrow", "a DuckDB file", "duckdb")
-        connect = imported("duckdb", "a DuckDB file", "duckdb").connect
-        relation = guarded(os.fspath(source), lambda: connect(os.fspath(source), read_only=True).table(table))
-        return _relation(relation, schema, ignore_extra)
+        return _relation(_table(source, table), schema, ignore_extra)
     if isinstance(source, Dataset):
         schema.check_domain(source.domain)
         return Opened(lambda _: source)
@@ -107,6 +106,19 @@ def opened(
     if package in {"duckdb", "_duckdb"}:
         return _relation(source, schema, ignore_extra)
     return _engine(source, schema, ignore_extra) if package == "ibis" else _frame(source, schema, ignore_extra)
+
+
+def _table(path: str | os.PathLike[str], table: str | None) -> Any:  # noqa: ANN401 - of a package that may be missing
+    """Return a table of a DuckDB file."""
+    imported("pyarrow", "a DuckDB file", "duckdb")
+    connect = imported("duckdb", "a DuckDB file", "duckdb").connect
+    name = os.fspath(path)
+    with as_path(path).open("rb") as file:
+        start = file.read(START)
+    if (kind := file_kind(start)) != DATABASE:
+        told = f"it is {kind}" if kind else "" if start else "it is empty"
+        raise ValueError(f"{name} is no DuckDB file{told and f': {told}'}")
+    return guarded(name, lambda: connect(name, read_only=True).table(table))
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:

@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
 from pypgm.data.file_kind import START, file_kind
-from pypgm.data.files import replacing
+from pypgm.data.files import as_path, replacing
 from pypgm.data.frames import imported
 from pypgm.data.layout import Layout
 from pypgm.domain import Domain
@@ -25,6 +24,7 @@ __all__ = [
     "check_names",
     "check_parquet",
     "is_parquet",
+    "layout_in",
     "raw_columns",
     "read_parquet",
     "text_rows",
@@ -92,6 +92,12 @@ def raw_columns(path: str | os.PathLike[str], names: Sequence[str]) -> tuple[Any
         return file.columns(names), file.types
 
 
+def layout_in(path: str | os.PathLike[str]) -> Layout:
+    """Return the layout of a Parquet file; no record is read."""
+    with _opened(path) as file:
+        return Layout.of_arrow(file.types)
+
+
 def text_rows(path: str | os.PathLike[str]) -> Iterator[list[str]]:
     """Yield the names of a Parquet file's columns, then its rows as the texts a CSV file would have; null is empty."""
     with _opened(path) as file:
@@ -105,7 +111,7 @@ def text_rows(path: str | os.PathLike[str]) -> Iterator[list[str]]:
 def _opened(path: str | os.PathLike[str]) -> Iterator[_Parquet]:
     """Open a Parquet file."""
     check_parquet([path])
-    with Path(path).open("rb") as source:
+    with as_path(path).open("rb") as source:
         start = source.read(START)
         kind = file_kind(start)
         if not start.startswith(_MAGIC):

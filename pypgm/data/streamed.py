@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm.data import tabulate
 from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
+from pypgm.data.files import as_path
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, imported
 from pypgm.data.parquet import batches, check_names, is_parquet
@@ -220,7 +220,7 @@ def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) ->
     found: list[str] = []
     for given in [source] if isinstance(source, str | os.PathLike) else source:
         path = os.fspath(given)
-        fitting = [path] if Path(path).exists() else sorted(glob.iglob(path, recursive=True))
+        fitting = [path] if as_path(path).exists() else sorted(glob.iglob(path, recursive=True))
         if not fitting:
             raise FileNotFoundError(f"no such file can be read: {path}")
         found += fitting

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pypgm.data.frames import Frame
 from pypgm.data.layout import family_of, layout_of
+from pypgm.data.parquet import layout_in
 from pypgm.domain import listed
 from pypgm.terminal import escaped_json
 
@@ -31,7 +33,7 @@ def typed_draft(source: Frame, bounds: Mapping[str, Sequence[Any]]) -> tuple[dic
     bounds : mapping of str to sequence
         As for `Schema.from_types`.
     """
-    layout, categories = layout_of(source)
+    layout, categories = (layout_in(source), {}) if isinstance(source, str | os.PathLike) else layout_of(source)
     unknown = [repr(name) for name in bounds if name not in layout.types]
     if unknown:
         raise ValueError(f"bounds name {listed(unknown)}, and the table has no such column")

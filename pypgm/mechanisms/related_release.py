@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data import Dataset
+from pypgm.data.files import as_path
 from pypgm.domain import Clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
@@ -179,7 +180,7 @@ class RelatedRelease:
         OSError
             If a file cannot be written.
         """
-        Path(directory).mkdir(parents=True, exist_ok=True)
+        as_path(directory).mkdir(parents=True, exist_ok=True)
         shared = {
             "budget": {name: str(value) for name, value in self.budget.arguments().items()},
             "max_children": self.max_children,

@@ -11,13 +11,12 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from pypgm.data.file_kind import ARCHIVE, RELEASE, START, file_kind
-from pypgm.data.files import ZIP_MAGIC, replacing
+from pypgm.data.files import ZIP_MAGIC, as_path, replacing
 from pypgm.errors import OlderFileWarning
 from pypgm.memory import memory_limit
 from pypgm.models.members import HEADER, Members, line_of, number_of, plain_array, sha256
@@ -69,7 +68,7 @@ def read_archive(path: str | os.PathLike[str], max_bytes: float | None = None) -
     OSError
         If it cannot be read.
     """
-    with Path(path).open("rb") as file:
+    with as_path(path).open("rb") as file:
         return parse_archive(file, str(path), max_bytes)
 
 

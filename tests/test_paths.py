@@ -1,0 +1,143 @@
+"""Names of files that no system takes are refused in pypgm's own words, wherever a path is given."""
+
+from __future__ import annotations
+
+import pytest
+
+import pypgm
+from pypgm import bayes, cli
+from pypgm.cli.workload import workload_named
+from pypgm.data import scan
+from pypgm.data.draft import draft_schema
+from pypgm.io import read_uai_evidence, read_uai_model, write_uai_evidence
+from pypgm.mechanisms.related_release import RelatedRelease
+
+DOMAIN = pypgm.Domain({"a": 2, "b": ["x", "y"]})
+DATA = pypgm.Dataset({"a": [0, 1] * 20, "b": [0, 0, 1, 1] * 10}, DOMAIN)
+SCHEMA = pypgm.Schema.from_dict({"a": 2, "b": ["x", "y"]})
+RECORDS = {"a": [0, 1], "b": ["x", "y"]}
+BUDGET = {"epsilon": 1, "delta": 1e-9}
+
+
+def model():
+    return pypgm.estimate(DOMAIN, [pypgm.LinearMeasurement([3.0, 4.0], "a")], iterations=2)
+
+
+def synthesized():
+    return pypgm.synthesize(RECORDS, SCHEMA, **BUDGET, mechanism="mst")
+
+
+ENTRIES = {
+    "load": pypgm.load,
+    "load a release": pypgm.Release.load,
+    "load a related release": RelatedRelease.load,
+    "save a model": lambda path: model().save(path),
+    "save a release": lambda path: synthesized().save(path),
+    "write": lambda path: synthesized().write(path),
+    "read a table": lambda path: pypgm.read_table(path, SCHEMA),
+    "write a table": lambda path: pypgm.write_table(DATA, path, SCHEMA),
+    "scan": lambda path: scan(path, SCHEMA),
+    "scan several": lambda path: scan([path], SCHEMA),
+    "read a schema": pypgm.read_schema,
+    "read a domain": pypgm.read_domain,
+    "save a schema": SCHEMA.save,
+    "draft a schema": draft_schema,
+    "synthesize": lambda path: pypgm.synthesize(path, SCHEMA, **BUDGET),
+    "synthesize by a schema": lambda path: pypgm.synthesize(RECORDS, path, **BUDGET),
+    "read BIF": bayes.BayesianNetwork.read_bif,
+    "write BIF": lambda path: bayes.learn(DATA, [("a", "b")]).write_bif(path),
+    "read UAI": pypgm.read_uai,
+    "read a UAI model": read_uai_model,
+    "write UAI": lambda path: pypgm.write_uai(pypgm.CliqueVector(DOMAIN, ["a"]), path),
+    "read evidence": read_uai_evidence,
+    "write evidence": lambda path: write_uai_evidence({"a": 0}, DOMAIN, path),
+    "learn": lambda path: bayes.learn(DATA, path),
+    "learn in private": lambda path: bayes.learn_private(DATA, path, **BUDGET),
+    "a workload": lambda path: workload_named(DOMAIN, f"{path}.json"),
+}
+PARQUET = {
+    "read": lambda path: pypgm.read_table(path, SCHEMA),
+    "write": lambda path: pypgm.write_table(DATA, path, SCHEMA),
+    "synthesize": lambda path: pypgm.synthesize(path, SCHEMA, **BUDGET),
+    "draft": draft_schema,
+    "types": pypgm.Schema.from_types,
+}
+COMMANDS = {
+    "info": ["info", "PATH"],
+    "query": ["query", "PATH", "a"],
+    "sample": ["sample", "PATH", "--out", "x.csv"],
+    "schema": ["schema", "init", "PATH"],
+    "synth": ["synth", "PATH", "--schema", "s", "--epsilon", "1", "--delta", "1e-9", "--out", "o.csv"],
+    "synth by": ["synth", "t.csv", "--schema", "PATH", "--epsilon", "1", "--delta", "1e-9", "--out", "o.csv"],
+    "synth to": ["synth", "t.csv", "--schema", "s", "--epsilon", "1", "--delta", "1e-9", "--out", "PATH.csv"],
+    "plan": ["plan", "PATH", "--records", "5", "--epsilon", "1", "--delta", "1e-9"],
+    "compare": ["compare", "PATH", "t.csv", "--unsafe"],
+}
+BAD = {"a\0b": "must have no NUL", "a\ud800b": "no half of a surrogate pair"}
+
+
+def check_refused(call, bad):
+    with pytest.raises(ValueError, match=f"a path .*{BAD[bad]}, got 'a") as error:
+        call(bad)
+    assert type(error.value) is ValueError
+
+
+@pytest.mark.parametrize("bad", BAD, ids=["nul", "surrogate"])
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_name_that_no_system_takes(entry, bad):
+    check_refused(ENTRIES[entry], bad)
+
+
+@pytest.mark.parametrize("bad", BAD, ids=["nul", "surrogate"])
+@pytest.mark.parametrize("entry", PARQUET)
+def test_a_name_of_a_parquet_file_that_no_system_takes(entry, bad):
+    pytest.importorskip("pyarrow")
+    check_refused(lambda path: PARQUET[entry](f"{path}.parquet"), bad)
+
+
+@pytest.mark.parametrize("bad", BAD, ids=["nul", "surrogate"])
+def test_a_name_of_a_database_that_no_system_takes(bad):
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    check_refused(lambda path: pypgm.synthesize(f"{path}.duckdb", SCHEMA, **BUDGET, table="t"), bad)
+
+
+@pytest.mark.parametrize("bad", BAD, ids=["nul", "surrogate"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_name_in_a_command_that_no_system_takes(command, bad, capsys):
+    assert cli.main([word.replace("PATH", bad) for word in COMMANDS[command]]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("pypgm: a path must have no ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("entry", [pypgm.load, pypgm.read_uai, pypgm.read_domain])
+def test_what_is_no_path(entry):
+    with pytest.raises(TypeError):
+        entry(3)
+
+
+NO_DATABASES = {b"a,b\n1,x\n": ": it is a CSV table", b"SQLite format 3\0": ": it is an SQLite database"}
+NO_DATABASES |= {b"": ": it is empty", b"\1\2\3": ""}
+
+
+@pytest.mark.parametrize(("content", "kind"), NO_DATABASES.items())
+def test_a_file_that_is_no_database_is_told_for_what_it_is(tmp_path, content, kind):
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "people.duckdb"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="is no DuckDB file") as error:
+        pypgm.synthesize(path, SCHEMA, **BUDGET, table="people")
+    assert str(error.value) == f"{path} is no DuckDB file{kind}"
+    with pytest.raises(FileNotFoundError):
+        pypgm.synthesize(tmp_path / "none.duckdb", SCHEMA, **BUDGET, table="people")
+
+
+def test_types_of_a_file_that_is_no_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "people.parquet"
+    path.write_bytes(b"a,b\n1,x\n")
+    with pytest.raises(ValueError, match="is no Parquet file: it is a CSV table") as error:
+        pypgm.Schema.from_types(path)
+    assert type(error.value) is ValueError
