@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import get_args
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.bayes.dependence import Score, dependence, largest_change
+from pypgm.audit.pairs import table
+from pypgm.bayes.dependence import Score, dependence
+from pypgm.bayes.private_structure import PrivateStructure, select_parents
+from pypgm.domain import Domain
 from pypgm.mechanisms import resolution, risk_score
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Neighbours, Partition
 
 __all__ = ["Stated", "check_scores", "scores"]
@@ -25,6 +33,7 @@ _SMALL = 5  # records of the tables that are all looked at
 _LARGE = (7, 40, 1000)  # records that are in one cell, or in two
 _PRODUCTS = (0, 1, 20)  # what one row or column of a table is times another one
 _APART = (0, 1, 5, 1000)  # counts of cells that a score compares with an estimate
+_FAMILIES = {(2, 2): (2, 2), (4, 2): (2, 2, 2), (2, 3): (2, 3), (3, 3): (2, 3, 3)}  # and the attributes beside them
 _ATTAINED = 0.95  # of each stated change, at least, that some record makes
 
 
@@ -80,8 +89,7 @@ def _of_shape(rows: int, columns: int) -> list[Table]:
 
 def _dependences() -> Iterator[Stated]:
     relations: tuple[Neighbours, ...] = get_args(Neighbours)
-    shapes = ((2, 2), (4, 2), (2, 3), (3, 3))
-    for score, relation, shape in itertools.product(get_args(Score), relations, shapes):
+    for score, relation, (shape, sizes) in itertools.product(get_args(Score), relations, _FAMILIES.items()):
         binary = shape[1] == 2
         if (score == "F" and not binary) or (score == "MI" and relation == "add-remove"):
             continue
@@ -90,7 +98,7 @@ def _dependences() -> Iterator[Stated]:
             f"{score} of {shape[0]} by {shape[1]} values",
             partial(_dependence, score, shape),
             relation,
-            partial(_largest_change, score, relation, binary),
+            functools.cache(partial(_stated_by_learner, score, relation, sizes)),
             partial(_of_shape, *shape),
         )
 
@@ -99,8 +107,15 @@ def _dependence(score: Score, shape: tuple[int, int], counts: NDArray[np.int64])
     return dependence(score, counts.reshape(shape))
 
 
-def _largest_change(score: Score, relation: Neighbours, binary: bool, total: int | None) -> int:
-    return largest_change(score, relation, total, binary=binary)
+def _stated_by_learner(score: Score, relation: Neighbours, sizes: Sequence[int], total: int | None) -> int:
+    """Return what the learner of structures tells its selector of the score, on a table of attributes of some sizes."""
+    records = np.zeros((total or 0, len(sizes)), dtype=np.int64)
+    domain = Domain({f"x{i}": size for i, size in enumerate(sizes)})
+    private = PrivateTable(table(records, domain), Privacy(relation), Ledger(Budget(rho=1)))
+    with patch.object(PrivateTable, "selector") as asked:  # nothing is drawn, and nothing charged
+        asked.return_value.select.return_value = 0
+        select_parents(private, PrivateStructure(score, usefulness=None))
+    return int(asked.call_args.kwargs["sensitivity"])
 
 
 def _estimated() -> Iterator[Stated]:
@@ -160,12 +175,12 @@ def _most(each: Stated) -> tuple[float, str]:
     score = functools.cache(lambda table: each.score(np.array(table, dtype=np.int64)))
     is_replaced = each.neighbours == "replace"
     most, wrong = 0.0, ""
-    for table in each.kept():
-        more = [score((*table[:i], table[i] + 1, *table[i + 1 :])) for i in range(len(table))]
+    for counts in each.kept():
+        more = [score((*counts[:i], counts[i] + 1, *counts[i + 1 :])) for i in range(len(counts))]
         # One record is in one cell or another; or it is in one of them, or there is none.
-        change = max(more) - min(more) if is_replaced else max(abs(m - score(table)) for m in more)
-        allowed = each.change(sum(table) + 1 if is_replaced else None)
+        change = max(more) - min(more) if is_replaced else max(abs(m - score(counts)) for m in more)
+        allowed = each.change(sum(counts) + 1 if is_replaced else None)
         most = max(most, change / allowed)
         if change > allowed and not wrong:
-            wrong = f"a record beside {list(table)} changes it by {change}, {allowed} is stated"
+            wrong = f"a record beside {list(counts)} changes it by {change}, {allowed} is stated"
     return most, wrong
