@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.data import Boolean, Categorical, Column, Date, EngineTable, Integer, Real, Schema
+from pypgm.data import Boolean, Categorical, Codes, Column, Date, EngineTable, Integer, Real, Schema
 
 __all__ = ["ENGINES", "check_engine"]
 
@@ -28,22 +28,24 @@ _SCHEMA: dict[str, Column] = {
     "whole": Integer(0, 9, width=5, null=_NULLS),
     "share": Real(0, 1, edges=[0.1, 0.3], outside="clip", null=_NULLS),
     "day": Date("2020-01-15", "2020-03-31", "month", null=_NULLS),
+    "size": Categorical([1, 2.5], null=_NULLS),
+    "code": Codes(3, null=_NULLS),
 }
 _TYPES = {
-    "duckdb": ("VARCHAR COLLATE NOCASE", "VARCHAR COLLATE NOACCENT", "DOUBLE", "DOUBLE", "DATE"),
-    "sqlite": ("text COLLATE NOCASE", "text COLLATE RTRIM", "real", "real", "text"),
+    "duckdb": ("VARCHAR COLLATE NOCASE", "VARCHAR COLLATE NOACCENT", "DOUBLE", "DOUBLE", "DATE", "DOUBLE", "INTEGER"),
+    "sqlite": ("text COLLATE NOCASE", "text COLLATE RTRIM", "real", "real", "text", "real", "integer"),
 }
 _RECORDS: list[tuple[Any, ...]] = [
-    ("a", "no", 0, 0.0, "2020-01-15"),
-    ("A", "yes", 4, 0.1, "2020-01-31"),
-    ("B", "yes", 5, 0.3, "2020-02-01"),
-    ("b", None, 9, 0.29999999999999993, "2020-02-29"),
-    ("ä", "", None, 0.30000000000000004, "2020-03-01"),
-    (None, "no", -1, None, None),
-    ("a ", "NO", 4, 1.5, "2020-03-31"),
-    ("", "yes", 5, -0.5, "2020-03-01"),
+    ("a", "no", 0, 0.0, "2020-01-15", 1, 0),
+    ("A", "yes", 4, 0.1, "2020-01-31", 2.5, 1),
+    ("B", "yes", 5, 0.3, "2020-02-01", -1, 2),
+    ("b", None, 9, 0.29999999999999993, "2020-02-29", None, -1),
+    ("ä", "", None, 0.30000000000000004, "2020-03-01", 1, None),
+    (None, "no", -1, None, None, 2.5, -1),
+    ("a ", "NO", 4, 1.5, "2020-03-31", -1, 0),
+    ("", "yes", 5, -0.5, "2020-03-01", -1, -1),
 ]
-_UNFIT = {"flag": "maybe", "whole": 4.5, "day": "2020-04-01"}  # refused in memory
+_UNFIT = {"flag": "maybe", "whole": 4.5, "day": "2020-04-01", "size": 2, "code": 3}  # refused in memory
 
 
 def check_engine(engine: str) -> Finding:
