@@ -26,7 +26,7 @@ from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check
 from pypgm.audit.pairs import PRIVACIES, Pair, far_pairs, neighbour_pairs
 from pypgm.audit.surroundings import all_output, as_told
 from pypgm.audit.trace import Trace
-from pypgm.data import Schema
+from pypgm.data import Boolean, Categorical, Codes, Column, Date, Integer, Real, Schema
 from pypgm.data.opened import opened
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
@@ -129,6 +129,24 @@ _SECRETS = ("4711", "-1", "8,9", "Zürich", "1e3", "", "0.5", "2147483648")
 """Values that are in no domain here."""
 
 
+_UNFIT: dict[str, tuple[Column, tuple[object, ...]]] = {
+    "a text among labels": (
+        Categorical(["office", "home", "2.5"]),
+        ("offic", "Office", "hime", "zebra", "2,5", 2, "x" * 99),
+    ),
+    "a number among labels": (Categorical([1, 2.5, 40]), (2, 3.5, 41, -1, 10**30, "1,0", "one")),
+    "a text for a boolean": (Boolean(["no", "yes"]), ("ye", "yess", "NOT", "2", 2, "maybe")),
+    "a code of a column": (Codes(3), (3, 4, -1, "3", "1.5", "x", 10**30)),
+    "a whole number beyond": (Integer(0, 9), (10, 11, -1, 10**6, "12", 10.0)),
+    "a text for a whole number": (Integer(0, 9), ("7x", "x", "seven", "--", "1_0")),
+    "a fraction for a whole number": (Integer(0, 9), (7.5, "7.5", 8.25, -0.5)),
+    "a number beyond": (Real(0, 1, bins=2), (1.1, 2, -0.001, 1e300, "1.01")),
+    "a text for a number": (Real(0, 1, bins=2), ("0.5x", "x", "half", "1e", "nan")),
+    "a day beyond": (Date("2020-01-01", "2020-01-31"), ("2020-02-01", "2019-12-31", "1999-01-01")),
+    "a text for a day": (Date("2020-01-01", "2020-01-31"), ("2020-01-32", "2020-13-01", "01.01.2020", "x", "today")),
+}
+
+
 def check_table_errors() -> Finding:
     """Load tables that differ in one bad value: what is said of them is the same, whatever the value."""
     domain = Domain({"a": 3, "b": ["x", "y"]})
@@ -145,11 +163,17 @@ def check_table_errors() -> Finding:
         "a weight": lambda value: pypgm.Dataset({"a": [0, 1], "b": [0, 1]}, domain, weights=[1.0, -value]),
     }
     found: list[tuple[str, str]] = []
+    for name, (column, values) in _UNFIT.items():
+        # However near it is to what is allowed, how far beyond it, and how often it comes.
+        taken = (partial(Schema({"a": column}).encode, {"a": [value] * n}) for value in values for n in (1, 2, 9))
+        found.extend(_same(name, [_said(lambda encode: encode(), each) for each in taken]))
     for name, way in ways.items():
         found.extend(_same(name, [_said(way, value) for value in _SECRETS]))
     for name, way_of_number in numbers.items():
         found.extend(_same(name, [_said(way_of_number, value) for value in (4711, 815, 10**6)]))
-    return finding("table errors", "read_table, Dataset", found, f"{len(ways) + len(numbers)} errors, one text each")
+    return finding(
+        "table errors", "read_table, Dataset", found, f"{len({**ways, **numbers, **_UNFIT})} errors, one text each"
+    )
 
 
 def _read(domain: Domain, rows: list[list[str]]) -> object:

@@ -18,6 +18,7 @@ from pypgm.privacy import Budget, Privacy
 
 TABLE, SELECTOR, GUARDED = "pypgm.privacy.private_table", "pypgm.privacy.selector", "pypgm.privacy.guarded"
 MST, CLI, CLOSED = "pypgm.mechanisms._mst", "pypgm.cli.synth", "pypgm.data.closed"
+BINS = "pypgm.data.bins"
 RELEASE, BUDGET, QUANTILES = "pypgm.release", "pypgm.privacy.budget", "pypgm.privacy.quantiles"
 PAIRS = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
 RECORDS = "getattr(table, '_PrivateTable__data')"
@@ -136,6 +137,30 @@ MUTANTS = [
         CLOSED,
         'f"needs {self.allowed}, and has another value"',
         'f"needs {self.allowed}, not {len(str(value))} letters"',
+        check_table_errors,
+        "exception tells",
+    ),
+    Mutant(
+        "an error guesses which label was meant",
+        CLOSED,
+        'and has another value" + hint)',
+        'and has another value" + hint + ", not no" * str(value).lower().startswith("off"))',
+        check_table_errors,
+        "exception tells",
+    ),
+    Mutant(
+        "an error counts the values that do not fit",
+        BINS,
+        'and {why}")',
+        'and {why}, {int(bad.sum())} times")',
+        check_table_errors,
+        "exception tells",
+    ),
+    Mutant(
+        "an error says on which side of its bounds a number is",
+        BINS,
+        'why = ("is beyond them",',
+        'why = ("is below them" if places[row] < low else "is above them",',
         check_table_errors,
         "exception tells",
     ),
