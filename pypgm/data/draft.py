@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from pypgm.data.dates import iso_date
@@ -77,7 +77,9 @@ def draft_schema(
                 seen = _read(text_rows(path), ".", ",")
             else:
                 file = stack.enter_context(open_text(path, encoding))
-                seen = _read(csv_rows(path, file, delimiter), decimal, delimiter)
+                rows = csv_rows(path, file, delimiter)
+                header = [name.strip() for name in next(rows, [])]
+                seen = _read(chain([header], rows), decimal, delimiter)
         except _NoTableError as error:
             raise ValueError(f"{name} {error}") from None
     columns = {name: found for name, column in seen.items() if (found := column.declared())}
@@ -109,7 +111,7 @@ class _NoTableError(ValueError):
 
 
 def _read(rows: Iterator[list[str]], decimal: DecimalMark, delimiter: str) -> dict[str, _Seen]:
-    header = [name.strip() for name in next(rows, [])]
+    header = next(rows)
     if not any(header):
         raise _NoTableError("is empty; it needs a header line with the names of the columns")
     if wrong := _wrong_names(header):

@@ -10,7 +10,7 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
@@ -25,6 +25,7 @@ __all__ = [
     "open_text",
     "replacing",
     "replacing_text",
+    "write_header",
     "write_rows",
 ]
 
@@ -75,7 +76,9 @@ def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iter
         raise ValueError(f"{told}, in the row that begins in line {line}; {way_out}") from None
 
 
-def write_rows(file: TextIO, rows: Iterable[Iterable[object]], delimiter: str = ",") -> None:
+def write_rows(
+    file: TextIO, rows: Iterable[Iterable[object]], delimiter: str = ",", quoting: int = csv.QUOTE_MINIMAL
+) -> None:
     r"""Write rows as a CSV file has them; a field with a line break of any kind is in quotes.
 
     Examples
@@ -85,7 +88,16 @@ def write_rows(file: TextIO, rows: Iterable[Iterable[object]], delimiter: str = 
     >>> file.getvalue()
     '"a\rb",c\n'
     """
-    csv.writer(_Lines(file), delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    csv.writer(_Lines(file), delimiter=delimiter, quoting=quoting, lineterminator="\r\n").writerows(rows)
+
+
+def write_header(file: TextIO, names: Sequence[str], delimiter: str = ",") -> None:
+    """Write the names of columns as the first line of a CSV file.
+
+    A name that begins with a byte order mark is in quotes, so that the mark does not begin the file.
+    """
+    quoting = csv.QUOTE_ALL if names and names[0].startswith("\ufeff") else csv.QUOTE_MINIMAL
+    write_rows(file, [names], delimiter, quoting)
 
 
 class _Lines:

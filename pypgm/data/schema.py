@@ -30,6 +30,7 @@ __all__ = ["Schema", "as_schema", "read_schema"]
 
 _MOST_MADE = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # in the name of a column
 
 
 class Schema:
@@ -96,6 +97,11 @@ class Schema:
         self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
         if not self.declared:
             raise ValueError("a schema needs at least one column")
+        unwritable = [name for name in self.declared if isinstance(name, str) and _UNWRITABLE.search(name)]
+        if unwritable:
+            raise ValueError(
+                f"the name of column {unwritable[0]!a} has a NUL or half a surrogate pair: no table has it"
+            )
         both = [name for name in self.drop if name in self.declared]
         if both:
             raise ValueError(f"column {both[0]!r} is declared and dropped")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
@@ -17,7 +17,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import name_problems, problems_error
 from pypgm.data.file_kind import START, TABLE, it_looks_like
-from pypgm.data.files import NO_TEXT, csv_rows, open_text, replacing_text, write_rows
+from pypgm.data.files import NO_TEXT, csv_rows, open_text, replacing_text, write_header, write_rows
 from pypgm.data.layout import Layout
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
@@ -194,7 +194,7 @@ def write_table(
     texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
     with replacing_text(path, how.encoding) as file:
-        write_rows(file, [names], how.delimiter)
+        write_header(file, names, how.delimiter)
         for start in range(0, data.n_records, _CHUNK):
             codes = {name: data.columns[name][start : start + _CHUNK] for name in names}
             if schema is None:
@@ -224,7 +224,7 @@ def csv_names(
     decimal: DecimalMark = ".",
 ) -> list[str]:
     """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
-    with _opened(path, delimiter, encoding, decimal) as (header, _):
+    with _opened(path, [*schema.columns, *schema.drop], delimiter, encoding, decimal) as (header, _):
         problems = _header_problems(header, schema.columns, schema.drop, ignore_extra)
     if problems:
         raise problems_error(os.fspath(path), problems)
@@ -244,7 +244,7 @@ def csv_pieces(
     points = {name: _with_points(column, decimal) for name, column in columns.items()}
     parts: dict[str, list[str]] = {name: [] for name in columns}
     n_held = 0
-    with _opened(path, delimiter, encoding, decimal) as (header, rows):
+    with _opened(path, columns, delimiter, encoding, decimal) as (header, rows):
         for chunk, problem in _chunks(rows, len(header), 1):
             if problem:
                 raise problems_error(os.fspath(path), [problem])
@@ -286,7 +286,7 @@ def _read(
 ) -> dict[str, NDArray[Any]]:
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
     name = os.fspath(path)
-    with _opened(path, how.delimiter, how.encoding, how.decimal) as (header, rows):
+    with _opened(path, [*columns, *drop], how.delimiter, how.encoding, how.decimal) as (header, rows):
         problems = _header_problems(header, columns, drop, how.ignore_extra)
         codes, wrong = _read_columns(rows, header, columns, how.decimal, texts)
     if problems or wrong:
@@ -296,14 +296,18 @@ def _read(
 
 @contextlib.contextmanager
 def _opened(
-    path: str | os.PathLike[str], delimiter: str, encoding: str, decimal: DecimalMark
+    path: str | os.PathLike[str], names: Collection[str], delimiter: str, encoding: str, decimal: DecimalMark
 ) -> Iterator[tuple[_Header, Iterator[list[str]]]]:
-    """Open a CSV file: the names in its header, and the rows after it."""
+    """Open a CSV file: the names in its header, and the rows after it.
+
+    A field of the header is the column of just that name, where there is one, and else of the name without white space
+    around it.
+    """
     check_marks(delimiter, decimal)
     with open_text(path, encoding) as file:
         start = cast("BufferedReader", file.buffer).peek(START)
         rows = csv_rows(path, file, delimiter)
-        header = _Header(field.strip() for field in next(rows, []))
+        header = _Header(field if field in names else field.strip() for field in next(rows, []))
         header.hint = separator_hint(header, delimiter) or it_looks_like(start.decode(encoding, "replace"), TABLE)
         yield header, rows
 
@@ -364,7 +368,7 @@ def _header_problems(
     header: _Header, columns: Mapping[str, Column], drop: Sequence[str], ignore_extra: bool
 ) -> list[str]:
     """Return what is wrong with a header; a first line that is none is a record, and its content is never shown."""
-    if not any(header):
+    if not any(header) and not set(header).intersection(columns):
         return ["is empty; it needs a header line with the names of the columns"]
     if not {name.casefold() for name in columns}.intersection(name.casefold() for name in header):
         names = listed([repr(name) for name in columns])

@@ -1,0 +1,101 @@
+"""Whatever a column is called, what is written of it is read again; names that no table has are refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm.data.draft import draft_schema
+
+MARKS = [
+    "",
+    " ",
+    "\t",
+    "\n",
+    "\r",
+    "\r\n",
+    "\ufeff",
+    "\x1a",
+    "\x1f",
+    "\x85",
+    "\xa0",
+    "\u2028",
+    "\u200b",
+    ",",
+    ";",
+    '"',
+    "#",
+]
+NAMES = sorted({f"{a}{word}{b}" for a, b in itertools.product(MARKS, MARKS) for word in ("", "a")} | {"a\nb", "é", "1"})
+
+
+def schema_of(*names):
+    return pypgm.Schema({name: ["x", "y", "z"] for name in names})
+
+
+def check_read_again(path, schema):
+    data = pypgm.Dataset({name: [0, 1, 2, 1] for name in schema.domain}, schema.domain)
+    pypgm.write_table(data, path, schema)
+    read = pypgm.read_table(path, schema)
+    assert all((read.columns[name] == data.columns[name]).all() for name in schema.domain), path.read_bytes()
+
+
+def test_a_csv_file_with_any_name_is_read_again(tmp_path):
+    for name in NAMES:
+        for names in ([name], [name, "other"], ["other", name]):
+            check_read_again(tmp_path / "table.csv", schema_of(*names))
+
+
+def test_names_that_differ_in_their_ends_alone_are_told_apart(tmp_path):
+    names = ["a", " a", "a ", "\ufeffa", "", " "]
+    for order in itertools.permutations(names, 3):
+        check_read_again(tmp_path / "table.csv", schema_of(*order))
+
+
+def test_white_space_around_a_declared_name_is_still_none_of_it(tmp_path):
+    (tmp_path / "table.csv").write_text(" a ,b\nx,y\n")
+    assert pypgm.read_table(tmp_path / "table.csv", schema_of("a", "b")).n_records == 1
+
+
+@pytest.mark.parametrize("name", ["", " ", "\ufeffa", " a", "a\nb", "a\r", "\u2028a"])
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_synthetic_records_of_a_frame_with_any_name(name, library, tmp_path):
+    module = pytest.importorskip(library)
+    pytest.importorskip("narwhals")
+    columns = {name: ["x", "y"] * 20, "b": ["x", "z"] * 20}
+    frame = module.DataFrame(columns) if library == "pandas" else module.table(columns)
+    release = pypgm.synthesize(frame, schema_of(name, "b"), epsilon=1, delta=1e-9, mechanism="mst")
+    for path in (tmp_path / "out.csv", tmp_path / "out.parquet"):
+        if path.suffix == ".parquet":
+            pytest.importorskip("pyarrow")
+        release.write(path, rows=7, rng=0)
+        assert pypgm.read_table(path, release.schema).n_records == 7
+
+
+@pytest.mark.parametrize("name", [" a", "a\n", "\ufeffa", "a\rb"])
+def test_a_draft_of_a_parquet_file_has_its_names(name, tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({name: ["x", "y"] * 20}), tmp_path / "t.parquet")
+    drafted = pypgm.Schema.from_dict(draft_schema(tmp_path / "t.parquet"))
+    assert list(drafted.declared) == [name]
+    assert pypgm.read_table(tmp_path / "t.parquet", drafted).n_records == 40
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\0", "a\ud800"])
+def test_a_name_that_no_table_has_is_refused_at_once(name):
+    for columns in ({name: 2}, {"b": 2, name: ["x", "y"]}):
+        with pytest.raises(ValueError, match=r"the name of column .* has a NUL or half a surrogate pair"):
+            pypgm.Schema(columns)
+    with pytest.raises(ValueError, match="the name of column"):
+        pypgm.synthesize({name: [0, 1]}, {name: 2}, epsilon=1, delta=1e-9)
+
+
+def test_one_column_without_a_name(tmp_path):
+    check_read_again(tmp_path / "table.csv", schema_of(""))
+    with pytest.raises(ValueError, match="is empty; it needs a header line"):
+        pypgm.read_table(tmp_path / "table.csv", schema_of("a"))
+    assert np.array_equal(pypgm.read_table(tmp_path / "table.csv", schema_of("")).columns[""], [0, 1, 2, 1])
