@@ -30,7 +30,7 @@ def check_fields(value: object, kind: object, where: str = "") -> None:
         ``str``, ``int``, ``float`` (finite, an integer too), `ANY_NUMBER`, ``bool``, ``numpy.ndarray`` or ``None``; a
         tuple of kinds, of which one will do; a list of the one kind of all its entries; a mapping of names to kinds,
         which may be missing where the name ends in "?", or of ``str`` to the kind of all entries; a set of values;
-        ``object`` for anything.
+        ``object`` for anything. Within the whole a mapping has no other names, unless it is empty or has ``str`` too.
     where : str
         What the field is called; empty for the whole.
 
@@ -66,6 +66,10 @@ def _check_entries(value: Mapping[str, object], kinds: Mapping[object, object], 
             check_fields(value[name.rstrip("?")], kind, f"{start}{name.rstrip('?')}")
         elif not name.endswith("?"):
             raise ValueError(f"field {start}{name} is missing")
+    known = {name.rstrip("?") for name in kinds if isinstance(name, str)}
+    more = [name for name in value if name not in known] if start and kinds and str not in kinds else []
+    if more:
+        raise ValueError(f"field {start}{more[0]} is not known")
 
 
 def _is(value: object, kind: object) -> bool:

@@ -20,8 +20,14 @@ __all__ = ["check_release", "release_arguments", "release_fields"]
 
 _VERSION = 2
 _UNLINKED = 1  # the version of releases that do not say which line charged each measurement
-_FIELDS = {"version": int, "mechanism": str, "options?": {str: object}, "pypgm?": str, "log?": [{str: object}]}
-_FIELDS |= {"ledger": {}, "measurements": MEASUREMENTS, "layout?": LAYOUT}
+_FIELDS: dict[object, object] = {
+    "version": int,
+    "mechanism": str,
+    "options?": {str: object},
+    "pypgm?": str,
+    "log?": [{str: object}],
+}
+_FIELDS |= {"ledger": {}, "measurements": MEASUREMENTS, "layout?": LAYOUT, str: object}
 
 
 def release_fields(release: Release) -> dict[str, Any]:

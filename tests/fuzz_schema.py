@@ -23,7 +23,7 @@ SCHEMA = {
     "drop": ["id"],
     "rules": [{"columns": ["sex", "k"], "forbidden": [["F", 2]]}, "age <= pay"],
 }
-_OPEN = {
+OPEN = {
     "columns": {
         "q": {"kind": "real", "low": 0, "high": 100, "bins": {"quantiles": 4, "share": 0.05}},
         "o": {"kind": "open", "share": "1/10", "null": "?"},
@@ -103,7 +103,7 @@ TOKENS = [*NUMBERS, *ODD, *_WORDS]
 
 def seeds() -> dict[str, bytes]:
     """Return schemas with all there is, and domains of the repository."""
-    own = {"closed": SCHEMA, "open": _OPEN, "short": {"age": 85, "sex": ["F", "M"], "n": [1, 2.5, False]}}
+    own = {"closed": SCHEMA, "open": OPEN, "short": {"age": 85, "sex": ["F", "M"], "n": [1, 2.5, False]}}
     return {n: json.dumps(s).encode() for n, s in own.items()} | data_files("*/domain.json", 20_000)
 
 

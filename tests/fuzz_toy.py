@@ -26,6 +26,8 @@ def use(path: str) -> str:
     text = Path(path).read_text(encoding="ascii").split()[0]
     if text == "refused":
         raise ValueError("not today")
+    if text == "pythons":
+        raise ValueError("'int' object is not iterable")
     if text == "foreign":
         raise KeyError(text)
     if text == "memory":

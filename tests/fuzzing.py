@@ -10,8 +10,8 @@ found; the inputs at fault go to the folder. A format is a module ``fuzz_FORMAT.
   nothing is.
 
 Readers run in a process of their own, so that a crash and an end by the limit of time or of memory are answers.
-A file is refused by ``ValueError`` itself or an error of pypgm; any other exception is a fault, and so is a warning of
-floating-point arithmetic.
+A file is refused by ``ValueError`` itself or an error of pypgm, in words of its own; any other exception is a fault,
+and so is a warning of floating-point arithmetic.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import itertools
 import json
 import os
 import random
+import re
 import resource
 import select
 import signal
@@ -44,6 +45,12 @@ MEMORY = 1 << 30  # bytes, beyond what a worker has once the package is imported
 _FRESH = 2000  # inputs of one worker
 _AT_ONCE = 50  # inputs that a worker is asked for together
 _SHORT = 300  # bytes: files that are shorter by far are drawn equally often
+
+PYTHONS = re.compile(  # what errors of Python's own calls say: no words for who has a file at hand
+    r"__init__\(|positional arg|unexpected keyword|object is not|object cannot|has no attribute|unhashable type"
+    r"|NoneType|not supported between|codec can't|could not convert|invalid literal|list index|to unpack"
+    r"|not subscriptable|is not iterable|embedded null|argument must be|not all arguments|Traceback"
+)
 
 
 class Answer(NamedTuple):
@@ -163,7 +170,7 @@ def _answer(use: Callable[[str], str], path: str) -> Answer:
             own = type(error) is ValueError or type(error).__module__.startswith("pypgm")
             place = traceback.extract_tb(error.__traceback__)[-1]
             said = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {str(error)[:300]}"
-            return Answer("refused" if own else "foreign", said)
+            return Answer("refused" if own and not PYTHONS.search(str(error)) else "foreign", said)
     numbers = [str(w.message) for w in told if "encountered in" in str(w.message)]
     found = wrong or next(iter(numbers), "")
     return Answer("wrong" if found else "read", found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections import Counter
 
@@ -10,12 +11,15 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("limits of memory and of the processor as Linux has them", allow_module_level=True)
 
+import fuzz_schema
 import fuzzing
+
+import pypgm
 
 
 def test_each_kind_of_fault_is_noticed_and_the_next_input_is_read(tmp_path):
     kinds = {"read": "read", "refused": "refused", "wrong": "wrong", "warned": "wrong"}
-    kinds |= {"foreign": "foreign", "memory": "foreign", "crash": "crash", "hang": "hang"}
+    kinds |= {"foreign": "foreign", "pythons": "foreign", "memory": "foreign", "crash": "crash", "hang": "hang"}
     with fuzzing.Worker("toy", seconds=0.2) as worker:
         for text, kind in kinds.items():
             for told, expected in ((text, kind), ("read", "read")):
@@ -34,6 +38,34 @@ def test_the_same_seed_gives_the_same_inputs():
     assert set(found[0].counts) == {"read", "refused", "wrong"}
     assert Counter(answer.kind for _, answer, _ in found[0].faults) == {"wrong": found[0].counts["wrong"]}
     assert "another value" in str(found[0])
+
+
+WRONG = [None, True, 3, -1, 0.5, float("nan"), "x", "", [], {}, [[]], [{}], {"a": 1}, ["a", {"b": 1}], [["a", [1]]]]
+WRONG += [[None], 10**400, [1, "1"], [True, 1], [[], []], "1e999", [["F", {}]]]
+
+
+def places(value, start=()):
+    """Yield where each value stands in a parsed file."""
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value) if type(value) is list else ():
+        yield (*start, step)
+        yield from places(inner, (*start, step))
+
+
+@pytest.mark.parametrize("whole", [fuzz_schema.SCHEMA, fuzz_schema.OPEN], ids=["closed", "open"])
+def test_a_schema_with_any_value_anywhere_is_read_or_refused_in_own_words(whole):
+    for place in places(whole):
+        for wrong in WRONG:
+            told = copy.deepcopy(whole)
+            entry = told
+            for step in place[:-1]:
+                entry = entry[step]
+            entry[place[-1]] = wrong
+            said = ""
+            try:
+                pypgm.Schema.from_dict(told)
+            except ValueError as error:
+                said = str(error)
+            assert not fuzzing.PYTHONS.search(said), (place, wrong)
 
 
 @pytest.mark.slow

@@ -348,5 +348,49 @@ def test_codes_of_records_are_of_their_domain(tmp_path):
 @pytest.mark.parametrize("name", ["more", "oracle", "callback"])
 def test_options_of_an_estimate_are_those_it_has(name, tmp_path):
     path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
-    with pytest.raises(ValueError, match="an estimate has no options"):
+    with pytest.raises(ValueError, match=rf"field origin\.options\.{name} is not known"):
         rewritten(path, lambda header, own, arrays: header["origin"]["options"].update({name: 1}))
+
+
+PLACES = {
+    "a measurement": (("release", "measurements", 0), r"release\.measurements\[0\]"),
+    "the ledger": (("release", "ledger"), r"ledger"),
+    "a line": (("release", "ledger", "lines", 0), r"ledger\.lines\[0\]"),
+    "the budget": (("release", "ledger", "budget"), r"ledger\.budget"),
+    "the relation": (("release", "ledger", "privacy"), r"ledger\.privacy"),
+    "the layout": (("release", "layout"), r"release\.layout"),
+    "the fit": (("fit",), "fit"),
+    "the estimate": (("origin",), "origin"),
+    "a measurement of the model": (("origin", "measurements", 0), r"origin\.measurements\[0\]"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_field_that_is_not_known_is_named(place, tmp_path):
+    path, shown = PLACES[place]
+    schema = pypgm.Schema({"a": 2, "b": ["x", "y", "z"]})
+    table = {"a": [0, 1] * 50, "b": ["x", "y"] * 50}
+    release = pypgm.synthesize(table, schema, **BUDGET, mechanism="mst")
+
+    def change(header, own, arrays):
+        entry = header
+        for step in path:
+            entry = entry[step]
+        entry["extra"] = 1
+
+    with pytest.raises(ValueError, match=rf"field {shown}\.extra is not known") as error:
+        rewritten(saved(tmp_path, release), change)
+    assert "__init__" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("Prefix", [2, 3]), ("Folded", []), ("Partition", []), ("Kronecker", [1, 2, 3])]
+)
+def test_arguments_that_a_query_does_not_take_are_said_to_be_so(name, arguments, tmp_path):
+    release = mechanisms.mst(DATA, **BUDGET, unsafe_seed=0)
+
+    def change(header, own, arrays):
+        last(own)["query"] = {"class": name, "arguments": arguments}
+
+    with pytest.raises(ValueError, match=f"a query of the class {name} has other arguments"):
+        rewritten(saved(tmp_path, release), change)

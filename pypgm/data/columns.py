@@ -180,7 +180,7 @@ class Column(ABC):
         """Yield what is wrong with the declaration of nulls and other values."""
         if not all(isinstance(text, str) for text in self.nulls):
             yield "null needs texts"
-        if len(set(self.nulls)) != len(self.nulls):
+        elif len(set(self.nulls)) != len(self.nulls):
             yield "a text of null comes more than once"
         if self.other_label is not None and self.other_label in self.nulls:
             yield f"{self.other_label!r} is a null and the label of other values"

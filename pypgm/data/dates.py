@@ -68,6 +68,8 @@ class Date(Binned):
         for name in ("low", "high"):
             given = getattr(self, name)
             object.__setattr__(self, name, str(given) if isinstance(given, datetime.date) else given)
+        if not isinstance(self.format, str):
+            raise TypeError("format needs a text such as %d.%m.%Y")
         super().__post_init__()
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,9 @@ from pypgm.data.frames import Frame, as_columns
 from pypgm.data.unsettled import Unsettled
 from pypgm.domain import Domain, Label, check_domain, listed
 
-__all__ = ["as_column", "columns_of", "encoded", "encoded_pieces", "name_problems", "problems_error"]
+__all__ = ["as_column", "check_writable", "columns_of", "encoded", "encoded_pieces", "name_problems", "problems_error"]
+
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def encoded(
@@ -97,6 +100,13 @@ def name_problems(
         way_out = 'ignore_extra=True or --ignore-extra leaves them out, or the list "drop" of the schema'
         problems.append(f"has columns that the domain does not: {listed(extra)}; {way_out}")
     return problems
+
+
+def check_writable(names: Iterable[object]) -> None:
+    """Raise ``ValueError`` if a name of a column is one that no file of records can have."""
+    unwritable = [name for name in names if isinstance(name, str) and _UNWRITABLE.search(name)]
+    if unwritable:
+        raise ValueError(f"the name of column {unwritable[0]!a} has a NUL or half a surrogate pair: no table has it")
 
 
 def problems_error(name: str, problems: Sequence[str]) -> ValueError:

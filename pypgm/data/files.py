@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import BinaryIO, Literal, TextIO, cast
 
 from pypgm.data.file_kind import START, binary_kind
 
@@ -77,9 +77,11 @@ def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iter
 
 
 def write_rows(
-    file: TextIO, rows: Iterable[Iterable[object]], delimiter: str = ",", quoting: int = csv.QUOTE_MINIMAL
+    file: TextIO, rows: Iterable[Iterable[object]], delimiter: str = ",", *, in_quotes: bool = False
 ) -> None:
-    r"""Write rows as a CSV file has them; a field with a line break of any kind is in quotes.
+    r"""Write rows as a CSV file has them.
+
+    A field with a line break of any kind is in quotes, and so is every field if `in_quotes`.
 
     Examples
     --------
@@ -88,6 +90,7 @@ def write_rows(
     >>> file.getvalue()
     '"a\rb",c\n'
     """
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if in_quotes else csv.QUOTE_MINIMAL
     csv.writer(_Lines(file), delimiter=delimiter, quoting=quoting, lineterminator="\r\n").writerows(rows)
 
 
@@ -96,8 +99,7 @@ def write_header(file: TextIO, names: Sequence[str], delimiter: str = ",") -> No
 
     A name that begins with a byte order mark is in quotes, so that the mark does not begin the file.
     """
-    quoting = csv.QUOTE_ALL if names and names[0].startswith("\ufeff") else csv.QUOTE_MINIMAL
-    write_rows(file, [names], delimiter, quoting)
+    write_rows(file, [names], delimiter, in_quotes=names[0].startswith("\ufeff"))
 
 
 class _Lines:

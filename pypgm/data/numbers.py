@@ -6,7 +6,7 @@ import math
 import operator
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -65,7 +65,7 @@ class Integer(Binned):
     kind = "integer"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", tuple(self.edges))
+        object.__setattr__(self, "edges", _listed(self.edges))
         super().__post_init__()
 
     @property
@@ -175,7 +175,7 @@ class Real(Binned):
     kind = "real"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", tuple(self.edges))
+        object.__setattr__(self, "edges", _listed(self.edges))
         super().__post_init__()
 
     @property
@@ -333,6 +333,12 @@ def short_texts(numbers: Sequence[float]) -> list[str]:
     """
     texts = [f"{number:g}" for number in numbers]
     return texts if len(set(texts)) == len(texts) else list(map(repr, numbers))
+
+
+def _listed(edges: object) -> tuple[Any, ...]:
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise TypeError("edges needs a list of numbers")
+    return tuple(edges)
 
 
 def _order_problems(low: float, beyond: float, edges: Sequence[float]) -> Iterator[str]:

@@ -67,10 +67,12 @@ class Rule:
     forbidden: Sequence[Sequence[Entry]]
 
     def __post_init__(self) -> None:
-        if isinstance(self.columns, str) or len(set(self.columns)) != len(self.columns) or len(self.columns) < 2:
+        if not _all_are(self.columns, str) or len(set(self.columns)) != len(self.columns) or len(self.columns) < 2:
             told = "a rule needs two different columns or more, and what one can have is in its own declaration"
             raise ValueError(f"{told}: got {self.columns!r}")
         object.__setattr__(self, "columns", tuple(self.columns))
+        if not _all_are(self.forbidden, Sequence) or any(isinstance(cell, str) for cell in self.forbidden):
+            raise TypeError(f"the rule on {escaped(', '.join(self.columns))} needs lists of entries")
         plain = [tuple(tuple(e) if isinstance(e, list) else e for e in cell) for cell in self.forbidden]
         object.__setattr__(self, "forbidden", tuple(plain))
         if not self.forbidden or any(len(cell) != len(self.columns) for cell in self.forbidden):
@@ -101,6 +103,11 @@ class Rule:
         """Return what a schema file has for the rule."""
         cells = [[list(e) if isinstance(e, tuple) else e for e in cell] for cell in self.forbidden]
         return {"columns": list(self.columns), "forbidden": cells}
+
+
+def _all_are(entries: object, kind: type) -> bool:
+    """Return whether what should be a list is one, of entries of a kind."""
+    return isinstance(entries, Sequence) and not isinstance(entries, str) and all(isinstance(e, kind) for e in entries)
 
 
 def broken_rules(

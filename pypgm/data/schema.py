@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
-from pypgm.data.encoding import as_column, columns_of, encoded, problems_error
+from pypgm.data.encoding import as_column, check_writable, columns_of, encoded, problems_error
 from pypgm.data.files import replacing_text
 from pypgm.data.frames import Frame
 from pypgm.data.rule_comparison import Comparison, check_together
@@ -30,7 +30,6 @@ __all__ = ["Schema", "as_schema", "read_schema"]
 
 _MOST_MADE = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # in the name of a column
 
 
 class Schema:
@@ -97,11 +96,7 @@ class Schema:
         self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
         if not self.declared:
             raise ValueError("a schema needs at least one column")
-        unwritable = [name for name in self.declared if isinstance(name, str) and _UNWRITABLE.search(name)]
-        if unwritable:
-            raise ValueError(
-                f"the name of column {unwritable[0]!a} has a NUL or half a surrogate pair: no table has it"
-            )
+        check_writable(self.declared)
         both = [name for name in self.drop if name in self.declared]
         if both:
             raise ValueError(f"column {both[0]!r} is declared and dropped")

@@ -155,7 +155,10 @@ class Folding:
             If the codes do not fit the domain.
         """
         sources = {}
-        for coarse, (fine, codes) in lists.items():
+        for coarse, given in lists.items():
+            if [type(part) for part in given] != [str, list]:
+                raise ValueError(f"attribute {coarse!r} needs the attribute that it is a function of, and its codes")
+            fine, codes = given
             own = np.asarray(codes, dtype=np.int64)
             fits = own.shape == domain.sizes((fine,)) and own.min() >= 0 and own.max() < domain.size(coarse)
             if not fits or fine in lists:

@@ -22,13 +22,14 @@ from pypgm.models.stored_model import told
 from pypgm.numeric import as_generator
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
+from pypgm.privacy.ledger_report import BUDGET
 from pypgm.privacy.relation import Privacy
 from pypgm.release import Release, load
 
 __all__ = ["RelatedRelease", "RelatedTables"]
 
 _FILES = ("parents.pgm", "children.pgm")
-_SHARED = {"budget": {str: str}, "max_children": int, "context": [str], "count": str, "measured": str}
+_SHARED = {"budget": BUDGET, "max_children": int, "context": [str], "count": str, "measured": str}
 _KEY = "related"  # of the option that holds what both releases share
 
 

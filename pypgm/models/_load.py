@@ -31,7 +31,7 @@ _OPTIONS: Fields = {"loss": {*LOSSES}, "method": {*METHODS}, "stop": {*get_args(
 _OPTIONS |= {"iterations": int, "tolerance": float}
 _ORIGIN: Fields = {"total_is_known": bool, "options": _OPTIONS, "measurements": MEASUREMENTS}
 _ORIGIN |= {"prior": ({"cliques": [[str]], "values": np.ndarray}, None), "earlier": (_ORIGIN, None)}
-_MODEL: Fields = {"cliques": [[str]], "total": float, "functions": {str: [object]}, "potentials": np.ndarray}
+_MODEL: Fields = {"cliques": [[str]], "total": float, "functions": {str: [(str, [int])]}, "potentials": np.ndarray}
 _MODEL |= {"masks": [{"clique": [str], "allowed": np.ndarray}], "origin?": _ORIGIN}
 _REGIONS = {"regions": [[str]], "edges": [[int]], "prior_cells": float, "marginals": np.ndarray}
 
@@ -39,7 +39,6 @@ _REGIONS = {"regions": [[str]], "edges": [[int]], "prior_cells": float, "margina
 def _parts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return what models of both kinds were made of besides their tables."""
     check_fields(fields, _MODEL)
-    _check_options(fields.get("origin"))
     folding = Folding.from_lists(domain_of(fields), fields["functions"])
     return {
         "folding": folding,
@@ -47,15 +46,6 @@ def _parts(fields: dict[str, Any]) -> dict[str, Any]:
         "masks": _masks(folding.inner, fields["masks"]),
         "origin": Origin.unpacked(folding.inner, fields["origin"], estimate_again) if "origin" in fields else None,
     }
-
-
-def _check_options(origin: dict[str, Any] | None) -> None:
-    """Raise ``ValueError`` if an estimate of a file, or that of its prior, has an option that there is none of."""
-    while origin is not None:
-        more = origin["options"].keys() - _OPTIONS
-        if more:
-            raise ValueError(f"an estimate has no options {sorted(more)}")
-        origin = origin["earlier"]
 
 
 def stored_fit(fields: dict[str, Any]) -> Fit | None:
@@ -76,6 +66,8 @@ def _region_model(fields: dict[str, Any]) -> RegionGraphModel:
     parts = _parts(fields)
     domain = parts["folding"].inner
     regions = [domain.indices(r) for r in fields["regions"]]
+    if any(len(edge) != 2 for edge in fields["edges"]):
+        raise ValueError("field edges needs pairs of regions")
     edges = [(int(parent), int(child)) for parent, child in fields["edges"]]
     graph = RegionGraph(domain, map(domain.indices, fields["cliques"]), regions, edges)
     marginals, potentials = (CliqueVector(domain, graph.regions, fields[name]) for name in ("marginals", "potentials"))

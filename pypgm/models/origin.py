@@ -186,7 +186,11 @@ def _unpacked(value: object, most: int) -> object:
         return value
     if "class" in value:
         check_fields(value, _QUERY, "query")
-        return _CLASSES[value["class"]](*(_unpacked(part, most) for part in value["arguments"]))
+        arguments = [_unpacked(part, most) for part in value["arguments"]]
+        try:
+            return _CLASSES[value["class"]](*arguments)
+        except TypeError:  # whose text may be of Python's own calls
+            raise ValueError(f"a query of the class {value['class']} has other arguments") from None
     check_fields(value, _MATRIX, "query")
     from scipy.sparse import csr_array
 

@@ -18,13 +18,16 @@ from pypgm.terminal import escaped
 
 _Entry = tuple[str, str, str, Fraction]
 
-__all__ = ["LedgerReport", "check_line", "short", "upward"]
+__all__ = ["BUDGET", "LedgerReport", "check_line", "short", "upward"]
 
 _NUMBER = (str, float)
 _LINE = {"what": str, "on": str, "noise": str, "unit": str, "parameters": {str: _NUMBER}, "cost": _NUMBER}
 _LINE |= {"delta?": _NUMBER, "within?": str}
+BUDGET = {"epsilon?": _NUMBER, "delta?": _NUMBER, "rho?": _NUMBER, "reserved_delta?": _NUMBER}
+"""What a file has for a budget."""
+
 _PRIVACY = {"neighbours?": str, "records_per_person?": int}
-_FIELDS = {"lines": [_LINE], "budget": {str: _NUMBER}, "privacy?": _PRIVACY, "not_private?": str}
+_FIELDS = {"lines": [_LINE], "budget": BUDGET, "privacy?": _PRIVACY, "not_private?": str}
 
 
 class LedgerReport:

@@ -21,7 +21,7 @@ __all__ = ["MeasuredLines", "check_links", "links_of", "measured_lines"]
 
 _MEASURE = "measure"  # what a line says that charged one; those of quantiles, screens and histograms say other things
 _LAWS = {"gaussian": "discrete Gaussian", "laplace": "discrete Laplace"}
-_LINKS = {"charged_by": [(int, None)], "not_held": [int]}
+_LINKS = {"charged_by": [(int, None)], "not_held": [int], str: object}
 _ROUNDED = 1e-12  # relative: an exponential may differ in its last digit between machines
 
 
