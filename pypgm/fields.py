@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["ANY_NUMBER", "check_fields"]
+__all__ = ["ANY_NUMBER", "Record", "check_fields"]
 
 ANY_NUMBER = "any number"
 """The kind of a number that may be infinite or NaN."""
@@ -17,6 +17,23 @@ _NAMES: dict[object, str] = {str: "text", int: "an integer", float: "a finite nu
 _NAMES |= {bool: "true or false", None: "null", np.ndarray: "an array"}
 _LARGEST = 1 << 1000  # an integer that is a number: the doubles end there
 _MOST_SHOWN = 40
+
+
+class Record(dict[str, object]):
+    """The fields of an object, whole: their kinds as `check_fields` takes them, and what they mean.
+
+    Parameters
+    ----------
+    title : str
+        What such an object is.
+    fields : mapping of str to (kind, str)
+        A kind, and the meaning in a few words; a name that ends in "?" may be missing.
+    """
+
+    def __init__(self, title: str, fields: Mapping[str, tuple[object, str]]) -> None:
+        super().__init__({name: kind for name, (kind, _) in fields.items()})
+        self.title = title
+        self.meanings = {name: meaning for name, (_, meaning) in fields.items()}
 
 
 def check_fields(value: object, kind: object, where: str = "") -> None:
@@ -29,8 +46,8 @@ def check_fields(value: object, kind: object, where: str = "") -> None:
     kind : object
         ``str``, ``int``, ``float`` (finite, an integer too), `ANY_NUMBER`, ``bool``, ``numpy.ndarray`` or ``None``; a
         tuple of kinds, of which one will do; a list of the one kind of all its entries; a mapping of names to kinds,
-        which may be missing where the name ends in "?", or of ``str`` to the kind of all entries; a set of values;
-        ``object`` for anything. Within the whole a mapping has no other names, unless it is empty or has ``str`` too.
+        which may be missing where the name ends in "?", or of ``str`` to the kind of all entries; a `Record`, which is
+        such a mapping and has no other names; a set of values; ``object`` for anything.
     where : str
         What the field is called; empty for the whole.
 
@@ -66,10 +83,10 @@ def _check_entries(value: Mapping[str, object], kinds: Mapping[object, object], 
             check_fields(value[name.rstrip("?")], kind, f"{start}{name.rstrip('?')}")
         elif not name.endswith("?"):
             raise ValueError(f"field {start}{name} is missing")
-    known = {name.rstrip("?") for name in kinds if isinstance(name, str)}
-    more = [name for name in value if name not in known] if start and kinds and str not in kinds else []
-    if more:
-        raise ValueError(f"field {start}{more[0]} is not known")
+    if isinstance(kinds, Record):
+        unknown = next((name for name in value if name not in kinds and f"{name}?" not in kinds), None)
+        if unknown is not None:
+            raise ValueError(f"field {start}{unknown} is not known")
 
 
 def _is(value: object, kind: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +19,7 @@ from pypgm.data.rules import drawn_by_rules
 from pypgm.data.schema import as_schema
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
-from pypgm.models.archive import archive_bytes, parse_archive, read_archive
+from pypgm.files.file import file_bytes, parse_file, read_file
 from pypgm.models.stored_model import Stored, model_of_archive, told
 from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import as_generator
@@ -387,7 +388,7 @@ class Release(Stored):
         return self.model.archive() | {"release": release_fields(self)}
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
-        return (_unpickled, (archive_bytes(self.archive()),))
+        return (_unpickled, (file_bytes(self.archive()),))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Self:
@@ -426,7 +427,13 @@ class Release(Stored):
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"
 
 
-RELEASES: dict[str, type[Release]] = {}  # by mechanism, where it is a class of their own
+RELEASES = {  # module and name of the class of a mechanism's releases, where it is one of their own
+    "bayes.learn_private": ("pypgm.bayes.network_release", "NetworkRelease"),
+    **{
+        f"mrf.{learner}": ("pypgm.mrf.field_release", "FieldRelease")
+        for learner in ("learn_ising", "learn_pairwise", "learn_t_wise", "learn_structure")
+    },
+}
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Release | ReleasedModel:
@@ -460,7 +467,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Rel
     >>> pypgm.load(path).ledger.budget
     Budget(epsilon=1, delta=1e-09)
     """
-    return _of_archive(read_archive(path, max_bytes), str(path))
+    return _of_archive(read_file(path, max_bytes), str(path))
 
 
 def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
@@ -469,7 +476,8 @@ def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
         return model
     try:
         own = release_arguments(fields["release"], model.domain)
-        release = RELEASES.get(own["mechanism"], Release)(model, **own)
+        module, kind = RELEASES.get(own["mechanism"], (__name__, "Release"))
+        release: Release = getattr(importlib.import_module(module), kind)(model, **own)
         check_release(release, fields["release"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({told(error)})") from error
@@ -477,4 +485,4 @@ def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
 
 
 def _unpickled(packed: bytes) -> object:
-    return _of_archive(parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")
+    return _of_archive(parse_file(io.BytesIO(packed), "a pickle"), "a pickle")

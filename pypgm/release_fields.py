@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pypgm.data import Schema
-from pypgm.data.layout import LAYOUT, Layout
-from pypgm.fields import check_fields
-from pypgm.models.origin import MEASUREMENTS, packed_measurements, unpacked_measurements
+from pypgm.data.layout import Layout
+from pypgm.models.origin import packed_measurements, unpacked_measurements
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.measured_lines import check_links, links_of
 
@@ -18,21 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check_release", "release_arguments", "release_fields"]
 
-_VERSION = 2
-_UNLINKED = 1  # the version of releases that do not say which line charged each measurement
-_FIELDS: dict[object, object] = {
-    "version": int,
-    "mechanism": str,
-    "options?": {str: object},
-    "pypgm?": str,
-    "log?": [{str: object}],
-}
-_FIELDS |= {"ledger": {}, "measurements": MEASUREMENTS, "layout?": LAYOUT, str: object}
-
 
 def release_fields(release: Release) -> dict[str, Any]:
     """Return the fields of a release."""
-    own = {"version": _VERSION, "mechanism": release.mechanism, "ledger": release.ledger.to_dict()}
+    own: dict[str, Any] = {"mechanism": release.mechanism, "ledger": release.ledger.to_dict()}
     own |= {"measurements": packed_measurements(release.measurements)}
     own |= links_of(release.measurements, release.ledger)
     own |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
@@ -45,16 +33,13 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
 
     ``ValueError``, ``KeyError`` or ``TypeError`` where something is missing or does not fit.
     """
-    check_fields(stored, _FIELDS, "release")
-    if stored["version"] not in {_VERSION, _UNLINKED}:
-        raise ValueError(f"releases of version {_VERSION} can be read, got version {stored['version']}")
-    log = ({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored.get("log", ()))
+    log = ({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored["log"])
     return {
         "measurements": unpacked_measurements(domain, stored["measurements"]),
         "ledger": LedgerReport.from_dict(stored["ledger"]),
         "mechanism": stored["mechanism"],
-        "options": stored.get("options", {}),
-        "version": stored.get("pypgm", ""),
+        "options": stored["options"],
+        "version": stored["pypgm"],
         "log": tuple(log),
         "schema": Schema.from_dict(stored["schema"]) if "schema" in stored else None,
         "layout": Layout(**stored["layout"]) if "layout" in stored else None,
@@ -63,4 +48,4 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
 
 def check_release(release: Release, stored: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` if a release that was made of its fields contradicts itself."""
-    check_links(release.measurements, release.ledger, None if stored["version"] == _UNLINKED else stored)
+    check_links(release.measurements, release.ledger, stored if "charged_by" in stored else None)

@@ -14,7 +14,8 @@ from fuzz_pgm import ARRAY, digest, pack, unpack
 
 import pypgm
 from pypgm import Dataset, Domain, ModelTooLargeError, Release, mechanisms
-from pypgm.models.archive import archive_bytes, parse_archive
+from pypgm.files.archive import archive_bytes, parse_archive
+from pypgm.files.file import file_bytes
 
 MIB = 1 << 20
 DATA = Dataset({"a": [0, 1] * 50, "b": [0, 1, 1, 0] * 25}, Domain({"a": 2, "b": ["F", "M"]}))
@@ -22,7 +23,7 @@ DATA = Dataset({"a": [0, 1] * 50, "b": [0, 1, 1, 0] * 25}, Domain({"a": 2, "b": 
 
 @pytest.fixture(scope="module")
 def whole():
-    return archive_bytes(mechanisms.mst(DATA, epsilon=1, delta=1e-9, unsafe_seed=1).archive())
+    return file_bytes(mechanisms.mst(DATA, epsilon=1, delta=1e-9, unsafe_seed=1).archive())
 
 
 def members_of(data):
@@ -224,3 +225,36 @@ def test_the_digest_is_of_types_shapes_and_bytes(whole):
     assert len(found) == 4
     again = json.loads(json.dumps(header, indent=3))
     parsed(pack(again, arrays, sealed=False))
+
+
+def test_measurements_take_no_more_than_they_may_however_often_they_are_held(whole, tmp_path):
+    header, arrays = unpack(whole)
+    held = header["measurements"][header["origin"]["measurements"][0]]["values"][ARRAY]
+    arrays[held] = np.zeros(MIB // 8, np.int64)
+    for _ in range(40):  # the model's prior, and that one's prior
+        header["origin"] = header["origin"] | {"earlier": header["origin"]}
+    (tmp_path / "bomb.pgm").write_bytes(pack(header, arrays))
+
+    def refused():
+        with pytest.raises(ModelTooLargeError, match=r"bomb\.pgm holds measurements of [\d,]+ bytes"):
+            pypgm.load(tmp_path / "bomb.pgm", max_bytes=16 * MIB)
+
+    assert peak_of(refused) < 8 * MIB
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header["release"]["measurements"].append(99),
+        lambda header: header["release"]["measurements"].append(-1),
+        lambda header: header["origin"]["measurements"].append(header["origin"]["measurements"][0]),
+        lambda header: header["measurements"].append(dict(header["measurements"][0], values=[1], query=None)),
+        lambda header: header.update(measurements=header["measurements"][:1]),
+    ],
+)
+def test_numbers_of_measurements_are_those_there_are(whole, change, tmp_path):
+    header, arrays = unpack(whole)
+    change(header)
+    (tmp_path / "odd.pgm").write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match=r"odd\.pgm: not a whole pypgm"):
+        pypgm.load(tmp_path / "odd.pgm")

@@ -83,7 +83,7 @@ def test_a_file_with_a_part_missing_is_refused(network, tmp_path, lost):
     less = [{k: v for k, v in fields.items() if k != lost}]
     less += [fields | {lost: fields[lost][:-1]}] if lost == "tables" else []
     for part in less:
-        pypgm.models.archive.write_archive(tmp_path / "model.pgm", part)
+        pypgm.files.file.write_file(tmp_path / "model.pgm", part)
         with pytest.raises(ValueError, match="not a whole pypgm model file"):
             pypgm.load(tmp_path / "model.pgm")
 

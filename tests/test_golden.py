@@ -56,3 +56,14 @@ def test_each_folder_has_each_kind():
     for version, told in FOLDERS.items():
         assert told.keys() == newest.keys()
         assert {path.stem for path in (HERE / version).glob("*.pgm")} == told.keys()
+
+
+def test_equal_measurements_of_a_release_stay_several(tmp_path):
+    domain = pypgm.Domain({"a": 2})
+    table = pypgm.PrivateTable(pypgm.Dataset({"a": [0, 1]}, domain), pypgm.Privacy(), pypgm.Ledger(pypgm.Budget(rho=9)))
+    counts = table.measure("a", rho=1)
+    twice = (counts, counts, table.measure("a", rho=1))
+    pypgm.Release(pypgm.estimate(domain, twice, iterations=3), twice, table.ledger, "own").save(tmp_path / "own.pgm")
+    again = pypgm.load(tmp_path / "own.pgm")
+    assert [m.values.tolist() for m in again.measurements] == [m.values.tolist() for m in twice]
+    assert len(again.model.origin.measurements) == 3

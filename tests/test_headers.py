@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from fuzz_pgm import ARRAY, pack, unpack
 
 import pypgm
 from pypgm import Budget, Dataset, Domain, mechanisms
-from pypgm.models.archive import read_archive, write_archive
 from pypgm.privacy.ledger import LedgerReport
 
 DOMAIN = Domain({"a": 2, "b": ["x", "y", "z"], "c": 4})
@@ -67,8 +66,19 @@ def changed(header, path, new):
     return other
 
 
-def plain(header):
-    return json.loads(json.dumps(header, default=lambda x: x.tolist()))
+def said(header, arrays):
+    """Return what a file says, its arrays as lists in their places, and its measurements."""
+    pool = header.get("measurements", [])
+
+    def filled(value):
+        if isinstance(value, dict) and ARRAY in value:
+            return arrays[value[ARRAY]].tolist()
+        if isinstance(value, dict):
+            return {k: filled([pool[i] for i in part] if k == "measurements" else part) for k, part in value.items()}
+        return list(map(filled, value)) if isinstance(value, list) else value
+
+    own = {"format", "version", "digest", "measurements"}
+    return {key: filled(part) for key, part in header.items() if key not in own}
 
 
 def same(one, other):
@@ -95,14 +105,14 @@ def number(value):
 def test_a_changed_header_is_loaded_as_it_says_or_refused_by_file_and_field(name, tmp_path):
     path = tmp_path / "thing.pgm"
     THINGS[name]().save(path)
-    header = read_archive(path)
+    header, arrays = unpack(path.read_bytes())
     odd = []
     for place in places(header):
-        if place[0] in {"format", "version"}:
+        if place[0] in {"format", "version", "digest"} or ARRAY in place:
             continue
         for new in (*WRONG, places):
             other = changed(header, place, new)
-            write_archive(path, other)
+            path.write_bytes(pack(other, arrays))
             try:
                 found = pypgm.load(path)
             except ValueError as error:
@@ -111,8 +121,8 @@ def test_a_changed_header_is_loaded_as_it_says_or_refused_by_file_and_field(name
             except Exception as error:
                 odd.append((place, new, repr(error)))
             else:
-                again = plain(found.archive())
-                if not same(again, plain({k: v for k, v in other.items() if k not in {"format", "version"}})):
+                found.save(path)
+                if not same(said(*unpack(path.read_bytes())), said(other, arrays)):
                     odd.append((place, new, "loaded as something else"))
     assert not odd, "\n".join(map(str, odd))
 

@@ -19,6 +19,7 @@ ORDER = [
     {"graphs"},
     {"inference"},
     {"estimation"},
+    {"files"},
     {"models"},
     {"reconstruction"},
     {"privacy", "report"},

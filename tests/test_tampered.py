@@ -25,13 +25,34 @@ def rewritten(path, change, *, older=False, sealed=True):
     header, arrays = unpack(path.read_bytes())
     own = header["release"]
     change(header, own, arrays)
-    if older:  # as files without a digest and without the lines of measurements are
-        own.pop("charged_by", None)
-        own.pop("not_held", None)
-        header.pop("digest", None)
-        own["version"], header["version"] = 1, 2
+    if older:
+        make_older(header, own, arrays)
     path.write_bytes(pack(header, arrays, sealed=sealed))
     return pypgm.load(path)
+
+
+def make_older(header, own, arrays):
+    """Make a file one without a digest and the lines of measurements, which stand in it as often as they are used."""
+    pool, named = header.pop("measurements"), set()
+
+    def copied(value):
+        if not isinstance(value, dict):
+            return value
+        if ARRAY not in value:
+            return {key: copied(part) for key, part in value.items()}
+        name = value[ARRAY]
+        if name in named:
+            name = f"array {900 + len(arrays)}"
+            arrays[name] = arrays[value[ARRAY]]
+        named.add(name)
+        return {ARRAY: name}
+
+    for part in (header["origin"], own):
+        part["measurements"] = [copied(pool[number]) for number in part["measurements"]]
+    for name in ("charged_by", "not_held"):
+        del own[name]
+    del header["digest"]
+    own["version"], header["version"] = 1, 2
 
 
 def saved(tmp_path, release):
@@ -51,36 +72,36 @@ def more_noise(header, own, arrays):
 
 
 def noise_of_each(header, own, arrays):
-    first = own["measurements"][0]
+    first = header["measurements"][own["measurements"][0]]
     arrays["array 900"] = np.full(arrays[first["values"][ARRAY]].size, first["stddev"])
     first["stddev"] = {ARRAY: "array 900"}
 
 
 def numbers_that_are_none(header, own, arrays):
-    name = own["measurements"][0]["values"][ARRAY]
+    name = header["measurements"][own["measurements"][0]]["values"][ARRAY]
     arrays[name] = arrays[name] + 0.25
 
 
-def last(own):
-    return own["measurements"][-1]
+def last(header, own):
+    return header["measurements"][own["measurements"][-1]]
 
 
 AT_ODDS = {
     "the variance of a line, and its cost": more_noise,
     "the relation": lambda header, own, arrays: own["ledger"]["privacy"].update(neighbours="replace"),
     "the records of a person": lambda header, own, arrays: own["ledger"]["privacy"].update(records_per_person=9),
-    "a standard deviation": lambda header, own, arrays: last(own).update(stddev=0.001),
+    "a standard deviation": lambda header, own, arrays: last(header, own).update(stddev=0.001),
     "a standard deviation of each answer": noise_of_each,
-    "the law": lambda header, own, arrays: last(own).update(noise="laplace"),
+    "the law": lambda header, own, arrays: last(header, own).update(noise="laplace"),
     "answers that are no integers": numbers_that_are_none,
 }
 OF_LINKED_FILES = {
     "the clique of a line": lambda header, own, arrays: measure_line(own).update(on="(nobody)"),
-    "the clique of a measurement": lambda header, own, arrays: last(own)["clique"].reverse(),
+    "the clique of a measurement": lambda header, own, arrays: last(header, own)["clique"].reverse(),
     "a line gone": lambda header, own, arrays: own["ledger"]["lines"].remove(measure_line(own)),
     "all lines gone": lambda header, own, arrays: own["ledger"].update(lines=[]),
     "lines in another order": lambda header, own, arrays: own["ledger"]["lines"].reverse(),
-    "a measurement gone": lambda header, own, arrays: [arrays.pop(own["measurements"].pop()["values"][ARRAY])],
+    "a measurement gone": lambda header, own, arrays: own["measurements"].pop(),
     "a measurement twice": lambda header, own, arrays: own["charged_by"].__setitem__(0, own["charged_by"][1]),
     "a line that is none": lambda header, own, arrays: own["charged_by"].__setitem__(0, 999),
     "a measurement that claims to be given": lambda header, own, arrays: own["charged_by"].__setitem__(0, None),
@@ -113,7 +134,7 @@ def test_one_mark_of_a_seed_is_enough(of_measurements, of_ledger, of_model, tmp_
             header["not_private"] = ""
         if not of_ledger:
             own["ledger"].pop("not_private")
-        for one in own["measurements"] + header["origin"]["measurements"]:
+        for one in header["measurements"]:
             one["not_private"] = one["not_private"] if of_measurements else ""
 
     release = mechanisms.mst(DATA, **BUDGET, unsafe_seed=1)
@@ -245,32 +266,33 @@ def test_names_of_mechanisms_are_words(name, tmp_path):
         rewritten(path, lambda header, own, arrays: own.update(mechanism=name))
 
 
-def query_of(own):
-    return own["measurements"][1]["query"]
+def query_of(header):
+    return next(m["query"] for m in header["measurements"] if m["query"] is not None)
 
 
 def columns_beyond(header, own, arrays):
-    name = query_of(own)["arguments"][0]["columns"][ARRAY]
+    name = query_of(header)["arguments"][0]["columns"][ARRAY]
     arrays[name] = arrays[name] + (2**31 - 1 - int(arrays[name].max()))
 
 
 def columns_that_are_none(header, own, arrays):
-    name = query_of(own)["arguments"][0]["columns"][ARRAY]
+    name = query_of(header)["arguments"][0]["columns"][ARRAY]
     arrays[name] = arrays[name] * 1e-320
 
 
 def columns_and_rows_swapped(header, own, arrays):
-    matrix = query_of(own)["arguments"][0]
+    matrix = query_of(header)["arguments"][0]
     matrix["columns"], matrix["rows"] = matrix["rows"], matrix["columns"]
 
 
 def of_class(name, *arguments):
     def change(header, own, arrays):
-        matrix = query_of(own)["arguments"][0]
+        matrix = query_of(header)["arguments"][0]
         for part in ("entries", "columns", "rows"):
             arrays.pop(matrix[part][ARRAY])
         arrays["array 900"] = np.array([0, 1])
-        own["measurements"][1]["query"] = {"class": name, "arguments": list(arguments)}
+        matrix.clear()
+        query_of(header).update({"class": name, "arguments": list(arguments)})
 
     return change
 
@@ -287,9 +309,9 @@ CELLS, PREFIX = {ARRAY: "array 900"}, {"class": "Prefix", "arguments": [10**9]}
         of_class("Subset", CELLS, 10**9, None),
         of_class("Folded", PREFIX, CELLS),
         of_class("Kronecker", [PREFIX, {"class": "Partition", "arguments": [CELLS]}]),
-        lambda header, own, arrays: query_of(own)["arguments"][0].update(shape=[2, 2**62]),
-        lambda header, own, arrays: query_of(own)["arguments"][0].update(shape=[]),
-        lambda header, own, arrays: query_of(own).update(arguments=[]),
+        lambda header, own, arrays: query_of(header)["arguments"][0].update(shape=[2, 2**62]),
+        lambda header, own, arrays: query_of(header)["arguments"][0].update(shape=[]),
+        lambda header, own, arrays: query_of(header).update(arguments=[]),
     ],
 )
 def test_queries_of_files_are_of_no_other_cells_than_the_cliques(change, tmp_path):
@@ -353,15 +375,16 @@ def test_options_of_an_estimate_are_those_it_has(name, tmp_path):
 
 
 PLACES = {
-    "a measurement": (("release", "measurements", 0), r"release\.measurements\[0\]"),
-    "the ledger": (("release", "ledger"), r"ledger"),
-    "a line": (("release", "ledger", "lines", 0), r"ledger\.lines\[0\]"),
-    "the budget": (("release", "ledger", "budget"), r"ledger\.budget"),
-    "the relation": (("release", "ledger", "privacy"), r"ledger\.privacy"),
+    "the whole": ((), ""),
+    "a measurement": (("measurements", 0), r"measurements\[0\]"),
+    "the release": (("release",), "release"),
+    "the ledger": (("release", "ledger"), r"release\.ledger"),
+    "a line": (("release", "ledger", "lines", 0), r"release\.ledger\.lines\[0\]"),
+    "the budget": (("release", "ledger", "budget"), r"release\.ledger\.budget"),
+    "the relation": (("release", "ledger", "privacy"), r"release\.ledger\.privacy"),
     "the layout": (("release", "layout"), r"release\.layout"),
     "the fit": (("fit",), "fit"),
     "the estimate": (("origin",), "origin"),
-    "a measurement of the model": (("origin", "measurements", 0), r"origin\.measurements\[0\]"),
 }
 
 
@@ -378,7 +401,7 @@ def test_a_field_that_is_not_known_is_named(place, tmp_path):
             entry = entry[step]
         entry["extra"] = 1
 
-    with pytest.raises(ValueError, match=rf"field {shown}\.extra is not known") as error:
+    with pytest.raises(ValueError, match=rf"field {shown}{'.' if shown else ''}extra is not known") as error:
         rewritten(saved(tmp_path, release), change)
     assert "__init__" not in str(error.value)
 
@@ -390,7 +413,7 @@ def test_arguments_that_a_query_does_not_take_are_said_to_be_so(name, arguments,
     release = mechanisms.mst(DATA, **BUDGET, unsafe_seed=0)
 
     def change(header, own, arrays):
-        last(own)["query"] = {"class": name, "arguments": arguments}
+        last(header, own)["query"] = {"class": name, "arguments": arguments}
 
     with pytest.raises(ValueError, match=f"a query of the class {name} has other arguments"):
         rewritten(saved(tmp_path, release), change)

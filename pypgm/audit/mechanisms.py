@@ -22,7 +22,7 @@ from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
 from pypgm.audit.stated import Effort
 from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, draws_of, observe, watched_charges
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.models.archive import read_archive
+from pypgm.files.file import read_file
 from pypgm.models.stored_model import model_of_archive
 from pypgm.mrf import MarkovRandomField
 from pypgm.privacy.budget import Budget, Unit
@@ -388,6 +388,6 @@ def _saved(release: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         model.save(path)
-        again = model_of_archive(read_archive(path), str(path))
+        again = model_of_archive(read_file(path), str(path))
     project = [again.project(c).values.tobytes() for c in again.cliques]
     return {"project": project, "synthetic": again.synthetic_data(rng=3).n_records}

@@ -11,10 +11,9 @@ import numpy as np
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
-from pypgm.fields import check_fields
 from pypgm.models import GraphicalModel
 from pypgm.models._load import stored_fit
-from pypgm.models.stored_model import KINDS, Stored, domain_of, fields_of
+from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -121,12 +120,9 @@ class CountedNetwork(Stored, BayesianNetwork):
         }
 
 
-def _read(fields: dict[str, Any]) -> CountedNetwork:
+def counted_network(fields: dict[str, Any]) -> CountedNetwork:
+    """Return the network of the fields of a file."""
     domain = domain_of(fields)
-    check_fields(fields, {"name": str, "total": float, "parents": {str: [str]}, "tables": [np.ndarray]})
     tables = dict(zip(domain, fields["tables"], strict=True))
     known = {"name": fields["name"], "total": fields["total"], "fit": stored_fit(fields)}
     return CountedNetwork(domain, fields["parents"], tables, **known)
-
-
-KINDS[_KIND] = _read

@@ -9,7 +9,7 @@ import numpy as np
 
 from pypgm.bayes.counted import CountedNetwork  # a release that is read has one
 from pypgm.factor import Factor
-from pypgm.release import RELEASES, Release
+from pypgm.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,6 +122,3 @@ def pooled(measurements: Iterable[LinearMeasurement], family: tuple[str, ...]) -
     precision = sum(weight for _, weight in own)
     total = np.sum([weight * values for values, weight in own], axis=0)
     return np.asarray(total / precision, dtype=np.float64), 1 / precision
-
-
-RELEASES[NAME] = NetworkRelease

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pypgm.cli.claim import Claim
-from pypgm.models.archive import archive_bytes
+from pypgm.files.file import file_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +100,7 @@ class Place:
         OSError
             If it is elsewhere, or nowhere.
         """
-        packed = archive_bytes(release.archive())
+        packed = file_bytes(release.archive())
         try:
             _fill(self._draft, packed)
             self._draft.replace(self._claim.path)

@@ -21,11 +21,9 @@ from pypgm.data.dates import Date
 from pypgm.data.frames import Frame, Library, as_frame, imported
 from pypgm.data.numbers import Real
 
-__all__ = ["LAYOUT", "Layout", "family_of", "layout_of"]
+__all__ = ["Layout", "family_of", "layout_of"]
 
 Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]
-LAYOUT = {"library": str, "types": {str: str}, "delimiter": str, "encoding": str, "decimal": str}
-"""What a release file has for a layout."""
 
 _FAMILIES: tuple[tuple[str, Family], ...] = (  # how the names of types begin, in all three libraries
     (r"bool", "bool"),

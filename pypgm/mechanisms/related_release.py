@@ -18,11 +18,11 @@ from pypgm.domain import Clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
 from pypgm.fields import check_fields
+from pypgm.files.format import BUDGET
 from pypgm.models.stored_model import told
 from pypgm.numeric import as_generator
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
-from pypgm.privacy.ledger_report import BUDGET
 from pypgm.privacy.relation import Privacy
 from pypgm.release import Release, load
 

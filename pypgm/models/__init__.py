@@ -1,6 +1,5 @@
 """Graphical models: estimated from measurements, asked, drawn from, saved."""
 
-from pypgm.models import _load as _load  # readers of files
 from pypgm.models._estimate import estimate
 from pypgm.models.answer import Answer
 from pypgm.models.model import GraphicalModel

@@ -224,7 +224,7 @@ class Model(Stored, Generic[Table]):
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the model's file."""
-        fields = fields_of(self, "") | {
+        fields = fields_of(self, "junction tree") | {
             "cliques": self.cliques,
             "total": self.total,
             "fit": None if self.fit is None else dataclasses.asdict(self.fit),

@@ -12,6 +12,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.fields import check_fields
+from pypgm.files.format import MATRIX, QUERY
 from pypgm.memory import check_fits, short
 from pypgm.queries import (
     AllRange,
@@ -32,18 +33,12 @@ from pypgm.queries.folded import Folded
 if TYPE_CHECKING:
     from pypgm.models.queryable import Queryable
 
-__all__ = ["MEASUREMENTS", "Earlier", "Origin", "QueryTooLargeError", "packed_measurements", "unpacked_measurements"]
+__all__ = ["Earlier", "Origin", "QueryTooLargeError", "packed_measurements", "unpacked_measurements"]
 
 _KEPT = (AllRange, Contrasts, Folded, Identity, Kronecker, Matrix, Partition, Prefix, RangeList, Subset, Union)
 _CLASSES: dict[str, Callable[..., LinearQuery]] = {kind.__name__: kind for kind in _KEPT}
 """Queries that files hold as the arguments that make them, by name; others are kept as matrices."""
 
-_QUERY = {"class": {*_CLASSES}, "arguments": [object]}
-MEASUREMENTS = [{"clique": [str], "values": np.ndarray, "noise": str, "not_private?": str}]
-MEASUREMENTS[0] |= {"stddev": (float, np.ndarray), "query": (_QUERY, None)}
-"""The kind of the entries that `packed_measurements` makes, as `check_fields` takes it."""
-
-_MATRIX = {"shape": [int], "entries": np.ndarray, "columns": np.ndarray, "rows": np.ndarray}
 _CELL_BYTES = 16  # that a query may take for each cell it is on
 _DENSE_ENTRIES = 1 << 22
 
@@ -185,13 +180,15 @@ def _unpacked(value: object, most: int) -> object:
     if not isinstance(value, dict):
         return value
     if "class" in value:
-        check_fields(value, _QUERY, "query")
+        check_fields(value, QUERY, "query")
+        if value["class"] not in _CLASSES:
+            raise ValueError(f"a query is one of {', '.join(_CLASSES)}, got {value['class'][:40]!r}")
         arguments = [_unpacked(part, most) for part in value["arguments"]]
         try:
             return _CLASSES[value["class"]](*arguments)
         except TypeError:  # whose text may be of Python's own calls
             raise ValueError(f"a query of the class {value['class']} has other arguments") from None
-    check_fields(value, _MATRIX, "query")
+    check_fields(value, MATRIX, "query")
     from scipy.sparse import csr_array
 
     parts = (value["entries"], value["columns"], value["rows"])

@@ -12,8 +12,7 @@ import numpy as np
 
 from pypgm.domain import Domain
 from pypgm.estimation.measurement import joined_marks
-from pypgm.fields import check_fields
-from pypgm.models.archive import archive_bytes, digest_of, parse_archive, write_archive
+from pypgm.files.file import digest_of, file_bytes, parse_file, write_file
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from pypgm.graphs.evidence import Evidence
     from pypgm.models.base import Model
 
-__all__ = ["KINDS", "Reader", "ReleasedModel", "Stored", "domain_of", "fields_of", "model_of_archive", "told"]
+__all__ = ["READERS", "Reader", "ReleasedModel", "Stored", "domain_of", "fields_of", "model_of_archive", "told"]
 
 
 class ReleasedModel(Protocol):
@@ -80,7 +79,7 @@ class ReleasedModel(Protocol):
         """SHA-256 of what its file holds."""
 
     def archive(self) -> dict[str, Any]:
-        """Return the fields of its file; ``kind`` is a key of `KINDS`."""
+        """Return the fields of its file; ``kind`` is a key of `READERS`."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file."""
@@ -88,22 +87,20 @@ class ReleasedModel(Protocol):
 
 Reader = Callable[[dict[str, Any]], ReleasedModel]
 
-KINDS: dict[str, Reader] = {}
-"""Readers of the fields of files by their ``kind``, none for that of a model with a junction tree.
+READERS = {
+    "junction tree": ("pypgm.models._load", "graphical_model"),
+    "region graph": ("pypgm.models._load", "region_model"),
+    "bayesian network": ("pypgm.bayes.counted", "counted_network"),
+    "markov random field": ("pypgm.mrf.field", "markov_random_field"),
+    "weighted records": ("pypgm.reconstruction.weighted_records", "weighted_records"),
+}
+"""Module and name of the function that makes a model of each kind of the fields of its file.
 
-A package that builds on this one adds its own where the model is defined. A reader raises `KeyError`, `TypeError` or
-`ValueError` where the file is not whole; `not_private` is restored by the caller.
+It raises `KeyError`, `TypeError` or `ValueError` where these do not fit; `not_private` is restored by the caller.
 """
 
 _FEWEST_RECORDS = 1e-100  # below which shares of a model lose digits
 _MOST_RECORDS = 2.0**53  # beyond which counts have gaps
-_DOMAIN = {"attributes": [str], "shape": [int], "labels": {str: [(str, int, float, bool)]}, "not_private?": str}
-_HOMES = {
-    "bayesian network": "pypgm.bayes.network_release",
-    "markov random field": "pypgm.mrf",
-    "weighted records": "pypgm.reconstruction",
-}
-"""Modules that are imported where they are used first, and the kinds they add."""
 
 
 class Stored(ABC):
@@ -136,10 +133,10 @@ class Stored(ABC):
         OSError
             If the file cannot be written; nothing is left behind then, and a file of that name stays as it is.
         """
-        write_archive(path, self.archive())
+        write_file(path, self.archive())
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
-        return unpickled, (archive_bytes(self.archive()),)
+        return unpickled, (file_bytes(self.archive()),)
 
 
 def fields_of(model: ReleasedModel | Model[Any], kind: str) -> dict[str, Any]:
@@ -150,14 +147,13 @@ def fields_of(model: ReleasedModel | Model[Any], kind: str) -> dict[str, Any]:
 
 def domain_of(fields: dict[str, Any]) -> Domain:
     """Return the domain of the model whose fields these are."""
-    check_fields(fields, _DOMAIN)
     return Domain(fields["attributes"], fields["shape"], fields["labels"])
 
 
 def model_of_archive(fields: dict[str, Any], path: str) -> ReleasedModel:
     """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
     try:
-        model = _reader(fields.get("kind", ""))(fields)
+        model = _reader(fields["kind"])(fields)
         model.not_private = fields.get("not_private", "")
         origin = getattr(model, "origin", None)
         model.not_private = joined_marks([model, *(() if origin is None else origin.measurements)])
@@ -177,11 +173,10 @@ def _check_numbers(model: ReleasedModel) -> None:
 
 
 def _reader(kind: str) -> Reader:
-    """Return the reader of a kind, whose package is imported where it has to be."""
-    check_fields(kind, {*KINDS, *_HOMES}, "kind")
-    if kind in _HOMES:
-        importlib.import_module(_HOMES[kind])
-    return KINDS[kind]
+    """Return the reader of a kind, whose module is imported where it has to be."""
+    module, name = READERS[kind]
+    reader: Reader = getattr(importlib.import_module(module), name)
+    return reader
 
 
 def told(error: Exception) -> str:
@@ -191,4 +186,4 @@ def told(error: Exception) -> str:
 
 def unpickled(packed: bytes) -> ReleasedModel:
     """Return the model of an archive's bytes."""
-    return model_of_archive(parse_archive(io.BytesIO(packed), "a pickle"), "a pickle")
+    return model_of_archive(parse_file(io.BytesIO(packed), "a pickle"), "a pickle")

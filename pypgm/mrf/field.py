@@ -11,9 +11,8 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
-from pypgm.fields import check_fields
 from pypgm.models.model import GraphicalModel
-from pypgm.models.stored_model import KINDS, Stored, domain_of, fields_of
+from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.sampling import sample
 from pypgm.numeric import checked_integer, checked_real
@@ -206,13 +205,10 @@ class MarkovRandomField(Stored):
         return f"MarkovRandomField({len(self.domain)} attributes, {len(self.cliques)} tables, total {self.total:.6g})"
 
 
-def _read(fields: dict[str, Any]) -> MarkovRandomField:
+def markov_random_field(fields: dict[str, Any]) -> MarkovRandomField:
+    """Return the field of the fields of a file."""
     domain = domain_of(fields)
-    check_fields(fields, {"cliques": [[str]], "total": float, "potentials": np.ndarray})
     cliques = [tuple(clique) for clique in fields["cliques"]]
     if fields["potentials"].size != sum(map(domain.size, cliques)):
         raise ValueError("the potentials are not those of the cliques")
     return MarkovRandomField(CliqueVector(domain, cliques, fields["potentials"]), fields["total"])
-
-
-KINDS[_KIND] = _read

@@ -9,7 +9,7 @@ import numpy as np
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.pictures import draw_edges
 from pypgm.numeric import as_generator, checked_integer, checked_real
-from pypgm.release import RELEASES, Release
+from pypgm.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,3 @@ class FieldRelease(Release):
             If matplotlib, the extra ``plot``, is not there.
         """
         return draw_edges(self.model.domain.attributes, self.edges(threshold), ax)
-
-
-for _learner in ("learn_ising", "learn_pairwise", "learn_t_wise", "learn_structure"):
-    RELEASES[f"mrf.{_learner}"] = FieldRelease

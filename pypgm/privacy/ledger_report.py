@@ -9,6 +9,7 @@ from typing import Any
 
 from pypgm.errors import BudgetError
 from pypgm.fields import check_fields
+from pypgm.files.format import LEDGER
 from pypgm.privacy.budget import Budget, check_new, own_budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.rational import Number, as_fraction
@@ -18,16 +19,7 @@ from pypgm.terminal import escaped
 
 _Entry = tuple[str, str, str, Fraction]
 
-__all__ = ["BUDGET", "LedgerReport", "check_line", "short", "upward"]
-
-_NUMBER = (str, float)
-_LINE = {"what": str, "on": str, "noise": str, "unit": str, "parameters": {str: _NUMBER}, "cost": _NUMBER}
-_LINE |= {"delta?": _NUMBER, "within?": str}
-BUDGET = {"epsilon?": _NUMBER, "delta?": _NUMBER, "rho?": _NUMBER, "reserved_delta?": _NUMBER}
-"""What a file has for a budget."""
-
-_PRIVACY = {"neighbours?": str, "records_per_person?": int}
-_FIELDS = {"lines": [_LINE], "budget": BUDGET, "privacy?": _PRIVACY, "not_private?": str}
+__all__ = ["LedgerReport", "check_line", "short", "upward"]
 
 
 class LedgerReport:
@@ -207,7 +199,7 @@ class LedgerReport:
             If something is missing or no number, or a cost is not that of its line.
         """
         try:
-            check_fields(stored, _FIELDS, "ledger")
+            check_fields(stored, LEDGER, "ledger")
         except ValueError as error:
             raise ValueError(f"not a stored ledger: {error}") from None
         try:

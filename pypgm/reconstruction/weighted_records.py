@@ -12,9 +12,8 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
-from pypgm.fields import check_fields
 from pypgm.graphs.evidence import log_likelihoods
-from pypgm.models.stored_model import KINDS, Stored, domain_of, fields_of
+from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.numeric import as_generator, checked_integer
 
 if TYPE_CHECKING:
@@ -134,11 +133,8 @@ class WeightedRecords(Stored):
         return f"WeightedRecords({self.data.n_records} records, total {self.total:.6g})"
 
 
-def _read(fields: dict[str, Any]) -> WeightedRecords:
+def weighted_records(fields: dict[str, Any]) -> WeightedRecords:
+    """Return the records of the fields of a file."""
     domain = domain_of(fields)
-    check_fields(fields, {"columns": [np.ndarray], "weights": np.ndarray})
     columns = dict(zip(domain, fields["columns"], strict=True))
     return WeightedRecords(Dataset(columns, domain, fields["weights"]))
-
-
-KINDS[_KIND] = _read

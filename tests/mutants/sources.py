@@ -37,7 +37,7 @@ MUTANTS = [
     source("addresses are random numbers", "id(seed)"),
     source("hashes are random numbers", "hash('words')"),
     source("a generator is made of one that was passed", "np.__dict__['random'].default_rng(seed)"),
-    source("a release draws", "from numpy.random import default_rng", RELEASE, "    return _of_archive(read_archive("),
+    source("a release draws", "from numpy.random import default_rng", RELEASE, "    return _of_archive(read_file("),
     source("a mechanism draws", "import secrets", MST, "    run.close()\n"),
     Mutant(
         "noise is drawn from a fixed seed",

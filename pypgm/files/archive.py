@@ -1,4 +1,4 @@
-"""Model files: an .npz archive of fields as one JSON text, and the arrays among them; no pickle.
+"""The container of release and model files: fields as one JSON text, and the arrays among them, in an .npz archive.
 
 Members are ``header.npy``, the bytes of the text, and ``array 0.npy``, ``array 1.npy``, ... in the order in which the
 text names them, each once. The field ``digest`` is the SHA-256 of the text without it, and of a line for each array.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -16,28 +15,22 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from pypgm.data.file_kind import ARCHIVE, RELEASE, START, file_kind
-from pypgm.data.files import ZIP_MAGIC, as_path, replacing
+from pypgm.data.files import ZIP_MAGIC
 from pypgm.errors import OlderFileWarning
+from pypgm.files.format import FORMAT, VERSION
+from pypgm.files.members import HEADER, Members, line_of, number_of, plain_array, sha256
+from pypgm.files.upgrades import UPGRADES
 from pypgm.memory import memory_limit
-from pypgm.models.members import HEADER, Members, line_of, number_of, plain_array, sha256
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["archive_bytes", "digest_of", "parse_archive", "read_archive", "write_archive"]
+__all__ = ["Arrays", "archive_bytes", "digest_of", "parse_archive"]
 
-_FORMAT = "pypgm model"
-_VERSION = 3
 _UNSEALED = 2  # the version of files that have no digest
 _ARRAY = "array in this file"  # the key of what stands in the text for an array, whose name is the value
 _DIGEST = "digest"
 Arrays = dict[str, "NDArray[Any]"]
-
-
-def write_archive(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
-    """Write fields to a file, whole or not at all; ``OSError`` if it cannot be written."""
-    with replacing(path) as file:
-        file.write(archive_bytes(fields))
 
 
 def archive_bytes(fields: dict[str, Any]) -> bytes:
@@ -54,22 +47,6 @@ def digest_of(fields: dict[str, Any]) -> str:
     """Return the digest that the file of these fields has, 64 hexadecimal digits."""
     header, arrays = _split(fields)
     return _digest(header, _lines(arrays))
-
-
-def read_archive(path: str | os.PathLike[str], max_bytes: float | None = None) -> dict[str, Any]:
-    """Read what `write_archive` wrote; see `parse_archive`, whose errors then name the file.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a model file, is truncated or changed, or is of another version.
-    ModelTooLargeError
-        If it unpacks to more than `max_bytes`, by default half of the memory that is available.
-    OSError
-        If it cannot be read.
-    """
-    with as_path(path).open("rb") as file:
-        return parse_archive(file, str(path), max_bytes)
 
 
 def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> dict[str, Any]:
@@ -97,15 +74,15 @@ def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> 
     except Exception:
         # One damaged byte makes the readers of archives raise errors of a dozen kinds.
         raise ValueError(f"{name}: not a whole pypgm model file (cut off, damaged, or of another kind)") from None
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{name}: not a pypgm model file")
     version = header.get("version")
-    if type(version) is not int or version not in {_VERSION, _UNSEALED}:
+    if type(version) is not int or version not in {VERSION, *UPGRADES}:
         got = str(version)[:40]
-        raise ValueError(f"{name}: model files of version {_VERSION} can be read, got version {got}")
+        raise ValueError(f"{name}: files of versions {min(UPGRADES)} to {VERSION} can be read, got version {got}")
     if version == _UNSEALED:
         older = "was written by an older pypgm and has no digest: a change is noticed only where it contradicts itself"
-        warnings.warn(f"{name} {older}; save it again to add one", OlderFileWarning, stacklevel=4)
+        warnings.warn(f"{name} {older}; save it again to add one", OlderFileWarning, stacklevel=5)
     try:
         return _whole(header, members)
     except MemoryError:
@@ -127,7 +104,7 @@ def _split(fields: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
             return value.item()
         raise TypeError(f"a label must be a string or a number to be saved, got {value!r}")
 
-    first = {"format": _FORMAT, "version": _VERSION}
+    first = {"format": FORMAT, "version": VERSION}
     text = json.dumps(first | fields | first, default=plain)
     header: dict[str, Any] = json.loads(text)
     return header, arrays

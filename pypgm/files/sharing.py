@@ -1,0 +1,87 @@
+"""Measurements are kept once in a file: a release, its model and the model's prior hold the numbers of theirs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pypgm.fields import check_fields
+from pypgm.files.format import MEASUREMENT
+from pypgm.files.members import line_of, plain_array
+from pypgm.memory import check_fits
+
+__all__ = ["POOL", "shared", "spread"]
+
+POOL = "measurements"
+Fields = dict[str, Any]
+
+
+def shared(fields: Mapping[str, Any]) -> Fields:
+    """Return fields in which each measurement stands once, in a list of its own.
+
+    Measurements of one list are different ones, though they may have equal answers.
+    """
+    pool: dict[tuple[str, int], tuple[int, Fields]] = {}
+
+    def numbers(entries: Iterable[Fields]) -> list[int]:
+        seen: Counter[str] = Counter()
+        found = []
+        for entry in entries:
+            text = _text(entry)
+            found.append(pool.setdefault((text, seen[text]), (len(pool), entry))[0])
+            seen[text] += 1
+        return found
+
+    found = _replaced(fields, numbers)
+    return found | {POOL: [entry for _, entry in pool.values()]} if pool else found
+
+
+def spread(fields: Mapping[str, Any], name: str, max_bytes: float | None = None) -> Fields:
+    """Undo `shared`.
+
+    Raises
+    ------
+    ValueError
+        If a number is of no measurement or stands twice in a list, or a measurement has no number.
+    ModelTooLargeError
+        If the measurements take more than `max_bytes`, each as often as it is held.
+    """
+    fields = dict(fields)
+    pool = fields.pop(POOL, [])
+    check_fields(pool, [MEASUREMENT], POOL)
+    sizes = [entry["values"].nbytes for entry in pool]
+    held = [0] * len(pool)
+
+    def entries(numbers: object) -> list[Fields]:
+        check_fields(numbers, [int], POOL)
+        own: list[int] = list(numbers)  # type: ignore[call-overload]
+        if len(set(own)) < len(own) or not all(0 <= i < len(pool) for i in own):
+            raise ValueError("it holds a measurement twice, or one that it does not have")
+        for i in own:
+            held[i] += 1
+        needed = sum(size * times for size, times in zip(sizes, held, strict=True))
+        check_fits(needed, max_bytes, f"{name} holds measurements of {needed:,} bytes", "pass max_bytes")
+        return [pool[i] for i in own]
+
+    found = _replaced(fields, entries)
+    if not all(held):
+        raise ValueError("it has measurements that nothing in it holds")
+    return found
+
+
+def _replaced(fields: Mapping[str, Any], change: Callable[[Any], list[Any]]) -> Fields:
+    """Return fields with another list of measurements in each part that has one: a release, and origins."""
+    found = dict(fields)
+    for part in ("release", "origin", "earlier"):
+        if isinstance(found.get(part), Mapping):
+            found[part] = _replaced(found[part], change)
+    return found | {POOL: change(found[POOL])} if POOL in found else found
+
+
+def _text(entry: Mapping[str, Any]) -> str:
+    """Return a text that is equal for equal measurements alone."""
+    return json.dumps(entry, default=lambda value: line_of("", plain_array(np.asarray(value))))

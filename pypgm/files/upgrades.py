@@ -1,0 +1,36 @@
+"""Files of earlier formats, a version at a time: each step makes of the fields of one those of the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pypgm.files.format import VERSION
+from pypgm.files.sharing import shared
+
+__all__ = ["UPGRADES", "upgraded"]
+
+Fields = dict[str, Any]
+
+
+def upgraded(fields: Fields, version: int) -> Fields:
+    """Return the fields of a file of a version as those of the present one; ``version`` says what was read."""
+    for step in range(version, VERSION):
+        fields = UPGRADES[step](fields)
+    return fields
+
+
+def _from_2(fields: Fields) -> Fields:
+    """Name the kind of a model with a junction tree and what a release may have left out, and share measurements.
+
+    A release has no version of its own. Which line charged which measurement is not known.
+    """
+    fields["kind"] = fields.get("kind") or "junction tree"
+    if "release" in fields:
+        fields["release"] = {"options": {}, "pypgm": "", "log": []} | fields["release"]
+        fields["release"].pop("version")
+    return shared(fields)
+
+
+UPGRADES: dict[int, Callable[[Fields], Fields]] = {2: _from_2}
+"""By the version they read."""
