@@ -148,6 +148,42 @@ def test_typed_containers_have_the_codes_of_their_values(of):
             assert codes(column, table) == expected, (column, type(table))
 
 
+def guessed(values):
+    """Yield values in containers that take one type from all of them, and what each holds then."""
+    pd, pl, pa = (pytest.importorskip(package) for package in ("pandas", "polars", "pyarrow"))
+    for make, held in (
+        (np.array, lambda array: array.tolist()),
+        (pd.Series, lambda series: series.astype(object).tolist()),
+        (lambda given: pd.Series(given).astype("category"), list),
+        (lambda given: pl.Series(given, strict=False), lambda series: series.to_list()),
+        (pa.array, lambda array: array.to_pylist()),
+    ):
+        try:
+            container = make(values)
+        except BaseException as error:  # a panic of Polars is no Exception
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            container = None
+        yield container, None if container is None else [(type(v), repr(v)) for v in held(container)]
+
+
+@pytest.mark.filterwarnings("ignore")  # of what pandas will do one day
+@pytest.mark.parametrize("of", VALUES)
+def test_values_that_a_container_leaves_as_they_are_have_the_codes_they_had(of):
+    """One that changes them, such as integers to floats beside a fraction, holds other values."""
+    alone, kept = list(guessed(VALUES[of])), 0
+    for odd in (None, float("nan"), "x", 1, 1.5, True, 10**19, Decimal("1.1"), dt.date(2020, 1, 2), np.float32(0.1)):
+        for (one, own), (other, beside) in zip(alone, guessed([*VALUES[of], odd]), strict=True):
+            if one is None or other is None or beside[:-1] != own:
+                continue
+            for column in (COLUMNS[name] for name in ("texts", "numbers", "boolean", "clipped", "real", "day", "hour")):
+                codes, problem = column.encode(one)
+                if problem is None:
+                    kept += 1
+                    assert column.encode(other)[0][:-1].tolist() == codes.tolist(), (type(one), odd, column)
+    assert kept > 20
+
+
 def test_parquet_files_and_row_groups_each_have_their_types(tmp_path):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pytest.importorskip("narwhals")
