@@ -11,7 +11,7 @@ import pytest
 
 import pypgm
 from pypgm import _synthesize
-from pypgm.data import Codes
+from pypgm.data import Codes, Integer
 
 SCHEMA = {
     "columns": {
@@ -257,3 +257,20 @@ def test_a_dataset_is_a_source():
     assert pypgm.synthesize(data, data.schema, **BUDGET).model.domain == data.domain
     with pytest.raises(ValueError, match="the records are over"):
         pypgm.synthesize(data, {"b": 2}, **BUDGET)
+
+
+def test_what_a_schema_promises_of_records_that_are_codes_binds():
+    whole = {"a": Integer(0, 2), "b": Integer(0, 2)}
+    schema = pypgm.Schema(whole, rules=["a <= b"], records_per_person=3)
+    columns = {"a": [0, 1, 1, 2] * 50, "b": [0, 1, 2, 2] * 50}
+    codes = pypgm.Dataset(columns, schema.domain)
+    release = pypgm.synthesize(codes, schema, **BUDGET)
+    assert release.privacy.records_per_person == 3
+    assert release.schema == schema
+    drawn = release.synthetic_data(500, rng=0).columns
+    assert (drawn["a"] <= drawn["b"]).all()
+    with pytest.raises(ValueError, match="a combination that a rule forbids"):
+        pypgm.synthesize(pypgm.Dataset({"a": [2], "b": [0]}, schema.domain), schema, **BUDGET)
+    other = pypgm.Schema(whole)
+    with pytest.raises(ValueError, match="encoded by another schema"):
+        pypgm.synthesize(other.encode(columns), schema, **BUDGET)

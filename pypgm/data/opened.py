@@ -100,12 +100,23 @@ def opened(
     if is_path:
         return _relation(_table(source, table), schema, ignore_extra)
     if isinstance(source, Dataset):
-        schema.check_domain(source.domain)
-        return Opened(lambda _: source)
+        records = _with_schema(source, schema)
+        return Opened(lambda _: records)
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"}:
         return _relation(source, schema, ignore_extra)
     return _engine(source, schema, ignore_extra) if package == "ibis" else _frame(source, schema, ignore_extra)
+
+
+def _with_schema(records: Dataset, schema: Schema) -> Dataset:
+    """Return records that know the schema; ``ValueError`` where it is not theirs."""
+    schema.check_domain(records.domain)
+    if records.schema == schema:
+        return records
+    if records.schema is not None:
+        raise ValueError("the records were encoded by another schema than the one that is given with them")
+    schema.check_rules(records)
+    return Dataset(records.columns, records.domain, records.weights, schema=schema)
 
 
 def _table(path: str | os.PathLike[str], table: str | None) -> Any:  # noqa: ANN401 - of a package that may be missing
