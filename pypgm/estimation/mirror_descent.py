@@ -1,4 +1,4 @@
-"""Mirror descent on the marginal polytope, with a line search that needs no step size and a certificate."""
+"""Prox-PGM: mirror descent on the marginal polytope, with a line search that needs no step size and a certificate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GROWTH = 1.5
 
 
 def mirror_descent(problem: TreeProblem, options: Options) -> Answer:
-    r"""Minimise a loss over the marginals of distributions on a domain, lowering it step by step.
+    r"""Minimise a loss over the marginals of distributions on a domain, lowering it step by step: Prox-PGM.
 
     The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
     Bregman model of smoothness :math:`1/\alpha` says, with the symmetric divergence; a rejected step is halved, an

@@ -17,7 +17,7 @@ __all__ = ["dual_averaging", "interior_gradient"]
 
 
 def dual_averaging(problem: TreeProblem, options: Options) -> Answer:
-    r"""Minimise a smooth convex loss by accelerated regularised dual averaging.
+    r"""Minimise a smooth convex loss by accelerated regularised dual averaging (RDA).
 
     With :math:`c_t = 2 / (t + 1)` the gradient is taken at :math:`(1 - c_t) \mu + c_t \nu`, gradients are averaged
     with the same weights, :math:`\theta = \theta_0 - \frac{t (t + 1)}{4 K N} \bar g`, and the answer :math:`\mu` is
