@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from pypgm.data.values import Values, read_number
 from pypgm.domain import Label
 
-__all__ = ["Column", "Encoder", "Problem", "taken"]
+__all__ = ["Column", "Encoder", "Problem", "guarded_encoder", "taken"]
+
+_RAISES = "needs a value, and has an object that raises an error where it is compared or read"
 
 
 class Problem(NamedTuple):
@@ -152,7 +155,7 @@ class Column(ABC):
         >>> Categorical(["F", "M"], null=True).encode(["M", "zebra"])[1]
         Problem(row=1, what="needs one of 'F', 'M', '', and has another value")
         """
-        return self.encoder()(values)
+        return guarded_encoder(self)(values)
 
     @abstractmethod
     def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
@@ -184,6 +187,36 @@ class Column(ABC):
             yield "a text of null comes more than once"
         if self.other_label is not None and self.other_label in self.nulls:
             yield f"{self.other_label!r} is a null and the label of other values"
+
+
+def guarded_encoder(column: Column) -> Encoder:
+    """Return the encoder of a column to which values may be objects of any type, whose own methods may raise errors.
+
+    What such an error says may be a value, and is not kept: the first value that raises one by itself is named by its
+    row. Where none does, as they fail only beside each other, each has the code that it has alone.
+    """
+    encode = column.encoder()
+
+    def guarded(values: Values) -> tuple[NDArray[Any], Problem | None]:
+        is_too_large = False
+        try:
+            return encode(values)
+        except MemoryError:
+            is_too_large = True
+        except Exception:
+            pass
+        if is_too_large:
+            raise MemoryError("the values of a column do not fit in memory")
+        codes = np.zeros(len(values), column.dtype)
+        for row in range(len(values)):
+            problem: Problem | None = Problem(row, _RAISES)
+            with contextlib.suppress(Exception):
+                (codes[row],), problem = column.encoder()(values[row : row + 1])
+            if problem is not None:
+                return codes, problem._replace(row=row)
+        return codes, None
+
+    return guarded
 
 
 def taken(values: Sequence[object], codes: NDArray[Any]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.data import tabulate
 from pypgm.data.encoding import columns_of, encoded
+from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, Library, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain
 from pypgm.factor import Factor
@@ -242,7 +244,9 @@ def _check_names(names: Sequence[object], domain: Domain) -> None:
 def _as_codes(name: str, column: ArrayLike) -> NDArray[Any]:
     if is_masked(column):
         raise TypeError(f"column {name!r} needs plain integer codes, got a masked array; give missing values a code")
-    codes = np.asarray(column)
+    codes = (
+        column if isinstance(column, np.ndarray) else guarded(f"reading column {name!r}", partial(np.asarray, column))
+    )
     if codes.size == 0 and not isinstance(column, np.ndarray):
         codes = codes.astype(np.int64)
     if codes.ndim != 1:

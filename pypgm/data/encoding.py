@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.categorical import Categorical
 from pypgm.data.closed import Codes
-from pypgm.data.columns import Column
+from pypgm.data.columns import Column, guarded_encoder
 from pypgm.data.frames import Frame, as_columns
 from pypgm.data.unsettled import Unsettled
 from pypgm.domain import Domain, Label, check_domain, listed
@@ -66,7 +66,7 @@ def encoded_pieces(
     ValueError
         With all that is wrong in the first piece that does not fit.
     """
-    encoders = {name: column.encoder() for name, column in columns.items()}
+    encoders = {name: guarded_encoder(column) for name, column in columns.items()}
     first = 0
     for piece in pieces:
         given, codes, problems = as_columns(piece), {}, []

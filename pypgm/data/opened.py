@@ -141,7 +141,11 @@ def _held(codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layou
     """Return a table whose codes are here; those of open columns are made when their schema is known."""
 
     def records(found: Schema) -> Dataset:
-        late = {name: found.columns[name].encode(values[name])[0] for name in values}
+        late = {}
+        for name in values:
+            late[name], problem = found.columns[name].encode(values[name])
+            if problem is not None:
+                raise ValueError(f"the values of column {name!r} are not those that they were when it was opened")
         return found.records({name: late.get(name, codes[name]) for name in found.columns})
 
     return Opened(records, values, layout)
