@@ -69,7 +69,7 @@ def _draw(data, cliques, epsilon, draw, stop):
     noisy = [pypgm.LinearMeasurement(t + rng.normal(0, sigma, t.size), c, sigma) for c, t in truth.items()]
     model = pypgm.estimate(data.domain, noisy, oracle="region_graph", stop=stop)
     begin = time.perf_counter()
-    cells = model.prior.tree.cost.cells
+    cells = model.bounded_tree.tree.cost.cells
     tree = time.perf_counter() - begin
     begin = time.perf_counter()
     records = model.synthetic_data(rng=draw)

@@ -47,7 +47,7 @@ def held_out(folder: Path) -> None:
     cells, _ = BOUNDS["adult"]
     nearer = {True: 0, False: 0}
     for asked in [EXCLUSIVE, *(p for p in counts if p != EXCLUSIVE and set(p) & set(EXCLUSIVE))]:
-        model = exact_model(domain, counts, [p for p in counts if p not in (EXCLUSIVE, asked)], prior_cells=cells)
+        model = exact_model(domain, counts, [p for p in counts if p not in (EXCLUSIVE, asked)], tree_cells=cells)
         default, local = (
             np.abs(model.project(asked, method=method).datavector() - counts[asked]).sum() / total_of(counts)
             for method in (None, "local")
@@ -66,12 +66,12 @@ def run(folder: Path, name: str, rounds: int | None) -> list[str]:
     print(f"{name}: {len(counts)} pairs, tree of at most {cells:.0e} cells")
     last, worst, slowest, broken = float("inf"), 0.0, 0.0, []
     begin = time.perf_counter()
-    for n, pair, error, model in replay(domain, counts, rounds=rounds, prior_cells=cells):
+    for n, pair, error, model in replay(domain, counts, rounds=rounds, tree_cells=cells):
         seconds = time.perf_counter() - begin
         ratio = error / exact[n][1] if n < len(exact) and exact[n][1] > 0 else 0.0
         worst, slowest = max(worst, ratio), max(slowest, seconds)
         if n:
-            kept = f"{len(model.prior.pairs)}/{n} pairs kept, {model.prior.tree.cost.cells:.2g} cells"
+            kept = f"{len(model.bounded_tree.pairs)}/{n} pairs kept, {model.bounded_tree.tree.cost.cells:.2g} cells"
             print(
                 f"  {n:3d} {' x '.join(pair):45s} {error:.6f}  over exact {ratio:.4f}  {kept}  {seconds:.2f} s",
                 flush=True,

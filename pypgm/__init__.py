@@ -29,7 +29,7 @@ _NAMES = {  # by the module they are in
     "pypgm.graphs": ("JunctionTree", "Likelihood", "RegionGraph"),
     "pypgm.inference": ("convex_gbp", "marginals", "variable_elimination"),
     "pypgm.io": ("read_uai", "write_uai"),
-    "pypgm.models": ("Answer", "GraphicalModel", "RegionGraphModel", "estimate"),
+    "pypgm.models": ("GraphicalModel", "RegionAnswer", "RegionGraphModel", "estimate"),
     "pypgm.privacy": ("Budget", "Ledger", "LedgerReport", "Privacy", "PrivateColumn", "PrivateTable"),
     "pypgm.queries": ("KroneckerQuery",),
     "pypgm.release": ("Release", "load"),
@@ -99,8 +99,8 @@ if TYPE_CHECKING:
     from pypgm.inference import variable_elimination as variable_elimination
     from pypgm.io import read_uai as read_uai
     from pypgm.io import write_uai as write_uai
-    from pypgm.models import Answer as Answer
     from pypgm.models import GraphicalModel as GraphicalModel
+    from pypgm.models import RegionAnswer as RegionAnswer
     from pypgm.models import RegionGraphModel as RegionGraphModel
     from pypgm.models import estimate as estimate
     from pypgm.privacy import Budget as Budget

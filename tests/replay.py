@@ -20,16 +20,16 @@ def total_of(counts):
     return float(next(iter(counts.values())).sum())
 
 
-def exact_model(domain, counts, measured, *, previous=None, prior_cells=1e6):
+def exact_model(domain, counts, measured, *, previous=None, tree_cells=1e6):
     """Return the region-graph model of exact measurements of some pairs."""
     single = {a: counts[p].reshape(domain.sizes(p)).sum(1 - p.index(a)) for p in counts for a in p}
     graph = RegionGraph.saturated(domain, measured)
     tables = np.concatenate([counts[r] if len(r) == 2 else single[r[0]] for r in graph.regions])
     marginals = CliqueVector(domain, graph.regions, tables)
-    return RegionGraphModel(graph, marginals, total_of(counts), previous=previous, prior_cells=prior_cells)
+    return RegionGraphModel(graph, marginals, total_of(counts), previous=previous, tree_cells=tree_cells)
 
 
-def replay(domain, counts, *, method=None, rounds=None, prior_cells=1e6, take=None):
+def replay(domain, counts, *, method=None, rounds=None, tree_cells=1e6, take=None):
     """Yield (round, pair measured, mean L1 error of all pairs over the records, model).
 
     The next pair is the one with the largest L1 error in counts less its number of cells, the first if several; or
@@ -45,7 +45,7 @@ def replay(domain, counts, *, method=None, rounds=None, prior_cells=1e6, take=No
         if not left or n == rounds:
             return
         measured.append(max(left, key=left.get) if take is None else take(n + 1, left))
-        model = exact_model(domain, counts, measured, previous=model, prior_cells=prior_cells)
+        model = exact_model(domain, counts, measured, previous=model, tree_cells=tree_cells)
         for pair, answer in zip(counts, model.project_many(list(counts), method=method), strict=True):
             answers[pair] = answer.datavector()
 

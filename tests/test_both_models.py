@@ -25,7 +25,7 @@ DOMAIN = Domain({"a": 3, "b": ["x", "y"], "c": [1.0, 2.0, 5.0], "d": 2})
 CLIQUES = [("a", "b"), ("b", "c"), ("c", "d")]
 TOTAL = 600.0
 EVIDENCE = {"b": "y", "d": np.array([0.5, 2.0])}
-OWN = {GraphicalModel: {"tree"}, Regions: {"graph", "prior", "prior_cells"}}
+OWN = {GraphicalModel: {"tree"}, Regions: {"graph", "bounded_tree", "tree_cells"}}
 MEASURED = [LinearMeasurement(np.arange(1.0, 1 + DOMAIN.size(c)) * 20, c, 8.0) for c in CLIQUES]
 RULES = [Constraint(("a", "b"), forbidden=[(0, "y")]), Constraint(("c", "d"), mapping=[0, 1, 1])]
 
@@ -206,6 +206,8 @@ def test_the_joint_distribution_of_wide_regions_is_refused():
     cells = np.concatenate([np.full(domain.size(r), 1.0 / domain.size(r)) for r in graph.regions])
     model = Regions(graph, CliqueVector(domain, graph.regions, cells), 1.0)
     for call in (model.log_partition, model.map, lambda: model.log_probability({"x0": 1})):
-        with pytest.raises(pypgm.ModelTooLargeError, match="junction tree of all regions; `prior` is one") as caught:
+        with pytest.raises(
+            pypgm.ModelTooLargeError, match="junction tree of all regions; `bounded_tree` is one"
+        ) as caught:
             call()
         assert "oracle" not in str(caught.value)

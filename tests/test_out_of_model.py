@@ -223,7 +223,7 @@ def test_tree_that_holds_all_regions_is_the_exact_model(rng):
     graph = RegionGraph.junction_tree(ABCDE, potentials.cliques)
     tables = true_tables(ABCDE, reference.joint(reference.log_joint(potentials), 500.0), graph.regions)
     model = RegionGraphModel(graph, tables, 500.0)
-    assert model.prior.holds_all
+    assert model.bounded_tree.holds_all
     for clique in (("a", "e"), ("c", "e", "a"), ("a", "d", "e", "b"), ABCDE.attributes):
         np.testing.assert_allclose(model.project(clique).values, exact.project(clique).values, rtol=1e-7, atol=1e-9)
 
@@ -345,7 +345,7 @@ def test_targets_at_odds_are_fitted_by_least_squares():
     assert answer.datavector().sum() == pytest.approx(100)
     # Each of the six tables with one pair violated is as good; symmetry makes all weigh the same.
     assert answer.violation > 0.1
-    assert 0 < model.prior.distance < 1
+    assert 0 < model.bounded_tree.distance < 1
 
 
 def test_prior_that_rules_out_what_regions_need_is_doubted(rng):

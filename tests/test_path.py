@@ -9,11 +9,11 @@ import pytest
 
 import pypgm
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.fit import Options
+from pypgm.estimation.fit import SolverOptions
 from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Step
 from pypgm.estimation.residual_losses import L2
-from pypgm.estimation.run import Watch
+from pypgm.estimation.solver import Watch
 from pypgm.estimation.steps import MeasuredSteps
 from pypgm.estimation.stop_rule import Validation
 from pypgm.estimation.tree_problem import TreeProblem
@@ -50,7 +50,7 @@ class Iterates:
         return 3
 
 
-OPTIONS = Options(10**6, 0.0, n_threads=1)
+OPTIONS = SolverOptions(10**6, 0.0, n_threads=1)
 
 
 def new_path(points, held_out=None, *, exact=True, rule=None):

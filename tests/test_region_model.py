@@ -135,23 +135,23 @@ def test_noise_does_not_narrow_the_tree(joint, stddev):
     cliques = list(itertools.combinations(DOMAIN.attributes, 2))
     answers = measured(joint, np.random.default_rng(1), cliques, stddev)
     model = pypgm.estimate(DOMAIN, answers, 1000.0, oracle="region_graph")
-    assert len(model.prior.pairs) == 6
-    narrow = RegionGraphModel(model.graph, model.marginals, 1000.0, origin=model.origin, prior_cells=10)
-    assert len(narrow.prior.pairs) == 3
+    assert len(model.bounded_tree.pairs) == 6
+    narrow = RegionGraphModel(model.graph, model.marginals, 1000.0, origin=model.origin, tree_cells=10)
+    assert len(narrow.bounded_tree.pairs) == 3
 
 
 def test_measuring_on_grows_the_tree_and_keeps_what_it_had(joint):
     cliques = [("age", "year"), ("year", "rate"), ("sex", "rate"), ("sex", "age"), ("age", "rate"), ("sex", "year")]
     previous = None
     for n in range(1, len(cliques) + 1):
-        model = consistent_model(DOMAIN, joint, cliques[:n], previous=previous, prior_cells=30.0)
-        kept = () if previous is None else previous.prior.pairs
-        assert model.prior.pairs[: len(kept)] == kept
+        model = consistent_model(DOMAIN, joint, cliques[:n], previous=previous, tree_cells=30.0)
+        kept = () if previous is None else previous.bounded_tree.pairs
+        assert model.bounded_tree.pairs[: len(kept)] == kept
         previous = model
-    assert model.prior.pairs[:3] == tuple(DOMAIN.canonical(c) for c in cliques[:3])
-    assert len(model.prior.pairs) < 6
-    again = consistent_model(DOMAIN, joint, cliques, previous=model, prior_cells=30.0)
-    assert again.prior.pairs == model.prior.pairs
+    assert model.bounded_tree.pairs[:3] == tuple(DOMAIN.canonical(c) for c in cliques[:3])
+    assert len(model.bounded_tree.pairs) < 6
+    again = consistent_model(DOMAIN, joint, cliques, previous=model, tree_cells=30.0)
+    assert again.bounded_tree.pairs == model.bounded_tree.pairs
 
 
 # Synthetic records.
@@ -164,7 +164,7 @@ def tv(table, other):
 @pytest.mark.parametrize("cells", [1.0, 1e6])
 def test_records_have_the_pseudo_marginals(joint, cells):
     joint = 5 * joint
-    model = consistent_model(DOMAIN, joint, CLIQUES, prior_cells=cells)
+    model = consistent_model(DOMAIN, joint, CLIQUES, tree_cells=cells)
     records = model.synthetic_data(rng=0)
     assert len(records) == 5000
     for clique in CLIQUES:
@@ -194,7 +194,7 @@ def test_records_keep_structural_zeros(joint):
     joint[1, :, 0] = 0
     joint[:, 2, :, 3] = 0
     cliques = [("sex", "year"), ("age", "rate"), ("sex", "age"), ("year", "rate")]
-    records = consistent_model(DOMAIN, joint, cliques, prior_cells=1.0).synthetic_data(rng=4)
+    records = consistent_model(DOMAIN, joint, cliques, tree_cells=1.0).synthetic_data(rng=4)
     assert records.project(("sex", "year")).values[1, 0] == 0
     assert records.project(("age", "rate")).values[2, 3] == 0
 
@@ -225,7 +225,7 @@ def test_estimate_comes_back_with_its_fit(joint, tmp_path):
     model.save(tmp_path / "m")
     again = pypgm.load(tmp_path / "m")
     assert again.fit == model.fit
-    assert again.prior_cells == model.prior_cells
+    assert again.tree_cells == model.tree_cells
     asked = ("age", "rate")
     answers = [m.project(asked, method="oversaturated").values.tobytes() for m in (model, again)]
     assert answers[0] == answers[1]
@@ -251,8 +251,8 @@ def test_refusals(joint, model):
         ({"marginals": CliqueVector(DOMAIN, graph.regions, 2 * marginals.values)}, "needs the sum 1000, got 2000"),
         ({"total": 0.0}, "total must be positive"),
         ({"potentials": CliqueVector(DOMAIN, CLIQUES)}, "potentials need a table for each of"),
-        ({"prior_cells": 0.0}, "prior_cells must be positive and finite, got 0"),
-        ({"prior_cells": np.inf}, "prior_cells must be positive and finite"),
+        ({"tree_cells": 0.0}, "tree_cells must be positive and finite, got 0"),
+        ({"tree_cells": np.inf}, "tree_cells must be positive and finite"),
     ]
     for change, text in cases:
         given = {"graph": graph, "marginals": marginals, "total": 1000.0, **change}

@@ -48,7 +48,7 @@ def test_default_answers_are_next_to_the_exact_model(data_dir):
     data = load(data_dir, "titanic")
     exact, local = (published(data_dir, "titanic", kind) for kind in ("exact", "approx"))
     last = float("inf")
-    for n, _, error, _ in replay(data.domain, all_pairs(data), rounds=24, prior_cells=2e4):
+    for n, _, error, _ in replay(data.domain, all_pairs(data), rounds=24, tree_cells=2e4):
         assert error <= 1.15 * exact[n][1] + 1e-12
         assert error <= local[n][1] + 1e-9
         assert error <= 1.01 * last

@@ -44,7 +44,7 @@ def at_odds(attributes, values):
     graph = RegionGraph.factor_graph(domain, list(itertools.combinations(domain.attributes, 2)))
     rng = np.random.default_rng(0)
     cells = [1e6 * rng.dirichlet(np.ones(domain.size(r))) for r in graph.regions]
-    return RegionGraphModel(graph, CliqueVector(domain, graph.regions, np.concatenate(cells)), 1e6, prior_cells=1.0)
+    return RegionGraphModel(graph, CliqueVector(domain, graph.regions, np.concatenate(cells)), 1e6, tree_cells=1.0)
 
 
 def answers():

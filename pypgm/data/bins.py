@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns import Column, Encoder, Problem
+from pypgm.data.columns import Column, Encoder, Misfit
 from pypgm.data.values import Values, as_keys, as_list, bare
 from pypgm.numeric import as_generator, is_masked
 
@@ -159,7 +159,7 @@ class Binned(Column):
             texts[given == self.null_code] = self.nulls[0]
         return texts
 
-    def _encoded(self, values: Values) -> tuple[NDArray[Any], Problem | None]:
+    def _encoded(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
         if isinstance(values, np.ndarray) and not is_masked(values):
             places = self._read_array(values)
             if places is not None:
@@ -192,7 +192,7 @@ class Binned(Column):
                     states[i] = _COMMA if isinstance(error, DecimalCommaError) else _UNREADABLE
         return places, states
 
-    def _codes(self, places: NDArray[np.float64], states: NDArray[np.int8]) -> tuple[NDArray[Any], Problem | None]:
+    def _codes(self, places: NDArray[np.float64], states: NDArray[np.int8]) -> tuple[NDArray[Any], Misfit | None]:
         """Return the codes of places on the line, and what is wrong with the first that has none."""
         low, high = self._bounds
         if self.nulls and self.null_places.size:
@@ -218,7 +218,7 @@ class Binned(Column):
         unreadable = f"is not {self._noun}"
         comma = f"{unreadable}, but may have a decimal comma: decimal=',' or --decimal , says so"
         why = ("is beyond them", "is empty", "is empty", unreadable, comma)[int(states[row])]
-        return codes, Problem(row, f"needs {self.allowed}, and {why}")
+        return codes, Misfit(row, f"needs {self.allowed}, and {why}")
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns import Column, Encoder, Problem, taken
+from pypgm.data.columns import Column, Encoder, Misfit, taken
 from pypgm.data.values import (
     BY_VALUE,
     Exact,
@@ -67,7 +67,7 @@ class Closed(Column):
         """Return what looks values up, and keeps the codes of those that it met."""
         books = _Books(self._code)
 
-        def encode(values: Values) -> tuple[NDArray[Any], Problem | None]:
+        def encode(values: Values) -> tuple[NDArray[Any], Misfit | None]:
             if is_plain(values, "biuf"):
                 distinct, places = np.unique(values, return_inverse=True)
                 found, problem = encode(distinct.tolist())
@@ -119,7 +119,7 @@ class Closed(Column):
         del value
         return None
 
-    def _one_by_one(self, values: Values) -> tuple[NDArray[Any], Problem | None]:
+    def _one_by_one(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
         """Return the codes of values, up to the first that has none, and what is wrong with it."""
         codes = np.zeros(len(values), self.dtype)
         row = 0
@@ -129,7 +129,7 @@ class Closed(Column):
         except RefusedError:
             # An empty one is another too: what is said depends on the schema, not on the value.
             hint = "" if "" in self.nulls else ' ("null": "" allows empty ones)'
-            return codes, Problem(row, f"needs {self.allowed}, and has another value" + hint)
+            return codes, Misfit(row, f"needs {self.allowed}, and has another value" + hint)
         return codes, None
 
 
@@ -284,7 +284,7 @@ class Codes(Closed):
         """Return what checks integers at once, and reads all else value by value."""
         piecewise = super().encoder()
 
-        def encode(values: Values) -> tuple[NDArray[Any], Problem | None]:
+        def encode(values: Values) -> tuple[NDArray[Any], Misfit | None]:
             if is_plain(values, "iu") and not ((values < 0) | (values >= self.codes)).any():
                 return values.astype(self.dtype), None
             return piecewise(values)

@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from pypgm.data.values import Values, read_number
 from pypgm.domain import Label
 
-__all__ = ["Column", "Encoder", "Problem", "guarded_encoder", "taken"]
+__all__ = ["Column", "Encoder", "Misfit", "guarded_encoder", "taken"]
 
 _RAISES = "needs a value, and has an object that raises an error where it is compared or read"
 
 
-class Problem(NamedTuple):
+class Misfit(NamedTuple):
     """The first value of a column that does not fit: where it is, and why; the value is never told."""
 
     row: int
     what: str
 
 
-Encoder = Callable[[Values], tuple[NDArray[Any], Problem | None]]
+Encoder = Callable[[Values], tuple[NDArray[Any], Misfit | None]]
 """What turns values into codes, and remembers the spellings it met: for a table that is read in pieces."""
 
 
@@ -129,7 +129,7 @@ class Column(ABC):
     def encoder(self) -> Encoder:
         """Return what turns values into codes piece by piece."""
 
-    def encode(self, values: Values) -> tuple[NDArray[Any], Problem | None]:
+    def encode(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
         """Return the code of each value, and what is wrong with the first that has none.
 
         The code of a value depends on that value alone, by the rules of docs/sources.md, whatever its type and whatever
@@ -144,7 +144,7 @@ class Column(ABC):
         -------
         codes : ndarray of unsigned int, shape (n_records,)
             Without meaning where there is a problem.
-        problem : Problem or None
+        problem : Misfit or None
 
         Examples
         --------
@@ -153,7 +153,7 @@ class Column(ABC):
         >>> codes.tolist(), problem
         ([1, 2, 2, 0], None)
         >>> Categorical(["F", "M"], null=True).encode(["M", "zebra"])[1]
-        Problem(row=1, what="needs one of 'F', 'M', '', and has another value")
+        Misfit(row=1, what="needs one of 'F', 'M', '', and has another value")
         """
         return guarded_encoder(self)(values)
 
@@ -197,7 +197,7 @@ def guarded_encoder(column: Column) -> Encoder:
     """
     encode = column.encoder()
 
-    def guarded(values: Values) -> tuple[NDArray[Any], Problem | None]:
+    def guarded(values: Values) -> tuple[NDArray[Any], Misfit | None]:
         is_too_large = False
         try:
             return encode(values)
@@ -209,7 +209,7 @@ def guarded_encoder(column: Column) -> Encoder:
             raise MemoryError("the values of a column do not fit in memory")
         codes = np.zeros(len(values), column.dtype)
         for row in range(len(values)):
-            problem: Problem | None = Problem(row, _RAISES)
+            problem: Misfit | None = Misfit(row, _RAISES)
             with contextlib.suppress(Exception):
                 (codes[row],), problem = column.encoder()(values[row : row + 1])
             if problem is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from pypgm.estimation.fit import Options, Status
+from pypgm.estimation.fit import SolverOptions, Status
 from pypgm.estimation.path import Path
-from pypgm.estimation.problem import Answer, Problem
-from pypgm.estimation.run import Watch, watched
+from pypgm.estimation.problem import Problem, Solution
+from pypgm.estimation.solver import Watch, watched
 from pypgm.estimation.stop_rule import Validation
 from pypgm.estimation.thinning import noise_left, unthinned_count
 
@@ -19,7 +19,7 @@ _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
 _LAG = 2  # times the iterations that were best, which a path whose steps are shorter may take
 
 
-def accelerated(problem: Problem, options: Options) -> Answer:
+def accelerated(problem: Problem, options: SolverOptions) -> Solution:
     r"""Minimise a smooth convex loss over the marginals of distributions on a domain, or those a region graph allows.
 
     The answer is an average of marginals along the path, to which potentials are fitted at the end. With
@@ -32,12 +32,12 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     ----------
     problem : Problem
         The loss, the total and the start.
-    options : Options
+    options : SolverOptions
         Where to end, limits, tolerance, callback, and when the work began.
 
     Returns
     -------
-    Answer
+    Solution
         Potentials, marginals, and how it ended.
 
     References
@@ -52,13 +52,13 @@ def accelerated(problem: Problem, options: Options) -> Answer:
     status = watched(search.to_the_end, options)
     # Where Ctrl-C came between two paths, the start of the next is what there is.
     path = search.path or Path(search.ahead, options, target=problem.loss)
-    return path.answer(status)
+    return path.solution(status)
 
 
 class _Search:
     """The paths of an estimate, one after the other: the memory of one solver is enough."""
 
-    def __init__(self, problem: Problem, options: Options) -> None:
+    def __init__(self, problem: Problem, options: SolverOptions) -> None:
         self.path: Path | None = None
         self.ahead = problem  # that of the next path
         self._problem = problem

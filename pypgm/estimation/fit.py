@@ -14,7 +14,7 @@ from pypgm.numeric import as_generator, checked_integer, checked_real, checked_t
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Fit", "FitState", "Options", "Status", "Stop", "warn_if_interrupted"]
+__all__ = ["Fit", "FitState", "SolverOptions", "Status", "Stop", "warn_if_interrupted"]
 
 Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]
 Stop = Literal["validated", "optimum"]
@@ -76,7 +76,7 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SolverOptions:
     """When to stop and what to show; see `pypgm.estimate`. `started` is ``time.perf_counter()`` at the beginning.
 
     Attributes

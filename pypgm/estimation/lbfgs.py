@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.estimation.fit import Options, Status
-from pypgm.estimation.problem import Answer, Point
-from pypgm.estimation.run import Run, Watch, solved
+from pypgm.estimation.fit import SolverOptions, Status
+from pypgm.estimation.problem import Point, Solution
+from pypgm.estimation.solver import Solver, Watch, solved
 from pypgm.estimation.tree_problem import TreeProblem
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["lbfgs"]
 _MEMORY = 20
 
 
-def lbfgs(problem: TreeProblem, options: Options) -> Answer:
+def lbfgs(problem: TreeProblem, options: SolverOptions) -> Solution:
     r"""Minimise a smooth loss directly over the potentials, by L-BFGS.
 
     The gradient is exact: the Jacobian of the marginals is symmetric, so
@@ -31,12 +31,12 @@ def lbfgs(problem: TreeProblem, options: Options) -> Answer:
     ----------
     problem : TreeProblem
         The loss, the total and the start; -inf potentials stay as they are.
-    options : Options
+    options : SolverOptions
         Limits, tolerance, callback, and when the work began.
 
     Returns
     -------
-    Answer
+    Solution
         The best point found, and how it ended.
 
     References
@@ -47,10 +47,10 @@ def lbfgs(problem: TreeProblem, options: Options) -> Answer:
     return solved(_QuasiNewton(problem, options))
 
 
-class _QuasiNewton(Run):
+class _QuasiNewton(Solver):
     """What the optimiser calls, and the best point it has seen."""
 
-    def __init__(self, problem: TreeProblem, options: Options) -> None:
+    def __init__(self, problem: TreeProblem, options: SolverOptions) -> None:
         self._oracle = problem.oracle(options.n_threads)
         self._start = problem.start.values
         self._free = ~np.isneginf(self._start)
@@ -59,7 +59,7 @@ class _QuasiNewton(Run):
         super().__init__(problem, options, self._best.loss)
 
     def follow(self, watch: Watch, limit: int) -> Status:
-        """Run the optimiser until it or something else ends the search; see `Run`."""
+        """Solver the optimiser until it or something else ends the search; see `Solver`."""
         from scipy.optimize import minimize
 
         def value_and_gradient(free: NDArray[Any]) -> tuple[float, NDArray[np.float64]]:
@@ -84,14 +84,14 @@ class _QuasiNewton(Run):
         return self._ended or "converged"
 
     def best(self) -> float:
-        """Return the least loss so far; see `Run`."""
+        """Return the least loss so far; see `Solver`."""
         return self._best.loss
 
     def lower_bound(self) -> float:
-        """Return a lower bound from the gradient at the best point; see `Run`."""
+        """Return a lower bound from the gradient at the best point; see `Solver`."""
         return self._best.loss - self._oracle.gap(self._best)
 
     def point(self) -> Point:
-        """Return the best point; see `Run`."""
+        """Return the best point; see `Solver`."""
         best = self._best
         return Point(best.potentials, best.marginals, best.loss, self.lower_bound())

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pypgm.estimation.accelerated import accelerated
-from pypgm.estimation.fit import Options
+from pypgm.estimation.fit import SolverOptions
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.mirror_descent import mirror_descent
-from pypgm.estimation.problem import Answer
+from pypgm.estimation.problem import Solution
 from pypgm.estimation.textbook_averaging import dual_averaging, interior_gradient
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.estimation.universal import universal
@@ -47,7 +47,7 @@ class Method(NamedTuple):
         Whether it differentiates marginals, for which the tables of the tree's cliques are made.
     """
 
-    solve: Callable[[TreeProblem, Options], Answer]
+    solve: Callable[[TreeProblem, SolverOptions], Solution]
     tables: int
     needs_convex: bool = True
     takes_rough: bool = False
@@ -64,7 +64,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def chosen_method(method: str, options: Options, loss: Loss) -> str:
+def chosen_method(method: str, options: SolverOptions, loss: Loss) -> str:
     """Return the method to run; ``ValueError``, with the reason, if it does not take the loss or an option."""
     if method not in {"auto", *METHODS}:
         raise ValueError(f"method must be one of {('auto', *METHODS)}, got {method!r}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from pypgm.estimation.fit import Options, Status
+from pypgm.estimation.fit import SolverOptions, Status
 from pypgm.estimation.oracle import Oracle
-from pypgm.estimation.problem import Answer, Point
-from pypgm.estimation.run import StepwiseRun, solved
+from pypgm.estimation.problem import Point, Solution
+from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.subgradient import subgradient_descent
 from pypgm.estimation.tree_problem import MAX_GROWTH, TreeProblem, permitted_step
 
@@ -23,7 +23,7 @@ _MAX_IDLE = 20  # steps without descent after which rounding must be what hides 
 _GROWTH = 1.5
 
 
-def mirror_descent(problem: TreeProblem, options: Options) -> Answer:
+def mirror_descent(problem: TreeProblem, options: SolverOptions) -> Solution:
     r"""Minimise a loss over the marginals of distributions on a domain, lowering it step by step: Prox-PGM.
 
     The step :math:`\theta \leftarrow \theta - \alpha \nabla L(\mu)` is accepted if the loss falls at least as the
@@ -34,12 +34,12 @@ def mirror_descent(problem: TreeProblem, options: Options) -> Answer:
     ----------
     problem : TreeProblem
         The loss, the total and the start.
-    options : Options
+    options : SolverOptions
         Limits, tolerance, step size, callback, and when the work began.
 
     Returns
     -------
-    Answer
+    Solution
         The best point found, and how it ended.
 
     References
@@ -50,10 +50,10 @@ def mirror_descent(problem: TreeProblem, options: Options) -> Answer:
     return solved(_Descent(problem, options)) if problem.loss.smooth else subgradient_descent(problem, options)
 
 
-class _Descent(StepwiseRun):
+class _Descent(StepwiseSolver):
     check_every: ClassVar[int] = 10  # each check costs half a propagation
 
-    def __init__(self, problem: TreeProblem, options: Options) -> None:
+    def __init__(self, problem: TreeProblem, options: SolverOptions) -> None:
         self._core = problem.descent(options.n_threads)
         self._oracle = Oracle(problem.tree, problem.total, options.n_threads)
         super().__init__(problem, options, self._core.loss)
@@ -65,7 +65,7 @@ class _Descent(StepwiseRun):
         self._idle = 0
 
     def advance(self) -> Status | None:
-        """Take one step, of the given length or as long as the loss permits; see `Run`."""
+        """Take one step, of the given length or as long as the loss permits; see `Solver`."""
         alpha = self.options.step(self.taken + 1)
         found = self._search() if alpha is None else self._take(alpha)
         loss = self._core.loss
@@ -80,15 +80,15 @@ class _Descent(StepwiseRun):
         return "converged" if self.is_optimal() else "iterations"
 
     def best(self) -> float:
-        """Return the least loss so far; see `Run`."""
+        """Return the least loss so far; see `Solver`."""
         return self._least
 
     def lower_bound(self) -> float:
-        """Return a lower bound from the gradient at the current point; see `Run`."""
+        """Return a lower bound from the gradient at the current point; see `Solver`."""
         return self._core.loss - self._core.gap()
 
     def point(self) -> Point:
-        """Return the best point; see `Run`."""
+        """Return the best point; see `Solver`."""
         if self.options.tolerance == 0 or self.gap is None:
             self.look()
         potentials = self._core.potentials if self._left is None else self._left

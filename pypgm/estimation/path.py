@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from pypgm.estimation.fit import Options, Status
-from pypgm.estimation.run import StepwiseRun
+from pypgm.estimation.fit import SolverOptions, Status
+from pypgm.estimation.solver import StepwiseSolver
 
 if TYPE_CHECKING:
     from pypgm.estimation.loss import Loss
@@ -19,13 +19,13 @@ _RISE_EVERY = 10  # iterations between checks of whether the loss has risen
 _RISE = 1e-2  # of the loss above its least: more than the ripples of an accelerated path
 
 
-class Path(StepwiseRun):
+class Path(StepwiseSolver):
     """The iterates of an averaging method by a problem's engine; its answer is their average.
 
     Parameters
     ----------
     problem : Problem
-    options : Options
+    options : SolverOptions
     calls : int
         Oracle calls spent before.
     steps : Steps, optional
@@ -41,7 +41,7 @@ class Path(StepwiseRun):
     def __init__(
         self,
         problem: Problem,
-        options: Options,
+        options: SolverOptions,
         calls: int = 0,
         *,
         steps: Steps | None = None,
@@ -57,7 +57,7 @@ class Path(StepwiseRun):
         self._since = 0  # the iteration of the last restart
 
     def advance(self) -> Status | None:
-        """Take one step; see `Run`."""
+        """Take one step; see `Solver`."""
         step = self.engine.advance(*self.steps.next())
         self.calls += step.calls
         self.history.append(step.loss)
@@ -70,7 +70,7 @@ class Path(StepwiseRun):
         return None if self._rule is None else self._rule(taken, step.loss, step.held_out)
 
     def lower_bound(self) -> float:
-        """Return a lower bound of the least loss from the iterates so far; see `Run`."""
+        """Return a lower bound of the least loss from the iterates so far; see `Solver`."""
         return self.engine.lower_bound() if self._end is None else self._end.lower
 
     def is_optimal(self) -> bool:
@@ -84,7 +84,7 @@ class Path(StepwiseRun):
         return self.options.meets(abs(before - self.history[-1]), self.history[-1])
 
     def point(self) -> Point:
-        """Return the model of the average; see `Run`.
+        """Return the model of the average; see `Solver`.
 
         A stage of a loss is never above it, so a lower bound of the stage is one of the loss.
         """

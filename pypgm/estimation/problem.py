@@ -12,7 +12,7 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.compiled_terms import Term, is_compiled, lowered
-from pypgm.estimation.fit import Fit, Options
+from pypgm.estimation.fit import Fit, SolverOptions
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps
@@ -27,13 +27,29 @@ if TYPE_CHECKING:
     _Numbers = NDArray[np.float64]
     _Arrays = tuple[int, _core.LinearMap | None, _Numbers, _Numbers, _Numbers, float]
 
-__all__ = ["Answer", "Engine", "Point", "Problem", "StartFor", "Step"]
+__all__ = ["Engine", "Point", "Problem", "Solution", "StartFor", "Step"]
 
-Answer = tuple[CliqueVector, CliqueVector, Fit]
-"""Potentials (natural logs), their marginals (counts), and how it ended."""
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
 """The potentials that measurements suggest to start from."""
 _P = TypeVar("_P", bound="Problem")
+
+
+class Solution(NamedTuple):
+    """What a solver found.
+
+    Attributes
+    ----------
+    potentials : CliqueVector
+        Natural logs.
+    marginals : CliqueVector
+        Those of the potentials, in counts.
+    fit : Fit
+        How it ended.
+    """
+
+    potentials: CliqueVector
+    marginals: CliqueVector
+    fit: Fit
 
 
 class Step(NamedTuple):
@@ -163,7 +179,7 @@ class Problem(ABC):
         """Return the solver at its start."""
 
     @abstractmethod
-    def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
+    def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
         """Return how far its iterations step, and how many oracle calls it took to find out."""
 
     def _term(self, m: LinearMeasurement) -> Term:

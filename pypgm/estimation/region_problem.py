@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.domain import Clique
-    from pypgm.estimation.fit import Options
+    from pypgm.estimation.fit import SolverOptions
     from pypgm.graphs.region_graph import RegionGraph
 
 __all__ = ["RegionEngine", "RegionProblem"]
@@ -69,7 +69,7 @@ class RegionProblem(Problem):
         """Return the solver at its start; see `Problem`."""
         return RegionEngine(self, n_threads)
 
-    def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
+    def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
         """Return how far iterations step; see `Problem`."""
         return MeasuredSteps(self._safe_step(), _MAX_GROWTH, options.stop), 0
 

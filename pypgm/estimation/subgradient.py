@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
-from pypgm.estimation.fit import Options
+from pypgm.estimation.fit import SolverOptions
 from pypgm.estimation.oracle import dot
-from pypgm.estimation.problem import Answer, Point
-from pypgm.estimation.run import StepwiseRun, solved
+from pypgm.estimation.problem import Point, Solution
+from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.tree_problem import TreeProblem
 
 __all__ = ["subgradient_descent"]
 
 
-def subgradient_descent(problem: TreeProblem, options: Options) -> Answer:
+def subgradient_descent(problem: TreeProblem, options: SolverOptions) -> Solution:
     r"""Minimise a convex loss that is not smooth: step along subgradients, answer with an average.
 
     The t-th step is :math:`\sqrt{2 \ln n} / (G \sqrt t)`, n the number of joint assignments and G the largest sum of
@@ -27,12 +27,12 @@ def subgradient_descent(problem: TreeProblem, options: Options) -> Answer:
     ----------
     problem : TreeProblem
         The loss, the total and the start.
-    options : Options
+    options : SolverOptions
         Limits, tolerance, step size, callback, and when the work began.
 
     Returns
     -------
-    Answer
+    Solution
         The average, as a model, or the best iterate, and how it ended.
 
     References
@@ -43,8 +43,8 @@ def subgradient_descent(problem: TreeProblem, options: Options) -> Answer:
     return solved(_Subgradients(problem, options))
 
 
-class _Subgradients(StepwiseRun):
-    def __init__(self, problem: TreeProblem, options: Options) -> None:
+class _Subgradients(StepwiseSolver):
+    def __init__(self, problem: TreeProblem, options: SolverOptions) -> None:
         self._oracle = problem.oracle(options.n_threads)
         self._start = problem.start.values
         self._point = self._best = self._oracle.at(self._start)
@@ -56,7 +56,7 @@ class _Subgradients(StepwiseRun):
         self._diameter = math.sqrt(2 * sum(math.log(n) for n in problem.start.domain.shape) or 1.0)
 
     def advance(self) -> None:
-        """Step along a subgradient; see `Run`."""
+        """Step along a subgradient; see `Solver`."""
         here = self._point
         alpha = self._step(self.taken + 1)
         self._weight += alpha
@@ -68,11 +68,11 @@ class _Subgradients(StepwiseRun):
         self._best = min(self._best, self._point, key=lambda point: point.loss)
 
     def best(self) -> float:
-        """Return the least loss so far, or that of the average; see `Run`."""
+        """Return the least loss so far, or that of the average; see `Solver`."""
         return min(self._best.loss, self._oracle.evaluate(self._average)[0])
 
     def lower_bound(self) -> float:
-        """Return a lower bound by the average of the linear bounds met; see `Run`."""
+        """Return a lower bound by the average of the linear bounds met; see `Solver`."""
         if self._weight == 0:
             return self._point.loss - self._oracle.gap(self._point)
         with np.errstate(invalid="ignore"):
@@ -81,7 +81,7 @@ class _Subgradients(StepwiseRun):
         return max(bound, self.problem.loss.least) if self.problem.loss.convex else bound
 
     def point(self) -> Point:
-        """Return the model of the average, or the best iterate where that is better; see `Run`."""
+        """Return the model of the average, or the best iterate where that is better; see `Solver`."""
         fitted = self._oracle.with_marginals(self._average, self._point.potentials)
         found = min(self._best, self._oracle.at(fitted), key=lambda point: point.loss)
         return Point(found.potentials, found.marginals, found.loss, self.lower_bound())

@@ -6,17 +6,17 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from pypgm.estimation.fit import Options
+from pypgm.estimation.fit import SolverOptions
 from pypgm.estimation.path import Path
-from pypgm.estimation.problem import Answer
-from pypgm.estimation.run import solved
+from pypgm.estimation.problem import Solution
+from pypgm.estimation.solver import solved
 from pypgm.estimation.steps import FixedSteps
 from pypgm.estimation.tree_problem import TreeProblem
 
 __all__ = ["dual_averaging", "interior_gradient"]
 
 
-def dual_averaging(problem: TreeProblem, options: Options) -> Answer:
+def dual_averaging(problem: TreeProblem, options: SolverOptions) -> Solution:
     r"""Minimise a smooth convex loss by accelerated regularised dual averaging (RDA).
 
     With :math:`c_t = 2 / (t + 1)` the gradient is taken at :math:`(1 - c_t) \mu + c_t \nu`, gradients are averaged
@@ -29,12 +29,12 @@ def dual_averaging(problem: TreeProblem, options: Options) -> Answer:
     ----------
     problem : TreeProblem
         The loss, whose smoothness must be known, the total and the start.
-    options : Options
+    options : SolverOptions
         Limits, tolerance, callback, and when the work began.
 
     Returns
     -------
-    Answer
+    Solution
         The average, as a model, and how it ended.
 
     References
@@ -48,7 +48,7 @@ def dual_averaging(problem: TreeProblem, options: Options) -> Answer:
     return solved(Path(problem, options, steps=FixedSteps(steps)))
 
 
-def interior_gradient(problem: TreeProblem, options: Options) -> Answer:
+def interior_gradient(problem: TreeProblem, options: SolverOptions) -> Solution:
     r"""Minimise a smooth convex loss by the interior gradient method with a constant step.
 
     With :math:`c_0 = 1`, :math:`a = (\sqrt{c^2 + 4 c} - c) / 2` and then :math:`c \leftarrow c (1 - a)`, the gradient
@@ -59,12 +59,12 @@ def interior_gradient(problem: TreeProblem, options: Options) -> Answer:
     ----------
     problem : TreeProblem
         The loss, whose smoothness K must be known, the total N and the start.
-    options : Options
+    options : SolverOptions
         Limits, tolerance, callback, and when the work began.
 
     Returns
     -------
-    Answer
+    Solution
         The average, as a model, and how it ended.
 
     References

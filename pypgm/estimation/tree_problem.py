@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm import _core
-from pypgm.estimation.fit import Options
+from pypgm.estimation.fit import SolverOptions
 from pypgm.estimation.general_solvers import GeneralAcceleration, GeneralDescent
 from pypgm.estimation.oracle import LossOracle, Oracle
 from pypgm.estimation.problem import Point, Problem, Step
@@ -50,7 +50,7 @@ class TreeProblem(Problem):
         smoothness = self.loss.smoothness(self.tree)
         return None if smoothness is None else 1.0 / (self.total * (smoothness or 1.0))
 
-    def steps(self, options: Options) -> tuple[MeasuredSteps, int]:
+    def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
         """Return how far iterations step, tried where the smoothness is not known; see `Problem`."""
         safe = self.safe_step()
         if safe is not None:

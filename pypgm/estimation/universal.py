@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pypgm.estimation.fit import Options
+from pypgm.estimation.fit import SolverOptions
 from pypgm.estimation.general_solvers import GeneralAcceleration
 from pypgm.estimation.oracle import dot
-from pypgm.estimation.problem import Answer, Point
-from pypgm.estimation.run import StepwiseRun, solved
+from pypgm.estimation.problem import Point, Solution
+from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.steps import averaged_step
 from pypgm.estimation.tree_problem import TreeProblem
 
@@ -19,7 +19,7 @@ _GROWTH = 1.2
 _SLACK = 0.01  # of the loss that the tolerance leaves: the bound, of first order, needs more than the loss does
 
 
-def universal(problem: TreeProblem, options: Options) -> Answer:
+def universal(problem: TreeProblem, options: SolverOptions) -> Solution:
     r"""Minimise a convex loss of unknown smoothness, down to losses that are not smooth at all.
 
     A step of weight a from z to z', along the gradient g at :math:`v = (1 - a) x + a z`, is accepted if the loss at
@@ -31,12 +31,12 @@ def universal(problem: TreeProblem, options: Options) -> Answer:
     ----------
     problem : TreeProblem
         The loss, the total and the start.
-    options : Options
+    options : SolverOptions
         Limits, tolerance, callback, and when the work began.
 
     Returns
     -------
-    Answer
+    Solution
         The average, as a model, and how it ended.
 
     References
@@ -46,8 +46,8 @@ def universal(problem: TreeProblem, options: Options) -> Answer:
     return solved(_Universal(problem, options))
 
 
-class _Universal(StepwiseRun):
-    def __init__(self, problem: TreeProblem, options: Options) -> None:
+class _Universal(StepwiseSolver):
+    def __init__(self, problem: TreeProblem, options: SolverOptions) -> None:
         self._oracle = problem.oracle(options.n_threads)
         self._core = GeneralAcceleration(self._oracle, problem.start.values)
         super().__init__(problem, options, self._core.loss())
@@ -56,7 +56,7 @@ class _Universal(StepwiseRun):
         self._step = problem.safe_step() or 1.0 / float(steepest)
 
     def advance(self) -> None:
-        """Take the first step that is accepted, none where the calls run out before; see `Run`."""
+        """Take the first step that is accepted, none where the calls run out before; see `Solver`."""
         core = self._core
         slack = _SLACK * self.options.tolerance * (1 + abs(core.loss()))
         for trial in range(1, min(_MAX_HALVINGS, self.options.iterations - self.calls) + 1):
@@ -74,11 +74,11 @@ class _Universal(StepwiseRun):
         self.history.append(core.loss())
 
     def lower_bound(self) -> float:
-        """Return a lower bound from the gradient at the average; see `Run`."""
+        """Return a lower bound from the gradient at the average; see `Solver`."""
         return self._core.loss() - self._core.gap()
 
     def point(self) -> Point:
-        """Return the model of the average; see `Run`."""
+        """Return the model of the average; see `Solver`."""
         self.look()
         found = self._oracle.at(self._oracle.with_marginals(self._core.average, self._core.potentials))
         return Point(found.potentials, found.marginals, found.loss, found.loss - self._oracle.gap(found))

@@ -114,7 +114,7 @@ _ESTIMATED: dict[str, tuple[object, str]] = {
 _REGIONS: dict[str, tuple[object, str]] = {
     "regions": ([[str]], "of the region graph"),
     "edges": ([[int]], "from parent to child, by the numbers of the regions"),
-    "prior_cells": (float, "how large the junction tree of the starting point may be"),
+    "tree_cells": (float, "how many cells the junction tree that answers and draws records may have"),
     "marginals": (np.ndarray, "of the regions, in counts, concatenated"),
 }
 _NETWORK: dict[str, tuple[object, str]] = {

@@ -26,6 +26,8 @@ def _from_2(fields: Fields) -> Fields:
     A release has no version of its own. Which line charged which measurement is not known.
     """
     fields["kind"] = fields.get("kind") or "junction tree"
+    if "prior_cells" in fields:
+        fields["tree_cells"] = fields.pop("prior_cells")
     if "release" in fields:
         fields["release"] = {"options": {}, "pypgm": "", "log": []} | fields["release"]
         fields["release"].pop("version")

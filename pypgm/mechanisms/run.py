@@ -116,7 +116,7 @@ def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
         meant = nearest(min(unknown), names) or f"; all mechanisms take {', '.join(names)}"
         raise TypeError(f"a mechanism got an unexpected keyword argument {min(unknown)!r}{meant}")
     given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
-    fit.Options(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
+    fit.SolverOptions(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
     return given
 
 

@@ -12,7 +12,7 @@ from pypgm.domain import Domain, check_domain, check_kind
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
-from pypgm.estimation.fit import FitState, Options, Stop, warn_if_interrupted
+from pypgm.estimation.fit import FitState, SolverOptions, Stop, warn_if_interrupted
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.estimation.methods import METHODS, MethodName, chosen_method
@@ -218,7 +218,9 @@ def estimate(
     _check_oracle(oracle)
     default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
     limits = (time_limit, callback, progress, n_threads, stop or "validated", rng)
-    options = Options(iterations, default if tolerance is None else tolerance, stepsize, *limits, max_bytes=max_bytes)
+    options = SolverOptions(
+        iterations, default if tolerance is None else tolerance, stepsize, *limits, max_bytes=max_bytes
+    )
     folding, masks = fold(domain, constraints or ())
     fitting = [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
@@ -279,7 +281,9 @@ def estimate_again(
     """
     how = dict(origin.options)
     loss, method = LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
-    options = Options(**how, n_threads=clock.n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False)
+    options = SolverOptions(
+        **how, n_threads=clock.n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False
+    )
     oracle: Literal["exact"] | JunctionTree | RegionGraph = "exact"
     if origin is model.origin:
         oracle = (graph or model.graph) if isinstance(model, RegionGraphModel) else model.tree

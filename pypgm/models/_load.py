@@ -53,7 +53,7 @@ def region_model(fields: dict[str, Any]) -> RegionGraphModel:
     edges = [(int(parent), int(child)) for parent, child in fields["edges"]]
     graph = RegionGraph(domain, map(domain.indices, fields["cliques"]), regions, edges)
     marginals, potentials = (CliqueVector(domain, graph.regions, fields[name]) for name in ("marginals", "potentials"))
-    parts |= {"potentials": potentials, "prior_cells": fields["prior_cells"]}
+    parts |= {"potentials": potentials, "tree_cells": fields["tree_cells"]}
     return RegionGraphModel(graph, marginals, fields["total"], **parts)
 
 

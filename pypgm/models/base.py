@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
     from pypgm.graphs.junction_tree import JunctionTree
-    from pypgm.models.answer import Method
     from pypgm.models.origin import Origin
+    from pypgm.models.region_answer import Method
 
 __all__ = ["Model", "Table"]
 
@@ -183,8 +183,8 @@ class Model(Stored, Generic[Table]):
         """Draw synthetic records by randomised rounding along a junction tree.
 
         In a tree of pairs every 1- and 2-way count of a clique is within 2 of the model's: far closer than by chance.
-        On a region graph the tree is `RegionGraphModel.prior`, and records are refined towards all marginals; in a
-        tree they are refined towards those of the model's cliques where a larger clique has more cells than records.
+        On a region graph the tree is `RegionGraphModel.bounded_tree`, and records are refined towards all marginals;
+        in a tree they are refined towards those of the model's cliques where a larger one has more cells than records.
         Before that they are refined towards what the model says of other pairs as well, of as many as it has cliques.
 
         Parameters

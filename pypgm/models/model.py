@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.constraint import Masks
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.answer import Method
+    from pypgm.models.region_answer import Method
     from pypgm.queries import KroneckerQuery
 
 __all__ = ["GraphicalModel"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Domain
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.answer import Method
+    from pypgm.models.region_answer import Method
 
 __all__ = ["Queryable"]
 
@@ -67,8 +67,8 @@ class Queryable(Model[Table]):
 
         Returns
         -------
-        Factor or Answer
-            Of a region-graph model an `Answer`: which method found it, and how far it is from the regions.
+        Factor or RegionAnswer
+            Of a region-graph model a `RegionAnswer`: which method found it, and how far it is from the regions.
 
         Warns
         -----

@@ -23,8 +23,8 @@ from pypgm.inference.kronecker import answer_queries
 from pypgm.inference.local_answers import LocalAnswer, local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
 from pypgm.inference.region_index import RegionIndex, maximal
-from pypgm.models.answer import Answer, Method
 from pypgm.models.origin import Origin
+from pypgm.models.region_answer import Method, RegionAnswer
 from pypgm.models.region_parts import (
     check_answers_fit,
     check_marginals,
@@ -50,7 +50,7 @@ _LEAST_LOG = -1e3  # below that of any positive double
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them
 
 
-class RegionGraphModel(Uncertain[Answer]):
+class RegionGraphModel(Uncertain[RegionAnswer]):
     r"""Pseudo-marginals :math:`\tau_r` over the regions of a graph, which agree where regions meet.
 
     No joint distribution need have them. A clique that a region holds is answered by that region; any other by one of
@@ -85,7 +85,7 @@ class RegionGraphModel(Uncertain[Answer]):
     previous : RegionGraphModel, optional
         In adaptive measuring, the model before the last measurement: its junction tree is grown, in the order of
         measurement, and never loses a pair.
-    prior_cells : float, optional
+    tree_cells : float, optional
         Cells the junction tree may have; 1e6 (8 MB) by default. 4e6 makes noise-free answers better still.
 
     Attributes
@@ -99,7 +99,7 @@ class RegionGraphModel(Uncertain[Answer]):
     ------
     ValueError
         If the marginals do not lie over the regions, hold a negative, infinite or NaN entry, or do not sum to the
-        total (to 1e-3 of it); if `total` or `prior_cells` is not positive and finite; if `previous` is of another
+        total (to 1e-3 of it); if `total` or `tree_cells` is not positive and finite; if `previous` is of another
         domain.
 
     References
@@ -138,7 +138,7 @@ class RegionGraphModel(Uncertain[Answer]):
         masks: Masks = (),
         origin: Origin | None = None,
         previous: RegionGraphModel | None = None,
-        prior_cells: float = 1e6,
+        tree_cells: float = 1e6,
     ) -> None:
         super().__init__(graph.domain, total, fit=fit, folding=folding, masks=masks, origin=origin)
         self.graph = graph
@@ -155,25 +155,25 @@ class RegionGraphModel(Uncertain[Answer]):
             raise ValueError(f"potentials need a table for each of {graph.regions[:6]} …, got {potentials!r}")
         self.marginals = read_only(marginals)
         self.potentials = read_only(potentials)
-        self.prior_cells = checked_real("prior_cells", prior_cells)
-        self._prior: BoundedTree | None = None
+        self.tree_cells = checked_real("tree_cells", tree_cells)
+        self._bounded: BoundedTree | None = None
         # A tree that was never asked for has kept nothing.
-        self._grown_from: BoundedTree | None = None if previous is None else previous._prior or previous._grown_from
+        self._grown_from: BoundedTree | None = None if previous is None else previous._bounded or previous._grown_from
         self._index = RegionIndex(marginals, self.total)
 
     @property
-    def prior(self) -> BoundedTree:
+    def bounded_tree(self) -> BoundedTree:
         """The junction tree within the budget, fitted to the pseudo-marginals; made when first needed."""
-        return self._prior_within(Clock())
+        return self._bounded_within(Clock())
 
-    def _prior_within(self, clock: Clock) -> BoundedTree:
-        """Return the prior; one that ran out of time serves a single answer."""
-        if self._prior is not None:
-            return self._prior
-        cells = self.prior_cells
+    def _bounded_within(self, clock: Clock) -> BoundedTree:
+        """Return the bounded tree; one that ran out of time serves a single answer."""
+        if self._bounded is not None:
+            return self._bounded
+        cells = self.tree_cells
         tree = bounded_tree(self._index, self.cliques, max_cells=cells, previous=self._grown_from, clock=clock)
         if not clock.over:
-            self._prior = tree
+            self._bounded = tree
         return tree
 
     @cached_property
@@ -182,14 +182,14 @@ class RegionGraphModel(Uncertain[Answer]):
             tree = JunctionTree(self.graph.domain, self.graph.regions)
         except ModelTooLargeError as error:
             raise ModelTooLargeError(
-                "what rests on all joint assignments needs a junction tree of all regions; `prior` is one of as many "
-                f"as fit, with the same methods. {str(error).rpartition(': ')[0]}"
+                "what rests on all joint assignments needs a junction tree of all regions; `bounded_tree` is one of as "
+                f"many as fit, with the same methods. {str(error).rpartition(': ')[0]}"
             ) from None
         return tree, kikuchi_potentials(self.graph, self.marginals, self.total)
 
     def _projected(
         self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock
-    ) -> list[Answer]:
+    ) -> list[RegionAnswer]:
         if method is not None and method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
         domain = self.graph.domain
@@ -214,7 +214,7 @@ class RegionGraphModel(Uncertain[Answer]):
                     table = table.normalize(self.total)
                 table = table.project(own)
             turned = self.folding.unfolded(table, clique)
-            answers.append(Answer(turned.domain, turned.datavector(), found_by, violation))
+            answers.append(RegionAnswer(turned.domain, turned.datavector(), found_by, violation))
         return answers
 
     def _joint_tables(
@@ -224,7 +224,7 @@ class RegionGraphModel(Uncertain[Answer]):
         domain, index = self.graph.domain, self._index
         solvers: dict[Method, Callable[[Sequence[Clique], Clock], list[LocalAnswer]]] = {
             "local": partial(local_answers, index),
-            "combined": lambda cliques, clock: combined_answers(index, self._prior_within(clock), cliques, clock),
+            "combined": lambda cliques, clock: combined_answers(index, self._bounded_within(clock), cliques, clock),
             "submodel": partial(submodel_answers, index),
             "expanded": partial(expanded_answers, self.graph, index),
             "oversaturated": partial(oversaturated_answers, self, index),
@@ -254,13 +254,15 @@ class RegionGraphModel(Uncertain[Answer]):
         self, rows: int, evidence: Evidence | None, clock: Clock
     ) -> tuple[JunctionTree, Sequence[Factor], Sequence[Clique]]:
         del rows
-        prior = self._prior_within(clock)
-        tables = prior.tree.tables(prior.potentials, 1.0, self.folding.evidence(evidence)) if evidence else prior.tables
-        return prior.tree, tables, maximal(self.graph.regions)
+        bounded = self._bounded_within(clock)
+        tables = bounded.tables
+        if evidence:
+            tables = bounded.tree.tables(bounded.potentials, 1.0, self.folding.evidence(evidence))
+        return bounded.tree, tables, maximal(self.graph.regions)
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the model's file."""
-        own = {"regions": self.graph.regions, "edges": self.graph.edges, "prior_cells": self.prior_cells}
+        own = {"regions": self.graph.regions, "edges": self.graph.edges, "tree_cells": self.tree_cells}
         return super().archive() | own | {"kind": "region graph", "marginals": self.marginals.values}
 
     def _from_region(self, clique: Clique) -> tuple[Factor, str, float]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector
     from pypgm.domain import Clique, Domain
     from pypgm.estimation.constraint import Masks
-    from pypgm.estimation.fit import Options
+    from pypgm.estimation.fit import SolverOptions
     from pypgm.estimation.loss import Loss
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.inference.folding import Folding
@@ -33,7 +33,7 @@ class Request:
         The model has their cliques; they suggest the independent model.
     total : float
         Number of records, counts.
-    options : Options
+    options : SolverOptions
         When to stop, and what to show.
     method : str
         What will solve it. "accelerated" starts from the independent model where there is no other, all others from
@@ -51,7 +51,7 @@ class Request:
     loss: Loss
     measurements: Sequence[LinearMeasurement]
     total: float
-    options: Options
+    options: SolverOptions
     method: str
     folding: Folding
     masks: Masks

@@ -43,13 +43,13 @@ std::vector<std::vector<int>> stages_of(const RegionGraph& graph) {
   return stages;
 }
 
-constexpr std::size_t kBlockCells = 16384;  // cells of a run of regions that is one unit of work
+constexpr std::size_t kRegionRunCells = 16384;  // cells of a run of regions that is one unit of work
 
 std::vector<std::pair<int, int>> blocks_of(const std::vector<Region>& regions) {
   std::vector<std::pair<int, int>> blocks;
-  std::size_t cells = kBlockCells;
+  std::size_t cells = kRegionRunCells;
   for (int r = 0; r < static_cast<int>(regions.size()); ++r) {
-    if (cells >= kBlockCells) {
+    if (cells >= kRegionRunCells) {
       blocks.emplace_back(r, r);
       cells = 0;
     }

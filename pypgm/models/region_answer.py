@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Domain
 
-__all__ = ["Answer", "Method"]
+__all__ = ["Method", "RegionAnswer"]
 
 Method = Literal["exact", "combined", "local", "submodel", "expanded", "oversaturated"]
 """How a marginal is found: "exact" on a junction tree, the others on a region graph."""
 
 
-class Answer(Factor):
+class RegionAnswer(Factor):
     """A table of counts from a region-graph model, how it was found and how far it is from consistency.
 
     Parameters
@@ -52,10 +52,10 @@ class Answer(Factor):
         self.method = method
         self.violation = violation
 
-    def transpose(self, attributes: Iterable[str]) -> Answer:
+    def transpose(self, attributes: Iterable[str]) -> RegionAnswer:
         """Return the same answer with its axes in another order."""
         turned = super().transpose(attributes)
-        return Answer(turned.domain, turned.datavector(), self.method, self.violation)
+        return RegionAnswer(turned.domain, turned.datavector(), self.method, self.violation)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {self.method}, violation {self.violation:.2g})"

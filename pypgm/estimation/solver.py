@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from pypgm.clock import Clock
-from pypgm.estimation.fit import Fit, FitState, Options, Status
+from pypgm.estimation.fit import Fit, FitState, SolverOptions, Status
+from pypgm.estimation.problem import Solution
 
 if TYPE_CHECKING:
-    from pypgm.estimation.problem import Answer, Point, Problem
+    from pypgm.estimation.problem import Point, Problem
 
-__all__ = ["Run", "StepwiseRun", "Watch", "solved", "watched"]
+__all__ = ["Solver", "StepwiseSolver", "Watch", "solved", "watched"]
 
 
 class Watch:
@@ -27,7 +28,7 @@ class Watch:
     clock : Clock
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SolverOptions) -> None:
         self.begun = False
         self.clock = Clock("estimate", options.time_limit, options.progress, options.started)
         self._options = options
@@ -43,13 +44,13 @@ class Watch:
         return "time" if over else None
 
 
-class Run(ABC):
+class Solver(ABC):
     """The iterates of an estimator, and what is known of the least loss.
 
     Parameters
     ----------
     problem : Problem
-    options : Options
+    options : SolverOptions
     loss : float
         At the start.
     calls : int
@@ -70,7 +71,7 @@ class Run(ABC):
     check_every: ClassVar[int] = 25
     """Iterations between checks of the tolerance."""
 
-    def __init__(self, problem: Problem, options: Options, loss: float, calls: int = 1) -> None:
+    def __init__(self, problem: Problem, options: SolverOptions, loss: float, calls: int = 1) -> None:
         self.problem = problem
         self.options = options
         self.calls = calls
@@ -117,7 +118,7 @@ class Run(ABC):
         check = self.options.tolerance > 0 and self.taken % self.check_every == 0
         return "converged" if check and self.is_optimal() else None
 
-    def answer(self, status: Status) -> Answer:
+    def solution(self, status: Status) -> Solution:
         """Return potentials, marginals and how the run ended; without a certificate it has not converged."""
         point = self.point()
         lower = max(point.lower, self.lower)
@@ -128,10 +129,10 @@ class Run(ABC):
         seconds = time.perf_counter() - self.options.started
         fit = Fit(status, point.loss, gap, self.calls, seconds, tuple(self.history))
         potentials = self.problem.tables.like(point.potentials)
-        return potentials, potentials.like(point.marginals), fit
+        return Solution(potentials, potentials.like(point.marginals), fit)
 
 
-class StepwiseRun(Run):
+class StepwiseSolver(Solver):
     """A run that takes one step at a time."""
 
     @abstractmethod
@@ -139,7 +140,7 @@ class StepwiseRun(Run):
         """Take one step and append its loss to the history; return why it is the last one, None if it is not."""
 
     def follow(self, watch: Watch, limit: int) -> Status:
-        """Take steps until something ends them; see `Run`."""
+        """Take steps until something ends them; see `Solver`."""
         while True:
             ended = self.due(limit)
             if ended is not None:
@@ -151,8 +152,8 @@ class StepwiseRun(Run):
                 return ended
 
 
-def watched(loop: Callable[[Watch], Status], options: Options) -> Status:
-    """Run a loop to its end and return why it ended; Ctrl-C interrupts it once an iteration is done."""
+def watched(loop: Callable[[Watch], Status], options: SolverOptions) -> Status:
+    """Solver a loop to its end and return why it ended; Ctrl-C interrupts it once an iteration is done."""
     watch = Watch(options)
     try:
         with watch.clock:
@@ -163,6 +164,6 @@ def watched(loop: Callable[[Watch], Status], options: Options) -> Status:
         return "interrupted"
 
 
-def solved(run: Run) -> Answer:
-    """Follow a run to its end and return its answer."""
-    return run.answer(watched(lambda watch: run.follow(watch, run.options.iterations), run.options))
+def solved(solver: Solver) -> Solution:
+    """Run a solver to its end and return what it found."""
+    return solver.solution(watched(lambda watch: solver.follow(watch, solver.options.iterations), solver.options))
