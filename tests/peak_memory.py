@@ -7,14 +7,25 @@ import sys
 
 # The peak of resource.getrusage is no use: a new process inherits it from the one that started it.
 _PEAK = """
-def peak():
+def bytes_of(what):
     with open("/proc/self/status") as status:
-        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith(what))
+
+def peak():
+    return bytes_of("VmHWM")
+
+def now():
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak begins anew
+    return bytes_of("VmRSS")
 """
 
 
 def printed_numbers(code, *arguments):
-    """Run code that may call ``peak()``, bytes so far (on Linux), and return the numbers it prints."""
+    """Run code and return the numbers it prints.
+
+    On Linux it may call ``now()``, bytes held, and ``peak()``, the most of them since then or since the beginning.
+    """
     asked = [sys.executable, "-I", "-c", _PEAK + code, *arguments]
     done = subprocess.run(asked, check=True, capture_output=True, text=True)
     return [float(word) for word in done.stdout.split()]

@@ -17,6 +17,7 @@ from pypgm.numeric import checked_threads
 
 __all__ = ["add_weights", "check_codes", "count"]
 
+_CELL_BYTES = 16  # of a count, and of the number that is made of it
 _GRAIN = 1 << 18  # codes a thread must have to read before a second one pays for itself
 _Table = TypeVar("_Table", bound=NDArray[Any])
 
@@ -144,7 +145,7 @@ def _check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:
     what = f"counting {named} needs {short(max(sizes))} cells"
     if max(sizes) >= MAX_CELLS:
         raise ModelTooLargeError(f"{what}; one table holds less than {MAX_CELLS:,}: count smaller cliques")
-    check_fits(8 * sum(sizes), None, what, "count fewer or smaller cliques at a time")
+    check_fits(_CELL_BYTES * sum(sizes), None, what, "count fewer or smaller cliques at a time")
 
 
 def _threads(n_threads: int, n_cliques: int, work: int) -> int:

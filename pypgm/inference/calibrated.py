@@ -14,7 +14,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, as_cliques
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
-from pypgm.inference.contraction import check_answers, check_contraction, run_contraction
+from pypgm.inference.contraction import answer_bytes, check_answers, check_contraction, run_contraction
 from pypgm.memory import memory_limit
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ class Calibrated:
             [self.domain.shape[a] if b < 0 else len(blocks[b]) for a, b in zip(*ask, strict=True)] for ask in asks
         ]
         returned = check_answers(shapes, max_bytes)
+        if self._tables is None:
+            returned += answer_bytes([self.domain.sizes(node.clique) for node in self.tree.nodes])
         rows = [(a, len(block)) for a, block in zip(owners, blocks, strict=True)]
         answers: list[NDArray[np.float64]] = []
         parts = [list(asks)]

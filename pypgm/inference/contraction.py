@@ -66,9 +66,12 @@ def answer_bytes(shapes: Sequence[Sequence[int]]) -> float:
     return 8.0 * sum([math.prod(shape, start=1.0) for shape in shapes])
 
 
-def check_answers(shapes: Sequence[Sequence[int]], max_bytes: float | None = None) -> float:
-    """Return the bytes of answers of some shapes; ModelTooLargeError unless they fit."""
-    needed = answer_bytes(shapes)
+def check_answers(shapes: Sequence[Sequence[int]], max_bytes: float | None = None, *, beside: int = 0) -> float:
+    """Return the bytes of answers of some shapes, and of tables of the largest that are made on the way to it.
+
+    ModelTooLargeError unless they fit.
+    """
+    needed = answer_bytes(shapes) + beside * max([answer_bytes([shape]) for shape in shapes], default=0.0)
     way_out = "ask for fewer at a time" if len(shapes) > 1 else "ask for a smaller one"
     check_fits(needed, max_bytes, lambda: f"the answers ({len(shapes)}) need {needed / 8:.3g} cells", way_out)
     return needed

@@ -27,6 +27,7 @@ __all__ = ["answer_queries"]
 
 _DENSE_ENTRIES = 1 << 22  # a block with more is applied to the answer, not to the tables
 _CHUNK_CELLS = 1 << 22  # of an answer between two looks at the clock
+_TABLES = 2  # beside an answer, while blocks are applied to it
 _MOST_AXES = 32  # that every NumPy supported takes
 _CONDITION = 1e8  # eight of sixteen digits are gone
 
@@ -74,7 +75,7 @@ def answer_queries(
     widest = max([len(q.blocks) for q in queries], default=0)
     if widest > _MOST_AXES:
         raise ValueError(f"an answer has an axis for each attribute, {_MOST_AXES} at most, got a query on {widest}")
-    check_answers([q.shape for q in queries])
+    check_answers([q.shape for q in queries], beside=_TABLES)
     inner = [folding.query(q) for q in queries]
     answers = _answers(calibrated, inner, clock)
     if sum([np.count_nonzero(np.isnan(answer)) for answer in answers]):

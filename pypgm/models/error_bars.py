@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["standard_errors"]
 
-_CELL_BYTES = 8  # of a draw
+_CELL_BYTES = 40  # of an answer: its mean, its spread, and what one more draw takes
 _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
 
 
@@ -47,8 +48,7 @@ def standard_errors(asked: Simulation, method: str) -> list[Factor]:
         if method == "gls":
             raise ValueError(f"generalised least squares does not tell the error here: {reason}")
 
-    what, way_out = f"standard error of {asked.draws} draws", "ask for a smaller clique, or pass fewer draws"
-    check_tables_fit(model.domain, cliques, _CELL_BYTES * asked.draws, what, way_out)
+    check_tables_fit(model.domain, cliques, _CELL_BYTES, "standard error", "or ask for a smaller clique")
     return [Factor(d, s) for d, s in zip(domains, _bootstrap(asked), strict=True)]
 
 
@@ -84,11 +84,39 @@ def _bootstrap(asked: Simulation) -> list[NDArray[np.float64]]:
     tables = model.project_many([m.clique for m in measurements], n_threads=clock.n_threads)
     exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(measurements, tables, strict=True)]
     estimated = estimated_again(model, asked.origin, clock)
-    seen: list[list[NDArray[np.float64]]] = []
-    while len(seen) < asked.draws and not clock.tick(lambda: f"{len(seen)}/{asked.draws} estimates"):
+    spreads = [_Spread(model.domain.size(clique)) for clique in asked.cliques]
+    n_seen = 0
+    while n_seen < asked.draws and not clock.tick(partial("{}/{} estimates".format, n_seen, asked.draws)):
         drawn = estimated(asked.measured(exact))
         if drawn.fit is None or drawn.fit.status != "time":
-            seen.append([t.datavector() for t in asked.answers(drawn)])
-    if len(seen) < 2:
+            n_seen += 1
+            for spread, answer in zip(spreads, asked.answers(drawn), strict=True):
+                spread.add(answer.datavector())
+    if n_seen < 2:
         raise TimeoutError(f"two estimates of the bootstrap take longer than time_limit={clock.time_limit:g}")
-    return [np.std(each, axis=0, ddof=1) for each in zip(*seen, strict=True)]
+    return [spread.standard_deviation() for spread in spreads]
+
+
+class _Spread:
+    """The mean of tables and the sum of their squared distances from it, whatever their number [1]_.
+
+    References
+    ----------
+    .. [1] B. P. Welford, Note on a method for calculating corrected sums of squares, Technometrics 4 (1962).
+    """
+
+    def __init__(self, n_cells: int) -> None:
+        self._n = 0
+        self._mean, self._squares = np.zeros(n_cells), np.zeros(n_cells)
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        """Count one table."""
+        self._n += 1
+        apart = values - self._mean
+        self._mean += apart / self._n
+        self._squares += apart * (values - self._mean)
+
+    def standard_deviation(self) -> NDArray[np.float64]:
+        """Return the standard deviation of a cell, over one less than there are tables."""
+        found: NDArray[np.float64] = np.sqrt(self._squares / (self._n - 1))
+        return found

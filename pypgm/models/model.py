@@ -101,17 +101,21 @@ class GraphicalModel(Uncertain["Factor"]):
 
     @cached_property
     def _calibrated(self) -> Calibrated:
-        return Calibrated(self.tree, self._tables, self._mass, self.marginals if self.total else None)
+        tree, potentials, mass = self.tree, self.potentials, self._mass
 
-    def _tables(self, clock: Clock, evidence: Evidence | None = None) -> list[Factor]:
-        return self.tree.tables(self.potentials, self._mass, evidence, n_threads=clock.n_threads, clock=clock)
+        # Not of the model, which would hold itself, and its tables, until garbage is collected.
+        def tables(clock: Clock) -> list[Factor]:
+            return tree.tables(potentials, mass, n_threads=clock.n_threads, clock=clock)
+
+        return Calibrated(tree, tables, mass, self.marginals if self.total else None)
 
     def _given(self, evidence: Evidence | None, clock: Clock) -> Calibrated:
         """Return the calibrated tree, that of the evidence where there is some."""
         if not evidence:
             return self._calibrated
         # At once: evidence of probability zero is refused, whatever is asked.
-        tables = self._tables(clock, self.folding.evidence(evidence))
+        known = self.folding.evidence(evidence)
+        tables = self.tree.tables(self.potentials, self._mass, known, n_threads=clock.n_threads, clock=clock)
         return Calibrated.of(self.tree, tables, self._mass)
 
     def _projected(

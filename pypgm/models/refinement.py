@@ -10,6 +10,7 @@ import numpy as np
 from pypgm import _core
 from pypgm.clock import Clock
 from pypgm.inference.region_index import RegionIndex, maximal
+from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["refined_records", "stages"]
 
 _SWEEPS = 20
+_CODE_BYTES = 16  # of a code: as it was drawn, as the core takes it and returns it, and as it is returned
+_CELL_BYTES = 48  # of a count that records are refined towards: as it was asked for, its target, and what there is
 
 
 def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool) -> list[list[Clique]]:
@@ -61,8 +64,15 @@ def refined_records(
         Source of one 64-bit seed.
     clock : Clock
         Shows the sweeps over the records, and ends them once its time is over.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the records and the marginals do not fit in memory.
     """
-    names = index.domain.attributes
+    names, cells = index.domain.attributes, index.marginals.values.size
+    told = f"refining {short(rows)} records of {len(names)} attributes towards {short(cells)} counts"
+    check_fits(_CODE_BYTES * rows * len(names) + _CELL_BYTES * cells, None, told, "ask for fewer records")
     seed = int(rng.integers(2**64, dtype=np.uint64))
     targets = [
         (list(index.domain.indices(c)), np.ascontiguousarray(rows * index.probabilities(c)))

@@ -23,6 +23,7 @@ __all__ = ["draw_records", "drawing_bytes"]
 
 _MOST_RECORDS = 2**31 - 1  # that the core counts
 _CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
+_RECORD_BYTES = 8  # of a record besides: its place in the order in which values are dealt
 _CELL_BYTES = 48  # of a cell of a table drawn from: its weight and count, its fraction and links while it is rounded
 _COLUMN_BYTES = 56  # of a new value whose count is kept close: its mean, and its slack and links as those of a cell
 _GROUP_BYTES = 112  # of a value of the attributes a table is drawn given: its counts, sums, and places in lists
@@ -97,7 +98,7 @@ def draw_records(
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     asked = f"{n_rows} records of {len(domain)} attributes"
-    check_fits(_CODE_BYTES * n_rows * len(domain), None, asked, "ask for fewer")
+    check_fits(n_rows * (_CODE_BYTES * len(domain) + _RECORD_BYTES), None, asked, "ask for fewer")
     sampler = _core.RecordSampler(n_rows, len(domain), seed)
     margins = _margins(tree)
     for node, margin in zip(nodes, margins, strict=True):
