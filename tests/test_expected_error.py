@@ -389,7 +389,7 @@ def test_errors_of_a_huge_clique_are_refused_before_memory_is_taken(oracle, ask,
     ):
         getattr(model, ask)(tuple(domain))
     small = domain.attributes[:4]  # of which the answers alone fit
-    monkeypatch.setattr("pypgm.memory._available", lambda: 2.0 * 60 * domain.size(small))
+    monkeypatch.setattr("pypgm.memory._available", lambda: 2.0 * 30 * domain.size(small))
     with pytest.raises(pypgm.ModelTooLargeError, match=r"error .*over \(.*leave out 'x3' \(33 values\)"):
         getattr(model, ask)(small, draws=60)
 

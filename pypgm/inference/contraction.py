@@ -71,10 +71,11 @@ def check_answers(shapes: Sequence[Sequence[int]], max_bytes: float | None = Non
 
     ModelTooLargeError unless they fit.
     """
-    needed = answer_bytes(shapes) + beside * max([answer_bytes([shape]) for shape in shapes], default=0.0)
+    returned = answer_bytes(shapes)
+    needed = returned + beside * max([answer_bytes([shape]) for shape in shapes], default=0.0)
     way_out = "ask for fewer at a time" if len(shapes) > 1 else "ask for a smaller one"
-    check_fits(needed, max_bytes, lambda: f"the answers ({len(shapes)}) need {needed / 8:.3g} cells", way_out)
-    return needed
+    check_fits(needed, max_bytes, lambda: f"the answers ({len(shapes)}) need {returned / 8:.3g} cells", way_out)
+    return returned
 
 
 def run_contraction(
