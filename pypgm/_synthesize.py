@@ -8,10 +8,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from pypgm.data.files import DecimalMark
 from pypgm.data.frames import Frame
 from pypgm.data.opened import opened
 from pypgm.data.schema import Schema, read_schema
-from pypgm.data.table import DecimalMark
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.data.unsettled import OpenSet
 from pypgm.domain import listed

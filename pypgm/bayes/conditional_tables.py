@@ -15,7 +15,7 @@ from pypgm.bayes.checks import EXACT, NetworkError, check_family, checked_table,
 from pypgm.bayes.sampling import draw_ancestral
 from pypgm.data import Dataset
 from pypgm.data.codebook import label_texts
-from pypgm.data.files import open_text, replacing_text
+from pypgm.data.files import read_text, replacing_text
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import Factor
 
@@ -103,8 +103,7 @@ class ConditionalTables:
         >>> BayesianNetwork.read_bif(path).marginals()["rain"].values
         array([0.8, 0.2])
         """
-        with open_text(path, encoding) as file:
-            found = parse_bif(file.read(), os.fspath(path))
+        found = parse_bif(read_text(path, encoding), os.fspath(path))
         try:
             net = cls(Domain(found.labels), found.parents, found.tables, name=found.name)
         except NetworkError as error:

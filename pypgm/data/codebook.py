@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypgm.data.file_kind import it_looks_like
-from pypgm.data.files import NO_TEXT, open_text
+from pypgm.data.files import NO_TEXT, read_text
 from pypgm.domain import Domain, Label, first_repeat
 from pypgm.numeric import whole_of
 
@@ -66,8 +66,7 @@ def read_json(path: str | os.PathLike[str], needed: str = "JSON") -> object:
         If it is not JSON; the message names the file and the line.
     """
     name = os.fspath(path)
-    with open_text(path) as file:
-        text = file.read()
+    text = read_text(path)
     try:
         return writable(json.loads(text, object_pairs_hook=distinct, parse_int=_integer))
     except json.JSONDecodeError as error:

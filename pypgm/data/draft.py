@@ -14,10 +14,10 @@ from itertools import chain, islice
 from typing import Any
 
 from pypgm.data.dates import iso_date
-from pypgm.data.files import csv_rows, open_text
+from pypgm.data.files import DecimalMark, check_marks, csv_rows, open_text
 from pypgm.data.numbers import has_decimal_comma
 from pypgm.data.parquet import is_parquet, text_rows
-from pypgm.data.table import DecimalMark, check_marks, separator_hint
+from pypgm.data.table import separator_hint
 from pypgm.domain import first_repeat, listed
 
 __all__ = ["draft_schema"]

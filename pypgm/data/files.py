@@ -12,26 +12,36 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Literal, TextIO, cast
+from typing import BinaryIO, Literal, TextIO, cast, get_args
 
 from pypgm.data.file_kind import START, binary_kind
 
 __all__ = [
     "ZIP_MAGIC",
+    "DecimalMark",
     "as_path",
+    "check_encoding",
+    "check_marks",
     "csv_rows",
     "is_weight",
     "open_stream",
     "open_text",
+    "read_text",
     "replacing",
     "replacing_text",
     "write_header",
     "write_rows",
 ]
 
+DecimalMark = Literal[".", ","]
+
+MOST_TEXT = 1 << 24
+"""Characters of a file that is read whole, at most: a file of a few kilobytes may unpack to as many gigabytes."""
+
 ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
 NO_TEXT = "a text has half a surrogate pair, which no file of text can hold"
 _GZIP_MAGIC = b"\x1f\x8b"
+_LONGEST_LINE = 1 << 24  # characters of a line of a table
 _LINKS = 40  # that are followed from one name, as the system does
 
 
@@ -65,7 +75,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iterator[list[str]]:
     """Yield the rows of a CSV file; ``ValueError`` names the line where one begins that is none."""
-    rows, line = csv.reader(file, strict=True, delimiter=delimiter), 1
+    rows, line = csv.reader(_lines(file), strict=True, delimiter=delimiter), 1
     try:
         for row in rows:
             yield row
@@ -74,6 +84,24 @@ def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iter
         told = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
         way_out = "a quote within a field is written twice, with no backslash"
         raise ValueError(f"{told}, in the row that begins in line {line}; {way_out}") from None
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """Yield the lines of a file; ``csv.Error`` where one is longer than is kept in memory."""
+    while line := file.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise csv.Error
+        yield line
+
+
+def check_marks(delimiter: object, decimal: object) -> None:
+    """Raise ``ValueError`` unless a table may have these marks between fields and before decimals."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ValueError(f"delimiter needs one character, got {delimiter!r}")
+    if decimal not in get_args(DecimalMark):
+        raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
+    if decimal == delimiter:
+        raise ValueError("fields and decimals have the same mark")
 
 
 def write_rows(
@@ -139,7 +167,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
     >>> with open_text("table.csv.gz") as file:  # doctest: +SKIP
     ...     header = file.readline()
     """
-    codec = _codec("utf-8" if encoding is None else encoding)
+    codec = check_encoding("utf-8" if encoding is None else encoding)
     with as_path(path).open("rb") as file:
         packed = file.peek(START).startswith(_GZIP_MAGIC)
         raw = gzip.GzipFile(fileobj=file) if packed else file
@@ -167,8 +195,30 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
             raise ValueError(f"{os.fspath(path)} must be text in {shown}, and is not{way_out}") from None
 
 
-def _codec(encoding: str) -> str:
-    """Return the name of an encoding of text."""
+def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: int = MOST_TEXT) -> str:
+    """Return all that a text file holds, as `open_text` reads it; ``ValueError`` if that is more than some characters.
+
+    Parameters
+    ----------
+    path : str or path-like
+    encoding : str, optional
+        See `open_text`.
+    most : int
+        How many characters it may hold, unpacked.
+
+    Examples
+    --------
+    >>> text = read_text("network.bif.gz")  # doctest: +SKIP
+    """
+    with open_text(path, encoding) as file:
+        text = file.read(most + 1)
+        if len(text) > most:
+            raise ValueError(f"{os.fspath(path)} holds more than {most:,} characters, and is not read")
+    return text
+
+
+def check_encoding(encoding: str) -> str:
+    """Return the name that Python has for an encoding of text; ``ValueError`` if there is no such encoding."""
     try:
         found = codecs.lookup(encoding)
         "".encode(found.name)

@@ -18,6 +18,7 @@ from pypgm.data.categorical import Categorical
 from pypgm.data.closed import Boolean, Codes
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
+from pypgm.data.files import check_encoding, check_marks
 from pypgm.data.frames import Frame, Library, as_frame, imported
 from pypgm.data.numbers import Real
 
@@ -65,7 +66,7 @@ class Layout:
     Raises
     ------
     ValueError
-        If the library is another one.
+        If the library is another one, or no CSV file is written like that.
 
     Examples
     --------
@@ -83,6 +84,8 @@ class Layout:
     def __post_init__(self) -> None:
         if self.library not in get_args(Library):
             raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {self.library!r}")
+        check_marks(self.delimiter, self.decimal)
+        check_encoding(self.encoding)
         object.__setattr__(self, "types", MappingProxyType(dict(self.types)))
 
     @classmethod

@@ -13,14 +13,14 @@ from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
 from pypgm.data.file_kind import DATABASE, START, file_kind
-from pypgm.data.files import as_path
+from pypgm.data.files import DecimalMark, as_path
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, as_columns, imported
 from pypgm.data.layout import Layout
 from pypgm.data.parquet import is_parquet, raw_columns, read_parquet
 from pypgm.data.schema import Schema
 from pypgm.data.streamed import StreamedTable, scan
-from pypgm.data.table import DecimalMark, csv_names, read_open_table
+from pypgm.data.table import csv_names, read_open_table
 from pypgm.data.values import Values
 
 __all__ = ["Opened", "Records", "is_database", "opened"]

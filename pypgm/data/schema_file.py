@@ -15,12 +15,12 @@ from pypgm.data.codebook import read_json, writable
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.file_kind import it_looks_like
-from pypgm.data.files import open_text
+from pypgm.data.files import read_text
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import Rule
 from pypgm.data.unsettled import OpenSet, QuantileBins, Unsettled
-from pypgm.data.yaml_text import parse_yaml
+from pypgm.data.yaml_text import MOST_YAML, parse_yaml
 from pypgm.domain import listed
 
 __all__ = ["declarations", "read_object"]
@@ -50,8 +50,7 @@ def read_object(path: str | os.PathLike[str]) -> object:
     if not os.fspath(path).endswith((".yaml", ".yml")):
         return read_json(path, "JSON, or YAML if its name ends in .yaml")
     name = os.fspath(path)
-    with open_text(path) as file:
-        text = file.read()
+    text = read_text(path, most=MOST_YAML)
     try:
         return writable(parse_yaml(text))
     except ImportError:
@@ -121,7 +120,7 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
     if kind is None:
         return None, [f"needs a kind: one of {', '.join(KINDS)}"]
     entries = {"codes" if n == "size" else n: v for n, v in spec.items() if n != "kind" and n not in _NOTES}
-    entries = {n: v for n, v in entries.items() if v is not None}
+    entries = {n: v for n, v in entries.items() if v is not None or n not in _keys(kind)}
     if kind in {Integer, Real} and isinstance(entries.get("bins"), Mapping):
         rest = {n: v for n, v in entries.items() if n != "bins"}
         bins = {n: v for n, v in entries["bins"].items() if n not in _NOTES}

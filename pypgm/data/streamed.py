@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from pypgm.data import tabulate
 from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
-from pypgm.data.files import as_path
+from pypgm.data.files import DecimalMark, as_path
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, imported
 from pypgm.data.parquet import batches, check_names, is_parquet
 from pypgm.data.schema import Schema, as_schema
 from pypgm.data.source import Source
-from pypgm.data.table import DecimalMark, csv_names, csv_pieces
+from pypgm.data.table import csv_names, csv_pieces
 from pypgm.domain import Clique, Domain, as_clique
 
 __all__ = ["StreamedTable", "scan"]

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,16 @@ from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import name_problems, problems_error
 from pypgm.data.file_kind import START, TABLE, it_looks_like
-from pypgm.data.files import NO_TEXT, csv_rows, open_text, replacing_text, write_header, write_rows
+from pypgm.data.files import (
+    NO_TEXT,
+    DecimalMark,
+    check_marks,
+    csv_rows,
+    open_text,
+    replacing_text,
+    write_header,
+    write_rows,
+)
 from pypgm.data.layout import Layout
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
@@ -30,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DecimalMark",
-    "check_marks",
     "csv_names",
     "csv_pieces",
     "read_open_table",
@@ -39,7 +47,6 @@ __all__ = [
     "write_table",
 ]
 
-DecimalMark = Literal[".", ","]
 
 _CHUNK = 8192  # records held as text at a time
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
@@ -256,16 +263,6 @@ def csv_pieces(
                 yield dict(parts)
                 parts, n_held = {name: [] for name in columns}, 0
     yield dict(parts)
-
-
-def check_marks(delimiter: object, decimal: object) -> None:
-    """Raise ``ValueError`` unless a table may have these marks between fields and before decimals."""
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
-        raise ValueError(f"delimiter needs one character, got {delimiter!r}")
-    if decimal not in get_args(DecimalMark):
-        raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
-    if decimal == delimiter:
-        raise ValueError("fields and decimals have the same mark")
 
 
 class _Dialect(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.data.file_kind import it_looks_like
-from pypgm.data.files import is_weight, open_text, replacing_text
+from pypgm.data.files import is_weight, read_text, replacing_text
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import code_of
@@ -22,6 +22,7 @@ __all__ = ["UaiModel", "read_uai", "read_uai_evidence", "read_uai_model", "write
 
 Kind = Literal["MARKOV", "BAYES"]
 
+_MOST_TEXT = 1 << 25  # characters of a file
 _MOST_DIGITS = 640  # of an integer: so many Python converts under any limit of its own
 
 
@@ -305,8 +306,7 @@ class _Words:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        with open_text(path) as file:
-            text = file.read()
+        text = read_text(path, most=_MOST_TEXT)
         self.hint = it_looks_like(text, "a UAI model")
         self._words = text.split()
         self._next = 0
@@ -341,7 +341,7 @@ class _Words:
         found = self._words[self._next : self._next + count]
         self._next += len(found)
         try:
-            weights = np.array(list(map(float, found)))
+            weights = np.fromiter(map(float, found), np.float64, len(found))
         except ValueError:
             weights = np.array([math.nan])
         if not ((weights >= 0) & (weights < np.inf)).all() or "_" in "".join(found):
