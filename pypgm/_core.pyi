@@ -69,6 +69,8 @@ class JunctionTree:
     """
     A compiled junction tree over attribute indices.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -165,6 +167,8 @@ class Contraction:
     """
     A compiled sum of products of tables.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def run(
         self,
         tables: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]],
@@ -190,6 +194,8 @@ class CalibratedTree:
     """
     A junction tree of marginals, and others that are known.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         tree: JunctionTree,
@@ -215,6 +221,8 @@ class LogisticSums:
     """
     Sums over records for Frank-Wolfe steps of logistic regressions.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         codes: numpy.typing.NDArray[numpy.uint8],
@@ -248,6 +256,8 @@ class LinearMap:
     """
     What is asked of the cells of a table.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         answers: typing.SupportsInt | typing.SupportsIndex,
@@ -265,6 +275,8 @@ class Descent:
     """
     Mirror descent for a weighted L2 loss over the marginals of a junction tree.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         tree: JunctionTree,
@@ -309,6 +321,8 @@ class Acceleration:
     """
     Accelerated mirror descent whose answer is an average.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         tree: JunctionTree,
@@ -361,12 +375,16 @@ class SeededWords:
     """
     A stream keyed by a number others can know: its draws protect nobody.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None: ...
 
 class RegionGraph:
     """
     A compiled region graph over attribute indices.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -395,6 +413,8 @@ class ConvexGbp:
     """
     Beliefs and messages of a region graph.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         graph: RegionGraph,
@@ -434,6 +454,8 @@ class RegionDescent:
     """
     Accelerated mirror descent over a local polytope.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         graph: RegionGraph,
@@ -547,6 +569,8 @@ class GibbsPlan:
     """
     Chains, sweeps before the first record and between two, records of each.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         n_chains: typing.SupportsInt | typing.SupportsIndex,
@@ -560,6 +584,8 @@ class RecordSampler:
     """
     Draws columns of records by randomised rounding.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         rows: typing.SupportsInt | typing.SupportsIndex,
@@ -586,6 +612,8 @@ class ProportionalFitting:
     """
     Iterative proportional fitting while a junction tree is walked.
     """
+    @staticmethod
+    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         tree: JunctionTree,

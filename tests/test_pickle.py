@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from operator import methodcaller
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import CliqueVector, Domain, Factor, GraphicalModel, JunctionTree, RegionGraph, RegionGraphModel
+from pypgm import CliqueVector, Domain, Factor, GraphicalModel, JunctionTree, RegionGraph, RegionGraphModel, _core
 
 DOMAIN = Domain({"a": 2, "sex": ["F", "M"], "c": 3})
 CLIQUES = [("a", "sex"), ("sex", "c")]
@@ -113,3 +114,11 @@ def test_values_of_a_model_cannot_be_changed(model):
             vector.values[0] = 1.0
         with pytest.raises(ValueError, match="read-only"):
             vector["a", "sex"].values[0, 0] = 1.0
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, *(partial(pickle.dumps, protocol=p) for p in range(6))])
+def test_what_is_the_core_s_own_is_neither_pickled_nor_copied(again):
+    with pytest.raises(TypeError, match="cannot pickle"):
+        again(_core.SeededWords(1))
+    with pytest.raises(TypeError, match="cannot pickle"):
+        _core.SeededWords(1).__reduce__()

@@ -55,5 +55,6 @@ PYBIND11_MODULE(_core, m) {
   bind_sparsitron(m);
   bind_bounded_tree(m);
   bind_tangent(m);
-  hide_arguments(m);  // the last: of all that is bound
+  hide_arguments(m);  // the last two: of all that is bound
+  refuse_pickles(m);
 }

@@ -46,6 +46,12 @@ void hide_in(py::handle entry) {
   bound->ml_meth = own;
 }
 
+PyObject* refuse_state(PyObject* self, PyObject*) {
+  return PyErr_Format(PyExc_TypeError, "cannot pickle '%s' object", Py_TYPE(self)->tp_name);
+}
+
+PyMethodDef reduce = {"__reduce__", refuse_state, METH_NOARGS, nullptr};
+
 }  // namespace
 
 void hide_arguments(py::module_& m) {
@@ -55,6 +61,14 @@ void hide_arguments(py::module_& m) {
       continue;
     }
     for (const py::handle member : py::list(entry.attr("__dict__").attr("values")())) hide_in(member);
+  }
+}
+
+void refuse_pickles(py::module_& m) {
+  for (const auto& [name, entry] : py::dict(m.attr("__dict__"))) {
+    if (PyType_Check(entry.ptr()) == 0 || PyExceptionClass_Check(entry.ptr()) != 0) continue;
+    auto* type = reinterpret_cast<PyTypeObject*>(entry.ptr());
+    entry.attr("__reduce__") = py::reinterpret_steal<py::object>(PyDescr_NewMethod(type, &reduce));
   }
 }
 
