@@ -386,3 +386,10 @@ def test_an_arc_to_its_own_node_is_refused_in_a_file(tmp_path):
 def test_what_cannot_be_a_network_is_named_as_such_when_read(tmp_path):
     with pytest.raises(NetworkError, match="line 2: probabilities of 'rain' must sum to 1"):
         read(tmp_path, RAIN + "probability (rain) { table 0.5 0.6; }")
+
+
+def test_probabilities_beyond_the_doubles_in_sum_are_refused(tmp_path):
+    text = "variable a { type discrete [2] { x, y }; } probability (a) { table 1e308, 1e308; }"
+    (tmp_path / "network.bif").write_text(text)
+    with pytest.raises(ValueError, match="line 1: probabilities must be about 1 in sum"):
+        BayesianNetwork.read_bif(tmp_path / "network.bif")

@@ -291,3 +291,28 @@ def test_bins_of_even_width_begin_where_their_labels_say():
 def test_bounds_beyond_the_doubles_are_refused():
     with pytest.raises(ValueError, match="low, high and edges need finite numbers"):
         Real(0, 10**400, bins=3)
+
+
+@pytest.mark.parametrize(
+    ("column", "needed"),
+    [
+        ({"kind": "boolean", "values": 5}, "values needs two texts"),
+        ({"kind": "boolean", "values": {"no": 0, "yes": 1}}, "values needs two texts"),
+        ({"kind": "integer", "low": 0, "high": 9, "edges": 5}, "edges needs a list of numbers"),
+        ({"kind": "real", "low": 0, "high": 9, "edges": True}, "edges needs a list of numbers"),
+        ({"kind": "date", "low": "2000-01-01", "high": "2001-01-01", "format": 5}, "format needs a text"),
+        ({"kind": "date", "low": "2000-01-01", "high": "2001-01-01", "format": ["%d"]}, "format needs a text"),
+        ({"kind": "categorical", "values": ["a"], "null": [[]]}, "null needs texts"),
+        ({"kind": "categorical", "values": ["a"], "null": {"x": 1}}, "null needs texts"),
+        ({"kind": "categorical", "values": ["a"], "ordinal": "false"}, "ordinal needs true or false, got 'false'"),
+        ({"kind": "codes", "size": 3, "ordinal": 0}, "ordinal needs true or false, got 0"),
+        ({"kind": "categorical", "values": ["a"], "other": 1}, "other needs true, false or a text"),
+        ({"kind": "categorical", "values": ["a"], "other": ["b"]}, "other needs true, false or a text"),
+        ({"kind": "categorical", "values": ["a"], "edges": None}, "categorical has no 'edges'"),
+    ],
+)
+def test_an_entry_of_another_kind_is_refused_in_words(tmp_path, column, needed):
+    (tmp_path / "schema.json").write_text(json.dumps({"columns": {"c": column}}))
+    with pytest.raises(ValueError, match=needed) as refused:
+        pypgm.read_schema(tmp_path / "schema.json")
+    assert "attribute 'c'" in str(refused.value)

@@ -360,7 +360,9 @@ class _Reader(Words):
         except ValueError:
             good = False
         if not good:
-            bad = next(word for word in words if not is_weight(word))
+            bad = next((word for word in words if not is_weight(word)), None)
+            if bad is None:
+                self.fail("probabilities must be about 1 in sum, and have one beyond the doubles", position)
             at = position + text.index(bad)
             hint = _UNSEEN if bad.strip("+-").lower() == "nan" else ""
             self.fail(f"a probability must be a number, finite and at least 0, got {bad!r}{hint}", at)

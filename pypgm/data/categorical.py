@@ -96,6 +96,10 @@ class Categorical(Closed):
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
+        if not isinstance(self.ordinal, bool):
+            yield f"ordinal needs true or false, got {self.ordinal!r}"
+        if self.other is not False and self.other_label is None:
+            yield f"other needs true, false or a text that is its label, got {self.other!r}"
         if not self.values and self.other_label is None:
             yield "needs at least one label, got an empty list"
         wrong = [value for value in self.values if not isinstance(value, Label) or is_missing(value)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns import Column, Encoder, Misfit, taken
+from pypgm.data.columns import Column, Encoder, Misfit, as_tuple, taken
 from pypgm.data.values import (
     BY_VALUE,
     Exact,
@@ -27,6 +27,8 @@ from pypgm.data.values import (
 from pypgm.domain import Label
 
 __all__ = ["Boolean", "Closed", "Codes"]
+
+_TWO_TEXTS = "values needs two texts, those of false and of true"
 
 
 class RefusedError(KeyError):
@@ -159,7 +161,7 @@ class Boolean(Closed):
     kind = "boolean"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
+        object.__setattr__(self, "values", as_tuple(self.values, _TWO_TEXTS))
         super().__post_init__()
 
     @property
@@ -213,7 +215,7 @@ class Boolean(Closed):
         yield from super()._problems()
         folded = [v.strip().casefold() if isinstance(v, str) else v for v in self.values]
         if len(folded) != 2 or not all(isinstance(v, str) and v for v in folded) or folded[0] == folded[1]:
-            yield "values needs two texts, those of false and of true"
+            yield _TWO_TEXTS
         elif {text.casefold() for text in self.null_texts} & set(folded) or self.null_numbers & set(
             map(spelled_number, folded)
         ):
@@ -310,3 +312,5 @@ class Codes(Closed):
             yield "needs a size below 2^63"
         elif any(self._of_number(number) is not None for number in self.null_numbers):
             yield "a text of null is that of a code"
+        if not isinstance(self.ordinal, bool):
+            yield f"ordinal needs true or false, got {self.ordinal!r}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pypgm.data.values import Values, read_number
 from pypgm.domain import Label
 
-__all__ = ["Column", "Encoder", "Misfit", "guarded_encoder", "taken"]
+__all__ = ["Column", "Encoder", "Misfit", "as_tuple", "guarded_encoder", "taken"]
 
 _RAISES = "needs a value, and has an object that raises an error where it is compared or read"
 
@@ -50,9 +50,8 @@ class Column(ABC):
 
     def __post_init__(self) -> None:
         texts = {True: ("",), False: ()}[self.null] if isinstance(self.null, bool) else self.null
-        if not isinstance(texts, Iterable):
-            raise TypeError("null needs texts")
-        object.__setattr__(self, "null", (texts,) if isinstance(texts, str) else tuple(texts))
+        texts = (texts,) if isinstance(texts, str) else as_tuple(texts, "null needs texts")
+        object.__setattr__(self, "null", texts)
         if problems := list(self._problems()):
             raise ValueError("; ".join(problems))
 
@@ -217,6 +216,19 @@ def guarded_encoder(column: Column) -> Encoder:
         return codes, None
 
     return guarded
+
+
+def as_tuple(values: object, needed: str) -> tuple[Any, ...]:
+    """Return what is in a list; ``TypeError`` that says what was needed if it is none, but a number, say, or an object.
+
+    Examples
+    --------
+    >>> as_tuple([18, 65], "edges needs a list of numbers")
+    (18, 65)
+    """
+    if isinstance(values, Mapping | str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(needed)
+    return tuple(values)
 
 
 def taken(values: Sequence[object], codes: NDArray[Any]) -> NDArray[Any]:

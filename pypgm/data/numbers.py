@@ -6,7 +6,7 @@ import math
 import operator
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.bins import MOST_BINS, Binned, DecimalCommaError, UnreadableError, drawn, parts_of_bins
+from pypgm.data.columns import as_tuple
 from pypgm.data.values import EXACT, read_number
 from pypgm.domain import Label
 
@@ -65,7 +66,7 @@ class Integer(Binned):
     kind = "integer"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", _listed(self.edges))
+        object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
         super().__post_init__()
 
     @property
@@ -175,7 +176,7 @@ class Real(Binned):
     kind = "real"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", _listed(self.edges))
+        object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
         super().__post_init__()
 
     @property
@@ -333,12 +334,6 @@ def short_texts(numbers: Sequence[float]) -> list[str]:
     """
     texts = [f"{number:g}" for number in numbers]
     return texts if len(set(texts)) == len(texts) else list(map(repr, numbers))
-
-
-def _listed(edges: object) -> tuple[Any, ...]:
-    if isinstance(edges, str) or not isinstance(edges, Iterable):
-        raise TypeError("edges needs a list of numbers")
-    return tuple(edges)
 
 
 def _order_problems(low: float, beyond: float, edges: Sequence[float]) -> Iterator[str]:
