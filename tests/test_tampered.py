@@ -417,3 +417,32 @@ def test_arguments_that_a_query_does_not_take_are_said_to_be_so(name, arguments,
 
     with pytest.raises(ValueError, match=f"a query of the class {name} has other arguments"):
         rewritten(saved(tmp_path, release), change)
+
+
+OTHER_ESTIMATES = {
+    "a gap below 0": lambda header, own, arrays: header["fit"].update(gap=-1.0),
+    "noise that no estimate takes": lambda header, own, arrays: last(header, own).update(stddev=1e-199),
+    "a total that no estimate takes": lambda header, own, arrays: header.update(total=1e200),
+    "an encoding that is none": lambda header, own, arrays: own["layout"].update(encoding="x"),
+    "two marks of decimals": lambda header, own, arrays: own["layout"].update(decimal=".."),
+    "one mark for two things": lambda header, own, arrays: own["layout"].update(decimal=","),
+    "a mark between fields of two": lambda header, own, arrays: own["layout"].update(delimiter=";;"),
+}
+
+
+@pytest.mark.parametrize("how", OTHER_ESTIMATES)
+def test_what_no_estimate_and_no_table_has_is_refused(how, tmp_path):
+    frame = {"a": [0, 1] * 200, "b": ["x", "y"] * 200}
+    release = pypgm.synthesize(frame, {"a": 2, "b": ["x", "y"]}, **BUDGET, mechanism="mst")
+    with pytest.raises(ValueError, match="not a whole pypgm"):
+        rewritten(saved(tmp_path, release), OTHER_ESTIMATES[how])
+
+
+def test_an_estimate_without_end_is_not_made_again_without_end(tmp_path):
+    """A file may say that it was allowed any number of iterations; so may an honest one whose time limit ended it."""
+
+    def endless(header, own, arrays):
+        header["origin"]["options"] |= {"iterations": 10**15, "tolerance": 0.0, "stop": "optimum"}
+
+    release = rewritten(saved(tmp_path, mechanisms.mst(DATA, **BUDGET)), endless)
+    assert np.isfinite(release.model.expected_error("a", draws=2, rng=0).values).all()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimate_again"]
 
 _TOLERANCE = 1e-2
+_ITERATIONS = 5000
 LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
 
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
@@ -90,7 +91,7 @@ def estimate(
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
     method: MethodName = "auto",
     stop: Stop | None = None,
-    iterations: int = 5000,
+    iterations: int = _ITERATIONS,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
     prior: GraphicalModel | RegionGraphModel | None = None,
@@ -281,6 +282,7 @@ def estimate_again(
     """
     how = dict(origin.options)
     loss, method = LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
+    how["iterations"] = min(how["iterations"], _most_again(model))
     options = SolverOptions(
         **how, n_threads=clock.n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False
     )
@@ -299,6 +301,14 @@ def estimate_again(
         return _solved(request, oracle)[0]
 
     return estimated
+
+
+def _most_again(model: GraphicalModel | RegionGraphModel) -> int:
+    """Return how many oracle calls an estimate like a model's may take: several times as many as that had steps.
+
+    What it was allowed to take may have no end: a time limit or a callback ended it, or a file says so.
+    """
+    return max(_ITERATIONS, 10 * len(model.fit.history)) if model.fit is not None else _ITERATIONS
 
 
 def _check_starts(prior: object, warm_start: object) -> None:

@@ -8,6 +8,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.estimation.constraint import Masks
 from pypgm.estimation.fit import Fit
+from pypgm.estimation.number_range import check_range
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
 from pypgm.models._estimate import estimate_again
@@ -22,17 +23,22 @@ __all__ = ["graphical_model", "region_model", "stored_fit"]
 def _parts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return what models of both kinds were made of besides their tables."""
     folding = Folding.from_lists(domain_of(fields), fields["functions"])
+    origin = Origin.unpacked(folding.inner, fields["origin"], estimate_again) if "origin" in fields else None
+    if origin is not None:
+        check_range(origin.measurements, fields["total"])
     return {
         "folding": folding,
         "fit": stored_fit(fields),
         "masks": _masks(folding.inner, fields["masks"]),
-        "origin": Origin.unpacked(folding.inner, fields["origin"], estimate_again) if "origin" in fields else None,
+        "origin": origin,
     }
 
 
 def stored_fit(fields: dict[str, Any]) -> Fit | None:
     """Return how the estimate of a file's model ended."""
     fit = fields["fit"]
+    if fit is not None and fit["gap"] is not None and fit["gap"] < 0:
+        raise ValueError(f"field fit.gap needs 0 or more, got {fit['gap']}")
     return None if fit is None else Fit(**{**fit, "history": tuple(fit["history"])})
 
 
