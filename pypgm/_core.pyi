@@ -69,8 +69,6 @@ class JunctionTree:
     """
     A compiled junction tree over attribute indices.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -78,6 +76,7 @@ class JunctionTree:
         order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
         exhaustive: bool = False,
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def attribute_marginals(
         self,
         potentials: numpy.typing.NDArray[numpy.float64],
@@ -167,8 +166,7 @@ class Contraction:
     """
     A compiled sum of products of tables.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def run(
         self,
         tables: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]],
@@ -194,13 +192,12 @@ class CalibratedTree:
     """
     A junction tree of marginals, and others that are known.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         tree: JunctionTree,
         known: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def plan(
         self,
         blocks: collections.abc.Sequence[
@@ -221,8 +218,6 @@ class LogisticSums:
     """
     Sums over records for Frank-Wolfe steps of logistic regressions.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         codes: numpy.typing.NDArray[numpy.uint8],
@@ -241,6 +236,7 @@ class LogisticSums:
         ],
         table: numpy.typing.NDArray[numpy.int16],
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def step(
         self,
         chosen: numpy.typing.NDArray[numpy.uint32],
@@ -256,8 +252,6 @@ class LinearMap:
     """
     What is asked of the cells of a table.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         answers: typing.SupportsInt | typing.SupportsIndex,
@@ -270,13 +264,12 @@ class LinearMap:
         """
         Column i has the entries [starts[i], starts[i + 1]), or without starts one of 1; cumulative: the answers' cumulative sums; axes: the answers' shape, along each axis n times an answer minus the sum.
         """
+    def __reduce__(self) -> typing.NoReturn: ...
 
 class Descent:
     """
     Mirror descent for a weighted L2 loss over the marginals of a junction tree.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         tree: JunctionTree,
@@ -294,6 +287,7 @@ class Descent:
         potentials: numpy.typing.NDArray[numpy.float64],
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def accept(self) -> None:
         """
         Make the last evaluated step the current point.
@@ -321,8 +315,6 @@ class Acceleration:
     """
     Accelerated mirror descent whose answer is an average.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         tree: JunctionTree,
@@ -340,6 +332,7 @@ class Acceleration:
         potentials: numpy.typing.NDArray[numpy.float64],
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def advance(
         self, s: typing.SupportsFloat | typing.SupportsIndex, a: typing.SupportsFloat | typing.SupportsIndex
     ) -> tuple:
@@ -375,16 +368,13 @@ class SeededWords:
     """
     A stream keyed by a number others can know: its draws protect nobody.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
 
 class RegionGraph:
     """
     A compiled region graph over attribute indices.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -393,6 +383,7 @@ class RegionGraph:
             tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
         ],
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     @property
     def cells(self) -> int:
         """
@@ -413,8 +404,6 @@ class ConvexGbp:
     """
     Beliefs and messages of a region graph.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         graph: RegionGraph,
@@ -422,6 +411,7 @@ class ConvexGbp:
         potentials: numpy.typing.NDArray[numpy.float64],
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def finish(self) -> float:
         """
         Refresh beliefs from the messages; their feasibility.
@@ -454,8 +444,6 @@ class RegionDescent:
     """
     Accelerated mirror descent over a local polytope.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         graph: RegionGraph,
@@ -463,6 +451,7 @@ class RegionDescent:
         total: typing.SupportsFloat | typing.SupportsIndex,
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def advance(
         self,
         s: typing.SupportsFloat | typing.SupportsIndex,
@@ -569,8 +558,6 @@ class GibbsPlan:
     """
     Chains, sweeps before the first record and between two, records of each.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         n_chains: typing.SupportsInt | typing.SupportsIndex,
@@ -579,19 +566,19 @@ class GibbsPlan:
         n_draws: typing.SupportsInt | typing.SupportsIndex,
         seed: typing.SupportsInt | typing.SupportsIndex,
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
 
 class RecordSampler:
     """
     Draws columns of records by randomised rounding.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         rows: typing.SupportsInt | typing.SupportsIndex,
         n_attributes: typing.SupportsInt | typing.SupportsIndex,
         seed: typing.SupportsInt | typing.SupportsIndex,
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def draw(
         self,
         table: numpy.typing.NDArray[numpy.float64],
@@ -612,8 +599,6 @@ class ProportionalFitting:
     """
     Iterative proportional fitting while a junction tree is walked.
     """
-    @staticmethod
-    def __reduce__(*args, **kwargs): ...
     def __init__(
         self,
         tree: JunctionTree,
@@ -622,6 +607,7 @@ class ProportionalFitting:
         total: typing.SupportsFloat | typing.SupportsIndex,
         n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
+    def __reduce__(self) -> typing.NoReturn: ...
     def sweep(self) -> float:
         """
         One walk; the mean L1 distance from the targets before it, for a total of 1.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.closed import Closed
-from pypgm.data.columns import taken
+from pypgm.data.columns import taken, unless_flag
 from pypgm.data.values import Exact, is_missing, is_number, plain, read_number, spelled_number
 from pypgm.domain import Label, listed
 
@@ -96,8 +96,7 @@ class Categorical(Closed):
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
-        if not isinstance(self.ordinal, bool):
-            yield f"ordinal needs true or false, got {self.ordinal!r}"
+        yield from unless_flag("ordinal", self.ordinal)
         if self.other is not False and self.other_label is None:
             yield f"other needs true, false or a text that is its label, got {self.other!r}"
         if not self.values and self.other_label is None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns import Column, Encoder, Misfit, as_tuple, taken
+from pypgm.data.columns import Column, Encoder, Misfit, as_tuple, taken, unless_flag
 from pypgm.data.values import (
     BY_VALUE,
     Exact,
@@ -312,5 +312,4 @@ class Codes(Closed):
             yield "needs a size below 2^63"
         elif any(self._of_number(number) is not None for number in self.null_numbers):
             yield "a text of null is that of a code"
-        if not isinstance(self.ordinal, bool):
-            yield f"ordinal needs true or false, got {self.ordinal!r}"
+        yield from unless_flag("ordinal", self.ordinal)

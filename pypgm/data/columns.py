@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pypgm.data.values import Values, read_number
 from pypgm.domain import Label
 
-__all__ = ["Column", "Encoder", "Misfit", "as_tuple", "guarded_encoder", "taken"]
+__all__ = ["Column", "Encoder", "Misfit", "as_tuple", "guarded_encoder", "taken", "unless_flag"]
 
 _RAISES = "needs a value, and has an object that raises an error where it is compared or read"
 
@@ -216,6 +216,12 @@ def guarded_encoder(column: Column) -> Encoder:
         return codes, None
 
     return guarded
+
+
+def unless_flag(name: str, given: object) -> Iterator[str]:
+    """Yield what is wrong with an entry that is true or false, if it is neither."""
+    if not isinstance(given, bool):
+        yield f"{name} needs true or false, got {given!r}"
 
 
 def as_tuple(values: object, needed: str) -> tuple[Any, ...]:
