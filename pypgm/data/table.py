@@ -6,12 +6,14 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.arrow_csv import arrow_codes
 from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
@@ -20,6 +22,7 @@ from pypgm.data.file_kind import START, TABLE, it_looks_like
 from pypgm.data.files import (
     NO_TEXT,
     DecimalMark,
+    check_encoding,
     check_marks,
     csv_rows,
     open_text,
@@ -248,7 +251,7 @@ def csv_pieces(
     decimal: DecimalMark = ".",
 ) -> Iterator[dict[str, Sequence[str]]]:
     """Yield the texts of some columns, about so many rows at a time, as `read_table` reads them."""
-    points = {name: _with_points(column, decimal) for name, column in columns.items()}
+    points = _with_points(columns, decimal)
     parts: dict[str, list[str]] = {name: [] for name in columns}
     n_held = 0
     with _opened(path, columns, delimiter, encoding, decimal) as (header, rows):
@@ -257,7 +260,8 @@ def csv_pieces(
                 raise problems_error(os.fspath(path), [problem])
             fields = list(zip(*chunk, strict=True))
             for name, held in parts.items():
-                held.extend(points[name](fields[header.index(name)]))
+                given = fields[header.index(name)]
+                held.extend(points[name](given) if name in points else given)
             n_held += len(chunk)
             if n_held >= n_rows:
                 yield dict(parts)
@@ -283,9 +287,14 @@ def _read(
 ) -> dict[str, NDArray[Any]]:
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
     name = os.fspath(path)
+    points = _with_points(columns, how.decimal)
     with _opened(path, [*columns, *drop], how.delimiter, how.encoding, how.decimal) as (header, rows):
         problems = _header_problems(header, columns, drop, how.ignore_extra)
-        codes, wrong = _read_columns(rows, header, columns, how.decimal, texts)
+        if not problems and check_encoding(how.encoding) == "utf-8":
+            codes = arrow_codes(path, header, columns, delimiter=how.delimiter, points=points, texts=texts)
+            if codes is not None:
+                return codes
+        codes, wrong = _read_columns(rows, header, columns, points, texts)
     if problems or wrong:
         raise problems_error(name, problems + wrong)
     return codes
@@ -319,14 +328,13 @@ def _read_columns(
     rows: Iterator[list[str]],
     header: Sequence[str],
     columns: Mapping[str, Column],
-    decimal: DecimalMark,
+    points: Mapping[str, Callable[[Sequence[str]], Sequence[str]]],
     texts: dict[str, list[str]],
 ) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """Return the codes of each column, and all that is wrong with the records; append the texts of some columns."""
     problems: list[str] = []
     if not set(columns).intersection(header):
         return {}, problems
-    points = {name: _with_points(column, decimal) for name, column in columns.items()}
     encoders = {name: column.encoder() for name, column in columns.items() if name in header}
     parts = {name: [np.empty(0, dtype=column.dtype)] for name, column in columns.items()}
     pools: dict[str, dict[str, str]] = {name: {} for name in texts}  # equal texts are one object
@@ -334,7 +342,8 @@ def _read_columns(
     for chunk, problem in _chunks(rows, len(header), first_row):
         fields = list(zip(*chunk, strict=True))
         for name, encode in list(encoders.items()) if chunk else ():
-            given = points[name](fields[header.index(name)])
+            field = fields[header.index(name)]
+            given = points[name](field) if name in points else field
             codes, wrong = encode(given)
             parts[name].append(codes)
             if name in texts:
@@ -349,16 +358,18 @@ def _read_columns(
     return {name: np.concatenate(done) for name, done in parts.items()}, problems
 
 
-def _with_points(column: Column, decimal: DecimalMark) -> Callable[[Sequence[str]], Sequence[str]]:
-    """Return what turns the numbers of a column into such with a decimal point."""
-    if decimal == "." or not isinstance(column, Integer | Real):
-        return lambda texts: texts
+def _with_points(
+    columns: Mapping[str, Column], decimal: DecimalMark
+) -> dict[str, Callable[[Sequence[str]], Sequence[str]]]:
+    """Return, for the columns that need it, what turns numbers into such with a decimal point."""
+    if decimal == ".":
+        return {}
 
-    def with_point(text: str) -> str:
+    def pointed(column: Column, texts: Sequence[str]) -> list[str]:
         # A point of such a file is no decimal mark, nor is it known to be anything else.
-        return text if text.strip() in column.nulls else "." if "." in text else text.replace(",", ".")
+        return [t if t.strip() in column.nulls else "." if "." in t else t.replace(",", ".") for t in texts]
 
-    return lambda texts: list(map(with_point, texts))
+    return {name: partial(pointed, c) for name, c in columns.items() if isinstance(c, Integer | Real)}
 
 
 def _header_problems(

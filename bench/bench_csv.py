@@ -1,0 +1,79 @@
+"""A CSV file of eight kinds of columns read by Arrow and by the plain reader, whose codes are compared first.
+
+Run: python bench/bench_csv.py [--rows 500000]
+
+Seconds are of the processor, of a file that was read once before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import pypgm
+from pypgm.data import Boolean, Categorical, Date, Integer, Real, arrow_csv
+
+CITIES = [f"city {i}" for i in range(300)]
+SCHEMA = pypgm.Schema(
+    {
+        "age": Integer(0, 99, width=5),
+        "sex": Categorical(["F", "M"]),
+        "city": Categorical(CITIES),
+        "income": Real(0, 1e6, bins=50, outside="clip"),
+        "hours": Integer(0, 98),
+        "joined": Date("2015-01-01", "2023-12-31", "month"),
+        "active": Boolean(),
+        "score": Real(0, 100, bins=20),
+    }
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=500_000)
+    rows = parser.parse_args().rows
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.csv"
+        _write(path, rows)
+        fast, by_arrow = _read(path)
+        arrow_csv._LEAST = 1 << 60  # no file is large enough for Arrow
+        slow, plain = _read(path)
+    for name, codes in plain.columns.items():
+        if not np.array_equal(by_arrow.columns[name], codes):
+            raise AssertionError(f"the codes of {name} differ")
+    size = f"{rows:,} rows x {len(SCHEMA.columns)} columns"
+    print(f"{size}: plain reader {slow:.2f} s, Arrow {fast:.2f} s, {slow / fast:.1f} x")
+
+
+def _write(path: Path, n: int) -> None:
+    rng = np.random.default_rng(0)
+    columns = [
+        rng.integers(0, 100, n).astype(str),
+        rng.choice(["F", "M"], n),
+        rng.choice(CITIES, n),
+        np.char.mod("%.2f", rng.lognormal(10, 1, n)),
+        rng.integers(0, 99, n).astype(str),
+        (np.datetime64("2015-01-01") + rng.integers(0, 3000, n)).astype(str),
+        rng.choice(["true", "false"], n),
+        np.char.mod("%.1f", rng.normal(50, 10, n).clip(0, 100)),
+    ]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(SCHEMA.columns)
+        writer.writerows(zip(*columns, strict=True))
+
+
+def _read(path: Path) -> tuple[float, pypgm.Dataset]:
+    pypgm.read_table(path, SCHEMA)
+    began = time.process_time()
+    found = pypgm.read_table(path, SCHEMA)
+    return time.process_time() - began, found
+
+
+if __name__ == "__main__":
+    main()
