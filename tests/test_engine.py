@@ -11,7 +11,7 @@ import pytest
 from engines import ENGINES
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Real, engine, scan
+from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Real, engine, engine_codes, scan
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import as_columns
 
@@ -112,6 +112,21 @@ def test_counts_and_releases_of_memory(own, raw):
             EngineTable(table, pypgm.Schema({**SCHEMA.columns, column: declared}))
     with pytest.raises(ValueError, match="lacks a column for 'more'"):
         EngineTable(table, pypgm.Schema({**SCHEMA.columns, "more": 3}))
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_texts_are_all_looked_at_or_refused(own, other, monkeypatch):
+    monkeypatch.setattr(engine_codes, "_MOST_TEXTS", 5)
+    schema = pypgm.Schema({"a": Categorical([f"t{i}" for i in range(6)][: 3 if other else 6], other=other)})
+    for n in range(1, 7):
+        texts = [f"t{i}" for i in range(n)] * 2
+        name = own.table("VARCHAR(9)", [[f"'{text}'"] for text in texts], "a")
+        if n == 6:
+            with pytest.raises(ValueError, match="more than 5 texts"):
+                EngineTable(own.opened(name), schema)
+        else:
+            (found,) = EngineTable(own.opened(name), schema).count(["a"])
+            np.testing.assert_array_equal(found, schema.encode({"a": texts}).count(["a"])[0])
 
 
 @pytest.mark.parametrize("own", ["sqlite"], indirect=True)

@@ -3,6 +3,7 @@
 import math
 import threading
 import traceback
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -513,6 +514,53 @@ def test_a_score_that_raises_anything_is_0(scored, error):
     own = table.selector([("one",), ("b",)], score, sensitivity=1)
     assert own.select([1], rho="1/9") == 1
     assert scored == [[0]]
+
+
+class Warned(float):
+    """A number that says what it is where it is read."""
+
+    def __float__(self):
+        warnings.warn(f"value {SECRET}", stacklevel=1)
+        return 3.0
+
+
+class Exiting(str):
+    """A text that ends all where it is read."""
+
+    def __str__(self):
+        raise SystemExit(SECRET)
+
+
+def warned(counts):
+    warnings.warn(f"counts {counts}", stacklevel=2)
+    return 0
+
+
+def warned_of_votes(block):
+    warned(block.n_records)
+    return ()
+
+
+def read_column(read):
+    values = [1.0, Warned(2), Exiting("7"), 3.0] * 9
+    return lambda: read(PrivateColumn(values, Privacy(), Ledger(Budget(rho=100, reserved_delta="1/10"))))
+
+
+WARNING = {
+    "a score": lambda: wide(7).selector([("one",), ("b",)], lambda i, c: warned(c), sensitivity=1).select(rho=1),
+    "a vote": lambda: released(warned_of_votes, np.zeros(40, int)),
+    "quantiles": read_column(lambda column: private_quantiles(column, ["1/2"], [0, 1, 2, 8], rho=1)),
+    "bounds": read_column(lambda column: private_bounds(column, [-1, 0, 2, 6], rho=1)),
+    "keys": read_column(lambda column: sparse_histogram(column, delta="1/1000", variance=9)),
+}
+
+
+@pytest.mark.parametrize("what", WARNING)
+def test_what_is_shown_records_or_is_one_is_not_heard(what):
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        WARNING[what]()
+    assert heard == []
 
 
 # --- Errors behind the charge ---

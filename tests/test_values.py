@@ -148,6 +148,15 @@ def test_typed_containers_have_the_codes_of_their_values(of):
             assert codes(column, table) == expected, (column, type(table))
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_large_integers_beside_a_null_stay_what_they_are(sign):
+    values = [sign * (2**53 + 1), sign * (2**53 + 2), sign * 2**53]
+    column = Categorical(values, other=True, null=True)
+    for beside, expected in (([], [0, 1, 2]), ([None], [0, 1, 2, 4])):
+        for table in typed([*values, *beside]):
+            assert codes(column, table) == expected, type(table)
+
+
 def guessed(values):
     """Yield values in containers that take one type from all of them, and what each holds then."""
     pd, pl, pa = (pytest.importorskip(package) for package in ("pandas", "polars", "pyarrow"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
 from pypgm.errors import ReleaseError
 
-__all__ = ["fixed_errors", "unheard"]
+__all__ = ["fixed_errors", "unheard", "unwarned"]
 
 T = TypeVar("T")
 
@@ -46,13 +47,20 @@ class _FixedErrors:
 fixed_errors = _FixedErrors()
 
 
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Let no warning be heard: what one says may be a value."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def unheard(work: Callable[[], T], otherwise: T) -> T:
     """Return what the caller's own code gives that is shown records, or something fixed where it fails.
 
     Neither errors nor warnings may tell, and an exit is an error; `KeyboardInterrupt` alone comes from outside.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with unwarned():
         try:
             return work()
         except KeyboardInterrupt:

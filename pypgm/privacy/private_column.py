@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.privacy.charged_noise import NoiseBackend
+from pypgm.privacy.fixed_errors import unwarned
 from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
@@ -118,10 +119,11 @@ class PrivateColumn(Guarded):
         else:
             values, counts = given, repeat(1)
         found: dict[str | int, int] = {}
-        for value, count in zip(values, counts, strict=False):
-            key = _as_key(value)
-            if key is not None and count:
-                found[key] = found.get(key, 0) + count
+        with unwarned():
+            for value, count in zip(values, counts, strict=False):
+                key = _as_key(value)
+                if key is not None and count:
+                    found[key] = found.get(key, 0) + count
         return dict(sorted(found.items(), key=lambda entry: (isinstance(entry[0], str), entry[0])))
 
 
@@ -129,7 +131,8 @@ def _as_numbers(values: Iterable[object]) -> NDArray[np.float64]:
     if type(values) is np.ndarray and values.dtype.kind in "biuf":
         with np.errstate(all="ignore"):  # a long double may overflow: no warning
             return values.astype(np.float64)
-    return np.array([_as_number(value) for value in values], dtype=np.float64)
+    with unwarned():
+        return np.array([_as_number(value) for value in values], dtype=np.float64)
 
 
 def _as_number(value: object) -> float:
@@ -139,7 +142,9 @@ def _as_number(value: object) -> float:
             beyond = math.inf if Fraction(plain) > _LARGEST else -math.inf
             return float(plain) if -_LARGEST <= Fraction(plain) <= _LARGEST else beyond
         return float(plain) if isinstance(plain, float | str | Decimal) else math.nan
-    except Exception:  # whatever a value does, no error may tell of it
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever a value does, no error may tell of it
         return math.nan
 
 
@@ -150,6 +155,8 @@ def _as_key(value: object) -> str | int | None:
             return str.__str__(plain)
         if isinstance(plain, int) or (isinstance(plain, float) and plain.is_integer()):
             return int(plain)
-    except Exception:  # as above
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # as above
         return None
     return None
