@@ -466,15 +466,19 @@ def test_importing_the_package_leaves_pictures_alone():
 
 def test_ctrl_c_while_the_command_starts_is_one_line():
     code = f"""
-import sys
+import signal, sys
 sys.path.insert(0, {str(Path(pypgm.__file__).parents[1])!r})
 from pypgm.cli import main
 
 class Interrupting:
     def find_spec(self, name, *_):
         if name == "numpy":
-            raise KeyboardInterrupt
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:  # as compiled modules do while they are imported
+                raise ImportError("initialization failed")
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Interrupting())
 sys.exit(main(["--version"]))
 """

@@ -10,6 +10,7 @@ import pytest
 import pypgm
 from pypgm.cli import main
 from pypgm.data import Boolean, Categorical, Date, Integer, Real
+from pypgm.data.draft import draft_schema
 
 SCHEMA = pypgm.Schema(
     {
@@ -106,3 +107,15 @@ def test_without_pyarrow_it_is_refused_before_anything_is_spent(data, tmp_path, 
     assert main(["synth", *map(str, arguments), "--epsilon", "1", "--delta", "1e-9"]) == 2
     assert "pip install pypgm[parquet]" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["schema.json", "table.csv"]
+
+
+def test_a_draft_takes_bytes_for_the_text_that_they_are(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "bytes.parquet"
+    parquet.write_table(pyarrow.table({"job": pyarrow.array(["cook", "é", None] * 20).cast("binary")}), path)
+    drafted = pypgm.Schema.from_dict(draft_schema(path))
+    assert set(drafted.columns["job"].value_labels) == {"cook", "é"}
+    assert pypgm.read_table(path, drafted).n_records == 60
+    parquet.write_table(pyarrow.table({"id": [1, 2] * 20, "job": pyarrow.array([b"a", b"\xff"] * 20)}), path)
+    with pytest.raises(ValueError, match="column 'job' has bytes that are no text in UTF-8"):
+        draft_schema(path)

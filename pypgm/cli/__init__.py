@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
+from types import FrameType
 
 __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Import the command and run it, as `pypgm.cli.command.main` says; Ctrl-C while it starts is one line too."""
-    try:
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         from pypgm.cli import command
-    except KeyboardInterrupt:
-        if sys.stderr is not None:
-            sys.stderr.write("pypgm: interrupted\n")
-        return 130
+    else:
+        signal.signal(signal.SIGINT, _quit)
+        try:
+            from pypgm.cli import command
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
     return command.main(argv)
+
+
+def _quit(number: int, frame: FrameType | None) -> None:
+    """End the process at once: compiled modules that are interrupted while they are imported raise other errors."""
+    del frame
+    if sys.stderr is not None:
+        os.write(2, b"pypgm: interrupted\n")
+    os._exit(128 + number)

@@ -104,6 +104,9 @@ def text_rows(path: str | os.PathLike[str]) -> Iterator[list[str]]:
         yield file.names
         for piece in file.pieces():
             texts = file.step(partial(_column_texts, piece))
+            if None in texts:
+                column = file.names[texts.index(None)]
+                raise ValueError(f"{os.fspath(path)}: column {column!r} has bytes that are no text in UTF-8")
             yield from map(list, zip(*texts, strict=True))
 
 
@@ -161,13 +164,20 @@ class _Parquet:
         return ValueError(f"{self._name} is damaged, or a piece of it does not fit in memory")
 
 
-def _column_texts(piece: Any) -> list[list[str]]:  # noqa: ANN401 - of a package that may be missing
-    return [[_text(value) for value in column.to_pylist()] for column in piece.columns]
+def _column_texts(piece: Any) -> list[list[str] | None]:  # noqa: ANN401 - of a package that may be missing
+    """Return the texts of each column; None of one with bytes that are no text."""
+    texts = [[_text(value) for value in column.to_pylist()] for column in piece.columns]
+    return [None if None in column else [text or "" for text in column] for column in texts]
 
 
-def _text(value: object) -> str:
+def _text(value: object) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return None
     return "" if value is None else str(value)
 
 
