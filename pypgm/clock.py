@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 
 from pypgm.errors import TimeLimitWarning
-from pypgm.numeric import checked_real, checked_threads
+from pypgm.numeric import checked_flag, checked_real, checked_threads
 from pypgm.terminal import escaped
 
 __all__ = ["Clock", "now"]
@@ -56,10 +56,10 @@ class Clock:
         ends: str = "",
     ) -> None:
         if time_limit is not None:
-            checked_real("time_limit", time_limit, infinite=True)
+            time_limit = checked_real("time_limit", time_limit, infinite=True)
         self.what = what
         self.time_limit = time_limit
-        self.progress = progress
+        self.progress = checked_flag("progress", progress)
         self.n_threads = checked_threads(n_threads)
         self.started = now() if started is None else started
         self.ends = ends

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Protocol, TypeGuard, TypeVar
 
 from pypgm.terminal import escaped
@@ -315,10 +316,15 @@ def _check_labels(name: str, labels: tuple[Label, ...] | LaterLabels, size: int)
         # Evidence takes collections for several values, and files for lists.
         if isinstance(label, tuple | frozenset) or not isinstance(label, Hashable):
             raise TypeError(f"attribute {name!r}: a label must be a single value, got {label!r}")
-        if label is None or operator.ne(label, label):  # a NaN, of whatever kind, differs from itself
+        if label is None or _is_nan(label):  # a NaN, of whatever kind, differs from itself
             raise ValueError(f"attribute {name!r}: a label must be a value, got {label!r}, which means a missing one")
     if len(set(labels)) != size:
         raise ValueError(f"attribute {name!r}: label {first_repeat(labels)!r} comes more than once")
+
+
+def _is_nan(label: object) -> bool:
+    """Return whether a label is a NaN, of whatever kind: it differs from itself, if it lets itself be compared."""
+    return label.is_nan() if isinstance(label, Decimal) else bool(operator.ne(label, label))
 
 
 def first_repeat(values: Iterable[_H]) -> _H:

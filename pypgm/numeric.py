@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import numbers
 import operator
 import sys
 from decimal import Decimal
@@ -20,6 +21,7 @@ __all__ = [
     "Number",
     "as_fraction",
     "as_generator",
+    "checked_flag",
     "checked_integer",
     "checked_real",
     "checked_threads",
@@ -27,6 +29,7 @@ __all__ = [
     "fraction_of",
     "is_masked",
     "real_array",
+    "shown",
     "whole_of",
 ]
 
@@ -36,6 +39,7 @@ _MOST_TEXT = 10_000  # characters of a number: two integers of 4,300 digits, the
 _MOST_EXPONENT = 4  # digits of an exponent: 1e9999 is quick to compute with, and 1e999999999 would fill the memory
 _MOST_DIGITS = 400  # of an integer in a text
 _SHOWN = 40  # characters of a text that is none
+_MOST_SHOWN = 200  # characters of anything else
 _MOST_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors
 
 
@@ -49,13 +53,35 @@ def checked_integer(name: str, value: object, least: int = 0) -> int:
     """
     own = value if type(value) is int else _index_of(name, value)  # plain integers need no look at protocols
     if own < least:
-        raise ValueError(f"{name} must be at least {least}, got {own}")
+        raise ValueError(f"{name} must be at least {least}, got {shown(own)}")
     return own
+
+
+def checked_flag(name: str, value: object) -> bool:
+    """Return an option that is true or false; ``TypeError`` if it is neither, as an array is, or a text.
+
+    Examples
+    --------
+    >>> checked_flag("compress", np.True_)
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def shown(value: object) -> str:
+    """Return how an error shows what was given: in few characters, also of a number that Python does not write."""
+    try:
+        text = str(value) if isinstance(value, numbers.Number) else repr(value)
+    except ValueError:  # of an integer of many digits, in a fraction too
+        return f"a number of type {type(value).__name__} with thousands of digits"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 def _index_of(name: str, value: object) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
     return operator.index(value)
 
 
@@ -84,16 +110,18 @@ def checked_real(name: str, value: object, *, zero: bool = False, infinite: bool
     own = value if type(value) is float else _float_of(name, value)
     if not (0 < own < math.inf or (zero and own == 0) or (infinite and own == math.inf)):
         needed = "finite and at least 0" if zero else "positive" if infinite else "positive and finite"
-        raise ValueError(f"{name} must be {needed}, got {value}")
+        raise ValueError(f"{name} must be {needed}, got {shown(value)}")
     return own
 
 
 def _float_of(name: str, value: object) -> float:
-    ambiguous = isinstance(value, bool | np.bool_ | str) or getattr(value, "shape", ()) != ()
+    ambiguous = isinstance(value, bool | np.bool_ | str | np.timedelta64) or getattr(value, "shape", ()) != ()
     if ambiguous or not isinstance(value, SupportsFloat):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+        raise TypeError(f"{name} must be a number, got {shown(value)}")
     try:
         return float(value)
+    except ValueError:  # of a NaN of Decimal that signals
+        return math.nan
     except OverflowError:  # of an integer or a fraction beyond the doubles
         return math.copysign(math.inf, cast("Any", value) > 0 or -1)
 
@@ -119,9 +147,12 @@ def float_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values
     array = _plain_array(name, values)
-    if array.dtype.kind == "c":
+    if array.dtype.kind in "cmM":
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
-    return np.asarray(array, dtype=np.float64)
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):  # which may hold an entry
+        raise TypeError(f"{name} must be real numbers that a double holds, got dtype {array.dtype}") from None
 
 
 def _plain_array(name: str, values: ArrayLike) -> NDArray[Any]:
@@ -147,7 +178,7 @@ def as_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
         needed = "rng must be a whole number of at least 0, a numpy.random.Generator or None"
-        raise type(error)(f"{needed}, got {rng!r}") from None
+        raise type(error)(f"{needed}, got {shown(rng)}") from None
 
 
 def as_fraction(name: str, value: Number) -> Fraction:
@@ -160,8 +191,8 @@ def as_fraction(name: str, value: Number) -> Fraction:
     TypeError
         If it is not an int, float, Fraction, Decimal or str.
     """
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+    if isinstance(value, bool | np.bool_ | np.timedelta64):
+        raise TypeError(f"{name} must be a number, got {shown(value)}")
     if isinstance(value, float | np.floating | Decimal):
         if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
             raise ValueError(f"{name} must be finite, got {value!r}")
@@ -172,8 +203,8 @@ def as_fraction(name: str, value: Number) -> Fraction:
         try:
             return fraction_of(value)
         except ValueError:
-            shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
-            raise ValueError(f"{name} must be a number such as 0.1 or 1/10, got {shown!r}") from None
+            start = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+            raise ValueError(f"{name} must be a number such as 0.1 or 1/10, got {start!r}") from None
     raise TypeError(f"{name} must be an int, float, Fraction, Decimal or str, got {type(value).__name__}")
 
 

@@ -144,7 +144,7 @@ def plan(
     """
     from pypgm.mechanisms.registry import mechanism_named, takes  # that package has this function
 
-    checked_integer("n_estimate", n_estimate, 1)
+    n_estimate = checked_integer("n_estimate", n_estimate, 1)
     check_domain(domain)
     if not isinstance(budget, Budget):
         raise TypeError(f"a plan needs a Budget, got {type(budget).__name__}")

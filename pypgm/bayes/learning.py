@@ -112,7 +112,7 @@ def learn(
         raise ValueError(f"strength must be finite and more than 0, got {strength!r}")
     if not 0 <= tolerance < math.inf:
         raise ValueError(f"tolerance must be finite and at least 0, got {tolerance!r}")
-    checked_integer("iterations", iterations)
+    iterations = checked_integer("iterations", iterations)
     if isinstance(structure, str | os.PathLike):
         structure = ConditionalTables.read_bif(structure)
     domain = _domain_of(data, structure, domain)

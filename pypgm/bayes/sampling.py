@@ -38,7 +38,7 @@ def draw_ancestral(
     >>> draw_ancestral({"a": Factor(Domain({"a": 2}), [0.0, 1.0])}, ["a"], 3)
     {'a': array([1, 1, 1], dtype=uint8)}
     """
-    checked_integer("the number of records", n_records)
+    n_records = checked_integer("the number of records", n_records)
     generator = as_generator(rng)
     columns: dict[str, NDArray[np.unsignedinteger]] = {}
     for attribute in order:

@@ -78,6 +78,8 @@ class Dataset:
         check_domain(domain)
         if schema is not None:
             schema.check_domain(domain)
+        if not isinstance(columns, Mapping):
+            raise TypeError(f"records need a mapping of names to columns of codes, got {type(columns).__name__}")
         _check_names(tuple(columns.keys()), domain)
         self.domain = domain
         self.schema = schema

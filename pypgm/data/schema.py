@@ -89,6 +89,8 @@ class Schema:
         records_per_person: int | None = None,
         warned: Iterable[str] = (),
     ) -> None:
+        if not isinstance(columns, Mapping):
+            raise TypeError(f"a schema needs a mapping of names to columns, got {type(columns).__name__}")
         self.declared = {name: as_column(name, given) for name, given in columns.items()}
         self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
         self.stated_records_per_person = k = records_per_person

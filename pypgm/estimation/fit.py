@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pypgm.clock import now
 from pypgm.errors import EstimateInterruptedWarning
-from pypgm.numeric import as_generator, checked_integer, checked_real, checked_threads
+from pypgm.numeric import as_generator, checked_flag, checked_integer, checked_real, checked_threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,18 +106,21 @@ class SolverOptions:
     def __post_init__(self) -> None:
         if self.stop not in {"validated", "optimum"}:
             raise ValueError(f"stop must be 'validated' or 'optimum', got {self.stop!r}")
-        checked_integer("iterations", self.iterations, 1)
-        object.__setattr__(self, "n_threads", checked_threads(self.n_threads))
-        checked_real("tolerance", self.tolerance, zero=True)
+        # What is kept is what was checked: what was given may be read as another number the next time.
+        own: dict[str, object] = {"iterations": checked_integer("iterations", self.iterations, 1)}
+        own |= {"tolerance": checked_real("tolerance", self.tolerance, zero=True)}
+        own |= {"n_threads": checked_threads(self.n_threads), "progress": checked_flag("progress", self.progress)}
         if not (self.stepsize is None or callable(self.stepsize)):
-            checked_real("stepsize", self.stepsize)
+            own["stepsize"] = checked_real("stepsize", self.stepsize)
         if not (self.callback is None or callable(self.callback)):
             raise TypeError(f"callback must be callable, got {type(self.callback).__name__}")
         if self.rng is not None:
             as_generator(self.rng)  # here, for a run that ends before it validates should refuse it too
         for name in ("time_limit", "max_bytes"):
             if getattr(self, name) is not None:
-                checked_real(name, getattr(self, name), infinite=True)
+                own[name] = checked_real(name, getattr(self, name), infinite=True)
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
 
     def meets(self, distance: float, loss: float) -> bool:
         """Return whether a distance between losses is within the tolerance."""

@@ -18,8 +18,8 @@ _MOST = 1e120  # standard deviations: squares of such distances, times their num
 
 def check_range(measurements: Sequence[LinearMeasurement], total: float = 0.0) -> None:
     """Raise ``ValueError`` where numbers are so large, small or far apart that a loss would leave the doubles."""
-    if total > _FURTHEST:
-        raise ValueError(f"total must be at most {_FURTHEST:g}, got {total:g}")
+    if total > _FURTHEST or 0 < total < 1 / _FURTHEST:
+        raise ValueError(f"total must be 0, or from {1 / _FURTHEST:g} to {_FURTHEST:g}, got {total:g}")
     for m in measurements:
         spread = np.asarray(m.stddev)
         low, high = spread.min(initial=np.inf), spread.max(initial=0.0)

@@ -128,8 +128,8 @@ def convex_gbp(
     (True, array([0.595, 0.405]))
     """
     damping = _checked_damping(schedule, damping)
-    checked_integer("iterations", iterations, 1)
-    checked_real("tolerance", tolerance, zero=True)
+    iterations = checked_integer("iterations", iterations, 1)
+    tolerance = checked_real("tolerance", tolerance, zero=True)
     records = checked_total(total)
     theta = over_regions(region_graph, potentials)
     kappa, surplus = _numbers_and_surplus(region_graph, counting_numbers)

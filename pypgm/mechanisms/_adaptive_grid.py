@@ -114,7 +114,7 @@ def adaptive_grid(
     [('a',), ('b',), ('c',), ('a', 'c'), ('b', 'c'), ('a', 'b', 'c')]
     """
     shares = _checked_split(split)
-    checked_real("threshold", threshold, zero=True)
+    threshold = checked_real("threshold", threshold, zero=True)
     run = Run("adaptive_grid", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
     domain, table = run.domain, run.table

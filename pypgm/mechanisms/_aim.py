@@ -111,8 +111,8 @@ def aim(
     ([('a',), ('b',)], ('a', 'b'))
     """
     if rounds is not None:
-        checked_integer("rounds", rounds, 1)
-    checked_real("tree_bytes", tree_bytes, infinite=True)
+        rounds = checked_integer("rounds", rounds, 1)
+    tree_bytes = checked_real("tree_bytes", tree_bytes, infinite=True)
     if score not in get_args(Score):
         raise ValueError(f"score must be one of {get_args(Score)}, got {score!r}")
     if options.get("oracle", "auto") == "auto":

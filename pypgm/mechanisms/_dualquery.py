@@ -106,7 +106,7 @@ def dualquery(
     >>> len(release.log), release.ledger.spent() <= 5
     (40, True)
     """
-    check_options(estimator, optimiser, samples, options)
+    samples = check_options(estimator, optimiser, samples, options)
     most = _MOST_ROUNDS if rounds is None else checked_integer("rounds", rounds, 1)
     exact = as_fraction("rate", rate)
     checked_real("rate", float(exact))

@@ -107,12 +107,12 @@ def fem(
     >>> len(release.log), release.ledger.spent() <= 5
     (5, True)
     """
-    check_options(estimator, optimiser, samples, options)
+    samples = check_options(estimator, optimiser, samples, options)
     if law not in get_args(CostLaw):
         raise ValueError(f"law must be one of {get_args(CostLaw)}, got {law!r}")
     scale = checked_real("perturbation", perturbation)
     if rounds is not None:
-        checked_integer("rounds", rounds, 1)
+        rounds = checked_integer("rounds", rounds, 1)
     run = Run("fem", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
 

@@ -113,8 +113,8 @@ def jam(
     [True, True, True]
     """
     check_kind("public", public, Dataset, "pypgm.Dataset(columns, domain) makes one")
-    checked_integer("rounds", rounds, 1)
-    checked_real("tree_bytes", tree_bytes, infinite=True)
+    rounds = checked_integer("rounds", rounds, 1)
+    tree_bytes = checked_real("tree_bytes", tree_bytes, infinite=True)
     if options.get("oracle", "auto") == "auto":
         options["oracle"] = "exact"
     run = Run("jam", data, epsilon, delta, **options)

@@ -17,6 +17,7 @@ from pypgm.mechanisms.grouping import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tree_limit import estimate_that_fits
 from pypgm.memory import check_fits, short
+from pypgm.numeric import checked_flag
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.queries import Identity, LinearQuery, Partition
@@ -97,6 +98,7 @@ def mst(
     >>> [m.clique for m in release.measurements]
     [('a',), ('b',), ('a', 'b')]
     """
+    compress = checked_flag("compress", compress)
     run = Run("mst", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
     table, domain = run.table, run.domain

@@ -123,8 +123,8 @@ def mwem(
         if value not in kinds:
             raise ValueError(f"{name} must be one of {kinds}, got {value!r}")
     if rounds is not None:
-        checked_integer("rounds", rounds, 1)
-    checked_real("tree_bytes", tree_bytes, infinite=True)
+        rounds = checked_integer("rounds", rounds, 1)
+    tree_bytes = checked_real("tree_bytes", tree_bytes, infinite=True)
     if estimator == "weights" and (options.get("measurements") or options.get("oracle", "auto") != "auto"):
         raise ValueError("multiplicative weights rest on the run's own measurements: pass no measurements or oracle")
     if options.get("oracle", "auto") == "auto":

@@ -112,7 +112,7 @@ def screen(
     array([[  0.,   0., 500.],
            [500.,   0.,   0.]])
     """
-    checked_real("tree_cells", tree_cells, infinite=True)
+    tree_cells = checked_real("tree_cells", tree_cells, infinite=True)
     if options.get("oracle", "auto") == "auto":
         options["oracle"] = "exact"
     run = Run("screen", data, epsilon, delta, **options)

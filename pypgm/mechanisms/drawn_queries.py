@@ -150,16 +150,16 @@ def _answered(records: Dataset, clique: Clique, total: float, are_independent: b
     return LinearMeasurement(counts, clique, total * math.sqrt(variance / records.n_records))
 
 
-def check_options(estimator: Estimator, optimiser: Optimiser, samples: int, options: Options) -> None:
-    """Raise where an option of both mechanisms is out of range; give an estimate its number of iterations."""
+def check_options(estimator: Estimator, optimiser: Optimiser, samples: int, options: Options) -> int:
+    """Raise where an option of both mechanisms is out of range; return the samples; give an estimate its iterations."""
     for name, value, kinds in (("estimator", estimator, Estimator), ("optimiser", optimiser, Optimiser)):
         if value not in get_args(kinds):
             raise ValueError(f"{name} must be one of {get_args(kinds)}, got {value!r}")
-    checked_integer("samples", samples, 1)
     of_models = options.get("measurements"), options.get("constraints"), options.get("oracle", "auto") != "auto"
     if estimator == "records" and any(of_models):
         raise ValueError("records rest on the run's own queries: pass no measurements, constraints or oracle")
     options.setdefault("iterations", _ITERATIONS)
+    return checked_integer("samples", samples, 1)
 
 
 def release_of(

@@ -20,6 +20,7 @@ from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.memory import short
 from pypgm.models._estimate import checked_measurements, estimate
+from pypgm.numeric import checked_threads
 from pypgm.privacy.arguments import as_budget, gaussian_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charged_noise import NoiseBackend
@@ -116,8 +117,8 @@ def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
         meant = nearest(min(unknown), names) or f"; all mechanisms take {', '.join(names)}"
         raise TypeError(f"a mechanism got an unexpected keyword argument {min(unknown)!r}{meant}")
     given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
-    fit.SolverOptions(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
-    return given
+    options = fit.SolverOptions(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
+    return {name: getattr(options, name) for name in given}
 
 
 def _checked_zeros(domain: Domain, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
@@ -210,17 +211,16 @@ class Run:
         n_threads: int = 0,
         **how: Unpack[_How],
     ) -> None:
+        n_threads = checked_threads(n_threads)
         self.name = name
         self.clock = Clock(name, time_limit)
         self._is_full = False
         self.oracle, self._n_threads, self._how = oracle, n_threads, _checked(oracle, n_threads, how)
-        common = {"oracle": oracle, "noise": noise, "time_limit": time_limit, **self._how}
-        self._told = {name: value for name, value in common.items() if name not in {"callback", "progress"}}
         self._is_own = not isinstance(data, PrivateTable)
         checked = as_budget if pure else partial(gaussian_budget, name)
         if isinstance(data, PrivateTable):
             asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
-            if any(a is not None for a in asked) or noise != "pypgm":
+            if any(a is not None for a in asked) or not (isinstance(noise, str) and noise == "pypgm"):
                 raise TypeError("an open table has its budget, relation, noise and seed already")
             checked(None, None, data.ledger.budget)
             self.table = data
@@ -234,6 +234,9 @@ class Run:
         self.constraints = (*_of_rules(self.table.schema), *_checked_zeros(self.domain, constraints or ()))
         self._check_possible()
         self.given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
+        common = {"oracle": oracle, "noise": noise, "time_limit": self.clock.time_limit, **self._how}
+        told = {n: _told(v) for n, v in common.items() if n not in {"callback", "progress"} and v is not None}
+        self._told: dict[str, object] = told
 
     @property
     def max_bytes(self) -> float | None:
@@ -379,7 +382,7 @@ class Run:
         **own: object,
     ) -> Release:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
-        options = {name: _told(value) for name, value in (own | self._told).items() if value is not None}
+        options = {name: _told(value) for name, value in own.items() if value is not None} | self._told
         known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema}
         return Release(model, (*self.given, *measurements), self.table.ledger, self.name, options, **known)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.independence import nearest
+from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
     from pypgm.clock import Clock
@@ -60,6 +61,9 @@ class Simulation:
     draws: int
     rng: np.random.Generator
     clock: Clock
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "draws", checked_integer("draws", self.draws))
 
     @property
     def origin(self) -> Origin:

@@ -147,7 +147,7 @@ def expected_total_variation(
     model: Queryable[Any], cliques: Sequence[Clique], draws: int, clock: Clock
 ) -> NDArray[np.float64]:
     """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
-    checked_integer("draws", draws, 1)
+    draws = checked_integer("draws", draws, 1)
     asked = Simulation(model, cliques, None, draws, as_generator(0), clock)
     found = []
     for estimated, true in _worlds(asked):

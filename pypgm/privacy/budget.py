@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from pypgm.numeric import shown
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_rho
 
@@ -82,7 +83,7 @@ class Budget:
         exact_delta = None if exact_epsilon is None else _delta(0 if delta is None else delta)
         reserved = _delta(reserved_delta)
         if exact_delta and reserved >= exact_delta:
-            raise ValueError(f"reserved_delta must stay below delta {delta}, got {reserved_delta}")
+            raise ValueError(f"reserved_delta must stay below delta {shown(delta)}, got {shown(reserved_delta)}")
         unit: Unit = "epsilon" if exact_delta == 0 else "rho"
         if rho is not None:
             limit = _positive("rho", rho)
@@ -120,7 +121,7 @@ def check_new(thing: object, field: str) -> None:
 def _positive(name: str, value: Number) -> Fraction:
     exact = as_fraction(name, value)
     if exact <= 0:
-        raise ValueError(f"{name} must be more than 0, got {value}")
+        raise ValueError(f"{name} must be more than 0, got {shown(value)}")
     if exact > Fraction(sys.float_info.max):
         raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, the largest double, and is more")
     return exact
@@ -129,7 +130,7 @@ def _positive(name: str, value: Number) -> Fraction:
 def _delta(value: Number) -> Fraction:
     exact = as_fraction("delta", value)
     if not 0 <= exact < 1:
-        raise ValueError(f"delta must lie in [0, 1), got {value}")
+        raise ValueError(f"delta must lie in [0, 1), got {shown(value)}")
     return exact
 
 

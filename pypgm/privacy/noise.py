@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm.numeric import shown
 from pypgm.privacy.rational import round_up
 
 __all__ = [
@@ -49,10 +50,10 @@ def unsafe_words(seed: int | None) -> _core.SeededWords | None:
     """
     if seed is None:
         return None
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+    if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer):
         raise TypeError(f"unsafe_seed needs an int, got {type(seed).__name__}")
     if not 0 <= seed < 1 << 64:
-        raise ValueError(f"unsafe_seed must lie in 0..2^64 - 1, got {seed}")
+        raise ValueError(f"unsafe_seed must lie in 0..2^64 - 1, got {shown(seed)}")
     return _core.SeededWords(int(seed))
 
 
@@ -147,7 +148,7 @@ def laplace_stddev(scale: Fraction) -> float:
 
 def _positive(name: str, value: Fraction) -> Fraction:
     if value <= 0:
-        raise ValueError(f"{name} must be more than 0, got {value}")
+        raise ValueError(f"{name} must be more than 0, got {shown(value)}")
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pypgm.numeric import shown
 from pypgm.privacy.budget import check_new
 from pypgm.queries import LinearQuery, Neighbours
 from pypgm.queries.neighbours import check_neighbours
@@ -44,7 +45,7 @@ class Privacy:
         check_neighbours(neighbours)
         k = records_per_person
         if type(k) is not int or k < 1:  # nor a subclass, whose products would be its own
-            raise ValueError(f"records_per_person must be a positive integer, got {k!r}")
+            raise ValueError(f"records_per_person must be a positive integer, got {shown(k)}")
         object.__setattr__(self, "neighbours", "replace" if neighbours == "replace" else "add-remove")
         object.__setattr__(self, "records_per_person", k)
 
