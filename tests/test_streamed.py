@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import Categorical, Codes, Real, Schema, StreamedTable, scan
+from pypgm.data import Categorical, Codes, Real, Schema, StreamedTable, scan, source
 
 DOMAIN = pypgm.Domain({"a": 5, "sex": ["F", "M", "x"], "c": 40})
 CLIQUES = [("a", "sex"), ("c", "a"), (), ("sex",), ("c", "sex", "a")]
@@ -203,3 +203,44 @@ def test_errors_of_duckdb_hold_no_record(tmp_path):
     with pytest.raises(ValueError, match="reading the relation failed with") as caught:
         scan(relation, schema)
     assert_tells_nothing(caught.value)
+
+
+def counted_passes():
+    """Return a table of dependent columns in pieces, and a list of the columns that each pass has read."""
+    rng = np.random.default_rng(0)
+    base = rng.integers(0, 4, 2000)
+    columns = {f"x{i}": (base + rng.integers(0, 2 + i % 3, 2000)) % (3 + i % 3) for i in range(6)}
+    passes = []
+
+    def pieces(names, rows):
+        passes.append(list(names))
+        yield {name: columns[name] for name in names}
+
+    domain = pypgm.Domain({name: 3 + i % 3 for i, name in enumerate(columns)})
+    table = StreamedTable(pieces, list(columns), domain)
+    passes.clear()
+    return table, pypgm.Dataset(columns, domain), passes
+
+
+@pytest.mark.parametrize("name", ["wide", "mst", "aim", "mwem", "adaptive_grid", "hdmm", "fem", "dualquery"])
+def test_a_mechanism_reads_a_table_three_times_at_most(name):
+    table, _, passes = counted_passes()
+    getattr(pypgm.mechanisms, name)(table, epsilon=1, delta=1e-9, unsafe_seed=0)
+    assert 1 <= len(passes) <= 3
+
+
+@pytest.mark.parametrize("most", [0, 30, 1 << 24])
+def test_what_was_counted_is_summed_and_not_read_again(most, monkeypatch):
+    monkeypatch.setattr(source, "_KEPT_CELLS", most)
+    table, data, passes = counted_passes()
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        sizes = rng.integers(0, 4, rng.integers(1, 4))
+        cliques = [tuple(rng.permutation(list(data.domain))[:n].tolist()) for n in sizes]
+        for found, expected in zip(table.count(cliques), data.count(cliques), strict=True):
+            assert found.tolist() == expected.tolist()
+            np.add(found, 1, out=found)  # what is handed out is not what is kept
+    before = len(passes)
+    table.count([("x0", "x1")])
+    table.count(["x1", ("x1", "x0"), ()])
+    assert len(passes) - before == (0 if most > 30 else 2)

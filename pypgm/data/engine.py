@@ -9,7 +9,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data import tabulate
 from pypgm.data.encoding import name_problems, problems_error
 from pypgm.data.engine_codes import code_of
 from pypgm.data.engine_numbers import Expression
@@ -17,7 +16,7 @@ from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
 from pypgm.data.schema import Schema, as_schema
 from pypgm.data.source import Source
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, Domain
 
 __all__ = ["EngineTable"]
 
@@ -55,7 +54,8 @@ class EngineTable(Source):
     Notes
     -----
     One call of `count` is one query with GROUPING SETS, or of as many parts as there are marginals, in an engine that
-    has none. What each engine counts and what it refuses is in docs/sources.md.
+    has none; what was counted before is not asked for again. What each engine counts and what it refuses is in
+    docs/sources.md.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class EngineTable(Source):
         ibis = imported("ibis", "a table of an engine", "ibis")
         if not isinstance(table, ibis.Table):
             raise TypeError(f"an engine's table needs an ibis.Table, got {type(table).__name__}")
-        self.schema = as_schema(schema)
+        super().__init__(as_schema(schema))
         self._ibis = ibis
         self._backend = guarded("asking for the engine", table.get_backend)
         names = guarded("asking the engine for its columns", lambda: list(table.columns))
@@ -88,29 +88,17 @@ class EngineTable(Source):
         self._has_grouping_sets = self._groups_by_sets()
         self.schema.check_rules(self)
 
-    def count(self, cliques: Sequence[str | Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
-        """Count the records of each cell of some cliques' tables by one query, as `Dataset.count` does.
-
-        Raises
-        ------
-        ValueError
-            If a clique does not fit the domain, or the table is no more what it was.
-        ModelTooLargeError
-            If the tables do not fit half of the memory available.
-        """
-        asked = [as_clique(c) for c in cliques]
-        empty = {a: np.zeros(0, np.uint8) for a in self.domain}
-        tables = tabulate.count(empty, self.domain, asked, n_threads)
-        sets = list(dict.fromkeys(self.domain.canonical(clique) for clique in asked))
-        found = self._grouped(sets) if sets else {}
-        for clique, table in zip(asked, tables, strict=True):
+    def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
+        del n_threads  # the engine has its own
+        sets = list(dict.fromkeys(self.domain.canonical(clique) for clique in cliques))
+        found = self._grouped(sets)
+        for clique, table in zip(cliques, tables, strict=True):
             codes, counts = found[self.domain.canonical(clique)]
             if any(((codes[a] < 0) | (codes[a] >= self.domain.size(a))).any() for a in clique) or (
                 counts.sum() != self.n_records
             ):
                 raise ValueError("the table changed while it was counted")
             np.add.at(table, _cells(self.domain, clique, codes), counts)
-        return tables
 
     def _checked(self) -> int:
         """Return the number of records; ``ValueError`` if a value has no code."""

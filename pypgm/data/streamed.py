@@ -19,7 +19,7 @@ from pypgm.data.parquet import batches, check_names, is_parquet
 from pypgm.data.schema import Schema, as_schema
 from pypgm.data.source import Source
 from pypgm.data.table import csv_names, csv_pieces
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, Domain
 
 __all__ = ["StreamedTable", "scan"]
 
@@ -31,10 +31,10 @@ Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
 
 
 class StreamedTable(Source):
-    """Records that are read in pieces: what `pypgm.PrivateTable` and the mechanisms need of them, and nothing kept.
+    """Records that are read in pieces: what `pypgm.PrivateTable` and the mechanisms need of them, no record kept.
 
-    Each count is one pass over the columns it needs. All records are read once before, and refused where they do not
-    fit: a mechanism meets no error that depends on them.
+    Each count is one pass over the columns it needs, and none where all of it was counted before. All records are read
+    once before, and refused where they do not fit: a mechanism meets no error that depends on them.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class StreamedTable(Source):
     def __init__(
         self, pieces: Pieces, names: Sequence[str], schema: Schema | Domain, *, ignore_extra: bool = False
     ) -> None:
-        self.schema = as_schema(schema)
+        super().__init__(as_schema(schema))
         self._pieces = pieces
         problems = name_problems(self.schema.columns, names, drop=self.schema.drop, ignore_extra=ignore_extra)
         if problems:
@@ -77,28 +77,19 @@ class StreamedTable(Source):
         self._n_records = sum(len(codes[self.domain.attributes[0]]) for codes in checked)
         self.schema.check_rules(self)
 
-    def count(self, cliques: Sequence[str | Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
-        """Count the records of each cell of some cliques' tables in one pass, as `Dataset.count` does.
-
-        Raises
-        ------
-        ValueError
-            If a clique does not fit the domain, or the table is no more what it was.
-        ModelTooLargeError
-            If the tables do not fit half of the memory available.
-        """
-        asked = [as_clique(c) for c in cliques]
-        needed = self.domain.canonical({a for clique in asked for a in clique}) or self.domain.attributes[:1]
-        tables = tabulate.count({a: np.zeros(0, np.uint8) for a in needed}, self.domain, asked, n_threads)
+    def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
+        needed = self.domain.canonical({a for clique in cliques for a in clique}) or self.domain.attributes[:1]
         rows = max(_ROWS, sum(table.size for table in tables))
         seen = 0
         for codes in self._codes(needed, rows, f"the table{_DROPPED}"):
-            seen += len(codes[needed[0]])
-            for i, more in enumerate(tabulate.count(codes, self.domain, asked, n_threads)):
-                tables[i] += more
+            lengths = set(map(len, codes.values()))
+            if len(lengths) != 1:
+                raise ValueError(f"the table{_DROPPED}")
+            seen += lengths.pop()
+            for i, more in enumerate(tabulate.count(codes, self.domain, cliques, n_threads)):
+                np.add(tables[i], more, out=tables[i])
         if seen != self.n_records:
             raise ValueError(f"the table{_DROPPED}")
-        return tables
 
     def codes_of(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
         """Return the codes of some columns, piece by piece, in the order of the records."""

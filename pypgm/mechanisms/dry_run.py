@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,7 +13,6 @@ from pypgm.privacy.private_table import PrivateTable
 
 if TYPE_CHECKING:
     from pypgm.data import Schema
-    from pypgm.domain import Clique
     from pypgm.queries import Neighbours
 
 __all__ = ["check_call"]
@@ -23,12 +22,13 @@ class _Nobody(Source):
     """A table of no records that cannot be read, and knows whether somebody tried."""
 
     def __init__(self, schema: Schema) -> None:
-        self.schema, self._n_records = schema, 0
+        super().__init__(schema)
+        self._n_records = 0
         self.was_asked = False
 
-    def count(self, cliques: Sequence[str | Clique], n_threads: int = 0) -> NoReturn:
+    def _scan(self, cliques: object, tables: object, n_threads: int) -> NoReturn:
         """Note that all checks have been passed, and go no further."""
-        del cliques, n_threads
+        del cliques, tables, n_threads
         self.was_asked = True
         raise RuntimeError("a dry run reads no records")
 
