@@ -446,3 +446,19 @@ def test_an_estimate_without_end_is_not_made_again_without_end(tmp_path):
 
     release = rewritten(saved(tmp_path, mechanisms.mst(DATA, **BUDGET)), endless)
     assert np.isfinite(release.model.expected_error("a", draws=2, rng=0).values).all()
+
+
+@pytest.mark.parametrize("argument", ["", "3", 0.5, "1e999999999"])
+def test_arguments_of_a_query_are_no_texts_and_no_fractions(argument, tmp_path):
+    def change(header, own, arrays):
+        header["measurements"][0]["query"] = {"class": "Prefix", "arguments": [argument]}
+
+    with pytest.raises(ValueError, match="arguments of a query are integers, arrays"):
+        rewritten(saved(tmp_path, mechanisms.mst(DATA, **BUDGET)), change)
+
+
+@pytest.mark.parametrize("name", ["", "l3", "1e999999999"])
+def test_the_loss_of_an_estimate_is_one_there_is(name, tmp_path):
+    path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
+    with pytest.raises(ValueError, match=r"field origin\.options\.loss needs one of"):
+        rewritten(path, lambda header, own, arrays: header["origin"]["options"].update(loss=name))

@@ -53,7 +53,7 @@ MEASUREMENT = Record(
 _OPTIONS = Record(
     "The options of an estimate",
     {
-        "loss": (str, "l2, l1 or huber"),
+        "loss": ({"l2", "l1", "huber"}, "what is least"),
         "method": ({*METHODS}, "the solver"),
         "stop": ({*get_args(Stop)}, "what ends it"),
         "stepsize": ((float, None), "null where the method finds it"),

@@ -177,8 +177,10 @@ def _unpacked(value: object, most: int) -> object:
         return tuple(_unpacked(part, most) for part in value)
     if isinstance(value, int) and value > most:
         raise ValueError(f"a query is on {most} cells at most, got {short(value)}")
-    if not isinstance(value, dict):
+    if value is None or isinstance(value, int | np.ndarray):
         return value
+    if not isinstance(value, dict):
+        raise TypeError("arguments of a query are integers, arrays, lists of them, queries and matrices")
     if "class" in value:
         check_fields(value, QUERY, "query")
         if value["class"] not in _CLASSES:
