@@ -139,3 +139,12 @@ def test_refused_descents(tree):
     held_out = (0, None, np.zeros(6), np.ones(6), np.zeros(2), 0.0)
     with pytest.raises(ValueError, match="holdout must hold 6 entries, got 2"):
         _core.Descent(tree, [held_out], 1.0, ZEROS)
+
+
+@pytest.mark.parametrize("least", [0.0, -1.0, float("nan")])
+def test_an_enumeration_without_end_is_refused(least):
+    for law in (_core.enumerate_laplace, _core.enumerate_gaussian):
+        with pytest.raises(ValueError, match="least must be more than 0"):
+            law(1, 2, least)
+    with pytest.raises(ValueError, match="least must be more than 0"):
+        _core.enumerate_selection(np.array([1, 2]), 1, 1, least)

@@ -12,6 +12,7 @@ using Words = Array<std::uint64_t>;
 
 template <class Draw>
 Law enumerated(const Draw& draw, double least) {
+  if (!(least > 0)) throw std::invalid_argument("least must be more than 0: of all branches there is no end");
   return watched(false, [&] { return enumerate_law<ExponentialDice>(draw, least); });
 }
 
