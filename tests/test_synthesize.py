@@ -111,6 +111,19 @@ def test_a_table_of_a_duckdb_file(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis
+def test_a_view_of_a_duckdb_file_reads_no_other_file(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    (tmp_path / "other.csv").write_text("a,b\n" + "1,x\n" * 99)
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.sql("create table own as select 1 as a, 'x' as b from range(99)")
+        connection.sql("create view within as select * from own")
+        connection.sql(f"create view beyond as select * from read_csv('{tmp_path / 'other.csv'}')")
+    asked = {"schema": {"a": 2, "b": ["x", "y"]}, "epsilon": 1, "delta": 1e-9}
+    assert pypgm.synthesize(tmp_path / "t.duckdb", table="within", **asked).model.total > 0
+    with pytest.raises(ValueError, match=r"t\.duckdb"):
+        pypgm.synthesize(tmp_path / "t.duckdb", table="beyond", **asked)
+
+
 def test_a_duckdb_relation_and_an_ibis_table():
     duckdb, ibis = pytest.importorskip("duckdb"), pytest.importorskip("ibis")
     source = arrow_frame()

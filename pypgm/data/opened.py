@@ -129,7 +129,9 @@ def _table(path: str | os.PathLike[str], table: str | None) -> Any:  # noqa: ANN
     if (kind := file_kind(start)) != DATABASE:
         told = f"it is {kind}" if kind else "" if start else "it is empty"
         raise ValueError(f"{name} is no DuckDB file{told and f': {told}'}")
-    return guarded(name, lambda: connect(name, read_only=True).table(table))
+    # The table may be a view, which whoever made the file wrote: of other files it reads none.
+    alone = {"enable_external_access": "false"}
+    return guarded(name, lambda: connect(name, read_only=True, config=alone).table(table))
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:
