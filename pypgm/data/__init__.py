@@ -14,11 +14,13 @@ from pypgm.data.numbers import Integer, Real
 from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import Rule
 from pypgm.data.schema import Schema, read_schema
+from pypgm.data.schema_file import JSON_SCHEMA
 from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import read_table, write_table
 from pypgm.data.unsettled import OpenSet, QuantileBins
 
 __all__ = [
+    "JSON_SCHEMA",
     "Boolean",
     "Categorical",
     "Codes",

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pypgm.data.categorical import Categorical
@@ -23,14 +24,18 @@ from pypgm.data.unsettled import OpenSet, QuantileBins, Unsettled
 from pypgm.data.yaml_text import MOST_YAML, parse_yaml
 from pypgm.domain import listed
 
-__all__ = ["declarations", "read_object"]
+__all__ = ["JSON_SCHEMA", "declarations", "read_object"]
 
 KINDS: dict[str, type[Column | OpenSet]] = {
     **{kind.kind: kind for kind in (Categorical, Boolean, Codes, Integer, Real, Date)},
     "open": OpenSet,
 }
+JSON_SCHEMA = Path(__file__).with_name("schema.json")
+"""The JSON Schema of schema files: editors that know it complete and check them."""
+
 _Declared = Column | Unsettled
 _NOTES = {"comment", "warning"}
+_ASIDE = {*_NOTES, "$schema"}  # what a whole file may have besides, for people and editors
 _TOP = ("columns", "drop", "rules", "records_per_person")
 _EXAMPLE = '{"age": 85, "sex": ["F", "M"]}'
 
@@ -66,7 +71,7 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
         return {}, {}, [f"needs an object of attributes, such as {_EXAMPLE}"]
     is_whole = isinstance(told.get("columns"), Mapping) and "kind" not in told["columns"]
     given = told["columns"] if is_whole else told
-    rest = {n: v for n, v in told.items() if n != "columns" and n not in _NOTES} if is_whole else {}
+    rest = {n: v for n, v in told.items() if n != "columns" and n not in _ASIDE} if is_whole else {}
     warned = [n for n, spec in given.items() if isinstance(spec, Mapping) and spec.get("warning")]
     columns: dict[str, _Declared] = {}
     problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]
@@ -80,7 +85,7 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
     for name, spec in given.items():
         if not isinstance(name, str):
             problems.append(f"names of columns are text, got {name!r}")
-        elif name not in _NOTES or not isinstance(spec, str):
+        elif name not in _ASIDE or not isinstance(spec, str):
             column, wrong = _column(spec)
             problems += [f"attribute {name!r}{' ' if w.startswith('needs') else ': '}{w}" for w in wrong]
             if column is not None:

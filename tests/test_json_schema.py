@@ -1,0 +1,88 @@
+"""The JSON Schema of schema files says what `read_schema` takes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import pypgm
+from pypgm.data import JSON_SCHEMA
+from pypgm.data.bins import Outside, Within
+from pypgm.data.dates import Resolution
+from pypgm.data.schema_file import KINDS
+
+TEXT = json.loads(JSON_SCHEMA.read_text(encoding="utf-8"))
+DEFINED = TEXT["$defs"]
+REAL = {"kind": "real", "low": 0, "high": 1}
+TAKEN = [
+    {"age": 85, "sex": ["F", "M"]},
+    {"$schema": "x.json", "columns": {"a": {"kind": "codes", "size": 3, "ordinal": False}}, "comment": "of ours"},
+    {"columns": {"a": {"kind": "boolean", "values": ["no", "yes"], "null": "?"}, "b": 2}, "drop": ["id"]},
+    {"a": {"kind": "categorical", "values": [1, "x", 2.5], "other": "else", "null": ["", "?"], "ordinal": True}},
+    {"a": {"kind": "integer", "low": 0, "high": 9, "width": 5, "outside": "clip", "within": "lower", "null": True}},
+    {"a": {"kind": "integer", "low": 0, "high": 9, "bins": {"quantiles": 3, "share": "1/20"}}},
+    {"a": {**REAL, "bins": 4, "decimals": 2, "warning": "drafted"}, "b": {**REAL, "edges": [0.5]}},
+    {"a": {"kind": "date", "low": "2020-01-01", "high": "2020-12-31", "resolution": "week", "format": "%d.%m.%Y"}},
+    {"a": {"kind": "open", "share": 0.05, "other": "rest", "null": ""}},
+    {
+        "columns": {"a": ["x", "y"], "b": {"kind": "integer", "low": 0, "high": 9}, "c": {**REAL, "bins": 2}},
+        "rules": ["b <= c", {"columns": ["a", "b"], "forbidden": [["x", [0, 3]]]}],
+        "records_per_person": 3,
+    },
+]
+REFUSED = [
+    {},
+    {"a": {"kind": "codes"}},
+    {"a": {"kind": "real", "low": 0}},
+    {"a": {"kind": "colour", "values": ["red"]}},
+    {"a": {**REAL, "bins": 4, "width": 2}},
+    {"a": {"kind": "categorical", "values": ["x"], "ordinal": "no"}},
+    {"a": {"kind": "date", "low": "2020-01-01", "high": "2020-12-31", "resolution": "decade"}},
+    {"a": {"kind": "open", "share": 2}},
+    {"a": True},
+    {"columns": {"a": 2}, "records_per_person": 0},
+    {"columns": {"a": 2}, "rule": []},
+    {"columns": {"a": 2, "b": 2}, "rules": [{"columns": ["a"], "forbidden": [[0]]}]},
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_entry_has_the_fields_of_its_class(kind):
+    fields = {"size" if field.name == "codes" else field.name for field in dataclasses.fields(KINDS[kind])}
+    more = {"codes": {"codes"}, "integer": {"bins"}}.get(kind, set())
+    assert set(DEFINED[kind]["properties"]) == fields | more | {"kind", "comment", "warning"}
+    assert DEFINED[kind]["properties"]["kind"] == {"const": kind}
+
+
+def test_words_are_those_there_are():
+    assert DEFINED["outside"]["enum"] == list(get_args(Outside))
+    assert DEFINED["within"]["enum"] == list(get_args(Within))
+    assert DEFINED["date"]["properties"]["resolution"]["enum"] == list(get_args(Resolution))
+
+
+def test_both_take_and_refuse_the_same():
+    validator = pytest.importorskip("jsonschema").Draft202012Validator
+    validator.check_schema(TEXT)
+    for told in TAKEN:
+        assert [error.message for error in validator(TEXT).iter_errors(told)] == []
+        schema = pypgm.Schema.from_dict(told)
+        assert validator(TEXT).is_valid(json.loads(json.dumps(schema.to_dict())))
+    for told in REFUSED:
+        assert not validator(TEXT).is_valid(told)
+        with pytest.raises((TypeError, ValueError)):
+            pypgm.Schema.from_dict(told)
+
+
+def test_schemas_of_the_documentation_are_valid():
+    validator = pytest.importorskip("jsonschema").Draft202012Validator(TEXT)
+    found = 0
+    for page in (Path(__file__).parents[1] / "docs").glob("*.md"):
+        for block in re.findall(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            found += 1
+            assert validator.is_valid(json.loads(block)), page
+    assert found
