@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol, TypeGuard, TypeVar
 
+from pypgm.numeric import shown
 from pypgm.terminal import escaped
 
 __all__ = [
@@ -26,6 +27,9 @@ __all__ = [
 Clique = tuple[str, ...]
 Label = str | int | float | bool
 _H = TypeVar("_H", bound=Hashable)
+
+
+_MOST_VALUES = (1 << 63) - 1  # of an attribute: codes are int64
 
 
 def as_clique(attributes: str | Iterable[str]) -> Clique:
@@ -302,6 +306,8 @@ def _check_size(name: object, size: object) -> int:
     number = int(size.__index__())
     if number < 1:
         raise ValueError(f"attribute {name!r} needs at least one value, got size {number}")
+    if number > _MOST_VALUES:
+        raise ValueError(f"attribute {name!r} can have {_MOST_VALUES:,} values at most, got {shown(number)}")
     return number
 
 

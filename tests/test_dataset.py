@@ -136,11 +136,11 @@ def test_a_table_too_large_is_refused_before_memory_is_taken():
 
 
 def test_tables_that_do_not_fit_memory_together_are_refused(monkeypatch):
-    monkeypatch.setattr(memory, "_available", lambda: 2.0**25)
+    monkeypatch.setattr(memory, "_available", lambda: 2.0**26)
     domain = Domain({"a": 1024, "b": 1024, "c": 1024})
     data = Dataset({name: [0] for name in domain}, domain)
     assert len(data.count([("a", "b"), ("b", "c")])) == 2
-    with pytest.raises(ModelTooLargeError, match=r"all tables need 0.0234 GiB, the limit is 0.0156 GiB: count fewer"):
+    with pytest.raises(ModelTooLargeError, match=r"all tables need 0.0469 GiB, the limit is 0.0312 GiB: count fewer"):
         data.count([("a", "b"), ("b", "c"), ("a", "c")])
 
 

@@ -331,7 +331,7 @@ def test_a_second_interruption_raises(options, monkeypatch):
         monkeypatch.setattr(Path, name, function)
     with pytest.warns(pypgm.errors.EstimateInterruptedWarning, match="best point so far"):
         assert pypgm.estimate(SMALL, measured(), **options).fit.status == "interrupted"
-    for name, function in raising(["advance", "answer"], 3, 4).items():
+    for name, function in raising(["advance", "solution"], 3, 4).items():
         monkeypatch.setattr(Path, name, function)
     with pytest.raises(KeyboardInterrupt):
         pypgm.estimate(SMALL, measured(), **options)

@@ -142,3 +142,19 @@ def test_another_source_of_noise_than_that_of_an_open_table(noise):
     with own, pytest.raises(TypeError, match="an open table has its budget"):
         mechanisms.mst(own, noise=noise)
     assert own.ledger.spent() == 0
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Domain({"a": 1 << 63}),
+        lambda: Domain({"a": 10**5000}),
+        lambda: Privacy(records_per_person=1 << 53),
+        lambda: Privacy(records_per_person=10**5000),
+        lambda: LinearMeasurement([1, 2], [1], 1.0),
+        lambda: LinearMeasurement([1, 2], [None], 1.0),
+    ],
+)
+def test_what_is_beyond_all_tables_is_refused_in_words(make):
+    with pytest.raises((TypeError, ValueError), match=r"values at most|below 2\^53|names of attributes"):
+        make()

@@ -10,7 +10,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import Factor, transpose_cells
-from pypgm.numeric import real_array
+from pypgm.numeric import real_array, shown
 from pypgm.queries import Identity, LinearQuery, Products, UserOperator
 from pypgm.queries.folded import folded
 from pypgm.terminal import escaped
@@ -99,6 +99,8 @@ class LinearMeasurement:
         not_private: str = "",
     ) -> None:
         names = as_clique(clique)
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError(f"the clique of a measurement needs names of attributes, got {shown(names)}")
         if len(set(names)) < len(names):
             raise ValueError(f"the clique of a measurement names each attribute once, got {names}")
         answers = real_array(f"values of the measurement of {names}", values)

@@ -12,6 +12,8 @@ from pypgm.queries.neighbours import check_neighbours
 
 __all__ = ["Privacy"]
 
+_LARGEST = 1 << 53  # below which every count is a double
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Privacy:
@@ -28,7 +30,7 @@ class Privacy:
     Raises
     ------
     ValueError
-        If the relation is unknown or `records_per_person` is not a positive integer.
+        If the relation is unknown or `records_per_person` is not a positive integer below 2^53.
 
     Examples
     --------
@@ -44,8 +46,8 @@ class Privacy:
         check_new(self, "neighbours")
         check_neighbours(neighbours)
         k = records_per_person
-        if type(k) is not int or k < 1:  # nor a subclass, whose products would be its own
-            raise ValueError(f"records_per_person must be a positive integer, got {shown(k)}")
+        if type(k) is not int or not 1 <= k < _LARGEST:  # nor a subclass, whose products would be its own
+            raise ValueError(f"records_per_person must be a positive integer below 2^53, got {shown(k)}")
         object.__setattr__(self, "neighbours", "replace" if neighbours == "replace" else "add-remove")
         object.__setattr__(self, "records_per_person", k)
 
