@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +19,7 @@ from pypgm.data.schema import as_schema
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
-from pypgm.models.stored_model import Stored, model_of_archive, told
+from pypgm.models.stored_model import Stored, in_module, model_of_archive, told
 from pypgm.models.uncertain import Uncertain
 from pypgm.numeric import as_generator
 from pypgm.privacy.arguments import as_budget
@@ -476,8 +475,8 @@ def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
         return model
     try:
         own = release_arguments(fields["release"], model.domain)
-        module, kind = RELEASES.get(own["mechanism"], (__name__, "Release"))
-        release: Release = getattr(importlib.import_module(module), kind)(model, **own)
+        kind: type[Release] = in_module(*RELEASES.get(own["mechanism"], (__name__, "Release")))
+        release = kind(model, **own)
         check_release(release, fields["release"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({told(error)})") from error

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from pypgm.graphs.evidence import Evidence
     from pypgm.models.base import Model
 
-__all__ = ["READERS", "Reader", "ReleasedModel", "Stored", "domain_of", "fields_of", "model_of_archive", "told"]
+__all__ = [
+    "READERS",
+    "Reader",
+    "ReleasedModel",
+    "Stored",
+    "domain_of",
+    "fields_of",
+    "in_module",
+    "model_of_archive",
+    "told",
+]
 
 
 class ReleasedModel(Protocol):
@@ -174,9 +184,13 @@ def _check_numbers(model: ReleasedModel) -> None:
 
 def _reader(kind: str) -> Reader:
     """Return the reader of a kind, whose module is imported where it has to be."""
-    module, name = READERS[kind]
-    reader: Reader = getattr(importlib.import_module(module), name)
+    reader: Reader = in_module(*READERS[kind])
     return reader
+
+
+def in_module(module: str, name: str) -> Any:  # noqa: ANN401 - a function or a class
+    """Return what has a name in a module of the package, which is imported where it has to be."""
+    return getattr(importlib.import_module(module), name)
 
 
 def told(error: Exception) -> str:
