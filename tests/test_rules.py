@@ -235,23 +235,27 @@ def test_streamed_records_that_break_a_rule_are_named_by_their_rows():
         StreamedTable(pieces, ["start", "end", "last"], schema)
 
 
-@pytest.mark.parametrize("kind", ["codes", "frame", "pieces", "csv"])
-def test_an_error_of_a_rule_does_not_tell_which_combination_a_record_has(kind, tmp_path):
+def from_csv(schema, columns, folder):
+    rows = [f"{x},{y}\n" for x, y in zip(*columns.values(), strict=True)]
+    (folder / "t.csv").write_text("a,b\n" + "".join(rows))
+    return pypgm.read_table(folder / "t.csv", schema)
+
+
+WAYS = {
+    "codes": lambda schema, columns, _: schema.check_rules(pypgm.Dataset(columns, schema.domain)),
+    "frame": lambda schema, columns, _: schema.encode(columns),
+    "pieces": lambda schema, columns, _: StreamedTable(lambda *__: [columns], ["a", "b"], schema),
+    "csv": from_csv,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_error_of_a_rule_does_not_tell_which_combination_a_record_has(way, tmp_path):
     schema = Schema({"a": 4, "b": 5}, rules=[Rule(["a", "b"], [[{"from": 1}, {"from": 1}]])])
     told = set()
     for a, b in [(1, 1), (3, 4), (2, 1), (1, 3)]:
-        columns = {"a": [0, a, 0], "b": [3, b, 4]}
         with pytest.raises(ValueError, match="a combination that a rule forbids") as error:
-            if kind == "codes":
-                schema.check_rules(pypgm.Dataset(columns, schema.domain))
-            elif kind == "frame":
-                schema.encode(columns)
-            elif kind == "pieces":
-                StreamedTable(lambda names, rows, c=columns: [{n: c[n] for n in names}], ["a", "b"], schema)
-            else:
-                rows = [f"{x},{y}\n" for x, y in zip(*columns.values(), strict=True)]
-                (tmp_path / "t.csv").write_text("a,b\n" + "".join(rows))
-                pypgm.read_table(tmp_path / "t.csv", schema)
+            WAYS[way](schema, {"a": [0, a, 0], "b": [3, b, 4]}, tmp_path)
         told.add(str(error.value))
     assert len(told) == 1
 
