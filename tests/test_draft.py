@@ -188,6 +188,20 @@ def test_numbers_of_any_size_have_a_draft_that_reads_them(tmp_path, values):
     assert (np.abs(back - np.array(values, dtype=np.float64)) < 0.11 * spread).all()
 
 
+@pytest.mark.parametrize(
+    "values",
+    [["4.1e-307", "13.88"], ["1e308", "-1.7e308"], ["5e-324", "0"], ["99999999999999999999e288", "1"]],
+)
+def test_what_is_drafted_of_any_exponents_reads_the_table(values, tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{v},x\n" for v in values * 20))
+    columns = {"a": [float(v) for v in values] * 20, "b": ["x"] * 20 * len(values)}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        schema = Schema.from_dict(draft_schema(tmp_path / name))
+        assert read_table(tmp_path / name, schema).n_records == 20 * len(values)
+
+
 def test_the_command(write, tmp_path, monkeypatch, capsys):
     write(TABLE)
     monkeypatch.chdir(tmp_path)

@@ -37,7 +37,7 @@ _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
 _DAY = re.compile(r"(19|20)[0-9]{6}")
 _CLOCK = re.compile(r"[0-9-]{10} [0-9]{2}:[0-9]{2}:[0-9]{2}")  # ISO, but for the space
 _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})")  # what begins with a zero, such as a postcode, is a text
-_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
+_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _COMMENT = (
     "Drafted from a table. A schema is public: what has a warning was read from the records, and nothing protects it, "
     "or may name people. Replace it by what is publicly known, or drop the column, and delete the warning."
@@ -192,6 +192,8 @@ class _Seen:
             told: dict[str, Any] = {"kind": "boolean", "values": spelled}
         elif able and (binned := self._binned(able, len(values))):
             told = binned
+        elif able and any("e" in text.casefold() for text in values):
+            return None  # numbers of which no bins and no text in a list are one
         elif len(values) > _LISTED and 2 * len(values) > self.rows - sum(self.counts[n] for n in nulls):
             return None  # about a value a record: names, numbers of persons, free text
         else:
@@ -225,10 +227,12 @@ class _Seen:
         if kind == "real":
             is_exact = self.decimals <= 6 and max(abs(low), abs(high)) * 10**self.decimals < _EXACT
             least = 10.0**-self.decimals if is_exact else 0.0  # a bin holds a number of so many decimals
+            if math.isinf(high - low):
+                return None
             width = max(_nice((high - low) / _BINS), least) if high > low else 1.0
             first, last = math.floor(low / width), max(math.floor(low / width) + 1, math.ceil(high / width))
             ends = {"low": _rounded(first * width), "high": _rounded(last * width), "bins": last - first}
-            if not ends["low"] < ends["high"]:
+            if not ends["low"] < ends["high"] or math.isinf(ends["high"] - ends["low"]):
                 return None
             places = {"decimals": self.decimals} if is_exact else {}
             return {"kind": kind, **ends, **places, "warning": warning}
@@ -250,7 +254,7 @@ class _Seen:
         if not found:
             raise ValueError
         number = float(found[0])
-        if abs(number) >= _EXACT and not found[3]:
+        if (abs(number) >= _EXACT and not found[3]) or math.isinf(number):
             raise ValueError  # a double may not be this number, which may be that of a person
         self.is_whole &= number.is_integer() and abs(number) < _EXACT
         self.decimals = max(self.decimals, 7 if found[3] else len(found[2] or ".") - 1)
