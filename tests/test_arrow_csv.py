@@ -20,6 +20,7 @@ COLUMNS = {
     "flag": Boolean(null=""),
     "day": Date("2020-01-01", "2020-12-31", "month", outside="null", null="?"),
     "code": Codes(4, null=""),
+    "digits": Date("2020-01-01", "2020-12-31", "month", format="%d%m%Y", outside="other", null="?"),
 }
 SCHEMA = pypgm.Schema({**COLUMNS, "open": OpenSet("1/4", null="")})
 WHOLE = ["0", "7", "-3", "99", "?", " 5", "007", "5.0", "1e1", "-3.0", "150", "+4", "99999999999999999999"]
@@ -38,15 +39,9 @@ REAL = [
     "-0",
 ]
 TEXT = ["a", "b c", 'q"x', "ä", "1", "l\nf", "?", "", "nan", "x,y", "\u2028", "a "]
-FIELDS = [
-    WHOLE,
-    REAL,
-    TEXT,
-    ["true", "false", ""],
-    ["2020-02-03", "?", "1999-01-01"],
-    ["0", "3", ""],
-    [*TEXT, "z" * 40],
-]
+DAY = ["2020-02-03", "?", "1999-01-01"]
+DIGITS = ["01022020", "15122020", "03032020", "9022020", "31122020", "01011999", "20200131", "?"]
+FIELDS = [WHOLE, REAL, TEXT, ["true", "false", ""], DAY, ["0", "3", ""], DIGITS, [*TEXT, "z" * 40]]
 ODD = ["\r", "\x00", 'a"b', '"a"b', "x" * 200_000, "\ufeff", "\x1f", '"', "\r\n", "1_0", "inf", "nan", "0x1", "１"]
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import pypgm
 from pypgm import Budget, CliqueVector, Dataset, Domain, Ledger, Privacy, PrivateTable, _core, mrf
 from pypgm.errors import BudgetError
+from pypgm.mrf import field_run
 from pypgm.mrf.encoding import centred_field
 from pypgm.mrf.field_run import default_steps
 from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
@@ -464,3 +465,16 @@ def test_the_core_checks_each_step(arguments, text):
     with pytest.raises(ValueError, match=text):
         sums.step(*arguments)
     assert sums.step(np.zeros(1, np.uint32), np.ones(1, np.int32), BINS << 32, 1).tolist() == [[0]]
+
+
+@pytest.mark.parametrize("learner", ["learn_ising", "learn_pairwise"])
+@pytest.mark.parametrize("budget", [Budget(rho="1/1000"), Budget(epsilon="1/10")])
+def test_the_number_of_steps_is_of_the_released_total(learner, budget, monkeypatch):
+    asked = []
+    kept = field_run.default_steps
+    monkeypatch.setattr(field_run, "default_steps", lambda *a, **k: asked.append(a[2]) or kept(*a, **k))
+    data = table_of([[1, 0]] * 700 + [[0, 1]] * 600)
+    release = getattr(mrf, learner)(data, 1.0, budget=budget, unsafe_seed=3)
+    (total,) = release.measurements[0].values
+    assert asked == [max(0, total)]
+    assert total != data.n_records

@@ -24,6 +24,7 @@ from pypgm.privacy import (
     private_quantiles,
     sparse_histogram,
 )
+from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.frank_wolfe import Feature, Node, Regressions
 from pypgm.queries import Identity, Kronecker, LinearQuery, Matrix
 
@@ -561,6 +562,23 @@ def test_what_is_shown_records_or_is_one_is_not_heard(what):
         warnings.simplefilter("always")
         WARNING[what]()
     assert heard == []
+
+
+def raise_(kind):
+    raise kind(SECRET)
+
+
+@pytest.mark.parametrize("base", [KeyboardInterrupt, SystemExit, GeneratorExit, Exception])
+def test_an_error_of_a_class_of_ones_own_is_one_fixed_text(base):
+    """Which class is raised may depend on a count."""
+    own, told = type("Own", (base,), {}), None
+    try:
+        with fixed_errors:
+            raise_(own)
+    except BaseException as error:
+        told = error
+    assert type(told) is ReleaseError
+    assert told.__cause__ is told.__context__ is None
 
 
 # --- Errors behind the charge ---
