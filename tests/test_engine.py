@@ -129,6 +129,17 @@ def test_texts_are_all_looked_at_or_refused(own, other, monkeypatch):
             np.testing.assert_array_equal(found, schema.encode({"a": texts}).count(["a"])[0])
 
 
+def test_a_refusal_does_not_tell_how_many_values_do_not_fit(own):
+    schema = pypgm.Schema({"a": 3, "b": Integer(0, 9)})
+    told = set()
+    for n in (1, 3):
+        name = own.table("integer", [["7", "1"]] * n + [["0", "2"]] * 4, "ab")
+        with pytest.raises(ValueError, match="column 'a'") as error:
+            EngineTable(own.opened(name), schema)
+        told.add(str(error.value))
+    assert len(told) == 1
+
+
 @pytest.mark.parametrize("own", ["sqlite"], indirect=True)
 def test_sets_of_an_engine_without_grouping_sets(own, monkeypatch):
     name = own.table("integer", [["1", "0", "NULL"], ["0", "1", "2"], ["1", "0", "2"]], "abc")

@@ -336,3 +336,29 @@ def test_both_kinds_of_release_are_saved_loaded_and_resumed(tmp_path):
     net = release.model
     assert isinstance(net, BayesianNetwork)
     assert sorted(net.to_networkx().nodes) == list("abcdef")
+
+
+class Turning(PrivateStructure):
+    """Options whose score is another one when it is read again."""
+
+    def __getattribute__(self, name):
+        if name != "score":
+            return super().__getattribute__(name)
+        reads.append(name)
+        return "F" if len(reads) == 1 else "R"
+
+
+reads = []
+
+
+def test_options_are_read_once():
+    """The score whose sensitivity is charged is the one that is computed."""
+    data = Dataset({"a": np.arange(60) % 2, "b": np.arange(60) % 2}, Domain({"a": 2, "b": 2}))
+    turning = Turning("F", max_parents=1)
+    reads.clear()
+    table = opened(data)
+    select_parents(table, turning)
+    own = opened(data)
+    select_parents(own, PrivateStructure("F", max_parents=1))
+    assert [line.parameters for line in table.ledger.lines] == [line.parameters for line in own.ledger.lines]
+    assert len(reads) == 1

@@ -349,3 +349,16 @@ def test_equal_objects_that_are_two_values_have_two_codes(one, other, labels):
     assert one == other
     for values, wanted in (([one, other, one], [0, 1, 0]), ([other, one, other], [1, 0, 1])):
         assert Categorical(labels).encode(values)[0].tolist() == wanted
+
+
+def test_an_error_of_keys_tells_rows_and_no_key():
+    told = [set(), set()]
+    for key in ("anna", "eve", 7, 2**70, b"k"):
+        with pytest.raises(ValueError, match="primary keys") as error:
+            parent_rows([key, "other", key], [])
+        told[0].add(str(error.value))
+    for key in (2.0**60, 2.0**61, -(2.0**70)):
+        with pytest.raises(ValueError, match="foreign keys") as error:
+            parent_rows([1], [1, key])
+        told[1].add(str(error.value))
+    assert [len(texts) for texts in told] == [1, 1]

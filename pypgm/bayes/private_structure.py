@@ -134,7 +134,8 @@ def select_parents(table: PrivateTable, how: PrivateStructure) -> tuple[dict[str
 
 def _copied(how: PrivateStructure) -> PrivateStructure:
     """Return options of our own class: the score whose sensitivity is charged is the one that is computed."""
-    score = next(known for known in get_args(Score) if known == how.score)
+    asked = how.score  # once: it may be another one when it is read again
+    score = next(known for known in get_args(Score) if known == asked)
     return PrivateStructure(score, how.share, how.usefulness, how.max_parents, how.max_candidates)
 
 

@@ -110,6 +110,7 @@ def learn_ising(
         noise=noise,
         unsafe_seed=unsafe_seed,
     )
+    del data  # tracebacks from here on do not hold the records
     return run.learn(ising_plan(run.domain, width), steps)
 
 
@@ -181,6 +182,7 @@ def learn_pairwise(
         noise=noise,
         unsafe_seed=unsafe_seed,
     )
+    del data  # tracebacks from here on do not hold the records
     return run.learn(pairwise_plan(run.domain, width), steps)
 
 
@@ -254,4 +256,5 @@ def learn_t_wise(
         noise=noise,
         unsafe_seed=unsafe_seed,
     )
+    del data  # tracebacks from here on do not hold the records
     return run.learn(t_wise_plan(run.domain, width, most), steps)

@@ -213,6 +213,7 @@ def learn_structure(
         noise=noise,
         unsafe_seed=unsafe_seed,
     )
+    del data  # tracebacks from here on do not hold the records
     if stable:
         return _stable(run, _voter(width, least), blocks)
     release = run.learn(pairwise_plan(run.domain, width), steps)
