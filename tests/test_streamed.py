@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import Categorical, Codes, Real, Schema, StreamedTable, scan, source
+from pypgm.data import Categorical, Codes, Real, Schema, StreamedTable, scan, source, streamed
 
 DOMAIN = pypgm.Domain({"a": 5, "sex": ["F", "M", "x"], "c": 40})
 CLIQUES = [("a", "sex"), ("c", "a"), (), ("sex",), ("c", "sex", "a")]
@@ -244,3 +244,24 @@ def test_what_was_counted_is_summed_and_not_read_again(most, monkeypatch):
     table.count([("x0", "x1")])
     table.count(["x1", ("x1", "x0"), ()])
     assert len(passes) - before == (0 if most > 30 else 2)
+
+
+@pytest.mark.parametrize(("rows", "size"), [(2, 1), (4, 3), (10, 3), (1000, 999)])
+def test_each_record_counts_once_however_pieces_are_put_together(rows, size, data, monkeypatch):
+    monkeypatch.setattr(streamed, "_ROWS", rows)
+    few = {name: values[:2000] for name, values in raw(data).items()}
+    table = StreamedTable(in_pieces(few, size), ["c", "a", "sex"], DOMAIN)
+    assert table.n_records == 2000
+    parts = list(table.codes_of(["a", "sex"]))
+    assert np.concatenate([part["a"] for part in parts]).tolist() == few["a"].tolist()
+    assert table.count(["a"])[0].tolist() == np.bincount(few["a"], minlength=5).tolist()
+
+
+def test_an_error_in_a_late_piece_of_duckdb_holds_no_record():
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    late = "case when i = 2999999 then 'Alice Smith' else '1' end"
+    relation = duckdb.connect().sql(f"select cast({late} as int) as a, 0 as b from range(3000000) as t(i)")
+    with pytest.raises(ValueError, match=r"^reading the relation failed") as caught:
+        scan(relation, pypgm.Domain({"a": 2, "b": 1}))
+    assert_tells_nothing(caught.value)
