@@ -16,6 +16,8 @@ from pypgm.memory import check_fits, short
 from pypgm.numeric import float_array
 from pypgm.terminal import escaped
 
+_INT64 = (1 << 63) - 1
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -85,7 +87,8 @@ class CliqueVector:
         vector.domain = domain
         axes = [domain.indices(f.domain.attributes) for f in factors]
         vector._lay_out([tuple(sorted(a)) for a in axes])
-        vector.values = _core.stack_tables(domain.shape, axes, [f.datavector() for f in factors])
+        shape = [min(size, _INT64) for size in domain.shape]  # larger ones are of no factor
+        vector.values = _core.stack_tables(shape, axes, [f.datavector() for f in factors])
         return vector
 
     def like(self, values: ArrayLike) -> CliqueVector:

@@ -29,7 +29,7 @@ Label = str | int | float | bool
 _H = TypeVar("_H", bound=Hashable)
 
 
-_MOST_VALUES = (1 << 63) - 1  # of an attribute: codes are int64
+_MOST_VALUES = 1 << 1000  # of an attribute; what is larger Python may not even write
 
 
 def as_clique(attributes: str | Iterable[str]) -> Clique:
@@ -307,7 +307,7 @@ def _check_size(name: object, size: object) -> int:
     if number < 1:
         raise ValueError(f"attribute {name!r} needs at least one value, got size {number}")
     if number > _MOST_VALUES:
-        raise ValueError(f"attribute {name!r} can have {_MOST_VALUES:,} values at most, got {shown(number)}")
+        raise ValueError(f"attribute {name!r} can have 2^1000 values at most, got {shown(number)}")
     return number
 
 

@@ -110,7 +110,6 @@ def test_a_table_of_a_duckdb_file(tmp_path):
     checked(pypgm.synthesize(tmp_path / "t.duckdb", SCHEMA, table="people", **BUDGET), source)
 
 
-@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis
 def test_a_view_of_a_duckdb_file_reads_no_other_file(tmp_path):
     duckdb = pytest.importorskip("duckdb")
     (tmp_path / "other.csv").write_text("a,b\n" + "1,x\n" * 99)
@@ -124,6 +123,7 @@ def test_a_view_of_a_duckdb_file_reads_no_other_file(tmp_path):
         pypgm.synthesize(tmp_path / "t.duckdb", table="beyond", **asked)
 
 
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis
 def test_a_duckdb_relation_and_an_ibis_table():
     duckdb, ibis = pytest.importorskip("duckdb"), pytest.importorskip("ibis")
     source = arrow_frame()
