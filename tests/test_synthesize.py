@@ -110,17 +110,24 @@ def test_a_table_of_a_duckdb_file(tmp_path):
     checked(pypgm.synthesize(tmp_path / "t.duckdb", SCHEMA, table="people", **BUDGET), source)
 
 
-def test_a_view_of_a_duckdb_file_reads_no_other_file(tmp_path):
+def test_a_view_of_a_duckdb_file_is_a_query_of_who_made_it(tmp_path):
     duckdb = pytest.importorskip("duckdb")
     (tmp_path / "other.csv").write_text("a,b\n" + "1,x\n" * 99)
-    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
         connection.sql("create table own as select 1 as a, 'x' as b from range(99)")
-        connection.sql("create view within as select * from own")
+        connection.sql('create schema "s.t"')
+        connection.sql('create table "s.t"."o""wn" as select * from own')
         connection.sql(f"create view beyond as select * from read_csv('{tmp_path / 'other.csv'}')")
+        connection.sql('create view "s.t".own as select * from own')
+        endless = "with recursive r as (select 1 as a union all select a from r) select a, 'x' as b from r"
+        connection.sql(f"create view endless as {endless}")
     asked = {"schema": {"a": 2, "b": ["x", "y"]}, "epsilon": 1, "delta": 1e-9}
-    assert pypgm.synthesize(tmp_path / "t.duckdb", table="within", **asked).model.total > 0
-    with pytest.raises(ValueError, match=r"t\.duckdb"):
-        pypgm.synthesize(tmp_path / "t.duckdb", table="beyond", **asked)
+    for name in ("own", "main.own", 'o"wn', 's.t.o"wn'):
+        assert pypgm.synthesize(path, table=name, **asked).model.total > 0
+    for name in ("beyond", "endless", "s.t.own", "nothing", "duckdb_tables()", "own where 1=0"):
+        with pytest.raises(ValueError, match=r"t\.duckdb has no table .*only 'own'"):
+            pypgm.synthesize(path, table=name, **asked)
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis

@@ -22,6 +22,7 @@ from pypgm.data.schema import Schema
 from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import csv_names, read_open_table
 from pypgm.data.values import Values
+from pypgm.domain import listed
 
 __all__ = ["Opened", "Records", "is_database", "opened"]
 
@@ -129,9 +130,17 @@ def _table(path: str | os.PathLike[str], table: str | None) -> Any:  # noqa: ANN
     if (kind := file_kind(start)) != DATABASE:
         told = f"it is {kind}" if kind else "" if start else "it is empty"
         raise ValueError(f"{name} is no DuckDB file{told and f': {told}'}")
-    # The table may be a view, which whoever made the file wrote: of other files it reads none.
     alone = {"enable_external_access": "false"}
-    return guarded(name, lambda: connect(name, read_only=True, config=alone).table(table))
+    connection = guarded(name, lambda: connect(name, read_only=True, config=alone))
+    listing = "select schema_name, table_name from duckdb_tables() where not internal order by schema_name != 'main'"
+    tables = guarded(name, lambda: connection.execute(listing).fetchall())
+    found = [own for own in tables if table in {own[1], ".".join(own)}]
+    if not found:
+        # A view is a query of whoever made the file: it may read anything, and never end.
+        needed = f"{name} has no table {table!r}, only {listed([repr(own[1]) for own in tables]) or 'none'}"
+        raise ValueError(f"{needed}; of a view open the file with duckdb, and hand over the relation")
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in found[0])
+    return guarded(name, lambda: connection.table(quoted))
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:
