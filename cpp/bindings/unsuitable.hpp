@@ -9,8 +9,8 @@ namespace pypgm::bind {
 /// private.
 void hide_arguments(pybind11::module_& m);
 
-/// Makes objects of a finished module refuse to be pickled and copied. What Python does instead, for the oldest
-/// protocols, makes an object of pybind11's own base, which ends the process.
+/// Makes objects of a finished module refuse to be pickled and copied. What Python does instead, for the
+/// oldest protocols, makes an object of pybind11's own base, which ends the process.
 void refuse_pickles(pybind11::module_& m);
 
 }  // namespace pypgm::bind

@@ -83,7 +83,7 @@ _PLACES = [
     (
         "a value that cannot be read may raise some errors",
         "private_column",
-        "    except Exception:  # whatever a value does, no error may tell of it\n",
+        "    except BaseException:  # whatever a value does, no error may tell of it\n",
         "    except (TypeError, ValueError, OverflowError):\n",
         check_strange_values,
         "exception tells",

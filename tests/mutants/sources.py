@@ -66,7 +66,7 @@ MUTANTS = [
     Mutant(
         "a generator is taken for a seed",
         NOISE,
-        "    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):\n",
+        "    if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer):\n",
         "    seed = seed.integers(9) if isinstance(seed, np.random.Generator) else seed\n"
         "    if isinstance(seed, bool):\n",
         seeds,
