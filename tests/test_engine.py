@@ -11,7 +11,7 @@ import pytest
 from engines import ENGINES
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Real, engine, engine_codes, scan
+from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Real, Rule, engine, engine_codes, scan
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import as_columns
 
@@ -129,6 +129,17 @@ def test_texts_are_all_looked_at_or_refused(own, other, monkeypatch):
             np.testing.assert_array_equal(found, schema.encode({"a": texts}).count(["a"])[0])
 
 
+def test_a_broken_rule_of_an_engine_is_one_text(own):
+    schema = pypgm.Schema({"a": 4, "b": 5}, rules=[Rule(["a", "b"], [[{"from": 1}, {"from": 1}]])])
+    told = set()
+    for a, b in [("1", "1"), ("3", "4"), ("2", "1")]:
+        name = own.table("integer", [["0", "3"], [a, b], ["0", "4"]], "ab")
+        with pytest.raises(ValueError, match=r"a combination that a rule forbids$") as error:
+            EngineTable(own.opened(name), schema)
+        told.add(str(error.value))
+    assert len(told) == 1
+
+
 def test_a_refusal_does_not_tell_how_many_values_do_not_fit(own):
     schema = pypgm.Schema({"a": 3, "b": Integer(0, 9)})
     told = set()
@@ -209,6 +220,10 @@ def test_errors_of_readers_hold_no_record():
     assert_tells_nothing(caught.value)
 
 
+def raise_(error):
+    raise error
+
+
 def test_guarded_steps_say_nothing(caplog, capfd):
     def step():
         warnings.warn("secret", stacklevel=1)
@@ -229,6 +244,9 @@ def test_guarded_steps_say_nothing(caplog, capfd):
     assert "heard" in caplog.text
     with pytest.raises(FileNotFoundError, match="No such file or directory: 'a step'"):
         guarded("a step", lambda: open("/nonexistent/secret"))  # noqa: SIM115
+    with pytest.raises(OSError, match="Input/output error: 'a step'") as caught:
+        guarded("a step", lambda: raise_(OSError(5, "secret", "secret")))
+    assert_tells_nothing(caught.value)
     with pytest.raises(ImportError, match="a step needs the package no_such_package"):
         guarded("a step", lambda: __import__("no_such_package"))
 

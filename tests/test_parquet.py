@@ -76,10 +76,11 @@ def test_what_is_wrong_is_told(data, tmp_path):
     with pytest.raises(ValueError, match="it has no delimiter, encoding or decimal mark"):
         pypgm.read_table(path, SCHEMA, delimiter=";")
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(ValueError, match="is damaged, or a piece of it"):
+    with pytest.raises(ValueError, match="is damaged, or a piece of it") as caught:
         pypgm.read_table(path, SCHEMA)
     with pytest.raises(FileNotFoundError):
         pypgm.read_table(tmp_path / "none.parquet", SCHEMA)
+    assert caught.value.__context__ is caught.value.__cause__ is None  # which quote what they read
 
 
 def test_the_command_reads_and_writes_it(data, tmp_path, capsys):

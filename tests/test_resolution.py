@@ -100,3 +100,15 @@ def test_an_attribute_without_order_is_grouped_by_frequency():
     of_first = found["groups"].groups.reshape(6, 2)[:, 0]
     assert len(set(of_first[[1, 3, 4, 5]])) == 1
     assert of_first[0] != of_first[1]
+
+
+@pytest.mark.parametrize("cells", [700, 3000, 9000])
+def test_a_large_group_of_equal_parts_changes_by_no_more_than_is_said(cells):
+    """Parts of a group are rounded, and must not sum to more than it."""
+    model, query = np.full(cells, 1e-3), Partition(np.r_[np.zeros(cells - 1, np.int64), 1])
+    counts = np.full(cells, 20, np.int64)
+    counts[0] = 0
+    more = counts + (np.arange(cells) == 0)
+    for stddev in (1e3, 1e4, 1e5):
+        change = risk(more, model, query, stddev) - risk(counts, model, query, stddev)
+        assert abs(change) <= RISK_SENSITIVITY * GRID

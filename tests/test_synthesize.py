@@ -110,6 +110,15 @@ def test_a_table_of_a_duckdb_file(tmp_path):
     checked(pypgm.synthesize(tmp_path / "t.duckdb", SCHEMA, table="people", **BUDGET), source)
 
 
+def test_an_error_of_a_lazy_frame_holds_no_record():
+    polars = pytest.importorskip("polars")
+    lazy = polars.LazyFrame({"a": ["1", "Alice Smith"]}).with_columns(polars.col("a").cast(polars.Int64))
+    with pytest.raises(ValueError, match=r"^collecting the frame failed") as caught:
+        pypgm.synthesize(lazy, {"a": 2}, **BUDGET)
+    assert caught.value.__context__ is caught.value.__cause__ is None
+    assert "Alice" not in str(caught.value)
+
+
 def test_a_view_of_a_duckdb_file_is_a_query_of_who_made_it(tmp_path):
     duckdb = pytest.importorskip("duckdb")
     (tmp_path / "other.csv").write_text("a,b\n" + "1,x\n" * 99)
