@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import struct
 import tracemalloc
 import zipfile
@@ -240,6 +241,22 @@ def test_measurements_take_no_more_than_they_may_however_often_they_are_held(who
             pypgm.load(tmp_path / "bomb.pgm", max_bytes=16 * MIB)
 
     assert peak_of(refused) < 8 * MIB
+
+
+def test_arrays_of_queries_and_deviations_count_too(whole, tmp_path):
+    for part in ("query", "stddev"):
+        header, arrays = unpack(whole)
+        own = header["measurements"][header["origin"]["measurements"][0]]
+        arrays["array 900"] = np.ones(MIB // 8)
+        large = {ARRAY: "array 900"}
+        for name in re.findall(r"array \d+", json.dumps(own[part])):
+            del arrays[name]
+        own[part] = {"class": "Partition", "arguments": [large]} if part == "query" else large
+        for _ in range(40):
+            header["origin"] = header["origin"] | {"earlier": header["origin"]}
+        (tmp_path / "bomb.pgm").write_bytes(pack(header, arrays))
+        with pytest.raises(ModelTooLargeError, match="holds measurements of"):
+            pypgm.load(tmp_path / "bomb.pgm", max_bytes=16 * MIB)
 
 
 @pytest.mark.parametrize(

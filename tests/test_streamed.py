@@ -265,3 +265,15 @@ def test_an_error_in_a_late_piece_of_duckdb_holds_no_record():
     with pytest.raises(ValueError, match=r"^reading the relation failed") as caught:
         scan(relation, pypgm.Domain({"a": 2, "b": 1}))
     assert_tells_nothing(caught.value)
+
+
+def test_no_table_is_counted_twice_in_a_pass():
+    table, data, _ = counted_passes()
+    passes, scanned = [], table._scan
+    table._scan = lambda cliques, *rest: (passes.append([frozenset(c) for c in cliques]), scanned(cliques, *rest))
+    pairs = [("x0", "x1"), ("x2", "x1"), ("x3", "x0")]
+    table.count(pairs[:1])
+    for found, expected in zip(table.count(pairs), data.count(pairs), strict=True):
+        assert found.tolist() == expected.tolist()
+    assert [len(p) for p in passes] == [1, 14]  # the second pass takes all pairs that are left
+    assert [len(set(p)) for p in passes] == [1, 14]

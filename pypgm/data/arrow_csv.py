@@ -58,6 +58,17 @@ def arrow_codes(
         What makes texts with decimal points of those of some columns.
     texts : mapping of str to list
         Those of some columns are appended to, if codes are returned.
+
+    Returns
+    -------
+    dict of str to ndarray of unsigned integers, shape (n_records,), or None
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is compressed, and what is compressed is damaged.
     """
     if not Path(path).is_file() or Path(path).stat().st_size < _LEAST or len(delimiter.encode()) != 1:
         return None

@@ -95,10 +95,12 @@ class Source(ABC):
     def _beside(self, cliques: Sequence[Clique]) -> list[Clique]:
         """Return what else is counted in a pass that some cliques need."""
         found: list[Clique] = []
+        asked = set(map(frozenset, cliques))
         left = _KEPT_CELLS - self._n_kept
         for size in {1, 2} & set(map(len, cliques)):
             if size in self._passed:
-                others = [c for c in combinations(self.domain.attributes, size) if self._holder(set(c)) is None]
+                more = [c for c in combinations(self.domain.attributes, size) if frozenset(c) not in asked]
+                others = [c for c in more if self._holder(set(c)) is None]
                 left -= sum(map(self.domain.size, others))
                 found += others if left >= 0 else []
             self._passed.add(size)
@@ -109,7 +111,7 @@ class Source(ABC):
         own = frozenset(names)
         if own in self._kept:
             return own
-        larger = [size for size in self._sizes if size > len(own)]
+        larger = [size for size in list(self._sizes) if size > len(own)]  # which another thread may add to
         holders = (kept for size in larger for kept in self._sizes[size] if own <= kept)
         return min(holders, key=lambda kept: self._kept[kept][1].size, default=None)
 

@@ -25,7 +25,7 @@ from pypgm.memory import memory_limit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Arrays", "archive_bytes", "digest_of", "parse_archive"]
+__all__ = ["archive_bytes", "digest_of", "parse_archive"]
 
 _UNSEALED = 2  # the version of files that have no digest
 _ARRAY = "array in this file"  # the key of what stands in the text for an array, whose name is the value

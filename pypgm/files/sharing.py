@@ -53,7 +53,7 @@ def spread(fields: Mapping[str, Any], name: str, max_bytes: float | None = None)
     fields = dict(fields)
     pool = fields.pop(POOL, [])
     check_fields(pool, [MEASUREMENT], POOL)
-    sizes = [entry["values"].nbytes for entry in pool]
+    sizes = list(map(_bytes, pool))
     held = [0] * len(pool)
 
     def entries(numbers: object) -> list[Fields]:
@@ -80,6 +80,14 @@ def _replaced(fields: Mapping[str, Any], change: Callable[[Any], list[Any]]) -> 
         if isinstance(found.get(part), Mapping):
             found[part] = _replaced(found[part], change)
     return found | {POOL: change(found[POOL])} if POOL in found else found
+
+
+def _bytes(value: object) -> int:
+    """Return what the arrays in a value take."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    parts: Iterable[object] = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return sum(map(_bytes, parts))
 
 
 def _text(entry: Mapping[str, Any]) -> str:
