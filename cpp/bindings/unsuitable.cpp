@@ -50,7 +50,7 @@ PyObject* refuse_state(PyObject* self, PyObject*) {
   return PyErr_Format(PyExc_TypeError, "cannot pickle '%s' object", Py_TYPE(self)->tp_name);
 }
 
-PyMethodDef reduce = {"__reduce__", refuse_state, METH_NOARGS, "__reduce__(self) -> typing.NoReturn"};
+PyMethodDef reduce = {"__reduce__", refuse_state, METH_VARARGS, "__reduce__(self) -> typing.NoReturn"};
 
 }  // namespace
 
